@@ -139,7 +139,7 @@ describe('the panes', () => {
     const sides = page.getByRole('separator', { name: 'Width of both sides' });
     await sides.focus();
     await sides.press('Home');
-    await expect.poll(() => page.evaluate(widthOf('.pair > .pane'))).toBe(0);
+    await expect.poll(() => page.evaluate(widthOf('.request .pane'))).toBe(0);
     await sides.press('End');
     await sides.press('ArrowLeft');
     await expect.poll(() => sides.getAttribute('aria-valuenow')).toBe('96');
@@ -261,7 +261,6 @@ describe('a request', () => {
   test('that is not JSON can be sent as well', async () => {
     const { page } = await open();
     await page.keyboard.press('n');
-    await page.getByRole('button', { name: 'Edit as JSON' }).click();
     await page.getByRole('textbox', { name: 'Body' }).fill('{"model": oops');
     await page.getByText('This is not valid JSON; it will be sent as is.').waitFor();
     await page.getByRole('button', { name: 'Send', exact: true }).click();

@@ -270,20 +270,14 @@ describe('the inspector', () => {
     const { page } = await open();
     await page.keyboard.press('n');
     await page.getByRole('dialog', { name: 'Send a request' }).waitFor();
+    await page.getByRole('textbox', { name: 'Body' }).fill(JSON.stringify({ input: 'Is it raining?', stream: true }));
     await page.getByLabel('Model').fill('formed');
-    await page.getByLabel('Input').fill('Is it raining?');
-    await page.getByLabel('A tool').check();
-    await page.getByLabel('A JSON schema').check();
-    await page.getByLabel('Effort').selectOption('low');
     await page.getByRole('button', { name: 'Send', exact: true }).click();
     await page.getByRole('heading', { name: /formed.*completed/ }).waitFor();
     await page.getByText('responses-extproc/', { exact: false }).first().waitFor();
     expect(inspected.mesh.upstream.received('formed')[0]?.json()).toMatchObject({
       stream: true,
       messages: [{ role: 'user', content: 'Is it raining?' }],
-      tools: [{ type: 'function', function: { name: 'get_weather' } }],
-      response_format: { type: 'json_schema' },
-      reasoning_effort: 'low',
     });
     expect(await page.getByRole('dialog').count()).toBe(0);
   });
@@ -331,7 +325,7 @@ describe('the inspector', () => {
       expect(isVisible, String(name)).toBe(true);
       reached.add(String(name).trim());
     }
-    for (const wanted of ['Copy as curl ▾', 'Download JSON', 'Headers', 'Client sent, body'])
+    for (const wanted of ['Copy as curl of: Client sent', 'Download JSON', 'Headers', 'Client sent, body'])
       expect([...reached]).toContain(wanted);
     await page.keyboard.press('Escape');
     await page.getByText('Select an exchange').waitFor();
@@ -420,10 +414,9 @@ describe('the inspector', () => {
     const { page } = await open({ permissions: ['clipboard-read', 'clipboard-write'] });
     await answered('copied', { input: "It's $HOME `and` \\ more" });
     await page.getByRole('option', { name: /copied.*completed/ }).click();
-    for (const item of ['The client’s request', 'The Chat request']) {
-      await page.getByText('Copy as curl').click();
-      await page.getByRole('menuitem', { name: item }).click();
-      await page.getByText('Copied:').first().waitFor();
+    for (const body of ['Client sent', 'It became']) {
+      await page.getByRole('button', { name: `Copy as curl of: ${body}` }).click();
+      await page.getByText('Copied', { exact: true }).first().waitFor();
       const command = await page.evaluate('navigator.clipboard.readText()');
       const { stdout } = await run('bash', ['-c', String(command)]);
       expect(JSON.stringify(JSON.parse(stdout))).toContain('It’s fine');

@@ -1,8 +1,9 @@
 import { request as httpRequest } from 'node:http';
 import { connect as connectTcp } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import type { ExchangeDetail, ExchangeRow } from '../../src/tools/inspect/exchange-json.ts';
+import type { ExchangeRow } from '../../src/tools/inspect/exchange-json.ts';
 import { connectExtProc, type ExtProcClient } from '../support/extproc-client.ts';
+import { loadDetail } from '../support/recorded-exchange.ts';
 import { beginStream, endStream, sendRequest } from '../support/scripted-exchange.ts';
 import { type ServiceProcess, startServiceProcess } from '../support/service-process.ts';
 
@@ -95,12 +96,13 @@ describe('INSPECT=on', () => {
     const call = await stream(running.listen[0] ?? '', 'm-live');
     const row = (await rowsOf(running)).find(({ model }) => model === 'm-live');
     expect(row).toMatchObject({ model: 'm-live', outcome: 'running', stream: true });
-    const { events } = await live(running, `/inspect/exchanges/${row?.id}/events`);
-    await expect.poll(() => events[0]?.event).toBe('exchange');
+    const { events } = await live(running, '/inspect/events');
+    await expect.poll(() => events[0]?.event).toBe('list');
     await endStream(call);
     call.halfClose();
-    await expect.poll(() => events.at(-1)?.event).toBe('end');
-    const detail = (await (await running.get(`/inspect/exchanges/${row?.id}`)).json()) as ExchangeDetail;
+    const last = () => (events.at(-1)?.data as List | undefined)?.rows.find(({ id }) => id === row?.id);
+    await expect.poll(() => last()?.outcome).toBe('completed');
+    const detail = await loadDetail((path) => running.get(path), row?.id ?? 0);
     expect(detail.file).toMatchObject({ outcome: 'completed', chat_response: { status: 200 } });
     const pieces = detail.file.client_response?.pieces ?? [];
     expect(pieces.map((piece) => ('text' in piece ? piece.text : '')).join('')).toContain('response.completed');
@@ -115,7 +117,7 @@ describe('INSPECT=on', () => {
     const stuck = connectTcp(Number(admin.port), admin.hostname);
     ends.push(() => stuck.destroy());
     stuck.pause();
-    stuck.write(`GET /inspect/exchanges/${row?.id}/events HTTP/1.1\r\nhost: ${admin.host}\r\n\r\n`);
+    stuck.write(`GET /inspect/exchanges/${row?.id} HTTP/1.1\r\nhost: ${admin.host}\r\n\r\n`);
     const text = 'x'.repeat(100_000);
     const chunk = Buffer.from(`data: {"choices":[{"index":0,"delta":{"content":"${text}"}}]}\n\n`);
     for (let index = 0; index < 60; index += 1) {

@@ -1,6 +1,7 @@
-import { detailJson, type ExchangeDetail } from '../../src/tools/inspect/exchange-json.ts';
-import { noFacts, type StoredExchange } from '../../src/tools/inspect/exchange-store.ts';
-import type { ExchangeFacts } from '../../src/tools/inspect/recording.ts';
+import { type ExchangePart, partOf } from '../../src/tools/inspect/exchange-json.ts';
+import { type ExchangeFacts, noFacts, type StoredExchange } from '../../src/tools/inspect/exchange-store.ts';
+import { type BodyName, bodyNames } from '../../src/tools/inspect/recording.ts';
+import { type ExchangeDetail, joinParts } from '../../src/tools/inspect/view/join-parts.ts';
 
 /** The facts of an exchange that is running, with nothing else known yet. */
 export const recordedFacts: ExchangeFacts = { ...noFacts, profile: 'generic', model: 'm', stream: true };
@@ -14,7 +15,31 @@ export const requestHead = new Map([
   [':path', '/v1/responses'],
 ]);
 
-/** An exchange as a page gets it. */
+/** Adds a piece of text or bytes to one of its bodies. */
+export function addBytes(exchange: StoredExchange, body: BodyName, atMs: number, bytes: string | Uint8Array): void {
+  exchange.addPiece(body, atMs, Buffer.from(bytes as Uint8Array).toString('latin1'));
+}
+
+/** An exchange as a page gets it, part by part. */
 export function detailOf(exchange: StoredExchange): ExchangeDetail {
-  return JSON.parse([...detailJson(exchange)].join(''));
+  let detail = joinParts(null, partAfter(exchange, null));
+  while (detail.has_more) detail = joinParts(detail, partAfter(exchange, detail));
+  return detail;
+}
+
+function partAfter(exchange: StoredExchange, before: ExchangeDetail | null): ExchangePart {
+  const counts = bodyNames.map((name) => [name, before?.pieces[name].length ?? 0]);
+  return JSON.parse(JSON.stringify(partOf(exchange, Object.fromEntries(counts))));
+}
+
+/** What a service has recorded, part by part. */
+export async function loadDetail(get: (path: string) => Promise<Response>, id: number): Promise<ExchangeDetail> {
+  const load = async (before: ExchangeDetail | null) => {
+    const from = bodyNames.map((name) => before?.pieces[name].length ?? 0);
+    const response = await get(`/inspect/exchanges/${id}?from=${from}`);
+    return joinParts(before, (await response.json()) as ExchangePart);
+  };
+  let detail = await load(null);
+  while (detail.has_more) detail = await load(detail);
+  return detail;
 }

@@ -164,7 +164,7 @@ function* explanationText(
 function redactorOf({ path, headers, body }: ClientRequest): Redactor {
   const redactor = new Redactor();
   redactor.headers([[':path', path], ...headers]);
-  redactor.wholeBody(body, 'request');
+  redactor.body(Buffer.from(body).toString('latin1'), 'request');
   return redactor;
 }
 
@@ -173,16 +173,15 @@ const outputBytes = 256 * 1024;
 
 /** The output without the request's credentials and without what a terminal would interpret. */
 function* safePieces(texts: Iterable<string>, redactor: Redactor): Generator<Uint8Array, void> {
-  const body = redactor.body('request');
   let waiting = '';
   for (const text of texts) {
-    waiting += text;
+    // No text cuts a value.
+    waiting += redactor.body(Buffer.from(withoutActive(text)).toString('latin1'), 'request');
     if (waiting.length < outputBytes) continue;
-    yield body.push(Buffer.from(withoutActive(waiting)));
+    yield Buffer.from(waiting, 'latin1');
     waiting = '';
   }
-  yield body.push(Buffer.from(withoutActive(waiting)));
-  yield body.end();
+  yield Buffer.from(waiting, 'latin1');
 }
 
 type Options = ReturnType<typeof optionsOf>;

@@ -1,50 +1,45 @@
-import { isUtf8 } from 'node:buffer';
-import { bodyOf, type ExchangeFile, exchangeFileHead, pieceOf } from '../../filter/wire/schema/exchange-file.ts';
+import {
+  bodyOf,
+  type ExchangeFile,
+  type ExchangeFilePiece,
+  exchangeFileHead,
+  pieceOf,
+} from '../../filter/wire/schema/exchange-file.ts';
 import { endpointOf } from './endpoint.ts';
-import type { Head, StoredExchange } from './exchange-store.ts';
-import type { BodyName } from './recording.ts';
+import type { ExchangeFacts, Head, StoredExchange } from './exchange-store.ts';
+import { type BodyName, bodyNames, type TurnLink } from './recording.ts';
 
 /** One line of the list, as JSON. */
-export interface ExchangeRow {
+export interface ExchangeRow extends Omit<ExchangeFacts, 'cause' | 'dropped' | 'first_token_ms'> {
   readonly id: number;
+  /** Grows with each change. */
+  readonly version: number;
   /** Unix milliseconds. */
   readonly started_at: number;
   readonly client: string | null;
-  readonly request_id: string | null;
   readonly method: string | null;
   readonly path: string | null;
   /** As `endpointOf` has it. */
   readonly endpoint: string | null;
-  readonly profile: string;
-  readonly model: string | null;
-  readonly stream: boolean | null;
-  /** `running` until it has ended. */
-  readonly outcome: string;
-  readonly status: number | null;
-  readonly error_code: string | null;
-  readonly input_tokens: number | null;
-  readonly cached_tokens: number | null;
-  readonly output_tokens: number | null;
-  readonly reasoning_tokens: number | null;
-  readonly finish_reason: string | null;
-  readonly dropped: number;
-  /** What was repaired in the answer. */
-  readonly repairs: readonly string[];
-  /** Pieces received from the upstream, and sent to the client. */
-  readonly pieces: readonly [number, number];
+  /** Pieces sent to the client. */
+  readonly pieces: number;
   readonly first_event_ms: number | null;
-  readonly duration_ms: number | null;
   readonly tokens_per_second: number | null;
-  /** How many bytes were not kept. */
-  readonly omitted_bytes: number;
+  /** Null if it is no turn of a conversation. */
+  readonly turn: TurnLink | null;
 }
 
-/** One exchange whole, as JSON. */
-export interface ExchangeDetail {
+/** A part of one exchange, as JSON. */
+export interface ExchangePart {
   readonly row: ExchangeRow;
+  /** The exchange as it is downloaded, with nothing in its bodies. */
   readonly file: ExchangeFile;
-  /** Bytes of each body that were not kept, because the exchange is too long. */
+  /** Bytes of each body that were not kept, because it is too long. */
   readonly omitted: Readonly<Record<BodyName, number>>;
+  /** The next pieces of each body. */
+  readonly pieces: Readonly<Record<BodyName, ExchangeFilePiece[]>>;
+  /** Whether there are pieces after these. */
+  readonly has_more: boolean;
 }
 
 /** Characters shown of the name of the program that sent a request. */
@@ -52,130 +47,95 @@ const maxClientLength = 120;
 
 /** The exchange as a line of the list. */
 export function rowOf(exchange: StoredExchange): ExchangeRow {
-  const { facts, pieces, omitted } = exchange;
-  const { tokens } = facts;
+  const { id, version, startedAt, pieces, turn = null } = exchange;
+  const { cause: _cause, dropped: _dropped, first_token_ms: _first, ...facts } = exchange.facts;
   const head = exchange.headOf('client_request');
   const [method, path] = [head?.get(':method') ?? null, head?.get(':path') ?? null];
   return {
-    id: exchange.id,
-    started_at: exchange.startedAt,
+    ...facts,
+    ...{ id, version, started_at: startedAt, method, path, turn },
     client: head?.get('user-agent')?.slice(0, maxClientLength) ?? null,
-    request_id: facts.requestId,
-    method,
-    path,
     endpoint: head === undefined ? null : endpointOf(method ?? '', path ?? ''),
-    profile: facts.profile,
-    model: facts.model,
-    stream: facts.stream,
-    outcome: facts.outcome ?? 'running',
     status: facts.status ?? statusOf(exchange.headOf('client_response')),
-    error_code: facts.errorCode,
-    input_tokens: tokens?.input_tokens ?? null,
-    cached_tokens: tokens?.cached_tokens ?? null,
-    output_tokens: tokens?.output_tokens ?? null,
-    reasoning_tokens: tokens?.reasoning_tokens ?? null,
-    finish_reason: facts.finishReason,
-    dropped: facts.dropped.length,
-    repairs: facts.repairs,
-    pieces: [pieces.chat_response.length, pieces.client_response.length],
+    pieces: pieces.client_response.length,
     first_event_ms: rounded(pieces.client_response[0]?.atMs ?? null),
-    duration_ms: rounded(facts.durationMs),
+    duration_ms: rounded(facts.duration_ms),
     tokens_per_second: tokensPerSecond(exchange),
-    omitted_bytes: Object.values(omitted).reduce((sum, bytes) => sum + bytes, 0),
   };
 }
 
 /** The exchange file with the client's request alone, from which everything else can be derived. */
 export function requestFileOf(exchange: StoredExchange): ExchangeFile {
   const body = bodyOf(exchange.bytesOf('client_request'));
-  const client_request = { ...requestHead(exchange.headOf('client_request') ?? new Map()), ...body };
+  const client_request = { ...requestHead(exchange.headOf('client_request')), ...body };
   return { ...fileHead(exchange), client_request, chat_request: null, chat_response: null, client_response: null };
 }
 
-/** `ExchangeDetail` as JSON, in texts as short as the pieces that are kept. */
-export function* detailJson(exchange: StoredExchange): Generator<string> {
-  const row = rowOf(exchange);
-  const ends = { chat_response: row.pieces[0], client_response: row.pieces[1] };
-  yield `{"row":${JSON.stringify(row)},"omitted":${JSON.stringify(exchange.omitted)},"file":{`;
-  for (const body of ['client_request', 'chat_request'] as const) {
-    const head = exchange.headOf(body) ?? (body === 'client_request' ? new Map() : undefined);
-    yield `"${body}":`;
-    if (head === undefined) yield 'null,';
-    else {
-      yield beginning(requestHead(head));
-      yield* bodyJson(exchange, body);
-      yield '},';
-    }
+/** Bytes of the pieces that are sent to a page at a time, or one piece more. */
+const partBytes = 1024 * 1024;
+
+/** The next part of an exchange, behind so many pieces of each body: the earliest of them, so that both sides grow together. */
+export function partOf(exchange: StoredExchange, from: Readonly<Record<BodyName, number>>): ExchangePart {
+  const pieces: ExchangePart['pieces'] = {
+    client_request: [],
+    chat_request: [],
+    chat_response: [],
+    client_response: [],
+  };
+  /** The earliest that is not among them. */
+  function next() {
+    const first = bodyNames.map((name) => ({ name, piece: exchange.pieces[name][from[name] + pieces[name].length] }));
+    return first.reduce((best, each) =>
+      (each.piece?.atMs ?? Infinity) < (best.piece?.atMs ?? Infinity) ? each : best,
+    );
   }
-  for (const body of ['chat_response', 'client_response'] as const) {
-    const head = exchange.headOf(body);
-    yield `"${body}":`;
-    if (head === undefined) yield 'null,';
-    else {
-      yield `${beginning({ status: statusOf(head) ?? 200, headers: headersOf(head) })}"pieces":`;
-      yield* piecesJson(exchange, body, 0, ends[body]);
-      yield '},';
-    }
+  let { name, piece } = next();
+  for (let room = partBytes; piece !== undefined && room > 0; { name, piece } = next()) {
+    pieces[name].push(pieceOf(rounded(piece.atMs), Buffer.from(piece.latin1, 'latin1')));
+    room -= piece.latin1.length;
   }
-  yield `${JSON.stringify(fileHead(exchange)).slice(1)}}`;
-}
-
-/** The pieces of that body from `first` to before `end` as JSON, a text for each. */
-export function* piecesJson(exchange: StoredExchange, body: BodyName, first: number, end: number): Generator<string> {
-  yield '[';
-  for (let index = first; index < end; index += 1) {
-    const { atMs, latin1 } = exchange.pieces[body][index] ?? { atMs: 0, latin1: '' };
-    yield `${index === first ? '' : ','}${JSON.stringify(pieceOf(rounded(atMs), Buffer.from(latin1, 'latin1')))}`;
-  }
-  yield ']';
-}
-
-/** A multiple of three, so that Base64 of the parts is that of the whole. */
-const base64Bytes = 48 * 1024;
-
-/** The field of a request that has its body. */
-function* bodyJson(exchange: StoredExchange, body: BodyName): Generator<string> {
-  const bytes = exchange.bytesOf(body);
-  if (!isUtf8(bytes)) {
-    yield '"base64":"';
-    for (let at = 0; at < bytes.length; at += base64Bytes) yield bytes.toString('base64', at, at + base64Bytes);
-    return yield '"';
-  }
-  yield '"body":"';
-  // No piece of a request cuts a character.
-  for (const { latin1 } of exchange.pieces[body])
-    yield JSON.stringify(Buffer.from(latin1, 'latin1').toString()).slice(1, -1);
-  yield '"';
-}
-
-/** An object as JSON up to where another field can follow. */
-function beginning(object: object): string {
-  return `${JSON.stringify(object).slice(0, -1)},`;
-}
-
-function fileHead({ facts, startedAt }: StoredExchange) {
-  const { profile, dropped, outcome, errorCode, cause } = facts;
+  const chat = exchange.headOf('chat_request');
   return {
-    ...exchangeFileHead,
-    profile,
-    started_at: new Date(startedAt).toISOString(),
-    dropped: [...dropped],
-    outcome: outcome ?? 'running',
-    error: errorCode === null && cause === null ? null : { code: errorCode, cause },
+    row: rowOf(exchange),
+    file: {
+      ...fileHead(exchange),
+      client_request: { ...requestHead(exchange.headOf('client_request')), body: '' },
+      chat_request: chat === undefined ? null : { ...requestHead(chat), body: '' },
+      chat_response: responseHead(exchange.headOf('chat_response')),
+      client_response: responseHead(exchange.headOf('client_response')),
+    },
+    omitted: exchange.omitted,
+    pieces,
+    has_more: piece !== undefined,
   };
 }
 
-function requestHead(head: Head) {
+function fileHead({ facts, startedAt }: StoredExchange) {
+  const { profile, dropped, outcome, error_code: code, cause } = facts;
+  return {
+    ...exchangeFileHead,
+    ...{ profile, outcome },
+    started_at: new Date(startedAt).toISOString(),
+    dropped: [...dropped],
+    error: code === null && cause === null ? null : { code, cause },
+  };
+}
+
+function requestHead(head: Head = new Map()) {
   return { method: head.get(':method') ?? '', path: head.get(':path') ?? '', headers: headersOf(head) };
+}
+
+function responseHead(head: Head | undefined) {
+  return head === undefined ? null : { status: statusOf(head) ?? 200, headers: headersOf(head), pieces: [] };
 }
 
 /** For a stream: the time from its first delta to the upstream's last piece. */
 function tokensPerSecond({ facts, pieces }: StoredExchange): number | null {
-  const { tokens, firstTokenMs, stream } = facts;
+  const { tokens, first_token_ms: first, stream } = facts;
   const count = tokens?.output_tokens ?? 0;
   const last = pieces.chat_response.at(-1)?.atMs ?? null;
-  if (stream !== true || count < 2 || firstTokenMs === null || last === null) return null;
-  return last <= firstTokenMs ? null : Math.round(((count - 1) / (last - firstTokenMs)) * 10_000) / 10;
+  if (stream !== true || count < 2 || first === null || last === null) return null;
+  return last <= first ? null : Math.round(((count - 1) / (last - first)) * 10_000) / 10;
 }
 
 function statusOf(head: Head | undefined): number | null {

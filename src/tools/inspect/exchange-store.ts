@@ -1,5 +1,5 @@
-import type { Turn } from './chat-request-hashes.ts';
-import type { BodyName, ExchangeFacts } from './recording.ts';
+import type { TokenCounts } from '../../filter/exchange/summary.ts';
+import type { BodyName, TurnLink } from './recording.ts';
 
 export interface StoreLimits {
   /** Bytes of memory, of all exchanges together. */
@@ -29,7 +29,7 @@ export function createExchangeStore(limits: StoreLimits = defaultStoreLimits): E
   function evict(keep: StoredExchange): void {
     while (exchanges.size > limits.maxExchanges || heldBytes > limits.maxBytes) {
       const others = [...exchanges.values()].filter((exchange) => exchange !== keep);
-      const oldest = others.find(({ isOver }) => isOver) ?? others[0];
+      const oldest = others.find(({ facts }) => facts.outcome !== 'running') ?? others[0];
       if (oldest === undefined) return;
       exchanges.delete(oldest.id);
       oldest.discard();
@@ -45,7 +45,7 @@ export function createExchangeStore(limits: StoreLimits = defaultStoreLimits): E
         if (bytes > 0) evict(exchange);
       });
       exchanges.set(lastId, exchange);
-      exchange.begin();
+      exchange.hold(bytesPerExchange);
       return exchange;
     },
     list: () => exchanges.values(),
@@ -66,90 +66,100 @@ export interface Piece {
   readonly latin1: string;
 }
 
+/** What is known of an exchange as a whole, as JSON; grows while it runs. */
+export interface ExchangeFacts {
+  readonly request_id: string | null;
+  readonly profile: string;
+  readonly model: string | null;
+  readonly stream: boolean | null;
+  /** `running` until it has ended. */
+  readonly outcome: string;
+  readonly status: number | null;
+  readonly error_code: string | null;
+  /** What was thrown, with its stack and causes. */
+  readonly cause: string | null;
+  readonly finish_reason: string | null;
+  readonly tokens: TokenCounts | null;
+  readonly dropped: readonly string[];
+  /** What was repaired in the answer. */
+  readonly repairs: readonly string[];
+  /** Milliseconds until it ended, and until its first delta. */
+  readonly duration_ms: number | null;
+  readonly first_token_ms: number | null;
+}
+
+/** The facts of an exchange before anything is known. */
+export const noFacts: ExchangeFacts = {
+  request_id: null,
+  profile: '',
+  model: null,
+  stream: null,
+  outcome: 'running',
+  status: null,
+  error_code: null,
+  cause: null,
+  finish_reason: null,
+  tokens: null,
+  dropped: [],
+  repairs: [],
+  duration_ms: null,
+  first_token_ms: null,
+};
+
 /** How much of the memory one exchange may have: of a longer one, the beginning of its bodies is kept. */
 const exchangeShare = 1 / 2;
-/** Longer pieces are kept as several, so that little is made at a time for a page that reads slowly. */
+/** Longer pieces are kept as several, so that a page is sent little at a time. */
 const maxPieceBytes = 64 * 1024;
 /** What they take besides their characters: an object, a number, a string, their place in a list. */
 const bytesPerPiece = 96;
 const bytesPerText = 32;
 const bytesPerExchange = 4096;
-/** A message of a turn: an object, its hash as text, and a place in a list. */
-const bytesPerMessage = 96;
-
-/** The facts of an exchange before anything is known. */
-export const noFacts: ExchangeFacts = {
-  requestId: null,
-  profile: '',
-  model: null,
-  stream: null,
-  dropped: [],
-  repairs: [],
-  outcome: null,
-  status: null,
-  upstreamStatus: null,
-  errorCode: null,
-  cause: null,
-  finishReason: null,
-  tokens: null,
-  events: 0,
-  durationMs: null,
-  firstTokenMs: null,
-};
 
 /** What is kept of one exchange. */
 export class StoredExchange {
   readonly id: number;
   /** Unix milliseconds. */
   readonly startedAt: number;
-  readonly pieces: Readonly<Record<BodyName, readonly Piece[]>>;
-  /** Bytes of each body that are not kept. */
-  readonly omitted: Readonly<Record<BodyName, number>>;
-  /** Counts what was recorded: a page compares it with what it has shown. */
-  version = 0;
-  /** Counts what was recorded besides pieces. */
-  shape = 0;
-  readonly #maxBytes: number;
-  /** So many more bytes are held; fewer if negative. */
-  readonly #onHeld: (bytes: number) => void;
-  readonly #pieces: Record<BodyName, Piece[]> = {
+  readonly pieces: Readonly<Record<BodyName, Piece[]>> = {
     client_request: [],
     chat_request: [],
     chat_response: [],
     client_response: [],
   };
-  readonly #omitted = { client_request: 0, chat_request: 0, chat_response: 0, client_response: 0 };
+  /** Bytes of each body that are not kept, because it is too long. */
+  readonly omitted: Record<BodyName, number> = {
+    client_request: 0,
+    chat_request: 0,
+    chat_response: 0,
+    client_response: 0,
+  };
+  /** Counts what was recorded: a page compares it with what it has shown. */
+  version = 0;
+  /** Which turn of a conversation it is; null if it is none, undefined until somebody asks. */
+  turn: TurnLink | null | undefined;
+  /** True once it was evicted: what is recorded after that is discarded. */
+  isDiscarded = false;
+  readonly #maxBytes: number;
+  /** So many more bytes are held; fewer if negative. */
+  readonly #onHeld: (bytes: number) => void;
   #heads: Partial<Record<BodyName, Head>> = {};
   #facts = noFacts;
-  #turn: Turn | null | undefined;
   #heldBytes = 0;
-  #isDiscarded = false;
 
   constructor(id: number, startedAt: number, maxBytes: number, onHeld: (bytes: number) => void) {
     this.id = id;
     this.startedAt = startedAt;
-    this.pieces = this.#pieces;
-    this.omitted = this.#omitted;
     this.#maxBytes = maxBytes;
     this.#onHeld = onHeld;
-  }
-
-  /** Counts its own size; called once its store has it. */
-  begin(): void {
-    this.#hold(bytesPerExchange);
   }
 
   get facts(): ExchangeFacts {
     return this.#facts;
   }
 
-  get isOver(): boolean {
-    return this.#facts.outcome !== null;
-  }
-
-  /** True once it was evicted: what is recorded after that is discarded. */
-  get isDiscarded(): boolean {
-    return this.#isDiscarded;
+  /** How many bytes more it may hold. */
+  get room(): number {
+    return this.isDiscarded ? 0 : Math.max(0, this.#maxBytes - this.#heldBytes);
   }
 
   headOf(body: BodyName): Head | undefined {
@@ -158,100 +168,87 @@ export class StoredExchange {
 
   /** All bytes of that body that are kept. */
   bytesOf(body: BodyName): Buffer {
-    return Buffer.from(this.#pieces[body].map(({ latin1 }) => latin1).join(''), 'latin1');
+    return Buffer.from(this.pieces[body].map(({ latin1 }) => latin1).join(''), 'latin1');
   }
 
   /** The head of that body; without one, the body is none: the upstream was not called after all. */
   setHead(body: BodyName, head: Head | undefined): void {
-    if (this.#isDiscarded) return;
-    const before = bytesOfHead(this.#heads[body]);
+    if (this.isDiscarded) return;
+    const before = this.#heads[body];
     if (head === undefined) delete this.#heads[body];
     else this.#heads[body] = head;
-    this.#hold(bytesOfHead(head) - before);
-    this.#reshaped();
+    this.#changed(bytesOfHead(head) - bytesOfHead(before));
   }
 
-  /** Copies bytes of that body, as many as there is room for. `atMs` is in milliseconds since the exchange began. */
-  addPiece(body: BodyName, atMs: number, bytes: Uint8Array): void {
-    if (this.#isDiscarded || bytes.length === 0) return;
-    const all = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+  /** Keeps bytes of that body, as many as there is room for. `atMs` is in milliseconds since the exchange began. */
+  addPiece(body: BodyName, atMs: number, latin1: string): void {
+    if (this.isDiscarded) return;
     let at = 0;
-    while (at < all.length && this.#omitted[body] === 0) {
-      const room = this.#maxBytes - this.#heldBytes - bytesPerPiece;
-      const end = endOfPart(all, at, Math.min(maxPieceBytes, room));
+    while (at < latin1.length && this.omitted[body] === 0) {
+      const end = endOfPart(latin1, at, Math.min(maxPieceBytes, this.room - bytesPerPiece));
       if (end <= at) break;
-      this.#pieces[body].push({ atMs, latin1: all.toString('latin1', at, end) });
-      this.#hold(bytesPerPiece + end - at);
+      // A part that is a view of the whole would keep all of it in memory.
+      const part =
+        end - at === latin1.length ? latin1 : Buffer.from(latin1.slice(at, end), 'latin1').toString('latin1');
+      this.pieces[body].push({ atMs, latin1: part });
+      this.#changed(bytesPerPiece + end - at);
       at = end;
     }
-    this.#omitted[body] += all.length - at;
-    this.version += 1;
+    this.omit(body, latin1.length - at);
   }
 
   /** Bytes of that body that are not kept, because it is too long. */
   omit(body: BodyName, bytes: number): void {
-    this.#omitted[body] += bytes;
+    this.omitted[body] += bytes;
     this.version += 1;
   }
 
   setFacts(facts: ExchangeFacts): void {
-    if (this.#isDiscarded) return;
-    const before = bytesOfFacts(this.#facts);
+    if (this.isDiscarded) return;
+    const before = this.#facts;
     this.#facts = facts;
-    this.#hold(bytesOfFacts(facts) - before);
-    this.#reshaped();
+    this.#changed(bytesOfFacts(facts) - bytesOfFacts(before));
+  }
+
+  /** Counts bytes that are held for it; negative when they no longer are. */
+  hold(bytes: number): void {
+    if (this.isDiscarded) return;
+    this.#heldBytes += bytes;
+    this.#onHeld(bytes);
   }
 
   /** Frees what it holds. */
   discard(): void {
-    this.#isDiscarded = true;
-    for (const pieces of Object.values(this.#pieces)) pieces.length = 0;
+    for (const pieces of Object.values(this.pieces)) pieces.length = 0;
     this.#heads = {};
-    this.#turn = undefined;
     this.#facts = { ...this.#facts, dropped: [], cause: null };
-    this.#hold(-this.#heldBytes);
-    this.#reshaped();
+    this.hold(-this.#heldBytes);
+    this.isDiscarded = true;
   }
 
-  /** The analysis of its Chat request; null if it is not one, undefined if it was not asked for. */
-  get turn(): Turn | null | undefined {
-    return this.#turn;
-  }
-
-  /** Keeps that if there is room: it can be computed again. */
-  keepTurn(turn: Turn | null): void {
-    const bytes = turn === null ? 0 : turn.messages.length * bytesPerMessage;
-    if (this.#isDiscarded || this.#heldBytes + bytes > this.#maxBytes) return;
-    this.#turn = turn;
-    this.#hold(bytes);
-  }
-
-  #reshaped(): void {
+  #changed(bytes: number): void {
     this.version += 1;
-    this.shape += 1;
-  }
-
-  #hold(bytes: number): void {
-    this.#heldBytes += bytes;
-    this.#onHeld(bytes);
+    this.hold(bytes);
   }
 }
 
 /** Where a part of at most that length ends, so that it cuts no character of UTF-8. */
-function endOfPart(bytes: Buffer, start: number, length: number): number {
-  let end = Math.min(bytes.length, start + length);
-  if (end === bytes.length) return end;
-  for (let back = 0; back < 3 && ((bytes[end] ?? 0) & 0xc0) === 0x80; back += 1) end -= 1;
+export function endOfPart(latin1: string, start: number, length: number): number {
+  let end = Math.min(latin1.length, start + length);
+  if (end === latin1.length) return end;
+  for (let back = 0; back < 3 && (latin1.charCodeAt(end) & 0xc0) === 0x80; back += 1) end -= 1;
   return end;
 }
 
 function bytesOfHead(head: Head = new Map()): number {
-  let bytes = 0;
-  for (const [name, value] of head) bytes += 2 * bytesPerText + name.length + value.length;
-  return bytes;
+  return bytesOfTexts([...head].flat());
 }
 
 /** Memory of the facts that vary in size. */
 function bytesOfFacts({ dropped, cause }: ExchangeFacts): number {
-  return dropped.reduce((sum, name) => sum + bytesPerText + name.length, cause?.length ?? 0);
+  return bytesOfTexts(dropped) + (cause?.length ?? 0);
+}
+
+function bytesOfTexts(texts: readonly string[]): number {
+  return texts.reduce((sum, text) => sum + bytesPerText + text.length, 0);
 }

@@ -1,15 +1,15 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import type { AdminRoutes } from '../../service/server/admin.ts';
 import { originProblem, securityHeaders, siteProblem } from './access.ts';
 import { endpointOf } from './endpoint.ts';
-import { requestFileOf } from './exchange-json.ts';
-import type { ExchangeStore } from './exchange-store.ts';
-import { createLivePages, sendExchange } from './live-pages.ts';
+import { partOf, requestFileOf } from './exchange-json.ts';
+import type { ExchangeStore, StoredExchange } from './exchange-store.ts';
+import { createListEvents } from './list-events.ts';
 import { loadPage } from './page-files.ts';
-import { maxRequestBytes } from './recording.ts';
-import { searchBodies } from './search-bodies.ts';
-import { createRequestSender } from './send-request.ts';
-import { linkTurns } from './turn-links.ts';
+import { maxBodyBytes } from './recording.ts';
+import { createRequestSender, readAtMost } from './send-request.ts';
 import { createQueue } from './work-queue.ts';
 
 export interface InspectorOptions {
@@ -28,8 +28,10 @@ export interface Inspector extends AdminRoutes {
   close(): void;
 }
 
-/** Explanations and searches that may wait. */
+/** Explanations that may wait. */
 const maxWaiting = 16;
+/** Pages that are open at once. */
+const maxPages = 32;
 /** Characters that may be looked for. */
 const maxSearchLength = 1000;
 
@@ -42,72 +44,59 @@ export async function createInspector({
   explain,
 }: InspectorOptions): Promise<Inspector> {
   const files = await loadPage();
-  const pages = createLivePages(store);
+  const listEvents = createListEvents(store);
+  const open = new Set<ServerResponse>();
   const sender = sendTo === null ? null : createRequestSender(sendTo, `responses-extproc/${version} inspector`);
   const queue = createQueue(maxWaiting);
   const about = { version, send_to: sendTo, prices, limits: store.limits };
 
-  /** `/inspect/exchanges/7` and `/inspect/exchanges/7/events`. */
-  function exchangePage(response: ServerResponse, id: number, live: boolean): void {
-    const exchange = store.get(id);
-    if (live) {
-      if (!pages.openExchange(response, exchange)) sendText(response, 503, tooManyPages);
-    } else if (exchange === undefined) sendText(response, 404, 'This exchange is no longer in memory.');
-    else sendExchange(response, exchange);
+  /** `/inspect/events?find=…`: the list, for as long as the page is open. Nothing is queued for a page that does not read. */
+  function follow(response: ServerResponse, text: string): void {
+    if (open.size >= maxPages) {
+      sendText(response, 503, 'Too many pages are open.');
+      return;
+    }
+    open.add(response);
+    response.writeHead(200, { ...securityHeaders, 'content-type': 'text/event-stream; charset=utf-8' });
+    const gone = goneSignalOf(response);
+    gone.addEventListener('abort', () => open.delete(response));
+    pipeline(Readable.from(listEvents(text, gone), { highWaterMark: 1 }), response).catch(() => response.destroy());
   }
 
-  /** Answers with the task's result as JSON, unless too many wait or the page has gone. */
-  async function sendWork(
-    response: ServerResponse,
-    task: (signal: AbortSignal) => Promise<string>,
-    failedStatus: number,
-  ): Promise<void> {
-    const gone = new AbortController();
-    response.once('close', () => gone.abort());
-    const work = queue.run(() => task(gone.signal), gone.signal);
+  /** `/inspect/exchanges/7?from=1,1,20,60`: its next part, behind so many pieces of each body. */
+  function sendPart(response: ServerResponse, exchange: StoredExchange, from: string): void {
+    const [client_request = 0, chat_request = 0, chat_response = 0, client_response = 0] = from
+      .split(',')
+      .map((text) => Number(text) || 0);
+    const start = { client_request, chat_request, chat_response, client_response };
+    sendJson(response, 200, partOf(exchange, start));
+  }
+
+  /** `/inspect/exchanges/7/explanation` */
+  async function sendExplanation(response: ServerResponse, exchange: StoredExchange): Promise<void> {
+    const gone = goneSignalOf(response);
+    const work = queue.run(() => explain(JSON.stringify(requestFileOf(exchange)), gone), gone);
     if (work === null) return sendText(response, 503, 'Too much is asked at once.');
     try {
       send(response, 200, 'application/json', Buffer.from(await work));
     } catch (error) {
-      if (!gone.signal.aborted) sendText(response, failedStatus, reasonOf(error));
+      if (!gone.aborted) sendText(response, 422, reasonOf(error));
     }
   }
 
-  /** `/inspect/exchanges/7/explanation` */
-  function explanation(response: ServerResponse, id: number): Promise<void> | void {
-    const exchange = store.get(id);
-    if (exchange === undefined) return sendText(response, 404, 'This exchange is no longer in memory.');
-    const task = (signal: AbortSignal) => explain(JSON.stringify(requestFileOf(exchange)), signal);
-    return sendWork(response, task, 422);
-  }
-
-  /** `/inspect/search?text=…&ids=1,2,3` */
-  function search(response: ServerResponse, query: URLSearchParams): Promise<void> | void {
-    const text = query.get('text') ?? '';
-    const ids = (query.get('ids') ?? '')
-      .split(',')
-      .map(Number)
-      .filter(Number.isSafeInteger)
-      .slice(0, store.limits.maxExchanges);
-    if (text === '' || text.length > maxSearchLength)
-      return sendText(response, 400, `text must have 1 to ${maxSearchLength} characters.`);
-    const task = async (signal: AbortSignal) => JSON.stringify({ ids: await searchBodies(store, text, ids, signal) });
-    return sendWork(response, task, 500);
-  }
-
-  async function sendFromForm(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  /** `/inspect/send?path=/v1/responses` */
+  async function sendFromForm(request: IncomingMessage, response: ServerResponse, path: string): Promise<void> {
+    if (request.method !== 'POST') return sendText(response, 405, 'only POST');
     const problem = originProblem(request.headers);
     if (problem !== null) return sendText(response, 403, problem);
     if (sender === null) return sendText(response, 404, 'INSPECT_SEND_TO is not set.');
-    const to = new URL(request.url ?? '', 'http://inspector').searchParams.get('path') ?? '/v1/responses';
     // Anything else could change the host of the base URL.
-    if (!to.startsWith('/') || endpointOf('POST', to) === null)
+    if (!path.startsWith('/') || endpointOf('POST', path) === null)
       return sendText(response, 400, 'path must be one of the Responses API.');
-    const body = await readBody(request, maxRequestBytes);
-    if (body === null) return sendText(response, 413, `A request may have ${maxRequestBytes} bytes.`);
+    const body = await readAtMost(maxBodyBytes, request);
+    if (body === null) return sendText(response, 413, `A request may have ${maxBodyBytes} bytes.`);
     try {
-      const { status, requestId } = await sender.send(to, body, request.headers.authorization ?? null);
-      sendJson(response, 200, { status, request_id: requestId });
+      sendJson(response, 200, await sender.send(path, body.toString(), request.headers.authorization ?? null));
     } catch (error) {
       sendText(response, 502, reasonOf(error));
     }
@@ -123,33 +112,34 @@ export async function createInspector({
     }
   }
 
-  async function answer(request: IncomingMessage, response: ServerResponse, path: string): Promise<void> {
-    if (path === '/inspect/send')
-      return request.method === 'POST' ? sendFromForm(request, response) : sendText(response, 405, 'only POST');
+  async function answer(
+    request: IncomingMessage,
+    response: ServerResponse,
+    { pathname: path, searchParams }: URL,
+  ): Promise<void> {
+    if (path === '/inspect/send') return sendFromForm(request, response, searchParams.get('path') ?? '/v1/responses');
     if (request.method !== 'GET' && request.method !== 'HEAD') return sendText(response, 405, 'only GET');
     const file = files.get(path === '/inspect' ? '/inspect/' : path);
     if (file !== undefined) return send(response, 200, file.contentType, file.body);
-    if (path === '/inspect/about') return sendJson(response, 200, about);
-    if (path === '/inspect/events') return pages.openList(response) ? undefined : sendText(response, 503, tooManyPages);
-    const [, id, part] = /^\/inspect\/exchanges\/(\d{1,15})(?:\/(events|explanation))?$/.exec(path) ?? [];
-    const isWork = part === 'explanation' || works.has(path);
-    // It costs this service or the upstream time, which another site must not be able to spend with a link or an image.
-    const foreign = isWork ? siteProblem(request.headers) : null;
+    // The rest costs this service or the upstream time, which another site must not be able to spend with a link or an image.
+    const foreign = siteProblem(request.headers);
     if (foreign !== null) return sendText(response, 403, foreign);
+    if (path === '/inspect/about') return sendJson(response, 200, about);
+    if (path === '/inspect/events') return follow(response, (searchParams.get('find') ?? '').slice(0, maxSearchLength));
     if (path === '/inspect/models') return sendModels(request, response);
-    if (path === '/inspect/turns')
-      return sendWork(response, async (signal) => JSON.stringify({ turns: await linkTurns(store, signal) }), 500);
-    if (path === '/inspect/search') return search(response, new URLSearchParams(request.url?.split('?', 2)[1]));
+    const [, id, part] = /^\/inspect\/exchanges\/(\d{1,15})(\/explanation)?$/.exec(path) ?? [];
     if (id === undefined) return sendText(response, 404, 'not found');
-    if (part === 'explanation') return explanation(response, Number(id));
-    exchangePage(response, Number(id), part === 'events');
+    const exchange = store.get(Number(id));
+    if (exchange === undefined) return sendText(response, 404, 'This exchange is no longer in memory.');
+    if (part !== undefined) return sendExplanation(response, exchange);
+    sendPart(response, exchange, searchParams.get('from') ?? '');
   }
 
   return {
     handle(request, response) {
-      const path = (request.url ?? '/').split('?', 1)[0] ?? '/';
-      if (path !== '/inspect' && !path.startsWith('/inspect/')) return false;
-      answer(request, response, path).catch((error: unknown) => {
+      const url = URL.parse(request.url ?? '/', 'http://inspector');
+      if (url === null || !/^\/inspect(\/|$)/.test(url.pathname)) return false;
+      answer(request, response, url).catch((error: unknown) => {
         if (response.headersSent) response.destroy();
         else sendText(response, 500, reasonOf(error));
       });
@@ -157,31 +147,23 @@ export async function createInspector({
     },
     paths: ['/inspect'],
     close() {
-      pages.close();
+      for (const response of open) response.destroy();
       sender?.close();
     },
   };
 }
 
-const works: ReadonlySet<string> = new Set(['/inspect/search', '/inspect/turns', '/inspect/models']);
-const tooManyPages = 'Too many pages are open.';
+/** Aborts when the other side no longer waits. */
+function goneSignalOf(response: ServerResponse): AbortSignal {
+  const gone = new AbortController();
+  response.once('close', () => gone.abort());
+  return gone.signal;
+}
 
 /** An exception's message; for fetch, whose own message only says that it failed, that of its cause. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return error.cause instanceof Error ? `${error.message}: ${error.cause.message}` : error.message;
-}
-
-/** Null for a body that is too long. */
-async function readBody(request: IncomingMessage, maxBytes: number): Promise<string | null> {
-  const pieces: Buffer[] = [];
-  let size = 0;
-  for await (const piece of request as AsyncIterable<Buffer>) {
-    size += piece.length;
-    if (size > maxBytes) return null;
-    pieces.push(piece);
-  }
-  return Buffer.concat(pieces).toString('utf8');
 }
 
 function sendJson(response: ServerResponse, status: number, value: unknown): void {

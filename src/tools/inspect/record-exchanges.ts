@@ -6,10 +6,10 @@ import type { ExchangeSummary } from '../../filter/exchange/summary.ts';
 import type { ExchangeTap } from '../../filter/exchange/tap.ts';
 import type { ExchangeEvent, ExchangeReply, HeaderMap, HeaderMutation } from '../../filter/exchange/types.ts';
 import type { EndedCall, ExchangeObserver } from '../../service/telemetry/observer.ts';
-import type { BodyKind, BodyRedactor } from '../redact/body-redactor.ts';
-import { Redactor } from '../redact/redactor.ts';
-import type { ExchangeStore, Head, StoredExchange } from './exchange-store.ts';
-import { type BodyName, type ExchangeFacts, maxRequestBytes, probeAgent } from './recording.ts';
+import { type BodyKind, Redactor } from '../redact/redactor.ts';
+import type { ExchangeFacts, ExchangeStore, Head, StoredExchange } from './exchange-store.ts';
+import { BodyRecord } from './record-body.ts';
+import { type BodyName, maxBodyBytes, probeAgent } from './recording.ts';
 import { burstOf } from './split-burst.ts';
 
 /** What a service needs to record its exchanges. */
@@ -34,8 +34,6 @@ export function createRecorder(store: ExchangeStore): Recorder {
 
 const maxCauseLength = 16 * 1024;
 
-type AnswerName = Extract<BodyName, `${string}_response`>;
-
 /** Records what one exchange takes and gives, without its credentials. */
 class ExchangeRecord implements ExchangeTap {
   readonly #store: ExchangeStore;
@@ -46,9 +44,8 @@ class ExchangeRecord implements ExchangeTap {
   /** Null before the headers came, and for a probe. */
   #kept: StoredExchange | null = null;
   #requestHeaders: HeaderMap = new Map();
-  /** Null once both are complete. */
-  #requests: { readonly client: RequestBody; readonly chat: RequestBody } | null = null;
-  readonly #answers: Partial<Record<AnswerName, BodyRedactor>> = {};
+  /** Those that are not complete yet. */
+  readonly #bodies = new Map<BodyName, BodyRecord>();
   /** A piece of the upstream's answer that is being handled, and how many events each chunk in it became. */
   #arrived: { readonly at: number; readonly bytes: Uint8Array } | null = null;
   #eventsOfChunks: number[] = [];
@@ -70,17 +67,21 @@ class ExchangeRecord implements ExchangeTap {
         this.#requestHeaders = event.headers;
         if (this.#isProbe()) return;
         this.#kept = this.#store.open(this.#startedUnixMs);
-        this.#kept.setHead('client_request', this.#headOf(event.headers));
-        this.#requests = { client: new RequestBody(), chat: new RequestBody() };
+        this.#kept.setHead('client_request', this.#redactor.headers(event.headers));
+        this.#begin('request', 'client_request', 'chat_request');
         return;
       case 'request_body':
-        this.#requests?.client.push(event.body);
+        this.#push('client_request', this.#now(), event.body);
         return;
       case 'response_headers':
         this.#upstreamAnswered = true;
         this.#endRequest();
-        this.#beginAnswers(Number(event.headers.get(':status')) >= 400 ? 'error' : 'answer');
-        this.#kept?.setHead('chat_response', this.#headOf(event.headers));
+        this.#begin(
+          Number(event.headers.get(':status')) >= 400 ? 'error' : 'answer',
+          'chat_response',
+          'client_response',
+        );
+        this.#kept?.setHead('chat_response', this.#redactor.headers(event.headers));
         return;
       case 'request_trailers':
       case 'response_trailers':
@@ -105,8 +106,8 @@ class ExchangeRecord implements ExchangeTap {
     for (const [index, { chunk, events }] of (burst ?? []).entries()) {
       // Chunks of one piece are translated one after the other, some microseconds each.
       const then = at + index / 1000;
-      this.#answer('chat_response', then, chunk);
-      this.#answer('client_response', then, events);
+      this.#push('chat_response', then, chunk);
+      this.#push('client_response', then, events);
     }
     this.#arrived = null;
     this.#eventsOfChunks = [];
@@ -118,16 +119,15 @@ class ExchangeRecord implements ExchangeTap {
     // It may end before any headers came.
     if (!this.#isProbe()) this.#kept ??= this.#store.open(this.#startedUnixMs);
     this.#endRequest();
-    for (const [body, redactor] of Object.entries(this.#answers))
-      this.#kept?.addPiece(body as AnswerName, this.#now(), redactor.end());
+    for (const body of this.#bodies.values()) body.end(this.#now());
     const thrown = cause ?? summary.errorCause;
     this.#kept?.setFacts({
       ...this.#factsOf(summary),
       // For an exchange that was still open, how the call ended is more informative than the outcome.
       outcome: how === 'done' ? summary.outcome : how,
       cause: thrown === undefined || thrown === null ? null : this.#redactor.text(causeOf(thrown)),
-      durationMs: times.duration,
-      firstTokenMs: times.firstToken,
+      duration_ms: times.duration,
+      first_token_ms: times.firstToken,
     });
   }
 
@@ -140,7 +140,7 @@ class ExchangeRecord implements ExchangeTap {
   }
 
   #flushArrived(): void {
-    if (this.#arrived !== null) this.#answer('chat_response', this.#arrived.at, this.#arrived.bytes);
+    if (this.#arrived !== null) this.#push('chat_response', this.#arrived.at, this.#arrived.bytes);
     this.#arrived = null;
   }
 
@@ -149,7 +149,7 @@ class ExchangeRecord implements ExchangeTap {
       case 'response_body':
         if (!this.#clientAnswered || reply.headers !== undefined) this.#answerClient(reply.headers);
         if (!withoutBody)
-          this.#answer('client_response', at, reply.body ?? (event?.type === 'response_body' ? event.body : noBytes));
+          this.#push('client_response', at, reply.body ?? (event?.type === 'response_body' ? event.body : noBytes));
         return;
       case 'request_headers':
         this.#changeRequest(reply.headers);
@@ -157,7 +157,7 @@ class ExchangeRecord implements ExchangeTap {
         return;
       case 'request_body':
         if (reply.headers !== undefined) this.#changeRequest(reply.headers);
-        this.#requests?.chat.push(reply.body ?? (event?.type === 'request_body' ? event.body : noBytes));
+        this.#push('chat_request', at, reply.body ?? (event?.type === 'request_body' ? event.body : noBytes));
         if (reply.endOfStream) this.#endRequest();
         return;
       case 'response_headers':
@@ -168,22 +168,15 @@ class ExchangeRecord implements ExchangeTap {
         if (!this.#upstreamAnswered) this.#kept?.setHead('chat_request', undefined);
         this.#kept?.setHead(
           'client_response',
-          this.#headOf([[':status', String(reply.status)], ...Object.entries(reply.headers)]),
+          this.#redactor.headers([[':status', String(reply.status)], ...Object.entries(reply.headers)]),
         );
-        this.#answers.client_response = this.#redactor.body('error');
-        this.#answer('client_response', at, reply.body);
+        this.#begin('error', 'client_response');
+        this.#push('client_response', at, reply.body);
         return;
       case 'request_trailers':
       case 'response_trailers':
         return;
     }
-  }
-
-  #headOf(headers: Iterable<readonly [name: string, value: string]>): Head {
-    const shown = this.#redactor.headers(headers);
-    const head = new Map<string, string>();
-    for (let at = 0; at + 1 < shown.length; at += 2) head.set(shown[at] ?? '', shown[at + 1] ?? '');
-    return head;
   }
 
   #changeRequest(changes: HeaderMutation | undefined): void {
@@ -197,61 +190,61 @@ class ExchangeRecord implements ExchangeTap {
 
   /** As Envoy sends it on: it removes headers, then overwrites or adds some. */
   #changed(head: Head = new Map(), { set = {}, remove = [] }: HeaderMutation = {}): Head {
-    const changed = new Map(head);
-    for (const name of remove) changed.delete(name);
-    for (const [name, value] of this.#headOf(Object.entries(set))) changed.set(name, value);
-    return changed;
+    const rest = [...head].filter(([name]) => !remove.includes(name));
+    return new Map([...rest, ...this.#redactor.headers(Object.entries(set))]);
   }
 
-  #beginAnswers(kind: BodyKind): void {
-    for (const body of ['chat_response', 'client_response'] as const) this.#answers[body] = this.#redactor.body(kind);
+  #begin(kind: BodyKind, ...names: readonly BodyName[]): void {
+    for (const name of names)
+      if (this.#kept !== null) this.#bodies.set(name, new BodyRecord(this.#kept, name, this.#redactor, kind));
   }
 
-  /** Recorded as it arrives: a word that a piece cuts is recorded with the next piece. */
-  #answer(body: AnswerName, at: number, bytes: Uint8Array): void {
-    if (this.#kept === null || bytes.length === 0) return;
-    this.#answers[body] ??= this.#redactor.body('answer');
-    this.#kept.addPiece(body, at, this.#answers[body].push(bytes));
+  #push(name: BodyName, at: number, bytes: Uint8Array): void {
+    this.#bodies.get(name)?.push(at, bytes);
   }
 
   /** Both bodies of the request are complete, or as much of them as there will be. */
   #endRequest(): void {
-    const [kept, requests] = [this.#kept, this.#requests];
-    if (kept === null || requests === null) return;
-    this.#requests = null;
+    const [client, chat] = [this.#bodies.get('client_request'), this.#bodies.get('chat_request')];
+    if (this.#kept === null || client === undefined) return;
     const at = this.#now();
-    const coding = this.#requestHeaders.get('content-encoding') ?? null;
-    const sent = requests.client.whole();
-    const read = decoded(sent, coding);
-    // The body is shown decoded, so these headers would not match it.
-    if (read !== sent)
-      kept.setHead(
-        'client_request',
-        this.#changed(kept.headOf('client_request'), { remove: ['content-encoding', 'content-length'] }),
-      );
-    for (const [body, bytes] of [
-      ['client_request', read],
-      ['chat_request', requests.chat.whole()],
-    ] as const)
-      if (bytes.length > 0) kept.addPiece(body, at, this.#redactor.wholeBody(bytes, 'request'));
-    kept.omit('client_request', requests.client.omitted);
-    kept.omit('chat_request', requests.chat.omitted);
+    client.end(at, (bytes) => this.#decoded(bytes));
+    chat?.end(at);
+    this.#bodies.clear();
     // From here on the list shows the exchange as running.
-    kept.setFacts(this.#factsOf(this.#summary()));
+    this.#kept.setFacts(this.#factsOf(this.#summary()));
+  }
+
+  /** The client's body without its content coding; unchanged if that cannot be undone. */
+  #decoded(bytes: Uint8Array): Uint8Array {
+    const codings = parseContentCodings(this.#requestHeaders.get('content-encoding') ?? null);
+    if (codings === null || codings.length === 0 || bytes.length === 0) return bytes;
+    try {
+      const read = decodeContent(bytes, codings, maxBodyBytes);
+      // The body is shown decoded, so these headers would not match it.
+      const remove = ['content-encoding', 'content-length'];
+      this.#kept?.setHead('client_request', this.#changed(this.#kept.headOf('client_request'), { remove }));
+      return read;
+    } catch (thrown) {
+      if (thrown instanceof ContentCodingError) return bytes;
+      throw thrown;
+    }
   }
 
   #factsOf(summary: ExchangeSummary): ExchangeFacts {
-    const { requestId, profile, dropped, status, upstreamStatus, errorCode, finishReason, tokens, events, repairs } =
-      summary;
+    const { profile, dropped, status, tokens, repairs } = summary;
     const model = summary.model ?? summary.asked.model;
     return {
+      ...{ profile, dropped, status, tokens, repairs },
+      request_id: summary.requestId,
       model: model === null ? null : this.#redactor.text(model),
       stream: summary.stream ?? summary.asked.stream,
-      ...{ requestId, profile, dropped, status, upstreamStatus, errorCode, finishReason, tokens, events, repairs },
-      outcome: null,
+      error_code: summary.errorCode,
+      finish_reason: summary.finishReason,
+      outcome: 'running',
       cause: null,
-      durationMs: null,
-      firstTokenMs: null,
+      duration_ms: null,
+      first_token_ms: null,
     };
   }
 }
@@ -261,38 +254,3 @@ function causeOf(thrown: unknown): string {
 }
 
 const noBytes = new Uint8Array(0);
-
-/**
- * A request's body: credentials are found, and compressed bytes read, only when it is complete. Until then its pieces are
- * views of what arrived, not copies: they live no longer than the request.
- */
-class RequestBody {
-  readonly #pieces: Uint8Array[] = [];
-  #size = 0;
-  /** Bytes beyond those that are looked at. */
-  omitted = 0;
-
-  push(bytes: Uint8Array): void {
-    const taken = bytes.subarray(0, maxRequestBytes - this.#size);
-    this.#pieces.push(taken);
-    this.#size += taken.length;
-    this.omitted += bytes.length - taken.length;
-  }
-
-  whole(): Uint8Array {
-    const [only = noBytes, ...more] = this.#pieces;
-    return more.length === 0 ? only : Buffer.concat(this.#pieces);
-  }
-}
-
-/** The body without its content coding; unchanged if that cannot be undone. */
-function decoded(bytes: Uint8Array, contentEncoding: string | null): Uint8Array {
-  const codings = parseContentCodings(contentEncoding);
-  if (codings === null || codings.length === 0 || bytes.length === 0) return bytes;
-  try {
-    return decodeContent(bytes, codings, maxRequestBytes);
-  } catch (thrown) {
-    if (thrown instanceof ContentCodingError) return bytes;
-    throw thrown;
-  }
-}

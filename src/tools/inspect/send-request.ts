@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { probeAgent } from './recording.ts';
+import { parsed } from './view/timeline.ts';
 
 /** Sends requests of the page to the proxy, as any client would. `key` is the client's `authorization`; null for none. */
 export interface RequestSender {
@@ -11,7 +12,7 @@ export interface RequestSender {
     path: string,
     body: string,
     key: string | null,
-  ): Promise<{ readonly status: number; readonly requestId: string }>;
+  ): Promise<{ readonly status: number; readonly request_id: string }>;
   /** The names in the upstream's list of models. Rejects with the reason if there is none. */
   models(key: string | null): Promise<readonly string[]>;
   close(): void;
@@ -20,6 +21,7 @@ export interface RequestSender {
 const maxRequestsUnderWay = 8;
 const modelsTimeoutMs = 10_000;
 const maxModelsBytes = 4 * 1024 * 1024;
+const noBytes = Buffer.alloc(0);
 
 /** `baseUrl` as OpenAI clients take it: `http://127.0.0.1:10000/v1`. */
 export function createRequestSender(baseUrl: string, userAgent: string): RequestSender {
@@ -32,38 +34,25 @@ export function createRequestSender(baseUrl: string, userAgent: string): Request
     return base.endsWith('/v1') ? base.slice(0, -'/v1'.length) + path : base + path.slice(path.indexOf('/v1/') + 3);
   }
 
-  /** The page sees the answer as an exchange like any other: here it is only read to its end. */
-  async function readToEnd(response: Response): Promise<void> {
-    for await (const _piece of response.body ?? []);
-  }
-
   return {
     async send(path, body, key) {
       if (underWay >= maxRequestsUnderWay) throw new Error(`${maxRequestsUnderWay} requests are already under way.`);
       underWay += 1;
-      const requestId = randomUUID();
-      try {
-        const response = await fetch(urlOf(path), {
-          method: 'POST',
-          headers: {
-            'content-type': 'application/json',
-            'user-agent': userAgent,
-            'x-request-id': requestId,
-            ...(key === null ? {} : { authorization: key }),
-          },
-          body,
-          signal: stop.signal,
-        });
-        void readToEnd(response)
-          .catch(() => {}) // it ended early, as its exchange says
-          .finally(() => {
-            underWay -= 1;
-          });
-        return { status: response.status, requestId: response.headers.get('x-request-id') ?? requestId };
-      } catch (error) {
+      const ended = () => {
         underWay -= 1;
-        throw error;
-      }
+      };
+      const requestId = randomUUID();
+      const headers = { 'content-type': 'application/json', 'user-agent': userAgent, 'x-request-id': requestId };
+      const sent = fetch(urlOf(path), {
+        method: 'POST',
+        headers: key === null ? headers : { ...headers, authorization: key },
+        body,
+        signal: stop.signal,
+      });
+      // The page sees the answer as an exchange like any other: here it is only read to its end, or as far as it comes.
+      sent.then((response) => response.body?.pipeTo(new WritableStream())).then(ended, ended);
+      const { status, headers: given } = await sent;
+      return { status, request_id: given.get('x-request-id') ?? requestId };
     },
     async models(key) {
       const response = await fetch(`${base}/models`, {
@@ -71,35 +60,26 @@ export function createRequestSender(baseUrl: string, userAgent: string): Request
         headers: { 'user-agent': probeAgent, ...(key === null ? {} : { authorization: key }) },
         signal: AbortSignal.any([stop.signal, AbortSignal.timeout(modelsTimeoutMs)]),
       });
-      const text = await textOf(response);
+      const list = response.body === null ? noBytes : await readAtMost(maxModelsBytes, response.body);
+      if (list === null) throw new Error(`The list of models is longer than ${maxModelsBytes} bytes.`);
       if (!response.ok) throw new Error(`The upstream answered the request for its models with ${response.status}.`);
-      return namesIn(text);
+      const data = (parsed(list.toString()) as { readonly data?: unknown } | null)?.data;
+      if (!Array.isArray(data)) throw new Error('The upstream’s answer is not a list of models.');
+      const names = data.map((model: unknown) => (model as { readonly id?: unknown } | null)?.id);
+      return names.filter((name) => typeof name === 'string');
     },
     close: () => stop.abort(),
   };
 }
 
-async function textOf(response: Response): Promise<string> {
-  const pieces: Uint8Array[] = [];
+/** All bytes; null if there are more than that. */
+export async function readAtMost(maxBytes: number, pieces: AsyncIterable<Uint8Array>): Promise<Buffer | null> {
+  const read: Uint8Array[] = [];
   let size = 0;
-  for await (const piece of (response.body ?? []) as AsyncIterable<Uint8Array>) {
+  for await (const piece of pieces) {
     size += piece.length;
-    if (size > maxModelsBytes) throw new Error(`The list of models is longer than ${maxModelsBytes} bytes.`);
-    pieces.push(piece);
+    if (size > maxBytes) return null;
+    read.push(piece);
   }
-  return Buffer.concat(pieces).toString();
-}
-
-/** Throws for what is not a list of models. */
-function namesIn(text: string): readonly string[] {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    // Reported below.
-  }
-  const data: unknown = (value as { readonly data?: unknown } | null | undefined)?.data;
-  if (!Array.isArray(data)) throw new Error('The upstream’s answer is not a list of models.');
-  const names = data.map((model: unknown) => (model as { readonly id?: unknown } | null)?.id);
-  return names.filter((name) => typeof name === 'string');
+  return Buffer.concat(read);
 }

@@ -1,84 +1,105 @@
-import { setImmediate as turn } from 'node:timers/promises';
-import { type Turn, turnOf } from './chat-request-hashes.ts';
+import { hash } from 'node:crypto';
+import { type ByteRange, type Member, membersOf } from '../../filter/wire/json/members.ts';
 import type { ExchangeStore, StoredExchange } from './exchange-store.ts';
+import type { TurnLink } from './recording.ts';
 import { promptFields } from './view/turn-changes.ts';
 
-/** An exchange as a turn of a conversation, as JSON. */
-export interface TurnLink {
-  readonly id: number;
-  /** The exchange that it continues; null for the first turn of a conversation. */
-  readonly parent: number | null;
-  readonly messages: number;
-  /** How many of the parent's messages begin this request too, byte for byte. */
-  readonly kept_messages: number;
-  /** The first difference from the parent's request: a field, `messages[3]`; null if all of it is kept. */
-  readonly differs_at: string | null;
-}
+/** Longer conversations are not linked. */
+const maxMessages = 20_000;
+/** Those that are looked for come early in a request, or in a message. */
+const maxFields = 1000;
 
 /**
- * The exchanges whose Chat requests are known, as turns: one continues the latest whose messages, system
- * messages aside, its own begin with, followed by an answer. Clients do not say which. Works on one exchange after the
- * other, and lets the service work in between; the result is kept with the exchange.
+ * Finds out which turn an exchange is, once its Chat request is complete, and notes it in the exchange: it continues the latest
+ * one whose messages, system messages aside, its own begin with, followed by an answer. Clients do not say which.
  */
-export async function linkTurns(store: ExchangeStore, signal: AbortSignal): Promise<readonly TurnLink[]> {
-  const root = newNode();
-  const known = new Map<number, Turn>();
-  const found: TurnLink[] = [];
-  for (const exchange of [...store.list()]) {
-    const { request, isNew } = requestOf(exchange);
-    if (request !== null) {
-      known.set(exchange.id, request);
-      const parent = place(root, exchange.id, request);
-      found.push(turnFrom(exchange.id, request, parent, parent === null ? undefined : known.get(parent)));
+export function createTurnLinker(store: ExchangeStore): (exchange: StoredExchange) => void {
+  /** The latest exchange by the hash of its messages. */
+  const latest = new Map<string, number>();
+
+  /** The exchange that it continues, and the hash of its own messages. */
+  function placeOf({ messages }: ChatRequest): { readonly parent: number | null; readonly history: string } {
+    let history = '';
+    let parent: number | null = null;
+    for (const { role, hash } of messages) {
+      if (role === 'system') continue;
+      if (role === 'assistant') parent = latest.get(history) ?? parent;
+      history = hashOf(Buffer.from(history + hash));
     }
-    if (isNew) await turn();
-    signal.throwIfAborted();
+    return { parent, history };
   }
-  return found;
+
+  return (exchange) => {
+    if (exchange.turn !== undefined || !isSent(exchange)) return;
+    const request = exchange.omitted.chat_request > 0 ? null : readChatRequest(exchange.bytesOf('chat_request'));
+    exchange.turn = null;
+    if (request === null) return;
+    for (const [old, id] of latest) if (store.get(id) === undefined) latest.delete(old);
+    const { parent, history } = placeOf(request);
+    const before = parent === null ? null : readChatRequest(store.get(parent)?.bytesOf('chat_request') ?? noBytes);
+    exchange.turn = linkOf(request, parent, before);
+    if (history !== '') latest.set(history, exchange.id);
+  };
 }
 
-/** A common beginning of conversations: its continuations by their next message, and the exchange whose messages end here. */
-interface Node {
-  readonly next: Map<string, Node>;
-  last: number | null;
+/** Whether nothing of its request is still to come. */
+function isSent(exchange: StoredExchange): boolean {
+  return exchange.facts.outcome !== 'running' || exchange.headOf('chat_response') !== undefined;
 }
 
-function newNode(): Node {
-  return { next: new Map(), last: null };
-}
-
-/** Adds a request's messages; returns the exchange that it continues. */
-function place(root: Node, id: number, { messages }: Turn): number | null {
-  const history = messages.filter(({ role }) => role !== 'system');
-  let node = root;
-  let parent: number | null = null;
-  for (const { hash, role } of history) {
-    if (role === 'assistant' && node.last !== null) parent = node.last;
-    const next = node.next.get(hash) ?? newNode();
-    node.next.set(hash, next);
-    node = next;
-  }
-  if (node !== root) node.last = id;
-  return parent;
-}
-
-function turnFrom(id: number, request: Turn, parent: number | null, before: Turn | undefined): TurnLink {
+function linkOf(request: ChatRequest, parent: number | null, before: ChatRequest | null): TurnLink {
   const messages = request.messages.length;
-  if (before === undefined) return { id, parent, messages, kept_messages: 0, differs_at: null };
-  const different = before.messages.findIndex(({ hash }, index) => hash !== request.messages[index]?.hash);
+  if (before === null) return { parent, messages, kept_messages: 0, differs_at: null };
+  const different = before.messages.findIndex((message, index) => message.hash !== request.messages[index]?.hash);
   const field = promptFields.find((name) => before.fields[name] !== request.fields[name]);
   const kept_messages = different === -1 ? before.messages.length : different;
   const differs_at = field ?? (different === -1 ? null : `messages[${different}]`);
-  return { id, parent, messages, kept_messages, differs_at };
+  return { parent, messages, kept_messages, differs_at };
 }
 
-/** What the exchange sent to the upstream, when that is complete; null if it is not a Chat request. */
-function requestOf(exchange: StoredExchange): { readonly request: Turn | null; readonly isNew: boolean } {
-  const { pieces, facts, omitted } = exchange;
-  if (exchange.turn !== undefined) return { request: exchange.turn, isNew: false };
-  const isComplete = facts.outcome !== null || pieces.chat_response.length > 0;
-  if (!isComplete || omitted.chat_request > 0) return { request: null, isNew: false };
-  const request = turnOf(exchange.bytesOf('chat_request'));
-  exchange.keepTurn(request);
-  return { request, isNew: true };
+/** A Chat request as hashes of its parts' bytes as sent, since a server's prefix cache compares those. */
+export interface ChatRequest {
+  /** What chat templates write before the messages, with the model, by field. */
+  readonly fields: Readonly<Record<string, string>>;
+  /** `developer` is `system`; anything unknown is `user`. */
+  readonly messages: readonly { readonly hash: string; readonly role: 'system' | 'assistant' | 'user' }[];
 }
+
+/** The parts of a Chat request's bytes; null if it is not one. Nothing is parsed, since histories are long. */
+export function readChatRequest(bytes: Buffer): ChatRequest | null {
+  const fields = fieldsOf(bytes, 0);
+  const messages = fields.get('messages');
+  const list = messages === undefined ? null : membersOf(bytes, messages.start, maxMessages);
+  if (list?.type !== 'list' || list.isCut) return null;
+  const hashes = promptFields.flatMap((name) => {
+    const range = fields.get(name);
+    return range === undefined ? [] : [[name, hashOfRange(bytes, range)]];
+  });
+  return {
+    fields: Object.fromEntries(hashes),
+    messages: list.members.map((range) => ({ hash: hashOfRange(bytes, range), role: roleOf(bytes, range) })),
+  };
+}
+
+function hashOf(bytes: Uint8Array): string {
+  return hash('sha1', bytes, 'base64url').slice(0, 16);
+}
+
+function hashOfRange(bytes: Buffer, { start, end }: ByteRange): string {
+  return hashOf(bytes.subarray(start, end));
+}
+
+function roleOf(bytes: Buffer, { start }: ByteRange): ChatRequest['messages'][number]['role'] {
+  const role = fieldsOf(bytes, start).get('role');
+  const text = role === undefined ? '' : bytes.toString('latin1', role.start + 1, role.end - 1);
+  if (text === 'system' || text === 'developer') return 'system';
+  return text === 'assistant' ? 'assistant' : 'user';
+}
+
+/** The fields of the object at `start`, by name; none where there is no object. */
+function fieldsOf(bytes: Buffer, start: number): ReadonlyMap<string, Member> {
+  const object = membersOf(bytes, start, maxFields);
+  return new Map(object?.type === 'object' ? object.members.map((member) => [member.name, member]) : []);
+}
+
+const noBytes = Buffer.alloc(0);

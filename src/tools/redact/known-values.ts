@@ -2,8 +2,7 @@ import { redactionMark } from '../../filter/wire/credentials/names.ts';
 
 interface KnownValue {
   readonly text: string;
-  readonly bytes: Buffer;
-  /** The bytes, read as Latin-1. */
+  /** Its bytes in UTF-8, read as Latin-1. */
   readonly latin1: string;
 }
 
@@ -11,12 +10,10 @@ interface KnownValue {
 export class KnownValues {
   /** The longest first: another may be a part of it. */
   readonly #values: KnownValue[] = [];
-  /** A value that goes on after the end of a line may begin at the end of any piece. */
-  #hasLines = false;
 
   /** A value that was left out somewhere. Short ones, and those that look like words, are not searched for elsewhere. */
   add(value: string): void {
-    if (value.length < minLength || value.length > maxLength || this.#values.length >= maxValues) return;
+    if (value.length < minLength || value.length > maxKnownLength) return;
     for (const part of partsOf(value)) {
       this.#addOne(part);
       // As it is written in JSON, and as the server reads it.
@@ -26,54 +23,16 @@ export class KnownValues {
     }
   }
 
-  without(bytes: Uint8Array): Buffer {
-    let rest = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-    for (const { bytes: value } of this.#values) {
-      if (rest.indexOf(value) === -1) continue;
-      const kept: Uint8Array[] = [];
-      let from = 0;
-      for (let at = rest.indexOf(value); at !== -1; at = rest.indexOf(value, from)) {
-        kept.push(rest.subarray(from, at), redactedBytes);
-        from = at + value.length;
-      }
-      rest = Buffer.concat([...kept, rest.subarray(from)]);
-    }
-    return rest;
-  }
-
-  /** False if the lines, read as Latin-1, neither contain one nor end in the beginning of one. */
-  mayBeIn(lines: string): boolean {
-    if (this.#hasLines) return true;
-    for (const { latin1 } of this.#values) if (lines.includes(latin1)) return true;
-    return false;
-  }
-
-  /** What `without` makes of a text. */
-  withoutIn(text: string): string {
-    for (const value of this.#values) if (text.includes(value.text)) return this.without(Buffer.from(text)).toString();
-    return text;
-  }
-
-  /** Bytes at the end that may be the beginning of one. */
-  begunAtEnd(bytes: Uint8Array): number {
-    let longest = 0;
-    for (const { bytes: value } of this.#values) {
-      for (let length = Math.min(value.length - 1, bytes.length); length > longest; length -= 1) {
-        const start = bytes.length - length;
-        if (bytes[start] === value[0] && value.compare(bytes, start, bytes.length, 0, length) === 0) longest = length;
-      }
-    }
-    return longest;
+  /** The text without them; `as` says whether it is text, or bytes that are read as Latin-1. */
+  without(text: string, as: keyof KnownValue): string {
+    return this.#values.reduce((rest, value) => rest.replaceAll(value[as], redactionMark), text);
   }
 
   #addOne(text: string): void {
-    if (!isDistinct(text) || text.length > maxLength || this.#values.length >= maxValues) return;
+    if (!isDistinct(text) || text.length > maxKnownLength || this.#values.length >= maxValues) return;
     if (this.#values.some((known) => known.text === text)) return;
-    const bytes = Buffer.from(text);
-    const value = { text, bytes, latin1: bytes.toString('latin1') };
-    const shorter = this.#values.findIndex((known) => known.bytes.length < bytes.length);
-    this.#values.splice(shorter === -1 ? this.#values.length : shorter, 0, value);
-    this.#hasLines ||= text.includes('\n');
+    this.#values.push({ text, latin1: Buffer.from(text).toString('latin1') });
+    this.#values.sort((one, other) => other.latin1.length - one.latin1.length);
   }
 }
 
@@ -117,7 +76,7 @@ function percentDecoded(text: string): string {
 const wellKnownScheme = /^(?:bearer|basic|token|apikey)$/i;
 /** What JSON writes in another way. */
 const escaped = /["\\\p{Cc}\p{Cs}]/u;
-const redactedBytes = Buffer.from(redactionMark);
 const maxValues = 128;
 const minLength = 8;
-const maxLength = 4096;
+/** Characters of the longest that is searched for. */
+export const maxKnownLength = 4096;

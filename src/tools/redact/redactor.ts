@@ -1,8 +1,11 @@
 import { isCredentialHeader, redactionMark } from '../../filter/wire/credentials/names.ts';
 import { redactText } from '../../filter/wire/credentials/text.ts';
 import { redactAddress } from '../../filter/wire/credentials/urls.ts';
-import { type BodyKind, BodyRedactor } from './body-redactor.ts';
-import { KnownValues } from './known-values.ts';
+import { KnownValues, maxKnownLength } from './known-values.ts';
+import { redactJson } from './redact-json.ts';
+
+/** `error`: the answer of a server that refused, or what follows an error inside a 200; it quotes what the server was sent. */
+export type BodyKind = 'request' | 'answer' | 'error';
 
 /**
  * Takes the credentials out of what is kept or shown of one exchange, in both directions: by the names of headers, parameters
@@ -11,46 +14,46 @@ import { KnownValues } from './known-values.ts';
 export class Redactor {
   readonly #known = new KnownValues();
 
-  /** Names and values in turn; of the pseudo headers the method, the path and the status. */
-  headers(headers: Iterable<readonly [name: string, value: string]>): string[] {
-    const shown: string[] = [];
-    for (const [name, value] of headers) this.#addHeader(shown, name, value);
-    // Last, since a header may repeat a value whose telling name comes later. Nearly always one search finds nothing in all of
-    // them; one for each would take most of the time that recording a small request does.
-    let values = '';
-    for (let at = 1; at < shown.length; at += 2) values += `${shown[at]}\n`;
-    if (this.text(values) === values) return shown;
-    return shown.map((text, at) => (at % 2 === 0 ? text : this.text(text)));
+  /** Headers by name; of the pseudo headers the method, the path and the status. */
+  headers(headers: Iterable<readonly [name: string, value: string]>): Map<string, string> {
+    const shown = [...headers].filter(([name]) => !name.startsWith(':') || shownPseudoHeaders.has(name));
+    const named = shown.map(([name, value]) => [name, this.#withoutNamed(name, value)] as const);
+    // Last, since a header may repeat a value whose telling name comes later.
+    return new Map(named.map(([name, value]) => [name, this.text(value)]));
   }
 
-  /** For a body that comes in pieces. */
-  body(kind: BodyKind): BodyRedactor {
-    return new BodyRedactor(this.#known, kind);
-  }
-
-  /** For a body that is whole. */
-  wholeBody(bytes: Uint8Array, kind: BodyKind): Uint8Array {
-    return this.body(kind).whole(bytes);
+  /**
+   * A body, or an event of a stream, that is whole: bytes that are read as Latin-1, as is what remains of them. In one that comes
+   * in pieces a credential may be cut anywhere.
+   */
+  body(latin1: string, kind: BodyKind): string {
+    const shown = this.#known.without(redactJson(latin1, this.#remember), 'latin1');
+    return kind === 'error' ? redactText(shown) : shown;
   }
 
   /** An error's message, or a name that a client chose. */
   text(text: string): string {
-    return this.#known.withoutIn(redactText(text));
+    return this.#known.without(redactText(text), 'text');
   }
 
-  /** Without what its own name, or that of a parameter, says. */
-  #addHeader(shown: string[], name: string, value: string): void {
-    if (name.startsWith(':')) {
-      if (name === ':path') shown.push(name, redactAddress(value, this.#remember));
-      else if (name === ':method' || name === ':status') shown.push(name, value);
-    } else if (isCredentialHeader(name)) {
+  /** The value without what its header's name, or that of a parameter, says. */
+  #withoutNamed(name: string, value: string): string {
+    if (!name.startsWith(':') && isCredentialHeader(name)) {
       this.#known.add(value);
-      shown.push(name, redactionMark);
-    } else
-      shown.push(name, value.includes('/') && isAddress.test(value) ? redactAddress(value, this.#remember) : value);
+      return redactionMark;
+    }
+    return name === ':path' || isAddress.test(value) ? redactAddress(value, this.#remember) : value;
   }
 
   readonly #remember = (value: string) => this.#known.add(value);
 }
 
+/** Whether an answer has an error with something in it, not quoted by a model. */
+export function hasError(latin1: string): boolean {
+  return latin1.includes('"error"') && /"error"\s*:\s*[{"]/.test(latin1);
+}
+
+export { maxKnownLength };
+
+const shownPseudoHeaders: ReadonlySet<string> = new Set([':method', ':path', ':status']);
 const isAddress = /^(?:[a-z][a-z0-9+.-]*:\/)?\/\S*$/i;

@@ -1,13 +1,14 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
+import type { ExchangeRow } from '../exchange-json.ts';
+import { pretty } from '../view/indent-json.ts';
 import { webSocketTurnOf } from '../view/websocket-turn.ts';
 import { ConversationDetail, ConversationList } from './conversation-panes.tsx';
 import { Detail } from './detail.tsx';
-import type { ListedRow } from './exchange-list.ts';
 import { clientName, count, duration, size, timeOfDay, toneOf } from './format.ts';
-import type { Draft, Model } from './model.ts';
+import type { Model } from './model.ts';
 import { SendDialog } from './send-dialog.tsx';
-import { Splitter } from './splitter.tsx';
+import { Split } from './split.tsx';
 import { VirtualList } from './virtual-list.tsx';
 
 /** The page: the list of exchanges, and the one that is selected. */
@@ -19,8 +20,8 @@ export function App({ model }: { readonly model: Model }): JSX.Element {
       const isTyping = event.target instanceof HTMLInputElement || event.target instanceof HTMLTextAreaElement;
       if (isTyping || event.ctrlKey || event.metaKey || event.altKey || document.querySelector('dialog[open]')) return;
       if (event.key === '/') filter.current?.focus();
-      else if (event.key === 'p') model.list.togglePause();
-      else if (event.key === 'n') model.setDraft(newDraft);
+      else if (event.key === 'p') model.togglePause();
+      else if (event.key === 'n') openForm(model);
       else if (event.key === 'c') model.setConversations(!model.showsConversations);
       else if (event.key === 'Escape') {
         back(model);
@@ -37,10 +38,7 @@ export function App({ model }: { readonly model: Model }): JSX.Element {
     return () => removeEventListener('keydown', onKey);
   }, []);
 
-  const rows = model.list.visible();
-  const selected = model.selectedId === null ? null : rows.findIndex(({ row }) => row.id === model.selectedId);
   const hasSelection = (model.showsConversations ? model.conversationId : model.selectedId) !== null;
-  const select = (index: number) => model.select(rows[index]?.row.id ?? null);
   return (
     <div class={hasSelection ? 'app has-selection' : 'app'}>
       <header class="bar">
@@ -54,8 +52,8 @@ export function App({ model }: { readonly model: Model }): JSX.Element {
             ref={filter}
             type="search"
             placeholder="Filter: model, outcome, text in bodies …  /"
-            value={model.list.filter}
-            onInput={(event) => model.list.setFilter(event.currentTarget.value)}
+            value={model.filter}
+            onInput={(event) => model.setFilter(event.currentTarget.value)}
             onKeyDown={(event) => {
               if (event.key !== 'ArrowDown' && event.key !== 'Enter') return;
               event.preventDefault();
@@ -63,8 +61,8 @@ export function App({ model }: { readonly model: Model }): JSX.Element {
             }}
           />
         </label>
-        <button type="button" aria-pressed={model.list.isPaused} onClick={() => model.list.togglePause()} title="p">
-          {model.list.isPaused ? `Resume${model.list.waiting > 0 ? ` (${model.list.waiting} new)` : ''}` : 'Pause'}
+        <button type="button" aria-pressed={model.isPaused} onClick={() => model.togglePause()} title="p">
+          {model.isPaused ? `Resume${model.waiting > 0 ? ` (${model.waiting} new)` : ''}` : 'Pause'}
         </button>
         <button
           type="button"
@@ -74,48 +72,18 @@ export function App({ model }: { readonly model: Model }): JSX.Element {
         >
           Conversations
         </button>
-        <button type="button" class="primary" onClick={() => model.setDraft(newDraft)} title="n">
+        <button type="button" class="primary" onClick={() => openForm(model)} title="n">
           Send a request
         </button>
         <Status model={model} />
       </header>
-      <main style={model.layout.list === null ? {} : { '--list': `${model.layout.list * 100}%` }}>
-        {model.showsConversations ? (
-          <ConversationList model={model} />
-        ) : (
-          <section class="exchanges" aria-label="Exchanges">
-            {rows.length === 0 ? <Empty model={model} onSend={() => model.setDraft(newDraft)} /> : null}
-            <VirtualList
-              id="exchanges"
-              label="Exchanges, newest first"
-              class={rows.length === 0 ? 'exchange-list without-rows' : 'exchange-list'}
-              count={rows.length}
-              rowHeight={46}
-              keyOf={(index) => rows[index]?.row.id ?? index}
-              rowAt={(index) => {
-                const listed = rows[index];
-                return listed === undefined ? null : (
-                  <Row listed={listed} isInBodies={model.list.isInBodies(listed.row.id)} />
-                );
-              }}
-              selected={selected}
-              onSelect={select}
-              onOpen={() => document.getElementById('detail-title')?.focus()}
-            />
-          </section>
-        )}
-        <Splitter
-          label="Width of the list"
-          direction="vertical"
-          class="list-line"
-          share={model.layout.list ?? 0.25}
-          onShare={(list) => model.setLayout({ list })}
-        />
-        {model.showsConversations ? <ConversationDetail model={model} /> : <Detail model={model} />}
+      <main>
+        <Split name="list" label="Width of the list" as="columns" usual={null}>
+          {model.showsConversations ? <ConversationList model={model} /> : <ExchangeList model={model} />}
+          {model.showsConversations ? <ConversationDetail model={model} /> : <Detail model={model} />}
+        </Split>
       </main>
-      {model.draft === null ? null : (
-        <SendDialog model={model} draft={model.draft} onClose={() => model.setDraft(null)} />
-      )}
+      {model.draft === null ? null : <SendDialog model={model} draft={model.draft} />}
     </div>
   );
 }
@@ -127,12 +95,17 @@ function listOf({ showsConversations }: Model): HTMLElement | null {
   return document.getElementById(showsConversations ? 'conversations' : 'exchanges');
 }
 
-const newDraft: Draft = { path: '/v1/responses', body: null };
+/** Opens the form with a request to begin with. */
+function openForm(model: Model): void {
+  const name = model.visibleRows().find((row) => row.model !== null)?.model ?? 'demo';
+  const body = pretty({ model: name, input: 'What is the weather in Paris?', stream: true });
+  model.set({ draft: { title: 'Send a request', path: '/v1/responses', body } });
+}
 
 /** Closes the innermost thing that is open. */
 function back(model: Model): void {
-  if (model.showsConversations) model.selectConversation(null);
-  else if (model.alone !== null) model.setAlone(null);
+  if (model.showsConversations) model.set({ conversationId: null });
+  else if (model.alone !== null) model.set({ alone: null });
   else model.select(null);
 }
 
@@ -143,55 +116,72 @@ function Status({ model }: { readonly model: Model }): JSX.Element {
   return (
     <p class="status" role="status">
       <span class={`dot ${model.connection}`} />
-      {model.list.isPaused && model.connection === 'live' ? 'paused' : words[model.connection]} ·{' '}
-      {count(model.list.total)} {model.list.total === 1 ? 'exchange' : 'exchanges'} · {size(model.heldBytes)}
+      {model.isPaused && model.connection === 'live' ? 'paused' : words[model.connection]} · {count(model.total)}{' '}
+      {model.total === 1 ? 'exchange' : 'exchanges'} · {size(model.heldBytes)}
       {limit}
     </p>
   );
 }
 
-function Empty({ model, onSend }: { readonly model: Model; readonly onSend: () => void }): JSX.Element {
-  if (model.list.total > 0)
-    return <p class="empty">{model.list.isSearching ? 'Searching the bodies …' : 'No exchange matches the filter.'}</p>;
-  if (model.connection !== 'live') return <p class="empty">{waitingFor(model)}</p>;
+function ExchangeList({ model }: { readonly model: Model }): JSX.Element {
+  const rows = model.visibleRows();
+  return (
+    <section class="exchanges" aria-label="Exchanges">
+      {rows.length === 0 ? <Empty model={model} /> : null}
+      <VirtualList
+        id="exchanges"
+        label="Exchanges, newest first"
+        class={rows.length === 0 ? 'exchange-list without-rows' : 'exchange-list'}
+        count={rows.length}
+        rowHeight={46}
+        keyOf={(index) => rows[index]?.id ?? index}
+        selected={rows.findIndex(({ id }) => id === model.selectedId)}
+        onSelect={(index) => model.select(rows[index]?.id ?? null)}
+        onOpen={() => document.getElementById('detail-title')?.focus()}
+        rowAt={(index) => {
+          const row = rows[index];
+          return row === undefined ? null : <Row row={row} isInBodies={model.isInBodies(row.id)} />;
+        }}
+      />
+    </section>
+  );
+}
+
+/** Why the list is empty. */
+function Empty({ model }: { readonly model: Model }): JSX.Element {
+  if (model.total > 0)
+    return <p class="empty">{model.isSearching ? 'Searching the bodies …' : 'No exchange matches the filter.'}</p>;
+  if (model.connection === 'lost')
+    return <p class="empty">The connection to the service is lost. The page tries again by itself.</p>;
+  if (model.connection === 'connecting') return <p class="empty">Connecting to the service …</p>;
   return (
     <div class="empty">
       <p>No requests yet. What clients send appears here as it runs.</p>
-      <button type="button" onClick={onSend}>
+      <button type="button" onClick={() => openForm(model)}>
         Send a request
       </button>
     </div>
   );
 }
 
-/** Why there is nothing to see yet. */
-function waitingFor({ connection }: Model): string {
-  return connection === 'lost'
-    ? 'The connection to the service is lost. The page tries again by itself.'
-    : 'Connecting to the service …';
-}
-
-function Row(props: { readonly listed: ListedRow; readonly isInBodies: boolean }): JSX.Element {
-  const { row } = props.listed;
-  const path = `${row.method ?? ''} ${row.path ?? ''}`;
-  const tokens = row.output_tokens === null ? null : `${count(row.input_tokens)} → ${count(row.output_tokens)} tok`;
-  const speed = row.tokens_per_second === null ? null : `${row.tokens_per_second.toFixed(0)} tok/s`;
-  const running = row.outcome === 'running' && row.pieces[1] > 0 ? 'streaming' : null;
+function Row({ row, isInBodies }: { readonly row: ExchangeRow; readonly isInBodies: boolean }): JSX.Element {
+  const { tokens, outcome, tokens_per_second: speed } = row;
   const turn = webSocketTurnOf(row.request_id);
+  const running = outcome === 'running' && row.pieces > 0 ? 'streaming' : null;
   const facts = [
-    props.isInBodies ? 'text found' : null,
+    isInBodies ? 'text found' : null,
     clientName(row.client),
     turn === null ? null : `ws turn ${turn.number}`,
-    tokens ?? running,
+    tokens === null ? running : `${count(tokens.input_tokens)} → ${count(tokens.output_tokens)} tok`,
     row.first_event_ms === null ? null : `first ${duration(row.first_event_ms)}`,
-    row.outcome === 'running' ? null : `${duration(row.duration_ms)} in all`,
-    speed,
+    outcome === 'running' ? null : `${duration(row.duration_ms)} in all`,
+    speed === null ? null : `${speed.toFixed(0)} tok/s`,
   ];
   return (
     <div class="exchange">
-      <span class={`dot ${toneOf(row.outcome)}`} />
-      <span class="name">{row.model ?? path}</span>
-      <span class={`outcome ${toneOf(row.outcome)}`}>{row.error_code ?? row.outcome}</span>
+      <span class={`dot ${toneOf(outcome)}`} />
+      <span class="name">{row.model ?? `${row.method ?? ''} ${row.path ?? ''}`}</span>
+      <span class={`outcome ${toneOf(outcome)}`}>{row.error_code ?? outcome}</span>
       <time>{timeOfDay(row.started_at)}</time>
       <span class="facts">{facts.filter((fact) => fact !== null).join(' · ')}</span>
     </div>

@@ -1,6 +1,5 @@
-import type { JSX } from 'preact';
+import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import type { ExchangeDetail } from '../exchange-json.ts';
 import type { Conversation, ConversationTurn } from '../view/group-turns.ts';
 import { harOf } from '../view/har.ts';
 import { visible } from '../view/json-lines.ts';
@@ -9,20 +8,18 @@ import { type TurnChanges, turnChanges } from '../view/turn-changes.ts';
 import { download } from './download.ts';
 import { clientName, count, duration, money, reasonOf, timeOfDay, toneOf } from './format.ts';
 import { baseOf, type Model } from './model.ts';
+import { Figures } from './section.tsx';
 import { VirtualList } from './virtual-list.tsx';
 
 /** The list of conversations, newest first. */
 export function ConversationList({ model }: { readonly model: Model }): JSX.Element {
   const conversations = model.conversations();
-  const selected = conversations.findIndex(({ id }) => id === model.conversationId);
   const isEmpty = conversations.length === 0;
   return (
     <section class="exchanges" aria-label="Conversations">
       {isEmpty ? (
         <p class="empty">
-          {model.turns.areKnown
-            ? 'No conversation has a second turn yet. A turn continues another when its messages begin with the other’s.'
-            : 'Looking for conversations …'}
+          No conversation has a second turn yet. A turn continues another when its messages begin with the other’s.
         </p>
       ) : null}
       <VirtualList
@@ -32,8 +29,8 @@ export function ConversationList({ model }: { readonly model: Model }): JSX.Elem
         count={conversations.length}
         rowHeight={46}
         keyOf={(index) => conversations[index]?.id ?? index}
-        selected={selected}
-        onSelect={(index) => model.selectConversation(conversations[index]?.id ?? null)}
+        selected={conversations.findIndex(({ id }) => id === model.conversationId)}
+        onSelect={(index) => model.set({ conversationId: conversations[index]?.id ?? null })}
         onOpen={() => document.getElementById('detail-title')?.focus()}
         rowAt={(index) => {
           const conversation = conversations[index];
@@ -81,20 +78,12 @@ function Shown({ conversation, model }: { readonly conversation: Conversation; r
   const [chosen, setChosen] = useState<number | null>(null);
   const [problem, setProblem] = useState<string | null>(null);
   const selected = turns.find(({ row }) => row.id === chosen);
-  const largest = Math.max(1, ...turns.map(({ row }) => (row.input_tokens ?? 0) + (row.output_tokens ?? 0)));
-  const figures = [
-    ['Turns', count(turns.length)],
-    ['Started', timeOfDay(start)],
-    ['Until', timeOfDay(end)],
-    ['Input tokens', `${count(input)} (${count(cached)} cached)`],
-    ['Output tokens', count(output)],
-    ['Cost', cost === null ? 'no price (INSPECT_PRICES)' : money(cost)],
-  ];
   const save = async () => {
     try {
-      const exchanges = await Promise.all(turns.map(({ row }) => exchangeOf(row.id)));
+      const { signal } = new AbortController();
+      const exchanges = await Promise.all(turns.map(({ row }) => model.exchangeOf(row.id, signal)));
       const har = harOf(exchanges, baseOf(model), model.about?.version ?? '');
-      download(`conversation-${conversation.id}.har`, 'application/json', JSON.stringify(har, null, 1));
+      download(`conversation-${conversation.id}.har`, JSON.stringify(har, null, 1));
       setProblem(null);
     } catch (error) {
       setProblem(reasonOf(error));
@@ -102,7 +91,7 @@ function Shown({ conversation, model }: { readonly conversation: Conversation; r
   };
   return (
     <section class="detail conversation" aria-label="The selected conversation">
-      <button type="button" class="back" onClick={() => model.selectConversation(null)}>
+      <button type="button" class="back" onClick={() => model.set({ conversationId: null })}>
         ← All conversations
       </button>
       <header class="title">
@@ -114,60 +103,23 @@ function Shown({ conversation, model }: { readonly conversation: Conversation; r
             Download HAR
           </button>
         </div>
-        <dl class="figures">
-          {figures.map(([name, value]) => (
-            <div key={name}>
-              <dt>{name}</dt>
-              <dd>{value}</dd>
-            </div>
-          ))}
-        </dl>
+        <Figures
+          of={[
+            ['Turns', count(turns.length)],
+            ['Started', timeOfDay(start)],
+            ['Until', timeOfDay(end)],
+            ['Input tokens', `${count(input)} (${count(cached)} cached)`],
+            ['Output tokens', count(output)],
+            ['Cost', cost === null ? 'no price (INSPECT_PRICES)' : money(cost)],
+          ]}
+        />
       </header>
       {problem === null ? null : (
         <p class="banner bad" role="alert">
           {problem}
         </p>
       )}
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable with the keyboard */}
-      <div class="turns" tabIndex={0}>
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">Turn</th>
-              <th scope="col">
-                In {duration(end - start)}: <Mark of="waiting" /> <Mark of="answering" says="answer" />
-              </th>
-              <th scope="col">
-                Context: <Mark of="cached" /> <Mark of="fresh" says="new" /> <Mark of="output" says="answer" />
-              </th>
-              <th scope="col" class="number">
-                In
-              </th>
-              <th scope="col" class="number">
-                Out
-              </th>
-              <th scope="col" class="number">
-                Cost
-              </th>
-              <th scope="col">Prompt’s prefix</th>
-            </tr>
-          </thead>
-          <tbody>
-            {turns.map((turn, index) => (
-              <TurnRow
-                key={turn.row.id}
-                turn={turn}
-                number={index + 1}
-                before={turns.find(({ row }) => row.id === turn.turn.parent)}
-                conversation={conversation}
-                largest={largest}
-                isChosen={turn.row.id === chosen}
-                onChoose={() => setChosen(turn.row.id === chosen ? null : turn.row.id)}
-              />
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <Turns conversation={conversation} chosen={chosen} onChoose={(id) => setChosen(id === chosen ? null : id)} />
       {selected === undefined ? null : (
         <Changes key={selected.row.id} turn={selected} number={turns.indexOf(selected) + 1} model={model} />
       )}
@@ -175,65 +127,109 @@ function Shown({ conversation, model }: { readonly conversation: Conversation; r
   );
 }
 
-/** A colour of the bars, and what it means. */
-function Mark(props: { readonly of: string; readonly says?: string }): JSX.Element {
+function Turns(props: {
+  readonly conversation: Conversation;
+  readonly chosen: number | null;
+  readonly onChoose: (id: number) => void;
+}): JSX.Element {
+  const { turns, start, end } = props.conversation;
+  const contextOf = ({ row }: ConversationTurn) => (row.tokens?.input_tokens ?? 0) + (row.tokens?.output_tokens ?? 0);
+  const largest = Math.max(1, ...turns.map(contextOf));
+  const headings: readonly ComponentChildren[] = [
+    'Turn',
+    <Legend key="when" title={`In ${duration(end - start)}:`} of={{ waiting: 'waiting', answering: 'answer' }} />,
+    <Legend key="context" title="Context:" of={{ cached: 'cached', fresh: 'new', output: 'answer' }} />,
+    'In',
+    'Out',
+    'Cost',
+    'Prompt’s prefix',
+  ];
   return (
-    <span>
-      <i class={`mark ${props.of}`} /> {props.says ?? props.of}
-    </span>
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable with the keyboard
+    <div class="turns" tabIndex={0}>
+      <table>
+        <thead>
+          <tr>
+            {headings.map((heading, index) => (
+              <th key={index} scope="col" class={index > 2 && index < 6 ? 'number' : ''}>
+                {heading}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {turns.map((turn, index) => {
+            const { row, cost } = turn;
+            const { input_tokens: input = 0, output_tokens: output = 0, cached_tokens = 0 } = row.tokens ?? {};
+            const cached = Math.min(cached_tokens, input);
+            const first = row.first_event_ms ?? row.duration_ms ?? 0;
+            const before = turns.find(({ row: each }) => each.id === turn.turn.parent)?.row.tokens ?? null;
+            const more = before === null ? null : input - before.input_tokens;
+            const when = [row.started_at - start, first, (row.duration_ms ?? first) - first];
+            return (
+              <tr key={row.id} class={row.id === props.chosen ? 'chosen' : ''}>
+                <th scope="row">
+                  <button
+                    type="button"
+                    class="small"
+                    aria-pressed={row.id === props.chosen}
+                    onClick={() => props.onChoose(row.id)}
+                  >
+                    <span class={`dot ${toneOf(row.outcome)}`} /> {index + 1}
+                  </button>
+                </th>
+                <td
+                  class="when"
+                  title={`${timeOfDay(row.started_at)}, first event ${duration(row.first_event_ms)}, ${duration(row.duration_ms)}`}
+                >
+                  <Strip of={['', 'waiting', 'answering']} parts={when} whole={Math.max(1, end - start)} />
+                </td>
+                <td class="context">
+                  <Strip of={['cached', 'fresh', 'output']} parts={[cached, input - cached, output]} whole={largest} />
+                </td>
+                <td class="number">
+                  {count(row.tokens?.input_tokens ?? null)}
+                  {more === null ? '' : ` (${more < 0 ? '−' : '+'}${count(Math.abs(more))})`}
+                </td>
+                <td class="number">{count(row.tokens?.output_tokens ?? null)}</td>
+                <td class="number">{cost === null ? '–' : money(cost)}</td>
+                <td class={turn.turn.differs_at === null ? 'prefix' : 'prefix broken'}>{prefixOf(turn)}</td>
+              </tr>
+            );
+          })}
+        </tbody>
+      </table>
+    </div>
   );
 }
 
-function TurnRow(props: {
-  readonly turn: ConversationTurn;
-  readonly number: number;
-  readonly before: ConversationTurn | undefined;
-  readonly conversation: Conversation;
-  readonly largest: number;
-  readonly isChosen: boolean;
-  readonly onChoose: () => void;
-}): JSX.Element {
-  const { turn, number, before, conversation, largest } = props;
-  const { row } = turn;
-  const span = Math.max(1, conversation.end - conversation.start);
-  const share = (ms: number) => `${(100 * ms) / span}%`;
-  const first = row.first_event_ms ?? row.duration_ms ?? 0;
-  const input = row.input_tokens ?? 0;
-  const cached = Math.min(row.cached_tokens ?? 0, input);
-  const more = before === undefined || before.row.input_tokens === null ? null : input - before.row.input_tokens;
-  const part = (tokens: number) => `${(100 * tokens) / largest}%`;
+/** The colours of the bars, and what they mean. */
+function Legend(props: { readonly title: string; readonly of: Readonly<Record<string, string>> }): JSX.Element {
   return (
-    <tr class={props.isChosen ? 'chosen' : ''}>
-      <th scope="row">
-        <button type="button" class="small" aria-pressed={props.isChosen} onClick={props.onChoose}>
-          <span class={`dot ${toneOf(row.outcome)}`} /> {number}
-        </button>
-      </th>
-      <td
-        class="when"
-        title={`${timeOfDay(row.started_at)}, first event ${duration(row.first_event_ms)}, ${duration(row.duration_ms)}`}
-      >
-        <span class="strip">
-          <i style={{ width: share(row.started_at - conversation.start) }} />
-          <i class="waiting" style={{ width: share(first) }} />
-          <i class="answering" style={{ width: share((row.duration_ms ?? first) - first) }} />
+    <>
+      {props.title}
+      {Object.entries(props.of).map(([colour, says]) => (
+        <span key={colour}>
+          {' '}
+          <i class={`mark ${colour}`} /> {says}
         </span>
-      </td>
-      <td class="context">
-        <span class="strip">
-          <i class="cached" style={{ width: part(cached) }} />
-          <i class="fresh" style={{ width: part(input - cached) }} />
-          <i class="output" style={{ width: part(row.output_tokens ?? 0) }} />
-        </span>
-      </td>
-      <td class="number">
-        {count(row.input_tokens)}
-        {more === null ? '' : ` (${more < 0 ? '−' : '+'}${count(Math.abs(more))})`}
-      </td>
-      <td class="number">{count(row.output_tokens)}</td>
-      <td class="number">{turn.cost === null ? '–' : money(turn.cost)}</td>
-      <td class={turn.turn.differs_at === null ? 'prefix' : 'prefix broken'}>{prefixOf(turn)}</td>
-    </tr>
+      ))}
+    </>
+  );
+}
+
+/** A bar of coloured parts. */
+function Strip(props: {
+  readonly of: readonly string[];
+  readonly parts: readonly number[];
+  readonly whole: number;
+}): JSX.Element {
+  return (
+    <span class="strip">
+      {props.of.map((colour, index) => (
+        <i key={colour} class={colour} style={{ width: `${(100 * (props.parts[index] ?? 0)) / props.whole}%` }} />
+      ))}
+    </span>
   );
 }
 
@@ -255,11 +251,13 @@ function Changes(props: {
   const { parent } = turn.turn;
   useEffect(() => {
     const left = new AbortController();
-    Promise.all([parent === null ? null : chatOf(parent, left.signal), chatOf(id, left.signal)]).then(
+    const chatOf = async (wanted: number) => {
+      const { chat_request: chat } = (await model.exchangeOf(wanted, left.signal)).file;
+      return chat !== null && 'body' in chat ? parsed(chat.body) : null;
+    };
+    Promise.all([parent === null ? null : chatOf(parent), chatOf(id)]).then(
       ([before, after]) => setChanges(turnChanges(before, after)),
-      (error: unknown) => {
-        if (!left.signal.aborted) setChanges(reasonOf(error));
-      },
+      (error) => left.signal.aborted || setChanges(reasonOf(error)),
     );
     return () => left.abort();
   }, [id, parent]);
@@ -317,15 +315,4 @@ function Compared({ changes, isFirst }: { readonly changes: TurnChanges; readonl
       </ul>
     </>
   );
-}
-
-async function exchangeOf(id: number, signal?: AbortSignal): Promise<ExchangeDetail> {
-  const response = await fetch(`/inspect/exchanges/${id}`, signal === undefined ? {} : { signal });
-  if (!response.ok) throw new Error((await response.text()).trim());
-  return (await response.json()) as ExchangeDetail;
-}
-
-async function chatOf(id: number, signal: AbortSignal): Promise<unknown> {
-  const { chat_request: chat } = (await exchangeOf(id, signal)).file;
-  return chat !== null && 'body' in chat ? parsed(chat.body) : null;
 }

@@ -1,17 +1,20 @@
 import type { ComponentChildren, JSX } from 'preact';
+import { useMemo } from 'preact/hooks';
 import type { ExchangeFile } from '../../../filter/wire/schema/exchange-file.ts';
-import { errorMessage } from '../view/final-response.ts';
+import { errorMessage, isStream, lastResponse } from '../view/final-response.ts';
+import { harOf } from '../view/har.ts';
+import { pretty, prettyText } from '../view/indent-json.ts';
+import { contentOf } from '../view/join-parts.ts';
 import { visible } from '../view/json-lines.ts';
-import { type WebSocketTurn, webSocketTurnOf } from '../view/websocket-turn.ts';
-import { Actions } from './actions.tsx';
+import { webSocketTurnOf } from '../view/websocket-turn.ts';
+import { download } from './download.ts';
 import { count, duration, size, timeOfDay, toneOf } from './format.ts';
-import { usualLayout } from './layout.ts';
-import { baseOf, type Model } from './model.ts';
+import { baseOf, type Model, type ShownExchange } from './model.ts';
 import { RequestSection } from './request-section.tsx';
-import { ResponseSection } from './response-section.tsx';
-import type { ShownExchange } from './shown-exchange.ts';
-import { Splitter } from './splitter.tsx';
+import { Figures, Section } from './section.tsx';
+import { Split } from './split.tsx';
 import { StreamSection } from './stream-section.tsx';
+import { TextPane } from './text-pane.tsx';
 
 /** Both sides of one exchange. */
 export function Detail({ model }: { readonly model: Model }): JSX.Element {
@@ -41,7 +44,7 @@ export function Detail({ model }: { readonly model: Model }): JSX.Element {
 }
 
 function Shown({ shown, model }: { readonly shown: ShownExchange; readonly model: Model }): JSX.Element {
-  const { row, file, omitted } = shown.detail;
+  const { file, omitted } = shown.detail;
   const lost = Object.entries(omitted).filter(([, bytes]) => bytes > 0);
   return (
     <>
@@ -53,65 +56,41 @@ function Shown({ shown, model }: { readonly shown: ShownExchange; readonly model
         </p>
       )}
       <ErrorBanner file={file} />
-      <RequestSection shown={shown} model={model} />
-      <Between model={model} first="request" second="stream" label="Height of the request" />
-      <StreamSection shown={shown} model={model} />
-      <Between model={model} first="stream" second="response" label="Height of the answer" />
-      <ResponseSection model={model} file={file} isOver={row.outcome !== 'running'} version={shown.version} />
+      <Split name="request" label="Height of the request" as="rows" usual={0.35} class="sections">
+        <RequestSection shown={shown} model={model} />
+        <Split name="stream" label="Height of the answer" as="rows" usual={0.63} class="sections">
+          <StreamSection shown={shown} model={model} />
+          <ResponseSection shown={shown} model={model} />
+        </Split>
+      </Split>
     </>
-  );
-}
-
-/** The line between two sections. */
-function Between(props: {
-  readonly model: Model;
-  readonly first: 'request' | 'stream';
-  readonly second: 'stream' | 'response';
-  readonly label: string;
-}): JSX.Element {
-  const { model, first, second, label } = props;
-  const both = model.layout[first] + model.layout[second];
-  return (
-    <Splitter
-      label={label}
-      direction="horizontal"
-      class="sections"
-      share={model.layout[first] / both}
-      onShare={(share) => {
-        const of = share ?? usualLayout[first] / (usualLayout[first] + usualLayout[second]);
-        model.setLayout({ [first]: of * both, [second]: (1 - of) * both });
-      }}
-    />
   );
 }
 
 function Title({ shown, model }: { readonly shown: ShownExchange; readonly model: Model }): JSX.Element {
   const { row, file } = shown.detail;
   const turn = webSocketTurnOf(row.request_id);
-  const tokens = `${count(row.input_tokens)} → ${count(row.output_tokens)}`;
-  const details = [
-    row.cached_tokens ? `${count(row.cached_tokens)} cached` : null,
-    row.reasoning_tokens ? `${count(row.reasoning_tokens)} reasoning` : null,
-  ].filter((text) => text !== null);
   const figures: readonly (readonly [string, ComponentChildren])[] = [
     ['Started', timeOfDay(row.started_at)],
     ['Duration', duration(row.duration_ms)],
     ['First event', duration(row.first_event_ms)],
-    ['Tokens', details.length === 0 ? tokens : `${tokens} (${details.join(', ')})`],
+    ['Tokens', tokensOf(shown)],
     ['Speed', row.tokens_per_second === null ? '–' : `${row.tokens_per_second} tok/s`],
     ['Status', statusOf(file)],
     ['Profile', row.profile],
-    ...(row.finish_reason === null ? [] : [['Finish', row.finish_reason] as const]),
-    ...(row.repairs.length === 0 ? [] : [['Repaired', row.repairs.join(', ').replaceAll('_', ' ')] as const]),
+    ['Finish', row.finish_reason],
+    ['Repaired', row.repairs.join(', ').replaceAll('_', ' ')],
     ['Client', row.client ?? '–'],
+    ['Request id', row.request_id],
+    ['Conversation', <Link key="turns" says="Show its turns" onClick={() => model.openConversationOf(row.id)} />],
     [
-      'Conversation',
-      <button key="conversation" type="button" class="small" onClick={() => model.openConversationOf(row.id)}>
-        Show its turns
-      </button>,
+      'WebSocket',
+      turn && (
+        <>
+          turn {turn.number} <Link says="Show all turns" onClick={() => model.setFilter(`${turn.connection}-turn-`)} />
+        </>
+      ),
     ],
-    ...(row.request_id === null ? [] : [['Request id', row.request_id] as const]),
-    ...(turn === null ? [] : [['WebSocket', <Turn key="turn" turn={turn} model={model} />] as const]),
   ];
   return (
     <header class="title">
@@ -119,29 +98,54 @@ function Title({ shown, model }: { readonly shown: ShownExchange; readonly model
         {visible(row.model ?? row.path ?? '')}
         <span class={`pill ${toneOf(row.outcome)}`}>{row.outcome}</span>
       </h2>
-      <Actions shown={shown} base={baseOf(model)} model={model} />
-      <dl class="figures">
-        {figures.map(([name, value]) => (
-          <div key={name}>
-            <dt>{name}</dt>
-            <dd>{typeof value === 'string' ? visible(value) : value}</dd>
-          </div>
-        ))}
-      </dl>
+      <Actions shown={shown} model={model} />
+      <Figures of={figures} />
     </header>
   );
 }
 
-/** Which turn of its connection it was, with links to the others. */
-function Turn({ turn, model }: { readonly turn: WebSocketTurn; readonly model: Model }): JSX.Element {
+function Link({ says, onClick }: { readonly says: string; readonly onClick: () => void }): JSX.Element {
   return (
-    <>
-      turn {turn.number}{' '}
-      <button type="button" onClick={() => model.list.setFilter(`${turn.connection}-turn-`)}>
-        Show all turns
-      </button>
-    </>
+    <button type="button" class="small" onClick={onClick}>
+      {says}
+    </button>
   );
+}
+
+/** What can be done with an exchange: it is sent again, or saved as the file that `explain` and `npm run golden` read, or as HAR. */
+function Actions({ shown, model }: { readonly shown: ShownExchange; readonly model: Model }): JSX.Element {
+  const { file, row, omitted } = shown.detail;
+  const { client_request: client } = file;
+  const name = `exchange-${(row.model ?? 'exchange').replace(/[^\w.-]+/g, '-').slice(0, 40)}-${row.id}`;
+  const save = (as: string, value: object) => download(`${name}.${as}`, JSON.stringify(value, null, 1));
+  const body = 'body' in client && row.endpoint !== null && omitted.client_request === 0 ? client.body : null;
+  const resend = () =>
+    model.set({ draft: { title: 'Edit and resend', path: client.path, body: prettyText(body ?? '') } });
+  return (
+    <div class="actions">
+      <button type="button" disabled={body === null} onClick={resend}>
+        Edit and resend
+      </button>
+      <button type="button" onClick={() => save('json', file)}>
+        Download JSON
+      </button>
+      <button
+        type="button"
+        onClick={() => save('har', harOf([shown.detail], baseOf(model), model.about?.version ?? ''))}
+      >
+        HAR
+      </button>
+    </div>
+  );
+}
+
+function tokensOf({ detail }: ShownExchange): string {
+  const { tokens } = detail.row;
+  if (tokens === null) return '–';
+  const { input_tokens, output_tokens, cached_tokens: cached, reasoning_tokens: reasoning } = tokens;
+  const parts = [cached > 0 ? `${count(cached)} cached` : '', reasoning > 0 ? `${count(reasoning)} reasoning` : ''];
+  const more = parts.filter((part) => part !== '').join(', ');
+  return `${count(input_tokens)} → ${count(output_tokens)}${more === '' ? '' : ` (${more})`}`;
 }
 
 function statusOf({ chat_response, client_response }: ExchangeFile): string {
@@ -177,4 +181,32 @@ function meaningOf(outcome: string): string {
       'Envoy reports both alike; the flags in its access log say which.'
     );
   return outcome === 'protocol_error' ? 'The proxy sent what this service does not expect.' : '';
+}
+
+/** What the client has in the end: of a stream the Response of its last event. */
+function ResponseSection({ shown, model }: { readonly shown: ShownExchange; readonly model: Model }): JSX.Element {
+  const { row, file } = shown.detail;
+  const { client_response } = file;
+  const isOver = row.outcome !== 'running';
+  const text = useMemo(() => {
+    if (!isOver || client_response === null) return '';
+    const content = contentOf(client_response.pieces);
+    if (!('text' in content)) return `(not text) ${content.base64}`;
+    const response = isStream(client_response) ? lastResponse(content.text) : null;
+    return response === null ? content.text : pretty(response);
+  }, [isOver, shown]);
+  return (
+    <Section title="Final Response" class="response" model={model}>
+      {isOver ? null : <p class="empty">The stream is still running.</p>}
+      {isOver && client_response === null ? <p class="empty">The client was sent nothing.</p> : null}
+      <TextPane
+        id="final"
+        title="Client received"
+        label="Final Response"
+        what="the final Response"
+        text={text}
+        find={model.find}
+      />
+    </Section>
+  );
 }

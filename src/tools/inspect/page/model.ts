@@ -1,11 +1,13 @@
-import type { ExchangeRow } from '../exchange-json.ts';
+import type { ExchangePart, ExchangeRow } from '../exchange-json.ts';
 import type { StoreLimits } from '../exchange-store.ts';
+import type { FoundMessage, ListMessage } from '../list-events.ts';
+import { bodyNames } from '../recording.ts';
 import { pricesIn } from '../view/cost.ts';
+import { isStream } from '../view/final-response.ts';
 import { type Conversation, conversationsOf } from '../view/group-turns.ts';
-import { ExchangeList, type ListMessage } from './exchange-list.ts';
-import { type Layout, loadLayout, saveLayout } from './layout.ts';
-import { Turns } from './load-turns.ts';
-import { followExchange, type ShownExchange } from './shown-exchange.ts';
+import { type ExchangeDetail, joinParts } from '../view/join-parts.ts';
+import { createTimeline, type Timeline } from '../view/timeline.ts';
+import { reasonOf } from './format.ts';
 
 export interface About {
   readonly version: string;
@@ -14,83 +16,142 @@ export interface About {
   readonly limits: StoreLimits;
 }
 
-/** A request in the form. `body` is null if the form makes it. */
+/** A request to edit and to send. */
 export interface Draft {
+  readonly title: string;
   readonly path: string;
-  readonly body: string | null;
+  readonly body: string;
 }
 
-const evicted = 'This exchange is no longer in memory: only the newest are kept.';
+/** An exchange that is shown, as far as it has come. */
+export interface ShownExchange {
+  readonly detail: ExchangeDetail;
+  /** Grows in place. */
+  readonly timeline: Timeline;
+}
 
-type Connection = 'connecting' | 'live' | 'lost';
+/** Long enough to type a word. */
+const searchAfterMs = 250;
 
-/** Everything the page shows, and what of it is selected. Listeners are called once a frame. */
+/** Everything the page shows, and what of it is selected. The page is drawn again with each change. */
 export class Model {
-  readonly list = new ExchangeList(() => this.#changed());
-  readonly turns = new Turns(this.list, () => this.#turnsChanged());
   about: About | null = null;
-  connection: Connection = 'connecting';
+  connection: 'connecting' | 'live' | 'lost' = 'connecting';
   heldBytes = 0;
+  filter = '';
+  /** Whether bodies are still searched for the filter's text. */
+  isSearching = false;
   /** What the form sends for a key; not stored anywhere else. */
   key = '';
-  /** What the open form starts from: nothing, or a request to edit and send again; null while it is closed. */
+  /** What the open form starts from; null while it is closed. */
   draft: Draft | null = null;
   selectedId: number | null = null;
   shown: ShownExchange | null = null;
   /** Why the selected exchange is not shown. */
   problem: string | null = null;
-  layout: Layout = loadLayout();
   /** The only section shown; null if all are. */
   alone: string | null = null;
   /** Whether the list shows conversations. */
   showsConversations = false;
   conversationId: number | null = null;
-  #conversations: readonly Conversation[] | null = null;
-  /** The id of an exchange whose conversation is to be shown once it is known. */
-  #wantedTurn: number | null = null;
-  #leave: (() => void) | null = null;
+  readonly #draw: () => void;
+  readonly #rows = new Map<number, ExchangeRow>();
+  /** What is shown while the list is paused. */
+  #frozen: readonly ExchangeRow[] | null = null;
+  /** Exchanges that have the filter's text in their bodies. */
+  #found = new Set<number>();
+  #source: EventSource | null = null;
+  #searchTimer: ReturnType<typeof setTimeout> | undefined;
+  /** Aborts when another exchange is selected. */
+  #left = new AbortController();
+  #isLoading = false;
   /** The id of a request that the form sent, to select its exchange when it arrives. */
   #awaited: string | null = null;
   /** The id in a link to an exchange, until the list has arrived. */
   #linked = location.hash.slice(1);
-  #frame = 0;
-  readonly #listeners = new Set<() => void>();
 
-  onChange(listener: () => void): void {
-    this.#listeners.add(listener);
+  constructor(draw: () => void) {
+    this.#draw = draw;
   }
 
   connect(): void {
-    void this.#loadAbout();
+    void this.ask<About>('about').then((about) => this.set({ about }));
     addEventListener('hashchange', () => {
       this.#linked = location.hash.slice(1);
       this.#selectLinked();
     });
-    const source = new EventSource('/inspect/events');
-    source.addEventListener('open', () => this.#set({ connection: 'live' }));
-    source.addEventListener('error', () => this.#set({ connection: 'lost' }));
-    source.addEventListener('list', (event) => this.#onList(JSON.parse(event.data) as ListMessage));
+    this.#followList();
   }
 
-  setConversations(showsConversations: boolean): void {
-    if (showsConversations) void this.turns.load();
-    this.#set({ showsConversations, alone: null });
+  set(values: Partial<Model>): void {
+    Object.assign(this, values);
+    this.#draw();
+  }
+
+  /** The rows shown: newest first, those that match the filter. */
+  visibleRows(): readonly ExchangeRow[] {
+    const words = this.filter.toLowerCase().split(/\s+/);
+    const rows = this.#frozen ?? this.#newestFirst();
+    return rows.filter((row) => words.every((word) => wordsOf(row).includes(word)) || this.#found.has(row.id));
+  }
+
+  rowOf(id: number): ExchangeRow | undefined {
+    return this.#rows.get(id);
+  }
+
+  get total(): number {
+    return this.#rows.size;
+  }
+
+  get isPaused(): boolean {
+    return this.#frozen !== null;
+  }
+
+  /** How many exchanges came since the list was paused. */
+  get waiting(): number {
+    const newest = this.#frozen?.[0]?.id ?? 0;
+    return this.#frozen === null ? 0 : [...this.#rows.keys()].filter((id) => id > newest).length;
+  }
+
+  togglePause(): void {
+    this.#frozen = this.isPaused ? null : this.#newestFirst();
+    this.#draw();
+  }
+
+  /** The text that is looked for in bodies; empty for none. */
+  get find(): string {
+    return this.filter.trim();
+  }
+
+  /** Whether that text is in the exchange's bodies. */
+  isInBodies(id: number): boolean {
+    return this.#found.has(id);
+  }
+
+  setFilter(filter: string): void {
+    const before = this.find;
+    this.filter = filter;
+    if (this.find !== before) {
+      this.#found = new Set();
+      this.isSearching = this.find !== '';
+      clearTimeout(this.#searchTimer);
+      if (this.isSearching) this.#searchTimer = setTimeout(() => this.#followList(), searchAfterMs);
+    }
+    this.#draw();
   }
 
   /** Conversations of more than one turn, newest first. */
   conversations(): readonly Conversation[] {
-    const rowOf = (id: number) => this.list.get(id)?.row;
-    this.#conversations ??= conversationsOf(this.turns.values(), rowOf, pricesIn(this.about?.prices ?? ''));
-    return this.#conversations;
+    return conversationsOf([...this.#rows.values()], pricesIn(this.about?.prices ?? ''));
   }
 
-  selectConversation(conversationId: number | null): void {
-    this.#set({ conversationId });
+  setConversations(showsConversations: boolean): void {
+    this.set({ showsConversations, alone: null });
   }
 
   openConversationOf(id: number): void {
-    this.#wantedTurn = id;
-    this.setConversations(true);
+    const conversation = this.conversations().find(({ turns }) => turns.some(({ row }) => row.id === id));
+    this.set({ conversationId: conversation?.id ?? null, showsConversations: true, alone: null });
   }
 
   openExchange(id: number): void {
@@ -98,57 +159,35 @@ export class Model {
     this.select(id);
   }
 
-  setDraft(draft: Draft | null): void {
-    this.#set({ draft });
-  }
-
-  setLayout(changes: Partial<Layout>): void {
-    const layout = { ...this.layout, ...changes };
-    saveLayout(layout);
-    this.#set({ layout });
-  }
-
-  setAlone(alone: string | null): void {
-    this.#set({ alone });
-  }
-
   select(id: number | null): void {
     if (id === this.selectedId && this.problem === null) return;
-    this.#leave?.();
-    this.#leave = null;
-    this.selectedId = id;
-    if (id === null) this.alone = null;
-    this.#set({ shown: null, problem: null });
-    const listed = id === null ? undefined : this.list.get(id);
+    this.#left.abort();
+    this.#left = new AbortController();
+    this.#isLoading = false;
+    this.set({ selectedId: id, shown: null, problem: null, ...(id === null ? { alone: null } : {}) });
+    const row = id === null ? undefined : this.#rows.get(id);
     // So that the page can be reloaded, and its address shared, with what it shows.
-    history.replaceState(null, '', listed === undefined ? location.pathname : `#${linkOf(listed.row)}`);
-    if (id === null) return;
-    this.#leave = followExchange(id, {
-      onExchange: (shown) => this.#set({ shown, problem: null }),
-      onEvicted: () => this.#set({ problem: evicted }),
-      onRefused: () => this.#set({ problem: 'Too many pages are open.' }),
-    });
+    history.replaceState(null, '', row === undefined ? location.pathname : `#${linkOf(row)}`);
+    void this.#loadSelected();
   }
 
-  /** Sends a body with the form to a path of the API. Rejects with the reason. */
+  /** Sends the form's request. Rejects with the reason. */
   async send(path: string, body: string): Promise<void> {
     const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body };
-    const { request_id } = await this.#ask<{ request_id: string }>(`send?${new URLSearchParams({ path })}`, init);
+    const { request_id } = await this.ask<{ request_id: string }>(`send?${new URLSearchParams({ path })}`, init);
     this.#awaited = request_id;
     this.#selectAwaited();
   }
 
-  /** The names of the upstream's models, or why there are none. Rejects when the service cannot be reached. */
-  models(): Promise<{ readonly models: readonly string[]; readonly problem: string | null }> {
-    return this.#ask('models');
-  }
-
-  async #loadAbout(): Promise<void> {
-    this.#set({ about: await this.#ask('about') });
+  /** An exchange with all of its bodies. Rejects with the reason. */
+  async exchangeOf(id: number, signal: AbortSignal): Promise<ExchangeDetail> {
+    let detail = joinParts(null, await this.#partOf(id, null, signal));
+    while (detail.has_more) detail = joinParts(detail, await this.#partOf(id, detail, signal));
+    return detail;
   }
 
   /** Asks the service, with the form's key. Rejects with its words where it refuses. */
-  async #ask<T>(path: string, init: RequestInit = {}): Promise<T> {
+  async ask<Answer>(path: string, init: RequestInit = {}): Promise<Answer> {
     const headers = new Headers(init.headers);
     if (this.key !== '') headers.set('authorization', `Bearer ${this.key}`);
     const response = await fetch(`/inspect/${path}`, { ...init, headers });
@@ -156,62 +195,103 @@ export class Model {
     return await response.json();
   }
 
-  #onList(message: ListMessage): void {
-    if (this.showsConversations && message.rows.length > 0) this.turns.loadSoon();
-    this.list.update(message);
-    this.#conversations = null;
-    this.heldBytes = message.held_bytes;
+  #newestFirst(): readonly ExchangeRow[] {
+    return [...this.#rows.values()].reverse();
+  }
+
+  /** Follows the list of exchanges, and those of them that have the filter's text. */
+  #followList(): void {
+    this.#source?.close();
+    const source = new EventSource(`/inspect/events?${new URLSearchParams({ find: this.find })}`);
+    this.#source = source;
+    source.addEventListener('open', () => this.set({ connection: 'live' }));
+    source.addEventListener('error', () => this.set({ connection: 'lost' }));
+    source.addEventListener('list', ({ data }) => this.#onList(JSON.parse(data) as ListMessage));
+    source.addEventListener('found', ({ data }) => {
+      for (const id of (JSON.parse(data) as FoundMessage).ids) this.#found.add(id);
+      this.set({ isSearching: false });
+    });
+  }
+
+  #onList({ reset, rows, gone, held_bytes }: ListMessage): void {
+    // After a lost connection or a restart of the service: what it does not have is gone.
+    if (reset) this.#rows.clear();
+    for (const id of gone) this.#rows.delete(id);
+    for (const row of rows) this.#rows.set(row.id, row);
+    this.set({ heldBytes: held_bytes });
+    void this.#loadSelected();
     this.#selectAwaited();
     this.#selectLinked();
   }
 
-  #turnsChanged(): void {
-    this.#conversations = null;
-    const wanted = this.#wantedTurn;
-    this.#wantedTurn = null;
-    const of = this.conversations().find(({ turns }) => turns.some(({ row }) => row.id === wanted));
-    if (wanted !== null) this.conversationId = of?.id ?? null;
-    this.#changed();
+  /** Loads what is new of the selected exchange, part by part. */
+  async #loadSelected(): Promise<void> {
+    const { selectedId: id } = this;
+    const { signal } = this.#left;
+    const isBehind = () => {
+      const [row, known] = [this.#rows.get(id ?? 0), this.shown?.detail.row];
+      if (known === undefined) return this.problem === null;
+      // Numbers restart with the service.
+      return row !== undefined && row.started_at === known.started_at && row.version > known.version;
+    };
+    if (id === null || this.#isLoading || !isBehind()) return;
+    this.#isLoading = true;
+    try {
+      do {
+        const { detail: before = null, timeline = createTimeline() } = this.shown ?? {};
+        const part = await this.#partOf(id, before, signal);
+        const detail = joinParts(before, part);
+        const { chat_response, client_response } = detail.file;
+        timeline.add(
+          { pieces: part.pieces.chat_response, isStream: isStream(chat_response) },
+          { pieces: part.pieces.client_response, isStream: isStream(client_response) },
+        );
+        this.set({ shown: { detail, timeline }, problem: null });
+      } while (this.shown?.detail.has_more || isBehind());
+    } catch (error) {
+      // Without a connection the page tries again when it has one.
+      if (!signal.aborted && !(error instanceof TypeError)) this.set({ problem: reasonOf(error) });
+    }
+    if (!signal.aborted) this.#isLoading = false;
+  }
+
+  #partOf(id: number, before: ExchangeDetail | null, signal: AbortSignal): Promise<ExchangePart> {
+    const from = bodyNames.map((name) => before?.pieces[name].length ?? 0);
+    return this.ask(`exchanges/${id}?from=${from}`, { signal });
   }
 
   #selectAwaited(): void {
-    if (this.#awaited === null) return;
-    const id = this.list.idWhere((row) => row.request_id === this.#awaited);
-    if (id === undefined) return;
+    const row = this.#awaited === null ? undefined : this.#rowWhere((row) => row.request_id === this.#awaited);
+    if (row === undefined) return;
     this.#awaited = null;
-    this.select(id);
+    this.select(row.id);
   }
 
   #selectLinked(): void {
     const link = this.#linked;
     this.#linked = '';
     if (link === '') return;
-    const id = this.list.idWhere((row) => linkOf(row) === link);
-    this.select(id ?? null);
-    if (id === undefined) this.#set({ problem: evicted });
+    const row = this.#rowWhere((row) => linkOf(row) === link);
+    this.select(row?.id ?? null);
+    if (row === undefined) this.set({ problem: 'This exchange is no longer in memory: only the newest are kept.' });
   }
 
-  #set(values: Partial<Model>): void {
-    Object.assign(this, values);
-    this.#changed();
-  }
-
-  /** Tells at once what would be told with the next frame, so that what a person does meets the page as it is. */
-  settle(): void {
-    if (this.#frame === 0) return;
-    cancelAnimationFrame(this.#frame);
-    this.#frame = 0;
-    for (const listener of this.#listeners) listener();
-  }
-
-  #changed(): void {
-    if (this.#frame === 0) this.#frame = requestAnimationFrame(() => this.settle());
+  #rowWhere(isMeant: (row: ExchangeRow) => boolean): ExchangeRow | undefined {
+    return [...this.#rows.values()].find(isMeant);
   }
 }
 
 /** Numbers restart with the service; together with the time they identify an exchange forever. */
 function linkOf({ id, started_at }: ExchangeRow): string {
   return `${id}-${started_at}`;
+}
+
+/** The text that the filter searches, in lower case. */
+function wordsOf(row: ExchangeRow): string {
+  const { client, model, outcome, status, error_code, path, method, profile, request_id, finish_reason } = row;
+  const kind = row.stream === true ? 'stream' : null;
+  const words = [client, model, outcome, status, error_code, path, method, profile, request_id, finish_reason, kind];
+  return words.join(' ').toLowerCase();
 }
 
 /** Where a client would send requests. */

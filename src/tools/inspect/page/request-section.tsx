@@ -1,33 +1,24 @@
 import type { JSX } from 'preact';
-import { useEffect, useMemo, useState } from 'preact/hooks';
-import { isWithin } from '../../../filter/wire/json/paths.ts';
+import { useState } from 'preact/hooks';
 import type { ExchangeFileRequest } from '../../../filter/wire/schema/exchange-file.ts';
 import { compareHeaders } from '../view/compare-headers.ts';
-import type { Account, ExplainedBodies } from '../view/explained.ts';
-import { type Explained, type JsonLine, jsonLines, textLines, visible } from '../view/json-lines.ts';
-import { parsed } from '../view/timeline.ts';
-import { CopyButton } from './copy-button.tsx';
-import { FindCount } from './find-count.tsx';
+import { curlOf } from '../view/curl.ts';
+import type { Account } from '../view/explained.ts';
+import { upstreamOf } from '../view/har.ts';
+import { type JsonLine, visible } from '../view/json-lines.ts';
 import { size } from './format.ts';
-import { foundIn, Lines, useColumns } from './lines.tsx';
-import type { Model } from './model.ts';
-import { Pair } from './pair.tsx';
+import { baseOf, type Model, type ShownExchange } from './model.ts';
 import { Section } from './section.tsx';
-import type { ShownExchange } from './shown-exchange.ts';
-import { useExplanation } from './use-explanation.ts';
+import { Split } from './split.tsx';
+import { CopyButton, TextPane } from './text-pane.tsx';
+import { type Explanation, useExplanation } from './use-explanation.ts';
 
 /** The client’s request next to the Chat request: bodies with the explanation of each field, or headers. */
-export function RequestSection({
-  shown,
-  model,
-}: {
-  readonly shown: ShownExchange;
-  readonly model: Model;
-}): JSX.Element {
+export function RequestSection(props: { readonly shown: ShownExchange; readonly model: Model }): JSX.Element {
+  const { shown, model } = props;
   const { client_request: client, chat_request: chat, dropped } = shown.detail.file;
   const [showsHeaders, setShowsHeaders] = useState(false);
-  const explanation = useExplanation(shown);
-  const isExplained = explanation !== null && typeof explanation === 'object' && 'client' in explanation;
+  const explanation = useExplanation(shown, model);
   const extra = (
     <>
       <span class="legend">
@@ -40,7 +31,7 @@ export function RequestSection({
     </>
   );
   return (
-    <Section title="Request" class="request" grow={model.layout.request} model={model} extra={extra}>
+    <Section title="Request" class="request" model={model} extra={extra}>
       {dropped.length === 0 ? null : (
         <p class="dropped-list">
           Dropped:{' '}
@@ -55,7 +46,7 @@ export function RequestSection({
       {showsHeaders ? (
         <Headers client={client} chat={chat} />
       ) : (
-        <Bodies client={client} chat={chat} model={model} explained={isExplained ? explanation : null} />
+        <Bodies client={client} chat={chat} model={model} explanation={explanation} />
       )}
     </Section>
   );
@@ -91,45 +82,63 @@ function Headers(props: {
   );
 }
 
-type Side = 'client' | 'chat';
-
 function Bodies(props: {
   readonly client: ExchangeFileRequest;
   readonly chat: ExchangeFileRequest | null;
   readonly model: Model;
-  readonly explained: ExplainedBodies | null;
+  readonly explanation: Explanation;
 }): JSX.Element {
-  const { client, chat, model, explained } = props;
-  const [left, right] = useMemo(() => [bodyOf(client), chat === null ? null : bodyOf(chat)], [client, chat]);
+  const { client, chat, model, explanation } = props;
+  const explained =
+    typeof explanation === 'object' && explanation !== null && 'client' in explanation ? explanation : null;
   const [selected, setSelected] = useState<{
-    readonly side: Side;
+    readonly side: 'client' | 'chat';
     readonly line: JsonLine;
     readonly index: number;
   } | null>(null);
   const path = selected?.line.path ?? null;
   const account = selected === null || path === null ? null : (explained?.accountOf(selected.side, path) ?? null);
-  const ofSide = (side: Side) => ({
-    model,
-    explained: explained?.[side],
-    selected: selected?.side === side ? selected.index : null,
-    onSelect: (line: JsonLine, index: number) => setSelected({ side, line, index }),
-    linked: account === null ? none : side === 'client' ? account.from : account.to,
-    // The side that was selected stays where it is.
-    follows: selected !== null && selected.side !== side,
-  });
+  const body = (side: 'client' | 'chat', title: string, request: ExchangeFileRequest, base: string) => {
+    const text = 'body' in request ? request.body : `(not text) ${request.base64}`;
+    const isSelected = selected?.side === side;
+    return (
+      <TextPane
+        id={`body-${side}`}
+        title={
+          <>
+            {title}{' '}
+            <code>
+              {visible(request.method)} {visible(request.path)}
+            </code>
+            <span>{size(new Blob([text]).size)}</span>
+          </>
+        }
+        label={`${title}, body`}
+        what={`the body: ${title}`}
+        text={text}
+        find={model.find}
+        buttons={<CopyButton text={curlOf(request, base)} what={`of: ${title}`} as="Copy as curl" />}
+        explained={explained?.[side]}
+        selected={isSelected ? selected.index : -1}
+        onSelect={(line, index) => setSelected({ side, line, index })}
+        linked={account === null || isSelected ? none : side === 'client' ? account.from : account.to}
+      />
+    );
+  };
+  const base = baseOf(model);
   return (
     <>
-      <Pair model={model}>
-        <Body title="Client sent" request={client} body={left} {...ofSide('client')} />
+      <Split name="sides" label="Width of both sides" as="columns" usual={0.5}>
+        {body('client', 'Client sent', client, base)}
         {chat === null ? (
           <div class="pane">
             <p class="pane-title">Chat request</p>
             <p class="empty">The upstream was not called.</p>
           </div>
         ) : (
-          <Body title="It became" request={chat} body={right} {...ofSide('chat')} />
+          body('chat', 'It became', chat, upstreamOf(chat, base))
         )}
-      </Pair>
+      </Split>
       {account === null ? null : <AccountOf account={account} onClose={() => setSelected(null)} />}
     </>
   );
@@ -166,72 +175,5 @@ function AccountOf({ account, onClose }: { readonly account: Account; readonly o
         <p class="quiet">{link}</p>
       )}
     </section>
-  );
-}
-
-interface ReadBody {
-  readonly text: string;
-  readonly json: unknown;
-}
-
-function bodyOf(request: ExchangeFileRequest): ReadBody {
-  if (!('body' in request)) return { text: `(not text) ${request.base64}`, json: null };
-  return { text: request.body, json: parsed(request.body) };
-}
-
-function Body(props: {
-  readonly title: string;
-  readonly model: Model;
-  readonly request: ExchangeFileRequest;
-  readonly body: ReadBody | null;
-  /** What became of its values; undefined while that is not known. */
-  readonly explained: ReadonlyMap<string, Explained> | undefined;
-  readonly selected: number | null;
-  readonly onSelect: (line: JsonLine, index: number) => void;
-  /** Paths that belong to the selected value. */
-  readonly linked: readonly string[];
-  readonly follows: boolean;
-}): JSX.Element {
-  const [box, columns] = useColumns();
-  const { explained, linked, follows } = props;
-  const { find } = props.model.list;
-  const text = props.body?.text ?? '';
-  const lines = useMemo(() => {
-    if (props.body === null || text === '') return [];
-    return props.body.json === null
-      ? textLines(text, columns, find)
-      : jsonLines(props.body.json, { explained, find, columns });
-  }, [text, columns, explained, find]);
-  const isLinked = ({ path }: JsonLine) => path !== null && linked.some((each) => isWithin(path, each));
-  const firstLinked = follows ? lines.findIndex(isLinked) : -1;
-  const [go, setGo] = useState<{ readonly index: number } | null>(null);
-  useEffect(() => {
-    if (firstLinked >= 0) setGo({ index: firstLinked });
-  }, [firstLinked, linked]);
-  const { method, path } = props.request;
-  return (
-    <div class="pane" ref={box}>
-      <p class="pane-title">
-        {props.title}{' '}
-        <code>
-          {visible(method)} {visible(path)}
-        </code>
-        <span class="size">{size(new Blob([text]).size)}</span>
-        <FindCount found={foundIn(lines)} what={`the body: ${props.title}`} onGo={(index) => setGo({ index })} />
-        {text === '' ? null : <CopyButton text={text} what={`the body: ${props.title}`} />}
-      </p>
-      <Lines
-        id={`body-${props.title.replace(/\W/g, '')}`}
-        label={`${props.title}, body`}
-        lines={lines}
-        selected={props.selected}
-        onSelect={(index) => {
-          const line = lines[index];
-          if (line !== undefined) props.onSelect(line, index);
-        }}
-        isLinked={isLinked}
-        inView={go}
-      />
-    </div>
   );
 }

@@ -5,94 +5,37 @@ import { curlOf } from '../view/curl.ts';
 import { pretty } from '../view/indent-json.ts';
 import { parsed } from '../view/timeline.ts';
 import { reasonOf } from './format.ts';
-import type { Draft, Model } from './model.ts';
+import { baseOf, type Draft, type Model } from './model.ts';
+import { CopyButton } from './text-pane.tsx';
 
-const efforts = ['', 'none', 'minimal', 'low', 'medium', 'high', 'xhigh'] as const;
-
-const weatherTool = {
-  type: 'function',
-  name: 'get_weather',
-  description: 'The weather of a city.',
-  parameters: {
-    type: 'object',
-    properties: { city: { type: 'string' } },
-    required: ['city'],
-    additionalProperties: false,
-  },
-  strict: true,
-};
-const answerSchema = {
-  type: 'json_schema',
-  name: 'answer',
-  strict: true,
-  schema: {
-    type: 'object',
-    properties: { answer: { type: 'string' }, sure: { type: 'boolean' } },
-    required: ['answer', 'sure'],
-    additionalProperties: false,
-  },
-};
+interface ModelList {
+  readonly models: readonly string[];
+  /** Why there is none. */
+  readonly problem: string | null;
+}
 
 /** A form that sends a request through the proxy, or shows the command if the service knows no proxy. */
-export function SendDialog(props: {
-  readonly model: Model;
-  readonly draft: Draft;
-  readonly onClose: () => void;
-}): JSX.Element {
-  const { model, draft, onClose } = props;
+export function SendDialog({ model, draft }: { readonly model: Model; readonly draft: Draft }): JSX.Element {
   const dialog = useRef<HTMLDialogElement>(null);
-  const [name, setName] = useState(() => lastModel(model) ?? 'demo');
-  const [text, setText] = useState('What is the weather in Paris?');
-  const [stream, setStream] = useState(true);
-  const [tool, setTool] = useState(false);
-  const [schema, setSchema] = useState(false);
-  const [effort, setEffort] = useState('');
-  /** The edited body; null for the one that the form makes. */
-  const [raw, setRaw] = useState(draft.body);
-  const [models, setModels] = useState<readonly string[]>([]);
-  const [listProblem, setListProblem] = useState<string | null>(null);
+  const [body, setBody] = useState(draft.body);
+  const [list, setList] = useState<ModelList>({ models: [], problem: null });
   const [problem, setProblem] = useState<string | null>(null);
   const [isBusy, setBusy] = useState(false);
   const proxy = model.about?.send_to ?? null;
 
   const listModels = () => {
     if (proxy === null) return;
-    model.models().then(
-      (list) => {
-        setModels(list.models);
-        setListProblem(list.problem);
-      },
-      (error: unknown) => setListProblem(reasonOf(error)),
-    );
+    model.ask<ModelList>('models').then(setList, (error) => setList({ models: [], problem: reasonOf(error) }));
   };
   useEffect(() => {
     dialog.current?.showModal();
     listModels();
   }, []);
 
-  const made = JSON.stringify(
-    {
-      model: name,
-      input: text,
-      ...(stream ? { stream } : {}),
-      ...(tool ? { tools: [weatherTool] } : {}),
-      ...(schema ? { text: { format: answerSchema } } : {}),
-      ...(effort === '' ? {} : { reasoning: { effort } }),
-    },
-    null,
-    2,
-  );
-  const body = raw ?? made;
-  const edited = raw === null ? null : parsed(raw);
-  const isObject = typeof edited === 'object' && edited !== null && !Array.isArray(edited);
-  const shownName = raw === null ? name : isObject && 'model' in edited ? String(edited.model) : '';
-  const rename = (given: string) => {
-    setName(given);
-    if (isObject) setRaw(pretty({ ...edited, model: given }));
-  };
+  const value = parsed(body);
+  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
   const submit = async (event: Event) => {
     event.preventDefault();
-    if (proxy === null) return;
     setBusy(true);
     try {
       await model.send(draft.path, body);
@@ -102,26 +45,27 @@ export function SendDialog(props: {
       setBusy(false);
     }
   };
+  const headers = [{ name: 'content-type', value: 'application/json' }];
+  const command = curlOf({ method: 'POST', path: draft.path, headers, body }, baseOf(model));
   return (
-    <dialog ref={dialog} class={raw === null ? '' : 'wide'} aria-labelledby="send-title" onClose={onClose}>
+    <dialog ref={dialog} aria-labelledby="send-title" onClose={() => model.set({ draft: null })}>
       <form onSubmit={submit}>
-        <h2 id="send-title">{draft.body === null ? 'Send a request' : 'Edit and resend'}</h2>
+        <h2 id="send-title">{draft.title}</h2>
         <label>
           Model
           <input
-            value={shownName}
+            value={isObject && 'model' in value ? String(value.model) : ''}
             list="models"
-            disabled={raw !== null && !isObject}
-            onInput={(event) => rename(event.currentTarget.value)}
-            required={raw === null}
+            disabled={!isObject}
+            onInput={(event) => setBody(pretty({ ...(value as object), model: event.currentTarget.value }))}
           />
         </label>
         <datalist id="models">
-          {models.map((each) => (
+          {list.models.map((each) => (
             <option key={each} value={each} />
           ))}
         </datalist>
-        {listProblem === null ? null : <p class="hint">Models could not be listed: {listProblem}</p>}
+        {list.problem === null ? null : <p class="hint">Models could not be listed: {list.problem}</p>}
         {proxy === null ? null : (
           <label>
             API key, if one is needed
@@ -136,67 +80,27 @@ export function SendDialog(props: {
             />
           </label>
         )}
-        {raw === null ? (
-          <>
-            <label>
-              Input
-              <textarea rows={3} value={text} onInput={(event) => setText(event.currentTarget.value)} />
-            </label>
-            <fieldset>
-              <legend class="hidden">Options</legend>
-              <label class="check">
-                <input type="checkbox" checked={stream} onChange={(event) => setStream(event.currentTarget.checked)} />
-                Stream
-              </label>
-              <label class="check">
-                <input type="checkbox" checked={tool} onChange={(event) => setTool(event.currentTarget.checked)} />A
-                tool
-              </label>
-              <label class="check">
-                <input type="checkbox" checked={schema} onChange={(event) => setSchema(event.currentTarget.checked)} />A
-                JSON schema
-              </label>
-              <label class="check">
-                Effort
-                <select value={effort} onChange={(event) => setEffort(event.currentTarget.value)}>
-                  {efforts.map((value) => (
-                    <option key={value} value={value}>
-                      {value === '' ? 'not set' : value}
-                    </option>
-                  ))}
-                </select>
-              </label>
-            </fieldset>
-          </>
-        ) : (
-          <label>
-            Body
-            <textarea
-              class="raw"
-              rows={18}
-              spellcheck={false}
-              value={raw}
-              onInput={(event) => setRaw(event.currentTarget.value)}
-            />
-          </label>
-        )}
-        {raw !== null && edited === null ? <p class="hint">This is not valid JSON; it will be sent as is.</p> : null}
-        {raw?.includes(redactionMark) ? (
+        <label>
+          Body
+          <textarea rows={18} spellcheck={false} value={body} onInput={(event) => setBody(event.currentTarget.value)} />
+        </label>
+        {value === null ? <p class="hint">This is not valid JSON; it will be sent as is.</p> : null}
+        {body.includes(redactionMark) ? (
           <p class="hint">
             <code>{redactionMark}</code> stands for what was not recorded: replace it.
           </p>
         ) : null}
         {proxy === null ? (
-          <div class="command">
+          <div class="hint">
             <p>
               <code>INSPECT_SEND_TO</code> is not set, so send this to the proxy yourself:
             </p>
-            <pre>{commandOf(draft.path, body)}</pre>
+            <pre>{command}</pre>
           </div>
         ) : (
           <p class="hint">
-            The service sends this to <code>{draft.path}</code> at <code>{proxy}</code>
-            {draft.body === null ? '' : ', without the original request’s other headers'}.
+            The service sends this to <code>{draft.path}</code> at <code>{proxy}</code>, with no other headers of a
+            client.
           </p>
         )}
         {problem === null ? null : (
@@ -205,22 +109,11 @@ export function SendDialog(props: {
           </p>
         )}
         <div class="buttons">
-          {raw === null ? (
-            <button type="button" onClick={() => setRaw(made)}>
-              Edit as JSON
-            </button>
-          ) : null}
           <button type="button" onClick={() => dialog.current?.close()}>
             {proxy === null ? 'Close' : 'Cancel'}
           </button>
           {proxy === null ? (
-            <button
-              type="button"
-              class="primary"
-              onClick={() => navigator.clipboard.writeText(commandOf(draft.path, body))}
-            >
-              Copy as curl
-            </button>
+            <CopyButton text={command} what="the command" as="Copy as curl" />
           ) : (
             <button type="submit" class="primary" disabled={isBusy}>
               Send
@@ -230,13 +123,4 @@ export function SendDialog(props: {
       </form>
     </dialog>
   );
-}
-
-function commandOf(path: string, body: string): string {
-  const headers = [{ name: 'content-type', value: 'application/json' }];
-  return curlOf({ method: 'POST', path, headers, body }, 'http://127.0.0.1:10000');
-}
-
-function lastModel(model: Model): string | null {
-  return model.list.visible().find(({ row }) => row.model !== null)?.row.model ?? null;
 }

@@ -3,11 +3,12 @@ import { App } from './app.tsx';
 import { Model } from './model.ts';
 import './page.css';
 
-const model = new Model();
-const root = document.body;
-const draw = () => render(<App model={model} />, root);
-model.onChange(draw);
-// Two keys can come within one frame: the second one starts from what the first one changed.
-for (const type of ['keydown', 'click', 'input']) addEventListener(type, () => model.settle(), { capture: true });
+const model = new Model(draw);
+
+// At once, so that what a person does meets the page as it is: two keys can come within one frame.
+function draw(): void {
+  render(<App model={model} />, document.body);
+}
+
 draw();
 model.connect();

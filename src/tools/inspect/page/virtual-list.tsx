@@ -1,126 +1,85 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 
-export interface VirtualListProps {
+/** Rows beyond the visible ones, on either side. */
+const overscanRows = 6;
+
+/** A list of which only the visible rows are rendered; with `onSelect`, the keys move its selection. */
+export function VirtualList(props: {
+  readonly id: string;
   readonly label: string;
+  readonly class?: string;
   readonly count: number;
   /** Pixels; all rows have the same height. */
   readonly rowHeight: number;
   readonly rowAt: (index: number) => ComponentChildren;
   readonly keyOf?: (index: number) => string | number;
-  /** Index of the row that the arrow keys move from; null without a selection. Undefined for a list that cannot select. */
-  readonly selected?: number | null;
-  readonly onSelect?: (index: number) => void;
+  /** Index of the row that the arrow keys move from; -1 without a selection. */
+  readonly selected?: number;
+  readonly onSelect?: ((index: number) => void) | undefined;
   readonly onOpen?: () => void;
   /** Stay at the end while it grows, if it is scrolled there. */
   readonly followsEnd?: boolean;
   /** A row to scroll to; another object scrolls again. */
   readonly inView?: { readonly index: number } | null;
-  readonly class?: string;
-  readonly id: string;
-}
-
-/** Rows beyond the visible ones, on either side. */
-const overscanRows = 6;
-
-/** A list that renders only its visible rows. */
-export function VirtualList(props: VirtualListProps): JSX.Element {
-  const { label, count, rowHeight, rowAt, keyOf, selected, onSelect, onOpen, id } = props;
+}): JSX.Element {
+  const { id, label, count, rowHeight, rowAt, keyOf, selected = -1, onSelect, inView = null } = props;
   const box = useRef<HTMLDivElement>(null);
   const [view, setView] = useState({ top: 0, height: 600 });
   const atEnd = useRef(true);
   const wasFollowing = useRef(false);
 
   const measure = () => {
+    const { scrollTop: top = 0, clientHeight: height = 0, scrollHeight = 0 } = box.current ?? {};
+    atEnd.current = top + height >= scrollHeight - 2 * rowHeight;
+    setView((before) => (before.top === top && before.height === height ? before : { top, height }));
+  };
+  /** Scrolls no further than it must, but for a margin. */
+  const scrollTo = (index: number, margin: number) => {
     const element = box.current;
-    if (element === null) return;
-    atEnd.current = element.scrollTop + element.clientHeight >= element.scrollHeight - 2 * rowHeight;
-    setView((before) =>
-      before.top === element.scrollTop && before.height === element.clientHeight
-        ? before
-        : { top: element.scrollTop, height: element.clientHeight },
-    );
+    if (element === null || index < 0) return;
+    const top = index * rowHeight;
+    const least = top + rowHeight - element.clientHeight;
+    if (top < element.scrollTop) element.scrollTop = top - margin;
+    else if (least > element.scrollTop) element.scrollTop = least + margin;
   };
 
   useLayoutEffect(() => {
-    const element = box.current;
-    if (element === null) return;
-    measure();
     const observer = new ResizeObserver(measure);
-    observer.observe(element);
+    if (box.current !== null) observer.observe(box.current);
+    measure();
     return () => observer.disconnect();
   }, []);
-
   useLayoutEffect(() => {
-    const element = box.current;
     // The end of the growth comes together with its last rows.
     const follows = props.followsEnd === true || wasFollowing.current;
     wasFollowing.current = props.followsEnd === true;
-    if (follows && atEnd.current && element !== null) element.scrollTop = element.scrollHeight;
+    if (follows && atEnd.current && box.current !== null) box.current.scrollTop = box.current.scrollHeight;
   }, [count]);
-
-  useLayoutEffect(() => {
-    const element = box.current;
-    if (element === null || selected === undefined || selected === null || selected < 0) return;
-    const top = selected * rowHeight;
-    if (top < element.scrollTop) element.scrollTop = top;
-    else if (top + rowHeight > element.scrollTop + element.clientHeight)
-      element.scrollTop = top + rowHeight - element.clientHeight;
-  }, [selected, view.height]);
-
-  useLayoutEffect(() => {
-    const element = box.current;
-    if (element === null || props.inView == null) return;
-    const top = props.inView.index * rowHeight;
-    if (top < element.scrollTop || top + rowHeight > element.scrollTop + element.clientHeight)
-      element.scrollTop = Math.max(0, top - element.clientHeight / 3);
-  }, [props.inView]);
+  useLayoutEffect(() => scrollTo(selected, 0), [selected, view.height]);
+  useLayoutEffect(() => scrollTo(inView?.index ?? -1, view.height / 3), [inView]);
 
   const onKeyDown = (event: KeyboardEvent) => {
-    if (onSelect === undefined || count === 0) return;
-    if (event.key === 'Enter') {
-      onOpen?.();
-      return;
-    }
+    if (onSelect === undefined || count === 0 || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key === 'Enter') props.onOpen?.();
     const page = Math.max(1, Math.floor(view.height / rowHeight) - 1);
-    const from = selected ?? -1;
     const targets: Readonly<Record<string, number>> = {
-      ArrowDown: from + 1,
-      ArrowUp: from - 1,
-      PageDown: from + page,
-      PageUp: from - page,
+      ArrowDown: selected + 1,
+      ArrowUp: selected - 1,
+      PageDown: selected + page,
+      PageUp: selected - page,
       Home: 0,
       End: count - 1,
     };
     const target = targets[event.key];
-    if (target === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (target === undefined) return;
     event.preventDefault();
     onSelect(Math.max(0, Math.min(count - 1, target)));
   };
 
   const first = Math.max(0, Math.floor(view.top / rowHeight) - overscanRows);
   const last = Math.min(count, Math.ceil((view.top + view.height) / rowHeight) + overscanRows);
-  const rows = [];
-  for (let index = first; index < last; index += 1) {
-    const isSelected = index === selected;
-    rows.push(
-      // The list has the focus and names its active row.
-      // biome-ignore lint/a11y/useKeyWithClickEvents: the list handles the keys
-      <div
-        key={keyOf?.(index) ?? index}
-        id={`${id}-${index}`}
-        class={isSelected ? 'row selected' : 'row'}
-        role={onSelect === undefined ? 'listitem' : 'option'}
-        aria-selected={onSelect === undefined ? undefined : isSelected}
-        aria-setsize={count}
-        aria-posinset={index + 1}
-        style={{ height: `${rowHeight}px`, transform: `translateY(${index * rowHeight}px)` }}
-        onClick={onSelect === undefined ? undefined : () => onSelect(index)}
-      >
-        {rowAt(index)}
-      </div>,
-    );
-  }
+  const shown = Array.from({ length: Math.max(0, last - first) }, (_, index) => first + index);
   return (
     <div
       ref={box}
@@ -130,12 +89,28 @@ export function VirtualList(props: VirtualListProps): JSX.Element {
       aria-label={label}
       // What scrolls must be reachable with the keyboard.
       tabIndex={0}
-      aria-activedescendant={selected == null || selected < 0 ? undefined : `${id}-${selected}`}
+      aria-activedescendant={selected < 0 ? undefined : `${id}-${selected}`}
       onScroll={measure}
       onKeyDown={onKeyDown}
     >
-      <div class="list-space" style={{ height: `${count * rowHeight}px` }}>
-        {rows}
+      <div style={{ height: `${count * rowHeight}px` }}>
+        {shown.map((index) => (
+          // The list has the focus and names its active row.
+          // biome-ignore lint/a11y/useKeyWithClickEvents: the list handles the keys
+          <div
+            key={keyOf?.(index) ?? index}
+            id={`${id}-${index}`}
+            class={index === selected ? 'row selected' : 'row'}
+            role={onSelect === undefined ? 'listitem' : 'option'}
+            aria-selected={onSelect === undefined ? undefined : index === selected}
+            aria-setsize={count}
+            aria-posinset={index + 1}
+            style={{ height: `${rowHeight}px`, transform: `translateY(${index * rowHeight}px)` }}
+            onClick={() => onSelect?.(index)}
+          >
+            {rowAt(index)}
+          </div>
+        ))}
       </div>
     </div>
   );

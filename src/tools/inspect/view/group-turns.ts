@@ -1,5 +1,5 @@
 import type { ExchangeRow } from '../exchange-json.ts';
-import type { TurnLink } from '../turn-links.ts';
+import type { TurnLink } from '../recording.ts';
 import { costOf, type Price } from './cost.ts';
 
 /** Turns that continue one another, oldest first. */
@@ -23,39 +23,31 @@ export interface ConversationTurn {
   readonly cost: number | null;
 }
 
-/** The conversations of more than one turn, newest first. */
-export function conversationsOf(
-  turns: Iterable<TurnLink>,
-  rowOf: (id: number) => ExchangeRow | undefined,
-  prices: readonly Price[],
-): readonly Conversation[] {
-  const roots = new Map<number, number>();
+/** The conversations of more than one turn, newest first; `rows` are oldest first. */
+export function conversationsOf(rows: readonly ExchangeRow[], prices: readonly Price[]): readonly Conversation[] {
   const found = new Map<number, ConversationTurn[]>();
-  for (const turn of [...turns].sort((a, b) => a.id - b.id)) {
-    const row = rowOf(turn.id);
-    if (row === undefined) continue;
-    // The turn that it continues may no longer be known.
-    const root = turn.parent === null ? turn.id : (roots.get(turn.parent) ?? turn.id);
-    roots.set(turn.id, root);
-    const known = found.get(root) ?? [];
-    known.push({ row, turn, cost: costOf(row, prices) });
-    found.set(root, known);
+  for (const row of rows) {
+    if (row.turn === null) continue;
+    const turns = (row.turn.parent === null ? undefined : found.get(row.turn.parent)) ?? [];
+    turns.push({ row, turn: row.turn, cost: costOf(row, prices) });
+    found.set(row.id, turns);
   }
-  const several = [...found].filter(([, list]) => list.length > 1);
-  return several.map(([id, list]) => conversationOf(id, list)).sort((a, b) => b.end - a.end);
+  const several = [...new Set(found.values())].filter((turns) => turns.length > 1);
+  return several.map(conversationOf).sort((a, b) => b.end - a.end);
 }
 
-function conversationOf(id: number, turns: readonly ConversationTurn[]): Conversation {
-  const sum = (of: (row: ExchangeRow) => number | null) => turns.reduce((all, { row }) => all + (of(row) ?? 0), 0);
+function conversationOf(turns: readonly ConversationTurn[]): Conversation {
+  const rows = turns.map(({ row }) => row);
+  const sum = (counts: readonly (number | undefined)[]) => counts.reduce<number>((all, each) => all + (each ?? 0), 0);
   const costs = turns.flatMap(({ cost }) => (cost === null ? [] : [cost]));
   return {
-    id,
+    id: rows[0]?.id ?? 0,
     turns,
-    input: sum((row) => row.input_tokens),
-    cached: sum((row) => row.cached_tokens),
-    output: sum((row) => row.output_tokens),
-    cost: costs.length === 0 ? null : costs.reduce((all, cost) => all + cost, 0),
-    start: Math.min(...turns.map(({ row }) => row.started_at)),
-    end: Math.max(...turns.map(({ row }) => row.started_at + (row.duration_ms ?? 0))),
+    input: sum(rows.map(({ tokens }) => tokens?.input_tokens)),
+    cached: sum(rows.map(({ tokens }) => tokens?.cached_tokens)),
+    output: sum(rows.map(({ tokens }) => tokens?.output_tokens)),
+    cost: costs.length === 0 ? null : sum(costs),
+    start: Math.min(...rows.map(({ started_at }) => started_at)),
+    end: Math.max(...rows.map(({ started_at, duration_ms }) => started_at + (duration_ms ?? 0))),
   };
 }

@@ -1,5 +1,6 @@
 import type { ExchangeFilePiece } from '../../../filter/wire/schema/exchange-file.ts';
 import { lineOf, type StreamEvent } from './event-lines.ts';
+import { bytesOf } from './join-parts.ts';
 
 /** One message of a stream, or a piece of another body. */
 export interface TimelineEntry {
@@ -23,20 +24,20 @@ export interface Timeline {
   readonly upstreamTimes: readonly number[];
   readonly clientTimes: readonly number[];
   /** The latest pieces of both sides, each in order. */
-  add(upstream: readonly ExchangeFilePiece[], client: readonly ExchangeFilePiece[]): void;
+  add(upstream: Arrived, client: Arrived): void;
 }
 
-export interface TimelineOptions {
-  readonly upstreamIsStream: boolean;
-  readonly clientIsStream: boolean;
+interface Arrived {
+  readonly pieces: readonly ExchangeFilePiece[];
+  /** Whether they are of an event stream. */
+  readonly isStream: boolean;
 }
 
-export function createTimeline({ upstreamIsStream, clientIsStream }: TimelineOptions): Timeline {
+export function createTimeline(): Timeline {
   const rows: TimelineRow[] = [];
   const upstreamTimes: number[] = [];
   const clientTimes: number[] = [];
-  const readUpstream = createReader(upstreamIsStream);
-  const readClient = createReader(clientIsStream);
+  const [readUpstream, readClient] = [createReader(), createReader()];
   /** Lines of the open group, which the other side may still fill. */
   let open: { upstream: TimelineEntry[]; client: TimelineEntry[]; firstRow: number } = newGroup();
 
@@ -61,18 +62,18 @@ export function createTimeline({ upstreamIsStream, clientIsStream }: TimelineOpt
     add(upstream, client) {
       let next = 0;
       const takeClientUntil = (time: number) => {
-        for (let piece = client[next]; piece !== undefined && piece.at_ms < time; piece = client[next]) {
+        for (let piece = client.pieces[next]; piece !== undefined && piece.at_ms < time; piece = client.pieces[next]) {
           clientTimes.push(piece.at_ms);
-          open.client.push(...readClient(piece));
+          open.client.push(...readClient(piece, client.isStream));
           next += 1;
         }
       };
-      for (const piece of upstream) {
+      for (const piece of upstream.pieces) {
         takeClientUntil(piece.at_ms);
         writeGroup();
         open = newGroup();
         upstreamTimes.push(piece.at_ms);
-        open.upstream.push(...readUpstream(piece));
+        open.upstream.push(...readUpstream(piece, upstream.isStream));
       }
       takeClientUntil(Number.POSITIVE_INFINITY);
       writeGroup();
@@ -81,10 +82,10 @@ export function createTimeline({ upstreamIsStream, clientIsStream }: TimelineOpt
 }
 
 /** Finds the messages in pieces that are cut anywhere. A message belongs to the piece that completes it. */
-function createReader(isStream: boolean): (piece: ExchangeFilePiece) => TimelineEntry[] {
+function createReader(): (piece: ExchangeFilePiece, isStream: boolean) => TimelineEntry[] {
   const decoder = new TextDecoder();
   let buffered = '';
-  return (piece) => {
+  return (piece, isStream) => {
     const atMs = piece.at_ms;
     const text = 'text' in piece && buffered === '' ? piece.text : decoder.decode(bytesOf(piece), { stream: true });
     if (!isStream) return [{ atMs, raw: text, kind: 'bytes' }];
@@ -92,15 +93,6 @@ function createReader(isStream: boolean): (piece: ExchangeFilePiece) => Timeline
     buffered = messages.pop() ?? '';
     return messages.filter((message) => message.trim() !== '').map((message) => entryOf(message, atMs));
   };
-}
-
-function bytesOf(piece: ExchangeFilePiece): Uint8Array {
-  return 'text' in piece ? new TextEncoder().encode(piece.text) : bytesOfBase64(piece.base64);
-}
-
-/** The bytes of Base64 text. */
-export function bytesOfBase64(base64: string): Uint8Array {
-  return Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
 }
 
 function entryOf(message: string, atMs: number): TimelineEntry {

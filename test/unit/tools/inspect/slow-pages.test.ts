@@ -1,13 +1,14 @@
 import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { partOf } from '../../../../src/tools/inspect/exchange-json.ts';
 import {
   createExchangeStore,
   type ExchangeStore,
   type StoredExchange,
 } from '../../../../src/tools/inspect/exchange-store.ts';
 import { createInspector, type Inspector } from '../../../../src/tools/inspect/inspector.ts';
-import { detailOf, overFacts, requestHead } from '../../../support/recorded-exchange.ts';
+import { addBytes, detailOf, loadDetail, overFacts, requestHead } from '../../../support/recorded-exchange.ts';
 
 const MiB = 1024 * 1024;
 const ok = new Map([[':status', '200']]);
@@ -17,15 +18,15 @@ let store: ExchangeStore;
 let inspector: Inspector;
 let server: Server;
 /** The service's side of what was asked. */
-let asked: ServerResponse[];
+let responses: ServerResponse[];
 const open: IncomingMessage[] = [];
 
 beforeEach(async () => {
   store = createExchangeStore();
   inspector = await createInspector({ store, version: '1', sendTo: null, prices: '', explain: async () => '' });
-  asked = [];
+  responses = [];
   server = createServer((incoming, response) => {
-    asked.push(response);
+    responses.push(response);
     inspector.handle(incoming, response);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -54,90 +55,59 @@ function openPage(path: string): Promise<IncomingMessage> {
 function recordLongExchange(): StoredExchange {
   const exchange = store.open(1);
   exchange.setHead('client_request', head);
-  exchange.addPiece('client_request', 0, Buffer.from('\ufeff"é𝄞\\\n\u0000'.repeat(MiB / 8)));
+  addBytes(exchange, 'client_request', 0, Buffer.from('\ufeff"é𝄞\\\n\u0000'.repeat(MiB / 8)));
   exchange.setHead('chat_request', head);
-  exchange.addPiece('chat_request', 0, Buffer.alloc(MiB + 1, 0xff));
+  addBytes(exchange, 'chat_request', 0, Buffer.alloc(MiB + 1, 0xff));
   exchange.setHead('chat_response', ok);
   for (let index = 0; index < 1000; index += 1)
-    exchange.addPiece('chat_response', index, Buffer.from(`data: ${'𝄞"'.repeat(200)}\n\n`));
+    addBytes(exchange, 'chat_response', index, Buffer.from(`data: ${'𝄞"'.repeat(200)}\n\n`));
   exchange.setHead('client_response', ok);
-  exchange.addPiece('client_response', 1, Buffer.from('x'.repeat(2 * MiB)));
-  exchange.addPiece('client_response', 2, Buffer.from([0xff, 0xfe]));
+  addBytes(exchange, 'client_response', 1, Buffer.from('x'.repeat(2 * MiB)));
+  addBytes(exchange, 'client_response', 2, Buffer.from([0xff, 0xfe]));
   exchange.setFacts(overFacts);
   return exchange;
 }
 
-async function textOf(page: IncomingMessage): Promise<string> {
-  const pieces: Buffer[] = [];
-  for await (const piece of page as AsyncIterable<Buffer>) pieces.push(piece);
-  return Buffer.concat(pieces).toString();
-}
-
-function eventsOf(text: string): { readonly event: string; readonly data: string }[] {
-  return text.split('\n\n').flatMap((block) => {
-    const lines = block.split('\n');
-    const event = lines.findLast((line) => line.startsWith('event: '))?.slice('event: '.length);
-    const data = lines.findLast((line) => line.startsWith('data: '))?.slice('data: '.length);
-    return event === undefined || data === undefined ? [] : [{ event, data }];
-  });
-}
-
 describe('a page that does not read', () => {
-  it.each(['/inspect/exchanges/1', '/inspect/exchanges/1/events'])(
-    'has 1 MiB of %s waiting for it at most, and gets all of it when it reads',
-    async (path) => {
-      const exchange = recordLongExchange();
-      const expected = detailOf(exchange);
-      const pages = await Promise.all(Array.from({ length: 8 }, () => openPage(path)));
-      expect(asked).toHaveLength(8);
-      for (const response of asked) {
-        await expect.poll(() => response.writableNeedDrain).toBe(true);
-        expect(response.writableLength).toBeLessThanOrEqual(MiB);
-      }
-      for (const page of pages) {
-        const text = await textOf(page);
-        if (path.endsWith('events')) {
-          const events = eventsOf(text);
-          expect(events.map(({ event }) => event)).toEqual(['exchange', 'end']);
-          expect(JSON.parse(events[0]?.data ?? '')).toEqual(expected);
-        } else expect(JSON.parse(text)).toEqual(expected);
-      }
-    },
-  );
-
-  it('sees no half exchange where it was evicted meanwhile', async () => {
+  it('has little more than 1 MiB of an exchange waiting for it, and gets the rest when it asks again', async () => {
     const exchange = recordLongExchange();
-    const [download, live] = [await openPage('/inspect/exchanges/1'), await openPage('/inspect/exchanges/1/events')];
-    exchange.discard();
-    await expect(textOf(download)).rejects.toThrow();
-    expect(eventsOf(await textOf(live)).map(({ event, data }) => [event, data])).toEqual([['evicted', '{}']]);
+    const asked = await Promise.all(Array.from({ length: 8 }, () => openPage('/inspect/exchanges/1')));
+    expect(asked).toHaveLength(8);
+    for (const response of responses) expect(response.writableLength).toBeLessThanOrEqual(1.5 * MiB);
+    const { port } = server.address() as AddressInfo;
+    const loaded = await loadDetail((path) => fetch(`http://127.0.0.1:${port}${path}`), 1);
+    expect(loaded.file).toEqual(detailOf(exchange).file);
+    const chat = loaded.file.chat_request;
+    expect(chat !== null && 'base64' in chat && Buffer.from(chat.base64, 'base64')).toEqual(
+      Buffer.alloc(MiB + 1, 0xff),
+    );
+    const said = loaded.file.client_request;
+    expect('body' in said && said.body).toBe('\ufeff"é𝄞\\\n\u0000'.repeat(MiB / 8));
   });
 
   it('has 1 MiB of the list waiting for it at most, however long its rows are', async () => {
     for (let index = 0; index < 200; index += 1)
       store.open(index).setHead('client_request', new Map([[':path', `/${'x'.repeat(60_000)}`]]));
     const page = await openPage('/inspect/events');
-    expect(asked[0]?.writableLength).toBeLessThanOrEqual(MiB);
+    await expect.poll(() => responses[0]?.writableNeedDrain).toBe(true);
+    expect(responses[0]?.writableLength).toBeLessThanOrEqual(MiB);
     inspector.close();
     page.destroy();
   });
 });
 
-it('a long answer that still runs is sent once, and then only what is new', async () => {
-  const exchange = store.open(1);
-  exchange.setHead('client_response', ok);
-  exchange.addPiece('client_response', 0, Buffer.from('x'.repeat(MiB)));
-  const page = await openPage('/inspect/exchanges/1/events');
-  let text = '';
-  page.setEncoding('utf8').on('data', (more: string) => {
-    text += more;
-  });
-  for (let index = 1; index <= 100; index += 1) {
-    exchange.addPiece('client_response', index, Buffer.from(`[${index}]`));
-    if (index % 20 === 0) await expect.poll(() => text).toContain(`[${index}]`);
-  }
-  const events = eventsOf(text).map(({ event }) => event);
-  expect(events.filter((event) => event === 'exchange')).toHaveLength(1);
-  expect(events.filter((event) => event === 'pieces').length).toBeGreaterThan(1);
-  expect(text.length).toBeLessThan(2 * MiB);
+it('a part goes on behind what a page has, both sides at the same time', () => {
+  const exchange = recordLongExchange();
+  const counts = {
+    client_request: exchange.pieces.client_request.length,
+    chat_request: exchange.pieces.chat_request.length,
+    chat_response: 0,
+    client_response: 0,
+  };
+  const { pieces, has_more } = partOf(exchange, counts);
+  const times = Object.values(pieces).map((list) => list.map(({ at_ms }) => at_ms));
+  expect(times[1]).toEqual([]);
+  expect(Math.max(...(times[2] ?? []))).toBeLessThanOrEqual(2);
+  expect(times[3]?.length).toBeGreaterThan(0);
+  expect(has_more).toBe(true);
 });

@@ -52,11 +52,14 @@ function shown(pieces: readonly string[]): { readonly lines: string[]; readonly 
   exchange.handle({ type: 'response_headers', headers: responseHeaders, endOfStream: false });
   for (const piece of pieces) exchange.handle({ type: 'response_body', body: Buffer.from(piece), endOfStream: false });
   exchange.handle({ type: 'response_body', body: Buffer.alloc(0), endOfStream: true });
-  const timeline = createTimeline({ upstreamIsStream: true, clientIsStream: true });
+  const timeline = createTimeline();
   const stored = store.get(1);
   if (stored === undefined) throw new Error('nothing was recorded');
   const { chat_response, client_response } = detailOf(stored).file;
-  timeline.add(chat_response?.pieces ?? [], client_response?.pieces ?? []);
+  timeline.add(
+    { pieces: chat_response?.pieces ?? [], isStream: true },
+    { pieces: client_response?.pieces ?? [], isStream: true },
+  );
   return {
     // Where there is something else to send, nothing is sent for a comment.
     lines: timeline.rows.map(

@@ -1,15 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { turnOf } from '../../../../src/tools/inspect/chat-request-hashes.ts';
 import {
   createExchangeStore,
   defaultStoreLimits,
   type ExchangeStore,
 } from '../../../../src/tools/inspect/exchange-store.ts';
-import { linkTurns } from '../../../../src/tools/inspect/turn-links.ts';
-import { overFacts, requestHead } from '../../../support/recorded-exchange.ts';
+import { createTurnLinker, readChatRequest } from '../../../../src/tools/inspect/turn-links.ts';
+import { addBytes, overFacts, requestHead } from '../../../support/recorded-exchange.ts';
 
-const never = new AbortController().signal;
 const system = { role: 'system', content: 'Be brief.' };
 const user = (content: string) => ({ role: 'user', content });
 const assistant = (content: string) => ({ role: 'assistant', content });
@@ -17,21 +15,25 @@ const assistant = (content: string) => ({ role: 'assistant', content });
 function record(store: ExchangeStore, body: unknown): number {
   const exchange = store.open(1);
   exchange.setHead('chat_request', requestHead);
-  exchange.addPiece('chat_request', 0, Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)));
+  addBytes(exchange, 'chat_request', 0, Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)));
   exchange.setFacts(overFacts);
   return exchange.id;
 }
 
+/** The turns of the exchanges, as they are linked one after the other. */
+function linksIn(store: ExchangeStore) {
+  const link = createTurnLinker(store);
+  return [...store.list()].map((exchange) => {
+    link(exchange);
+    return exchange.turn;
+  });
+}
+
 /** Requests with these messages, as turns. */
-async function linked(...requests: readonly (readonly object[])[]) {
+function linked(...requests: readonly (readonly object[])[]) {
   const store = createExchangeStore();
   for (const messages of requests) record(store, { model: 'm', messages });
-  return (await linkTurns(store, never)).map(({ id, parent, kept_messages, differs_at }) => [
-    id,
-    parent,
-    kept_messages,
-    differs_at,
-  ]);
+  return linksIn(store).map((turn) => turn && [turn.parent, turn.kept_messages, turn.differs_at]);
 }
 
 describe('a Chat request as its parts', () => {
@@ -48,7 +50,7 @@ describe('a Chat request as its parts', () => {
     });
     fc.assert(
       fc.property(request, fc.constantFrom(undefined, 1), (value, indent) => {
-        const turn = turnOf(Buffer.from(JSON.stringify(value, null, indent)));
+        const turn = readChatRequest(Buffer.from(JSON.stringify(value, null, indent)));
         const roles = { system: 'system', developer: 'system', assistant: 'assistant', tool: 'user' };
         expect(turn?.messages.map(({ role }) => role)).toEqual(
           value.messages.map(({ role }) => roles[role as keyof typeof roles]),
@@ -70,49 +72,48 @@ describe('a Chat request as its parts', () => {
     'no JSON',
     '{"messages":[}',
   ])('is none in %j', (text) => {
-    expect(turnOf(Buffer.from(text))).toBeNull();
+    expect(readChatRequest(Buffer.from(text))).toBeNull();
   });
 });
 
 describe('turns of a conversation', () => {
-  it('continue the one whose messages they begin with, an answer following', async () => {
+  it('continue the one whose messages they begin with, an answer following', () => {
     const first = [system, user('Hi')];
     const second = [...first, assistant('Hello'), user('And?')];
     const third = [...second, assistant('Well'), user('So?')];
     const other = [system, user('Another')];
-    expect(await linked(first, other, second, third, [...other, assistant('Yes'), user('Go on')])).toEqual([
-      [1, null, 0, null],
-      [2, null, 0, null],
-      [3, 1, 2, null],
-      [4, 3, 4, null],
-      [5, 2, 2, null],
+    expect(linked(first, other, second, third, [...other, assistant('Yes'), user('Go on')])).toEqual([
+      [null, 0, null],
+      [null, 0, null],
+      [1, 2, null],
+      [3, 4, null],
+      [2, 2, null],
     ]);
   });
 
-  it('do not continue an equal request, nor one with more of the user', async () => {
+  it('do not continue an equal request, nor one with more of the user', () => {
     const first = [user('Hi')];
-    expect(await linked(first, first, [...first, user('More')])).toEqual([
-      [1, null, 0, null],
-      [2, null, 0, null],
-      [3, null, 0, null],
+    expect(linked(first, first, [...first, user('More')])).toEqual([
+      [null, 0, null],
+      [null, 0, null],
+      [null, 0, null],
     ]);
   });
 
-  it('continue one with another system message, and say that the prefix parts there', async () => {
+  it('continue one with another system message, and say that the prefix parts there', () => {
     const at = (time: string) => ({ role: 'system', content: `It is ${time}.` });
     const history = [user('Hi'), assistant('Hello'), user('And?')];
-    expect(await linked([at('12:00'), user('Hi')], [at('12:01'), ...history])).toEqual([
-      [1, null, 0, null],
-      [2, 1, 0, 'messages[0]'],
+    expect(linked([at('12:00'), user('Hi')], [at('12:01'), ...history])).toEqual([
+      [null, 0, null],
+      [1, 0, 'messages[0]'],
     ]);
   });
 
-  it('name the field before the messages that differs', async () => {
+  it('name the field before the messages that differs', () => {
     const store = createExchangeStore();
     record(store, { model: 'm', messages: [user('Hi')], tools: [1] });
     record(store, { model: 'm', messages: [user('Hi'), assistant('Hello'), user('And?')], tools: [1, 2] });
-    expect((await linkTurns(store, never))[1]).toEqual({
-      id: 2,
+    expect(linksIn(store)[1]).toEqual({
       parent: 1,
       messages: 3,
       kept_messages: 1,
@@ -120,33 +121,25 @@ describe('turns of a conversation', () => {
     });
   });
 
-  it('are only requests that are whole, and complete', async () => {
+  it('are only requests that are whole, and complete', () => {
     const store = createExchangeStore({ ...defaultStoreLimits, maxBytes: 128 * 1024 });
     record(store, { model: 'm', messages: [user('x'.repeat(100_000))] });
     const running = store.open(1);
-    running.addPiece('chat_request', 0, Buffer.from(JSON.stringify({ messages: [user('Hi')] })));
-    expect(await linkTurns(store, never)).toEqual([]);
-    running.addPiece('chat_response', 0, Buffer.from('{'));
-    expect(await linkTurns(store, never)).toMatchObject([{ id: 2 }]);
+    addBytes(running, 'chat_request', 0, JSON.stringify({ messages: [user('Hi')] }));
+    expect(linksIn(store)).toEqual([null, undefined]);
+    running.setHead('chat_response', new Map([[':status', '200']]));
+    expect(linksIn(store)).toMatchObject([null, { parent: null }]);
   });
 
-  it('are found out once, which is counted while it is kept', async () => {
-    const store = createExchangeStore();
-    const id = record(store, { model: 'm', messages: Array.from({ length: 1000 }, () => user('Hi')) });
-    const before = store.heldBytes;
-    await linkTurns(store, never);
-    const kept = store.get(id)?.turn;
-    expect(store.heldBytes - before).toBeGreaterThan(50 * 1000);
-    await linkTurns(store, never);
-    expect(store.get(id)?.turn).toBe(kept);
-    store.get(id)?.discard();
-    expect(store.heldBytes).toBe(0);
-  });
-
-  it('are found out anew each time where there is no room to keep them', async () => {
-    const store = createExchangeStore({ ...defaultStoreLimits, maxBytes: 128 * 1024 });
-    const id = record(store, { model: 'm', messages: Array.from({ length: 800 }, () => user('Hi')) });
-    expect(await linkTurns(store, never)).toMatchObject([{ messages: 800 }]);
-    expect(store.get(id)?.turn).toBeUndefined();
+  it('do not continue one that is no longer kept', () => {
+    const store = createExchangeStore({ ...defaultStoreLimits, maxExchanges: 2 });
+    const link = createTurnLinker(store);
+    const turns = ['Hi', 'Ho', 'He'].map((text, index) => {
+      const history = index < 2 ? [user(text)] : [user('Hi'), assistant('Hello'), user(text)];
+      const exchange = store.get(record(store, { model: 'm', messages: history }));
+      if (exchange !== undefined) link(exchange);
+      return exchange?.turn?.parent;
+    });
+    expect(turns).toEqual([null, null, null]);
   });
 });

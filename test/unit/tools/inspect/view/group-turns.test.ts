@@ -6,10 +6,11 @@ import { turnChanges } from '../../../../../src/tools/inspect/view/turn-changes.
 
 function row(id: number, more: Partial<ExchangeRow> = {}): ExchangeRow {
   const tokens = { input_tokens: 1000 * id, cached_tokens: 500, output_tokens: 100 };
-  return { id, started_at: 10_000 * id, duration_ms: 2000, model: 'm', ...tokens, ...more } as ExchangeRow;
+  return { id, started_at: 10_000 * id, duration_ms: 2000, model: 'm', tokens, ...more } as ExchangeRow;
 }
 
-const link = (id: number, parent: number | null) => ({ id, parent, messages: 1, kept_messages: 1, differs_at: null });
+const turn = (id: number, parent: number | null) =>
+  row(id, { turn: { parent, messages: 1, kept_messages: 1, differs_at: null } });
 
 describe('what tokens cost', () => {
   const prices = pricesIn('gpt-5=1.25/0.125/10, org/qwen*=0.2/0.6,*=1/2');
@@ -24,15 +25,23 @@ describe('what tokens cost', () => {
 
   it('is not known without a price, or without tokens', () => {
     expect(costOf(row(1), pricesIn(''))).toBeNull();
-    expect(costOf(row(1, { output_tokens: null }), prices)).toBeNull();
+    expect(costOf(row(1, { tokens: null }), prices)).toBeNull();
   });
 });
 
 describe('conversations', () => {
   it('are turns that continue one another, with what they took together; one turn alone is none', () => {
-    const links = [link(3, 2), link(1, null), link(2, 1), link(4, null), link(5, 99), link(6, 5)];
-    const found = conversationsOf(links, (id) => row(id), pricesIn('m=1/0/0'));
-    expect(found.map(({ id, turns }) => [id, ...turns.map(({ turn }) => turn.id)])).toEqual([
+    const rows = [
+      turn(1, null),
+      turn(2, 1),
+      turn(3, 2),
+      turn(4, null),
+      turn(5, 99),
+      turn(6, 5),
+      row(7, { turn: null }),
+    ];
+    const found = conversationsOf(rows, pricesIn('m=1/0/0'));
+    expect(found.map(({ id, turns }) => [id, ...turns.map(({ row }) => row.id)])).toEqual([
       [5, 5, 6],
       [1, 1, 2, 3],
     ]);

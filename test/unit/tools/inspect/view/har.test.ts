@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { exchangeFileHead } from '../../../../../src/filter/wire/schema/exchange-file.ts';
-import type { ExchangeDetail } from '../../../../../src/tools/inspect/exchange-json.ts';
 import { harOf } from '../../../../../src/tools/inspect/view/har.ts';
+import type { ExchangeDetail } from '../../../../../src/tools/inspect/view/join-parts.ts';
 import { harProblems } from '../../../../support/har.ts';
 
 const headers = [{ name: 'content-type', value: 'application/json' }];

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { pieceOf } from '../../../../../src/filter/wire/schema/exchange-file.ts';
+import { type ExchangeFilePiece, pieceOf } from '../../../../../src/filter/wire/schema/exchange-file.ts';
 import {
   chunkLabel,
   createTimeline,
@@ -8,7 +8,7 @@ import {
 } from '../../../../../src/tools/inspect/view/timeline.ts';
 import { everyCut } from '../../../../support/split.ts';
 
-const both = { upstreamIsStream: true, clientIsStream: true };
+const streamed = (pieces: readonly ExchangeFilePiece[]) => ({ pieces, isStream: true });
 const chunk = (content: string) => `data: {"choices":[{"index":0,"delta":{"content":${JSON.stringify(content)}}}]}\n\n`;
 const event = (delta: string) =>
   `event: response.output_text.delta\ndata: ${JSON.stringify({ type: 'response.output_text.delta', output_index: 0, content_index: 0, delta })}\n\n`;
@@ -22,16 +22,16 @@ function linesOf({ rows }: Timeline): string[] {
 
 describe('the timeline', () => {
   it('puts the events beside the chunk that they came from', () => {
-    const timeline = createTimeline(both);
+    const timeline = createTimeline();
     timeline.add(
-      [
+      streamed([
         { at_ms: 1, text: chunk('a') },
         { at_ms: 5, text: chunk('b') },
-      ],
-      [
+      ]),
+      streamed([
         { at_ms: 1.1, text: event('a') + event('A') },
         { at_ms: 5.2, text: event('b') },
-      ],
+      ]),
     );
     expect(linesOf(timeline)).toEqual([
       '> content "a" | output_text.delta #0.0 "a"',
@@ -43,11 +43,11 @@ describe('the timeline', () => {
   it('is the same whether the pieces come at once or one after another', () => {
     const upstream = Array.from({ length: 9 }, (_, index) => ({ at_ms: index * 2, text: chunk(String(index)) }));
     const client = upstream.map(({ at_ms }, index) => ({ at_ms: at_ms + 1, text: event(String(index)) }));
-    const [whole, grown] = [createTimeline(both), createTimeline(both)];
-    whole.add(upstream, client);
+    const [whole, grown] = [createTimeline(), createTimeline()];
+    whole.add(streamed(upstream), streamed(client));
     for (const [index, piece] of upstream.entries()) {
-      grown.add([piece], []);
-      grown.add([], client.slice(index, index + 1));
+      grown.add(streamed([piece]), streamed([]));
+      grown.add(streamed([]), streamed(client.slice(index, index + 1)));
     }
     expect(linesOf(grown)).toEqual(linesOf(whole));
     expect(linesOf(whole)).toHaveLength(9);
@@ -57,11 +57,8 @@ describe('the timeline', () => {
     let cuts = 0;
     const stream = Buffer.from(`${chunk('é𝄞') + chunk('b')}data: [DONE]\n\n`);
     for (const { how, pieces } of everyCut(stream)) {
-      const timeline = createTimeline(both);
-      timeline.add(
-        [...pieces].map((piece, index) => pieceOf(index, piece)),
-        [],
-      );
+      const timeline = createTimeline();
+      timeline.add(streamed([...pieces].map((piece, index) => pieceOf(index, piece))), streamed([]));
       const found = timeline.rows.flatMap(({ upstream }) => (upstream === null ? [] : [chunkLabel(upstream)]));
       expect(found, how).toEqual(['content "é𝄞"', 'content "b"', '[DONE]']);
       cuts += 1;
@@ -70,13 +67,13 @@ describe('the timeline', () => {
   });
 
   it('shows what is not a stream, and heartbeats that answer nothing', () => {
-    const timeline = createTimeline({ upstreamIsStream: false, clientIsStream: true });
+    const timeline = createTimeline();
     timeline.add(
-      [{ at_ms: 9, text: '{"choices":[]}' }],
-      [
+      { pieces: [{ at_ms: 9, text: '{"choices":[]}' }], isStream: false },
+      streamed([
         { at_ms: 5, text: ': keepalive\n\n' },
         { at_ms: 10, text: event('x') },
-      ],
+      ]),
     );
     expect(linesOf(timeline)).toEqual(['>  | : keepalive', '> {"choices":[]} | output_text.delta #0.0 "x"']);
   });

@@ -1,0 +1,96 @@
+import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises';
+import { type ExchangeRow, rowOf } from './exchange-json.ts';
+import type { ExchangeStore, StoredExchange } from './exchange-store.ts';
+import { bodyNames } from './recording.ts';
+import { createTurnLinker } from './turn-links.ts';
+import { createDeltaTexts } from './view/delta-texts.ts';
+
+/** What a page is sent of the list: the changes, or with `reset` the first of all of it. */
+export interface ListMessage {
+  readonly reset: boolean;
+  readonly rows: readonly ExchangeRow[];
+  readonly gone: readonly number[];
+  readonly held_bytes: number;
+}
+
+/** Those of the exchanges that have ended since the last such message that have the text. */
+export interface FoundMessage {
+  readonly ids: readonly number[];
+}
+
+/** How often changes are sent. */
+const updateIntervalMs = 100;
+/** Below the idle timeout of the admin port, which closes what is silent: in intervals. */
+const heartbeatAfter = 40;
+
+/**
+ * The list of exchanges as server-sent events, for one page: `list` when it changes and, with a text to find, `found` for the
+ * exchanges that have it in one of their bodies. Each is searched once, when it has ended. One exchange is worked on after the
+ * other, and the service works in between.
+ */
+export function createListEvents(store: ExchangeStore): (text: string, signal: AbortSignal) => AsyncGenerator<string> {
+  const link = createTurnLinker(store);
+  return async function* listEvents(text, signal) {
+    const shown = new Map<number, number>();
+    const searched = new Set<number>();
+    for (let isFirst = true, silent = 0; ; isFirst = false, silent += 1) {
+      const changed = [...store.list()].filter(({ id, version }) => shown.get(id) !== version);
+      const gone = [...shown.keys()].filter((id) => store.get(id) === undefined);
+      if (isFirst || changed.length > 0 || gone.length > 0) {
+        for (const id of gone) shown.delete(id);
+        const rest = { reset: isFirst, gone, held_bytes: store.heldBytes };
+        yield `event: list\ndata: ${JSON.stringify(rest).slice(0, -1)},"rows":[`;
+        for (const [index, exchange] of changed.entries()) {
+          link(exchange);
+          shown.set(exchange.id, exchange.version);
+          yield `${index === 0 ? '' : ','}${JSON.stringify(rowOf(exchange))}`;
+          await turn();
+        }
+        yield ']}\n\n';
+        silent = 0;
+      }
+      const ended = [...store.list()].filter(({ id, facts }) => facts.outcome !== 'running' && !searched.has(id));
+      if (text !== '' && (isFirst || ended.length > 0)) {
+        const ids = [];
+        for (const exchange of ended) if (await isIn(exchange, text, signal)) ids.push(exchange.id);
+        for (const { id } of ended) searched.add(id);
+        yield `event: found\ndata: ${JSON.stringify({ ids } satisfies FoundMessage)}\n\n`;
+      }
+      if (silent % heartbeatAfter === heartbeatAfter - 1) yield ':\n\n';
+      await sleep(updateIntervalMs, undefined, { ref: false, signal });
+    }
+  };
+}
+
+/**
+ * Whether one of the exchange's bodies has the text, ignoring case: as it is, as JSON escapes it, or in what the deltas of an
+ * answer add up to.
+ */
+async function isIn(exchange: StoredExchange, text: string, signal: AbortSignal): Promise<boolean> {
+  const plain = text.toLowerCase();
+  for (const isFound of findingsIn(exchange, [plain, JSON.stringify(plain).slice(1, -1)])) {
+    if (isFound) return true;
+    await turn();
+    signal.throwIfAborted();
+  }
+  return false;
+}
+
+/** Lines of a stream that are read at a time: a millisecond or so. */
+const linesAtATime = 500;
+
+/** Whether the exchange has one of these texts: false after each part of the work, true once it is found. */
+function* findingsIn(exchange: StoredExchange, wanted: readonly string[]): Generator<boolean> {
+  for (const body of bodyNames) {
+    const text = exchange.bytesOf(body).toString('utf8');
+    const lower = text.toLowerCase();
+    yield wanted.some((each) => lower.includes(each));
+    if (body !== 'chat_response' && body !== 'client_response') continue;
+    const deltas = createDeltaTexts<typeof body>();
+    for (const [index, line] of text.split('\n').entries()) {
+      deltas.add(line.replace(/^data:/, ''), body);
+      if (index % linesAtATime === linesAtATime - 1) yield false;
+    }
+    yield deltas.find(wanted).size > 0;
+  }
+}

@@ -1,0 +1,149 @@
+import type { ComponentChildren, JSX } from 'preact';
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { isWithin } from '../../../filter/wire/json/paths.ts';
+import { type Explained, type JsonLine, jsonLines, textLines } from '../view/json-lines.ts';
+import { parsed } from '../view/timeline.ts';
+import { VirtualList } from './virtual-list.tsx';
+
+/** Width of a character at 12 px in the usual fixed-width fonts. */
+const characterWidth = 7.25;
+const lineHeight = 18;
+
+/** A text as lines: JSON with what became of its values, anything else as it is. Only those in view are rendered. */
+export function TextPane(props: {
+  readonly id: string;
+  /** Shown above it. */
+  readonly title: ComponentChildren;
+  /** Names the list of lines. */
+  readonly label: string;
+  /** Names it in the labels of the buttons. */
+  readonly what: string;
+  readonly text: string;
+  /** What is searched for. */
+  readonly find: string;
+  /** More buttons. */
+  readonly buttons?: ComponentChildren;
+  /** What became of its values; undefined while that is not known. */
+  readonly explained?: ReadonlyMap<string, Explained> | undefined;
+  readonly selected?: number;
+  readonly onSelect?: (line: JsonLine, index: number) => void;
+  /** Paths that belong to the value that is selected elsewhere, whose lines are scrolled into view. */
+  readonly linked?: readonly string[];
+}): JSX.Element {
+  const { what, text, find, explained, selected = -1, onSelect, linked = none } = props;
+  const box = useRef<HTMLDivElement>(null);
+  const [columns, setColumns] = useState(80);
+  const [inView, setInView] = useState<{ readonly index: number } | null>(null);
+  useLayoutEffect(() => {
+    const element = box.current;
+    if (element === null) return;
+    const measure = () => setColumns(Math.max(30, Math.floor((element.clientWidth - 40) / characterWidth)));
+    const observer = new ResizeObserver(measure);
+    observer.observe(element);
+    measure();
+    return () => observer.disconnect();
+  }, []);
+  const json = useMemo(() => parsed(text), [text]);
+  const lines = useMemo(() => {
+    if (text === '') return [];
+    return json === null ? textLines(text, columns, find) : jsonLines(json, { explained, find, columns });
+  }, [text, columns, explained, find]);
+  const found = useMemo(() => lines.flatMap(({ isFound }, index) => (isFound ? [index] : [])), [lines]);
+  const isLinked = ({ path }: JsonLine) => path !== null && linked.some((each) => isWithin(path, each));
+  const firstLinked = selected === -1 ? lines.findIndex(isLinked) : -1;
+  useEffect(() => {
+    if (firstLinked >= 0) setInView({ index: firstLinked });
+  }, [firstLinked, linked]);
+  return (
+    <div class="pane" ref={box}>
+      <p class="pane-title">
+        {props.title}
+        <span class="buttons">
+          <FindCount found={found} what={what} onGo={(index) => setInView({ index })} />
+          {text === '' ? null : <CopyButton text={text} what={what} />}
+          {props.buttons}
+        </span>
+      </p>
+      <VirtualList
+        id={props.id}
+        label={props.label}
+        class="code"
+        count={lines.length}
+        rowHeight={lineHeight}
+        selected={selected}
+        onSelect={
+          onSelect &&
+          ((index) => {
+            const line = lines[index];
+            if (line !== undefined) onSelect(line, index);
+          })
+        }
+        inView={inView}
+        rowAt={(index) => {
+          const line = lines[index];
+          return line === undefined ? null : <Line line={line} isLinked={isLinked(line)} />;
+        }}
+      />
+    </div>
+  );
+}
+
+const none: readonly string[] = [];
+
+function Line({ line, isLinked }: { readonly line: JsonLine; readonly isLinked: boolean }): JSX.Element {
+  const { mark, isFound, depth, key, kind, text, note } = line;
+  const words = ['line', mark ?? '', isFound ? 'found' : '', isLinked ? 'linked' : ''];
+  return (
+    <span class={words.filter((word) => word !== '').join(' ')} dir="ltr">
+      <span class="gutter" aria-label={mark === null || mark === 'same' ? undefined : mark} />
+      {'  '.repeat(depth)}
+      {key === null ? null : <span class="key">"{key}"</span>}
+      {key === null ? null : ': '}
+      <span class={kind}>{text}</span>
+      {note === null ? null : <span class="note">{note}</span>}
+    </span>
+  );
+}
+
+/** How many lines contain the search text, with a button from one to the next; nothing if none does. */
+export function FindCount(props: {
+  /** Where in the list it is. */
+  readonly found: readonly number[];
+  readonly what: string;
+  readonly onGo: (index: number) => void;
+}): JSX.Element | null {
+  const { found, what, onGo } = props;
+  const [at, setAt] = useState(-1);
+  if (found.length === 0) return null;
+  const next = () => {
+    const then = (at + 1) % found.length;
+    setAt(then);
+    onGo(found[then] ?? 0);
+  };
+  return (
+    <button type="button" class="small" aria-label={`Next of ${found.length} found in ${what}`} onClick={next}>
+      {at === -1 || at >= found.length ? '' : `${at + 1} of `}
+      {found.length} found ↓
+    </button>
+  );
+}
+
+/** Copies the whole text, even if only a part is rendered; shows for a moment whether that worked. */
+export function CopyButton(props: { readonly text: string; readonly what: string; readonly as?: string }): JSX.Element {
+  const { text, what, as = 'Copy' } = props;
+  const [state, setState] = useState<string | null>(null);
+  useEffect(() => {
+    const timer = setTimeout(() => setState(null), 2000);
+    return () => clearTimeout(timer);
+  }, [state]);
+  const copy = () =>
+    navigator.clipboard.writeText(text).then(
+      () => setState('Copied'),
+      () => setState('Not allowed'),
+    );
+  return (
+    <button type="button" class="small" aria-label={`${as} ${what}`} onClick={copy}>
+      {state ?? as}
+    </button>
+  );
+}

@@ -1,0 +1,48 @@
+import type { ExchangeFilePiece } from '../../../filter/wire/schema/exchange-file.ts';
+import type { ExchangePart } from '../exchange-json.ts';
+import type { BodyName } from '../recording.ts';
+
+/** One exchange with all parts that have come: `file` is whole. */
+export type ExchangeDetail = ExchangePart;
+
+/** Adds a part to those before. The lists of pieces grow in place: there may be many, and each part has a few. */
+export function joinParts(before: ExchangeDetail | null, part: ExchangePart): ExchangeDetail {
+  const pieces = before?.pieces ?? { client_request: [], chat_request: [], chat_response: [], client_response: [] };
+  for (const [name, more] of Object.entries(part.pieces) as [BodyName, ExchangeFilePiece[]][])
+    for (const piece of more) pieces[name].push(piece);
+
+  /** With its body; the same object as long as it does not grow, since reading it again takes time. */
+  const request = (name: 'client_request' | 'chat_request') => {
+    const [known = null, head] = [before?.file[name], part.file[name]];
+    if (head === null || (known !== null && pieces[name].length > 0 && part.pieces[name].length === 0))
+      return head && known;
+    const { method, path, headers } = head;
+    const content = contentOf(pieces[name]);
+    return { method, path, headers, ...('text' in content ? { body: content.text } : content) };
+  };
+  const response = (name: 'chat_response' | 'client_response') => {
+    const head = part.file[name];
+    return head === null ? null : { ...head, pieces: pieces[name] };
+  };
+  const requests = {
+    client_request: request('client_request') ?? part.file.client_request,
+    chat_request: request('chat_request'),
+  };
+  const responses = { chat_response: response('chat_response'), client_response: response('client_response') };
+  return { ...part, pieces, file: { ...part.file, ...requests, ...responses } };
+}
+
+/** Pieces together: text where all of them are, else bytes in base64. */
+export function contentOf(
+  pieces: readonly ExchangeFilePiece[],
+): { readonly text: string } | { readonly base64: string } {
+  if (pieces.every((piece) => 'text' in piece)) return { text: pieces.map(({ text }) => text).join('') };
+  const bytes = pieces.map((piece) => Array.from(bytesOf(piece), (byte) => String.fromCharCode(byte)).join(''));
+  return { base64: btoa(bytes.join('')) };
+}
+
+/** The bytes of a piece. */
+export function bytesOf(piece: ExchangeFilePiece): Uint8Array {
+  if ('text' in piece) return new TextEncoder().encode(piece.text);
+  return Uint8Array.from(atob(piece.base64), (character) => character.charCodeAt(0));
+}

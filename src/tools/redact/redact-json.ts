@@ -1,0 +1,153 @@
+import {
+  isCredentialField,
+  isCredentialHeader,
+  maxNameLength,
+  redactionMark,
+} from '../../filter/wire/credentials/names.ts';
+import { type OnRedacted, redactUrl } from '../../filter/wire/credentials/urls.ts';
+
+/** Objects whose fields are headers. */
+const headersField = /^((http|extra|default|custom|request)_?)?headers$/i;
+const url = /(?:\\?\/){2}(?:[^\s"'<>\\]|\\\/|\\u0026){0,8192}/y;
+const number = /[-.\d][-+.\deE]*/y;
+
+/**
+ * A body without its credentials: the text, numbers and lists of fields that are called like credentials, also in JSON inside a
+ * string; of URLs the user and what their parameters carry. The body is bytes that are read as Latin-1, and need not be JSON. It
+ * jumps from colon to colon, of which a long prompt has few: decoding a long history would take longer than everything else that
+ * recording does.
+ */
+export function redactJson(text: string, onRedacted: OnRedacted): string {
+  const kept: string[] = [];
+  /** Up to where the text is kept, or left out. */
+  let done = 0;
+  /** The backslashes before the quotes of the headers' object that is being read; null outside of one. */
+  let headers: number | null = null;
+
+  function replace(start: number, end: number, shown: string): number {
+    kept.push(text.slice(done, start), shown);
+    done = end;
+    return end;
+  }
+
+  function replaceUrl(start: number): number {
+    url.lastIndex = start;
+    const found = url.exec(text)?.[0] ?? '';
+    const shown = redactUrl(found, onRedacted);
+    return shown === found ? start + found.length : replace(start, start + found.length, shown);
+  }
+
+  /** The place up to which the field is read. */
+  function readField(colon: number): number {
+    const field = fieldBefore(text, colon);
+    if (field === null) return colon + 1;
+    const { name, backslashes } = field;
+    const inHeaders = headers === backslashes;
+    const valueAt = skipSpace(text, colon + 1, 1);
+    if (isCredentialField(name) || (inHeaders && isCredentialHeader(name))) {
+      const end = replaceValue(valueAt, backslashes);
+      if (end === valueAt) return colon + 1;
+      if (inHeaders && text[skipSpace(text, end, 1)] === '}') headers = null;
+      return end;
+    }
+    if (text[valueAt] === '{' && headersField.test(name)) headers = backslashes;
+    else if (inHeaders) {
+      // They end where a brace follows a value, or a value is not a string.
+      const end = endOfString(text, valueAt, backslashes);
+      if (end === null || text[skipSpace(text, end, 1)] === '}') headers = null;
+    }
+    return colon + 1;
+  }
+
+  /** Replaces a string, a number, and those in a list. The place after it; the same place for anything else. */
+  function replaceValue(start: number, backslashes: number): number {
+    if (isNumber(text, start)) return replaceNumber(start, backslashes);
+    if (text[start] !== '[') {
+      const end = endOfString(text, start, backslashes);
+      return end === null ? start : replaceString(start + backslashes + 1, backslashes);
+    }
+    let depth = 0;
+    let at = start;
+    do {
+      const character = text[at];
+      if (character === '[' || character === '{') depth += 1;
+      else if (character === ']' || character === '}') depth -= 1;
+      if (character === '"') at = replaceString(at + 1, backslashes);
+      else if (isNumber(text, at)) at = replaceNumber(at, backslashes);
+      else at += 1;
+    } while (depth > 0 && at < text.length);
+    return at;
+  }
+
+  /** Replaces what is in a string, up to its end or that of the text. */
+  function replaceString(start: number, backslashes: number): number {
+    const quote = closingQuoteOf(text, start, backslashes);
+    const end = quote === null ? text.length : quote - backslashes;
+    if (quote !== null) onRedacted(Buffer.from(text.slice(start, end), 'latin1').toString());
+    replace(start, end, redactionMark);
+    return quote === null ? end : quote + 1;
+  }
+
+  function replaceNumber(start: number, backslashes: number): number {
+    number.lastIndex = start;
+    const quote = `${'\\'.repeat(backslashes)}"`;
+    return replace(start, start + (number.exec(text)?.[0].length ?? 0), `${quote}${redactionMark}${quote}`);
+  }
+
+  let next = 0;
+  for (let colon = text.indexOf(':'); colon !== -1; colon = text.indexOf(':', next))
+    next = /^\\?\//.test(text.slice(colon + 1, colon + 3)) ? replaceUrl(colon + 1) : readField(colon);
+  if (done === 0) return text;
+  kept.push(text.slice(done));
+  return kept.join('');
+}
+
+/** The name in quotes before the colon; null unless a credential may have that name. */
+function fieldBefore(text: string, colon: number): { readonly name: string; readonly backslashes: number } | null {
+  const closing = skipSpace(text, colon - 1, -1);
+  if (text[closing] !== '"') return null;
+  const backslashes = countBackslashes(text, closing);
+  const end = closing - backslashes;
+  const start = text.lastIndexOf('"', end - 1) + 1;
+  if (start === 0 || end - start < 2 || end - start > maxNameLength) return null;
+  // `api\u005fkey`, as parsers read it.
+  const name = text
+    .slice(start, end)
+    .replace(/\\+u([0-9a-f]{4})/gi, (_escape, digits: string) => String.fromCharCode(Number.parseInt(digits, 16)));
+  return { name, backslashes };
+}
+
+/** The place after the string that begins there; null if there is no string. */
+function endOfString(text: string, start: number, backslashes: number): number | null {
+  const quote = start + backslashes;
+  if (text[quote] !== '"' || countBackslashes(text, quote) !== backslashes) return null;
+  const closing = closingQuoteOf(text, quote + 1, backslashes);
+  return closing === null ? text.length : closing + 1;
+}
+
+/** The quote that ends a string whose own quotes have that many backslashes: those inside it have more. Null if there is none. */
+function closingQuoteOf(text: string, from: number, backslashes: number): number | null {
+  for (let quote = text.indexOf('"', from); quote !== -1; quote = text.indexOf('"', quote + 1)) {
+    const count = countBackslashes(text, quote, from);
+    // Backslashes in the value itself come in pairs for each level.
+    if (backslashes === 0 ? count % 2 === 0 : count <= backslashes) return quote;
+  }
+  return null;
+}
+
+function countBackslashes(text: string, quote: number, from = 0): number {
+  let count = 0;
+  while (quote - 1 - count >= from && text[quote - 1 - count] === '\\') count += 1;
+  return count;
+}
+
+function isNumber(text: string, at: number): boolean {
+  number.lastIndex = at;
+  return number.test(text);
+}
+
+function skipSpace(text: string, from: number, step: 1 | -1): number {
+  let at = from;
+  while (at >= 0 && at < text.length && text.charCodeAt(at) <= 0x20) at += step;
+  return at;
+}
