@@ -1,6 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Server, ServerCredentials, type ServerDuplexStream, status } from '@grpc/grpc-js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startTestMesh, type TestMesh } from '../support/mesh.ts';
+import { processMethod } from '../support/proto-definitions.ts';
 import { sendShortRequests } from '../support/short-requests.ts';
 import { type BodyStep, completion, delta, done, eventStream, finish } from '../support/upstream.ts';
 
@@ -196,4 +198,37 @@ describe('limits', () => {
     for (const reader of running) while (!(await reader.read()).done);
     expect(mesh.upstream.received('busy')).toHaveLength(2);
   });
+});
+
+test('a call that the service ends for want of memory is a 503 that says so, and when to try again', async () => {
+  const translator = new Server();
+  translator.addService(
+    { process: processMethod },
+    {
+      process: (call: ServerDuplexStream<unknown, unknown>) =>
+        call.once('data', () => call.emit('error', { code: status.RESOURCE_EXHAUSTED, details: 'memory is short' })),
+    },
+  );
+  const port = await new Promise<number>((resolve, reject) =>
+    translator.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, bound) =>
+      error === null ? resolve(bound) : reject(error),
+    ),
+  );
+  const mesh = await startTestMesh({
+    edit(config) {
+      const cluster = config.static_resources.clusters.find(({ name }) => name === 'responses_extproc');
+      if (cluster === undefined) throw new Error('the configuration has no cluster for the service');
+      cluster.load_assignment.endpoints[0].lb_endpoints[0].endpoint.address.socket_address.port_value = port;
+      delete cluster['health_checks'];
+    },
+  });
+  try {
+    const refused = await mesh.post({ model: 'm', input: 'Hi' });
+    expect(refused.status).toBe(503);
+    expect(refused.headers.get('retry-after')).toBe('2');
+    expect(await refused.json()).toMatchObject({ error: { code: 'server_overloaded' } });
+  } finally {
+    await mesh.close();
+    translator.forceShutdown();
+  }
 });

@@ -144,7 +144,9 @@ class ProcessCall implements GrpcCallListener, TickListener, Holder {
         return;
       }
       this.#end('done');
-      this.#call.cancel();
+      // Of a status the proxy makes a 503 where no answer has begun. One that reads nothing would not read that either.
+      if (this.#call.isBlocked()) this.#call.cancel();
+      else this.#call.end({ code: status.RESOURCE_EXHAUSTED, details: error.message });
     } catch (thrown) {
       this.#fail(thrown);
     }
