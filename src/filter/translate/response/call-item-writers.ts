@@ -1,17 +1,15 @@
 import type { ApiError } from '../../wire/schema/api-error.ts';
 import type { ItemStatus } from '../../wire/schema/response-resource.ts';
 import type { UnnumberedEvent } from '../../wire/schema/stream-events.ts';
-import type { Repairs } from '../chat/repairs.ts';
 import { type CallIds, type ClientTool, clientItemOf } from '../client-tools/client-tool.ts';
 import { clientTools } from '../client-tools/client-tools.ts';
-import type { ResponseContext, RestoredTool } from '../context.ts';
+import type { RestoredTool } from '../context.ts';
 import type { IntegerPlaces } from '../integer-places.ts';
 import { GrowingText } from '../kept.ts';
 import type { Call } from './call.ts';
 import { invalidCall } from './call-errors.ts';
 import { CustomInputDecoder } from './custom-input.ts';
-import type { EventLog } from './event-log.ts';
-import type { ClosingStatus, OpenCall, Output } from './output.ts';
+import type { ClosingStatus, OpenCall, WriterParts } from './output.ts';
 import {
   argumentsOf,
   type CallItem,
@@ -23,13 +21,6 @@ import {
 } from './tool-restoration.ts';
 import { WholeNumbers, withWholeNumbers } from './whole-numbers.ts';
 
-interface Parts {
-  readonly repairs: Repairs;
-  readonly log: EventLog;
-  readonly output: Output;
-  readonly context: ResponseContext;
-}
-
 /** A call, its Chat name, what that stands for on our side, and the ids it has there. */
 interface NamedCall {
   readonly call: Call;
@@ -39,7 +30,7 @@ interface NamedCall {
 }
 
 /** Opens the item of a call at the end of the output, as the kind of tool that its name stands for on our side. */
-export function openCallItem(call: Call, name: string, call_id: string, parts: Parts): OpenCall {
+export function openCallItem(call: Call, name: string, call_id: string, parts: WriterParts): OpenCall {
   const restored = restoredToolOf({ name, isCustom: call.isCustom }, parts.context);
   const ids = { id: parts.context.newId(callItemPrefixOf(restored)), call_id };
   const named = { call, name, restored, ids };
@@ -57,10 +48,10 @@ export function openCallItem(call: Call, name: string, call_id: string, parts: P
 abstract class CallWriter implements OpenCall {
   readonly outputIndex: number;
   protected readonly named: NamedCall;
-  readonly #log: EventLog;
+  readonly #log: WriterParts['log'];
 
   /** `start` is the text that the item shows from the start. */
-  constructor(named: NamedCall, start: string, { log, output }: Parts) {
+  constructor(named: NamedCall, start: string, { log, output }: WriterParts) {
     this.#log = log;
     this.named = named;
     this.outputIndex = output.add(this.item('in_progress', start), this);
@@ -118,7 +109,7 @@ class FunctionCallWriter extends CallWriter {
   readonly #numbers: WholeNumbers | null;
   #hasDelta = false;
 
-  constructor(named: NamedCall, name: string, parts: Parts) {
+  constructor(named: NamedCall, name: string, parts: WriterParts) {
     super(named, '', parts);
     this.#name = name;
     this.#places = parts.context.integers.get(named.name) ?? null;
@@ -164,7 +155,7 @@ class CustomCallWriter extends CallWriter {
   readonly #decoder = new CustomInputDecoder();
   readonly #input: GrowingText;
 
-  constructor(named: NamedCall, parts: Parts) {
+  constructor(named: NamedCall, parts: WriterParts) {
     super(named, '', parts);
     this.#input = new GrowingText(parts.output.kept);
     parts.output.kept.bytes += decoderBytes;
@@ -210,7 +201,7 @@ class CustomCallWriter extends CallWriter {
 class ClientToolCallWriter extends CallWriter {
   readonly #tool: ClientTool;
 
-  constructor(named: NamedCall, tool: ClientTool, parts: Parts) {
+  constructor(named: NamedCall, tool: ClientTool, parts: WriterParts) {
     // `ToolCalls` waits for the whole of a call that is shown from the start.
     super(named, tool.isRunnable === undefined ? emptyArguments : named.call.text.toString(), parts);
     this.#tool = tool;

@@ -1,12 +1,6 @@
 import type { ToolSearchOutputItem } from '../../wire/schema/response-resource.ts';
 import type { ToolSearchCallItem } from '../client-tools/tool-search.ts';
-import type { ResponseContext } from '../context.ts';
-import type { Output } from './output.ts';
-
-interface Parts {
-  readonly output: Output;
-  readonly context: ResponseContext;
-}
+import type { WriterParts } from './output.ts';
 
 type Unfinished<Item> = Omit<Item, 'status'>;
 
@@ -15,10 +9,10 @@ type Unfinished<Item> = Omit<Item, 'status'>;
  * Agents SDKs run no tool that no search has found. Here all were offered from the start.
  */
 export class FoundTools {
-  readonly #parts: Parts;
+  readonly #parts: WriterParts;
   readonly #told = new Set<string>();
 
-  constructor(parts: Parts) {
+  constructor(parts: WriterParts) {
     this.#parts = parts;
   }
 

@@ -6,10 +6,8 @@ import type {
   UrlCitation,
 } from '../../wire/schema/response-resource.ts';
 import { CitationList } from '../chat/citations.ts';
-import type { ResponseContext } from '../context.ts';
-import { GrowingText, JsonList, type Kept } from '../kept.ts';
-import type { EventLog } from './event-log.ts';
-import type { ClosingStatus, OpenItem, Output } from './output.ts';
+import { GrowingText, JsonList } from '../kept.ts';
+import type { ClosingStatus, OpenItem, WriterParts } from './output.ts';
 
 type OpenPart = OpenText | OpenRefusal;
 
@@ -34,21 +32,17 @@ const noLogprobs: readonly Logprob[] = [];
 /** Writes a message from `output_item.added` to `output_item.done`, at the end of the output. */
 export class MessageItemWriter implements OpenItem {
   readonly outputIndex: number;
-  readonly #log: EventLog;
+  readonly #parts: WriterParts;
   readonly #id: string;
-  readonly #kept: Kept;
   readonly #content: (OutputTextPart | RefusalPart)[] = [];
-  readonly #hasTools: boolean;
   #part: OpenPart | null = null;
   #isCommentary = false;
 
-  constructor(log: EventLog, output: Output, { newId, toolNames }: Pick<ResponseContext, 'newId' | 'toolNames'>) {
-    this.#log = log;
-    this.#id = newId('msg');
-    this.#hasTools = toolNames.size > 0;
-    this.#kept = output.kept;
+  constructor(parts: WriterParts) {
+    this.#parts = parts;
+    this.#id = parts.context.newId('msg');
     const begun = { id: this.#id, type: 'message', status: 'in_progress', role: 'assistant', content: [] } as const;
-    this.outputIndex = output.add(begun, this);
+    this.outputIndex = parts.output.add(begun, this);
   }
 
   /** Adds to the text part, and opens one if none is open. Empty text opens it and sends no delta. */
@@ -57,10 +51,10 @@ export class MessageItemWriter implements OpenItem {
     if (delta === '') return;
     open.text.append(delta);
     if (logprobs.length > 0) {
-      open.logprobs ??= new JsonList(this.#kept);
+      open.logprobs ??= new JsonList(this.#parts.output.kept);
       for (const logprob of logprobs) open.logprobs.push(logprob);
     }
-    this.#log.emit({
+    this.#parts.log.emit({
       type: 'response.output_text.delta',
       item_id: this.#id,
       output_index: this.outputIndex,
@@ -73,17 +67,17 @@ export class MessageItemWriter implements OpenItem {
   /** Adds to the refusal. It is a part of its own: an open text part is closed. */
   refusal(delta: string): void {
     this.#openRefusal().text.append(delta);
-    this.#log.emit({ type: 'response.refusal.delta', ...this.#place(), delta });
+    this.#parts.log.emit({ type: 'response.refusal.delta', ...this.#place(), delta });
   }
 
   /** Adds citations to the open text part; without one they are lost. Repeats are left out. */
   cite(citations: readonly UrlCitation[]): void {
     const part = this.#part;
     if (part?.type !== 'output_text') return;
-    part.citations ??= new CitationList(this.#kept);
+    part.citations ??= new CitationList(this.#parts.output.kept);
     let index = part.citations.all().length;
     for (const annotation of part.citations.add(citations))
-      this.#log.emit({
+      this.#parts.log.emit({
         type: 'response.output_text.annotation.added',
         ...this.#place(),
         annotation_index: index++,
@@ -103,7 +97,8 @@ export class MessageItemWriter implements OpenItem {
 
   close(status: ClosingStatus): OutputItem {
     this.#closePart();
-    const phase = this.#isCommentary ? 'commentary' : this.#hasTools && status === 'completed' ? 'final_answer' : null;
+    const isFinal = this.#parts.context.toolNames.size > 0 && status === 'completed';
+    const phase = this.#isCommentary ? 'commentary' : isFinal ? 'final_answer' : null;
     return {
       id: this.#id,
       type: 'message',
@@ -116,7 +111,7 @@ export class MessageItemWriter implements OpenItem {
 
   #openText(): OpenText {
     if (this.#part?.type === 'output_text') return this.#part;
-    const text = new GrowingText(this.#kept);
+    const text = new GrowingText(this.#parts.output.kept);
     const opened: OpenText = { type: 'output_text', text, logprobs: null, citations: null };
     this.#open(opened, { type: 'output_text', text: '', annotations: [], logprobs: [] });
     return opened;
@@ -124,14 +119,14 @@ export class MessageItemWriter implements OpenItem {
 
   #openRefusal(): OpenPart {
     if (this.#part?.type === 'refusal') return this.#part;
-    const opened: OpenPart = { type: 'refusal', text: new GrowingText(this.#kept) };
+    const opened: OpenPart = { type: 'refusal', text: new GrowingText(this.#parts.output.kept) };
     this.#open(opened, { type: 'refusal', refusal: '' });
     return opened;
   }
 
   #open(opened: OpenPart, part: OutputTextPart | RefusalPart): void {
     this.#closePart();
-    this.#log.emit({ type: 'response.content_part.added', ...this.#place(), part });
+    this.#parts.log.emit({ type: 'response.content_part.added', ...this.#place(), part });
     this.#part = opened;
   }
 
@@ -139,22 +134,22 @@ export class MessageItemWriter implements OpenItem {
     const part = this.#part;
     if (part === null) return;
     const closed = part.type === 'output_text' ? this.#closeText(part) : this.#closeRefusal(part);
-    this.#log.emit({ type: 'response.content_part.done', ...this.#place(), part: closed });
+    this.#parts.log.emit({ type: 'response.content_part.done', ...this.#place(), part: closed });
     this.#content.push(closed);
-    this.#kept.bytes += partBytes;
+    this.#parts.output.kept.bytes += partBytes;
     this.#part = null;
   }
 
   #closeText({ text: given, logprobs: kept, citations }: OpenText): OutputTextPart {
     const text = given.toString();
     const logprobs = kept?.toBeWritten() ?? noLogprobs;
-    this.#log.emit({ type: 'response.output_text.done', ...this.#place(), text, logprobs });
+    this.#parts.log.emit({ type: 'response.output_text.done', ...this.#place(), text, logprobs });
     return { type: 'output_text', text, annotations: citations?.all() ?? [], logprobs };
   }
 
   #closeRefusal({ text }: OpenRefusal): RefusalPart {
     const refusal = text.toString();
-    this.#log.emit({ type: 'response.refusal.done', ...this.#place(), refusal });
+    this.#parts.log.emit({ type: 'response.refusal.done', ...this.#place(), refusal });
     return { type: 'refusal', refusal };
   }
 

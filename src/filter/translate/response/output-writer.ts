@@ -17,7 +17,7 @@ import { namelessCall } from './call-errors.ts';
 import { type CarriedExtra, EnvelopeContents } from './envelope-contents.ts';
 import type { EventLog } from './event-log.ts';
 import { MessageItemWriter } from './message-item-writer.ts';
-import { type ClosingStatus, Output } from './output.ts';
+import { type ClosingStatus, Output, type WriterParts } from './output.ts';
 import { ReasoningItemWriter } from './reasoning-item-writer.ts';
 import { ToolCalls } from './tool-calls.ts';
 
@@ -53,11 +53,8 @@ const maxLeadingSpace = 256;
  * Most answers are text alone: what only others need is made when it is first needed.
  */
 export class OutputWriter {
-  readonly #log: EventLog;
-  readonly #context: ResponseContext;
-  readonly #repairs: Repairs;
+  readonly #parts: WriterParts;
   readonly #output: Output;
-  readonly #kept: Kept;
   #calls: ToolCalls | null = null;
   #current: Current | null = null;
   #hadMessage = false;
@@ -74,11 +71,8 @@ export class OutputWriter {
   #pendingEnvelope: EnvelopeContents | null = null;
 
   constructor(log: EventLog, context: ResponseContext, kept: Kept, repairs: Repairs) {
-    this.#repairs = repairs;
-    this.#log = log;
-    this.#context = context;
-    this.#kept = kept;
     this.#output = new Output(log, kept);
+    this.#parts = { log, output: this.#output, context, repairs };
     this.#tags = newTagReader(context.profile);
   }
 
@@ -179,7 +173,7 @@ export class OutputWriter {
     if (this.#current?.type === 'message') {
       this.#current.item.cite(citations);
     } else if (!this.#hadMessage) {
-      this.#earlyCitations ??= new CitationList(this.#kept);
+      this.#earlyCitations ??= new CitationList(this.#output.kept);
       this.#earlyCitations.add(citations);
     }
   }
@@ -270,7 +264,7 @@ export class OutputWriter {
     this.#flushTags();
     this.#tags = null;
     const { text, refusal } = contentOf(message.content);
-    const content = readToEnd(new ThinkTagReader(this.#context.profile), text).text;
+    const content = readToEnd(new ThinkTagReader(this.#parts.context.profile), text).text;
     return { ...message, content, refusal: textOf(message.refusal) || refusal };
   }
 
@@ -278,7 +272,7 @@ export class OutputWriter {
   #forgetHeldText({ content }: LooseMessage, isBegun: boolean): void {
     if (contentOf(content).text === '') return;
     this.#space = '';
-    if (!isBegun) this.#tags = newTagReader(this.#context.profile);
+    if (!isBegun) this.#tags = newTagReader(this.#parts.context.profile);
   }
 
   /** Reasoning from a field. A server that has one for it leaves no tags in the text. */
@@ -295,7 +289,7 @@ export class OutputWriter {
   #reasoningItem(): ReasoningItemWriter {
     if (this.#current?.type === 'reasoning') return this.#current.item;
     this.#closeCurrent();
-    const item = new ReasoningItemWriter(this.#log, this.#output, this.#context, this.#pendingEnvelope);
+    const item = new ReasoningItemWriter(this.#parts, this.#pendingEnvelope);
     this.#pendingEnvelope = null;
     this.#current = { type: 'reasoning', item };
     return item;
@@ -304,7 +298,7 @@ export class OutputWriter {
   /** That of the open reasoning item, or of the next. */
   #envelope(): EnvelopeContents {
     if (this.#current?.type === 'reasoning') return this.#current.item.envelope();
-    this.#pendingEnvelope ??= new EnvelopeContents(this.#kept, this.#context);
+    this.#pendingEnvelope ??= new EnvelopeContents(this.#output.kept, this.#parts.context);
     return this.#pendingEnvelope;
   }
 
@@ -351,13 +345,13 @@ export class OutputWriter {
     this.#reason(thinking);
     if (answer === '') return;
     this.#text(answer, false);
-    if (this.#context.profile.thinkTags === 'auto' && this.#tags?.isThrough()) this.#tags = null;
+    if (this.#parts.context.profile.thinkTags === 'auto' && this.#tags?.isThrough()) this.#tags = null;
   }
 
   #text(delta: string, isLast: boolean): void {
     if (this.#current?.type === 'message') {
       const { item } = this.#current;
-      const repeatsAll = isLast && this.#context.profile.dedupeTail && delta === item.written();
+      const repeatsAll = isLast && this.#parts.context.profile.dedupeTail && delta === item.written();
       if (!repeatsAll) item.text(delta, this.#logprobsOf(delta));
     } else if (delta.trim() === '') {
       this.#keepSpace(delta);
@@ -375,7 +369,7 @@ export class OutputWriter {
 
   #pushLogprobs(logprobs: readonly Logprob[]): void {
     if (logprobs.length === 0) return;
-    this.#logprobs ??= new AnswerLogprobs(this.#kept);
+    this.#logprobs ??= new AnswerLogprobs(this.#output.kept);
     this.#logprobs.push(logprobs);
   }
 
@@ -412,7 +406,7 @@ export class OutputWriter {
     // Thinking without text stands before what it led to, as in a message in one piece.
     if (this.#pendingEnvelope?.hasWholeBlock()) this.#reasoningItem();
     this.#closeCurrent();
-    const item = new MessageItemWriter(this.#log, this.#output, this.#context);
+    const item = new MessageItemWriter(this.#parts);
     this.#current = { type: 'message', item };
     this.#hadMessage = true;
     return item;
@@ -433,7 +427,7 @@ export class OutputWriter {
       if (picture === null) this.#text(`![](${url})`, false);
       else {
         this.#closeCurrent();
-        const item = { id: this.#context.newId('ig'), type: 'image_generation_call' } as const;
+        const item = { id: this.#parts.context.newId('ig'), type: 'image_generation_call' } as const;
         const { data: result, format: output_format } = picture;
         this.#output.addWhole(
           { ...item, status: 'in_progress', result: null, output_format },
@@ -449,13 +443,7 @@ export class OutputWriter {
   /** Null until a delta has a call. */
   #callsFor(delta: LooseMessage): ToolCalls | null {
     if (this.#calls !== null || (delta.tool_calls == null && delta.function_call == null)) return this.#calls;
-    this.#calls = new ToolCalls({
-      log: this.#log,
-      output: this.#output,
-      context: this.#context,
-      repairs: this.#repairs,
-      beforeCall: () => this.#beforeCall(),
-    });
+    this.#calls = new ToolCalls({ ...this.#parts, beforeCall: () => this.#beforeCall() });
     return this.#calls;
   }
 
@@ -463,7 +451,7 @@ export class OutputWriter {
     this.#flushTags();
     // `auto` looks at the very start of the answer alone.
     if (this.#tags !== null)
-      this.#tags = this.#context.profile.thinkTags === 'on' ? newTagReader(this.#context.profile) : null;
+      this.#tags = this.#parts.context.profile.thinkTags === 'on' ? newTagReader(this.#parts.context.profile) : null;
     // Before what must go back gets an item of its own: that closes the message.
     if (this.#current?.type === 'message') this.#current.item.markCommentary();
     this.#carryEnvelope();

@@ -1,5 +1,7 @@
 import type { ApiError } from '../../wire/schema/api-error.ts';
 import type { OutputItem } from '../../wire/schema/response-resource.ts';
+import type { Repairs } from '../chat/repairs.ts';
+import type { ResponseContext } from '../context.ts';
 import type { Kept } from '../kept.ts';
 import type { EventLog } from './event-log.ts';
 
@@ -25,6 +27,14 @@ export interface OpenCall extends OpenItem {
    * reason says nothing of it: vLLM gives `tool_calls` where the token limit cut the call (vllm#53269).
    */
   unrunnable(): ApiError | null;
+}
+
+/** What the writers of one answer share; its `output` counts what they keep. */
+export interface WriterParts {
+  readonly log: EventLog;
+  readonly output: Output;
+  readonly context: ResponseContext;
+  readonly repairs: Repairs;
 }
 
 /** An item without its texts, once it is closed: objects, ids, its places in lists. */

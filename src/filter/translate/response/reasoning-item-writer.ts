@@ -1,9 +1,7 @@
 import type { OutputItem } from '../../wire/schema/response-resource.ts';
-import type { ResponseContext } from '../context.ts';
-import { GrowingText, type Kept } from '../kept.ts';
+import { GrowingText } from '../kept.ts';
 import { EnvelopeContents } from './envelope-contents.ts';
-import type { EventLog } from './event-log.ts';
-import type { ClosingStatus, OpenItem, Output } from './output.ts';
+import type { ClosingStatus, OpenItem, WriterParts } from './output.ts';
 import { type ReasoningExtras, reasoningItemOf } from './reasoning-item.ts';
 
 /** The parts of a closed item without their text. */
@@ -15,21 +13,18 @@ const partsBytes = 200;
  */
 export class ReasoningItemWriter implements OpenItem {
   readonly outputIndex: number;
-  readonly #log: EventLog;
-  readonly #context: ResponseContext;
+  readonly #parts: WriterParts;
   readonly #id: string;
   readonly #text: GrowingText;
-  readonly #kept: Kept;
   #envelope: EnvelopeContents | null;
 
   /** `envelope` holds what came before the item did. */
-  constructor(log: EventLog, output: Output, context: ResponseContext, envelope: EnvelopeContents | null) {
+  constructor(parts: WriterParts, envelope: EnvelopeContents | null) {
+    const { context, output } = parts;
+    this.#parts = parts;
     this.#envelope = envelope;
-    this.#kept = output.kept;
     output.kept.bytes += partsBytes;
     this.#text = new GrowingText(output.kept);
-    this.#log = log;
-    this.#context = context;
     this.#id = context.newId('rs');
     const content = context.reasoningEvents !== 'summary' && { content: [] };
     const begun = { id: this.#id, type: 'reasoning', status: 'in_progress', summary: [], ...content } as const;
@@ -40,9 +35,9 @@ export class ReasoningItemWriter implements OpenItem {
   text(delta: string): void {
     if (this.#text.isEmpty()) this.#openPart();
     this.#text.append(delta);
-    const carrier = this.#context.reasoningEvents;
+    const carrier = this.#parts.context.reasoningEvents;
     if (carrier === 'summary') {
-      this.#log.emit({
+      this.#parts.log.emit({
         type: 'response.reasoning_summary_text.delta',
         item_id: this.#id,
         output_index: this.outputIndex,
@@ -52,12 +47,12 @@ export class ReasoningItemWriter implements OpenItem {
       return;
     }
     const type = carrier === 'reasoning' ? 'response.reasoning.delta' : 'response.reasoning_text.delta';
-    this.#log.emit({ type, ...this.#inContent(), delta });
+    this.#parts.log.emit({ type, ...this.#inContent(), delta });
   }
 
   /** What the item carries back to the upstream beside its text. */
   envelope(): EnvelopeContents {
-    this.#envelope ??= new EnvelopeContents(this.#kept, this.#context);
+    this.#envelope ??= new EnvelopeContents(this.#parts.output.kept, this.#parts.context);
     return this.#envelope;
   }
 
@@ -66,8 +61,8 @@ export class ReasoningItemWriter implements OpenItem {
     if (text !== '') this.#closePart(text);
     const extras = this.#envelope?.extras() ?? noExtras;
     this.#envelope?.clear();
-    const item = reasoningItemOf({ id: this.#id, status, text, ...extras }, this.#context);
-    this.#kept.bytes += item.encrypted_content?.length ?? 0;
+    const item = reasoningItemOf({ id: this.#id, status, text, ...extras }, this.#parts.context);
+    this.#parts.output.kept.bytes += item.encrypted_content?.length ?? 0;
     return item;
   }
 
@@ -80,26 +75,26 @@ export class ReasoningItemWriter implements OpenItem {
   }
 
   #openPart(): void {
-    if (this.#context.reasoningEvents === 'summary') {
+    if (this.#parts.context.reasoningEvents === 'summary') {
       const part = { type: 'summary_text', text: '' } as const;
-      this.#log.emit({ type: 'response.reasoning_summary_part.added', ...this.#inSummary(), part });
+      this.#parts.log.emit({ type: 'response.reasoning_summary_part.added', ...this.#inSummary(), part });
     } else {
       const part = { type: 'reasoning_text', text: '' } as const;
-      this.#log.emit({ type: 'response.content_part.added', ...this.#inContent(), part });
+      this.#parts.log.emit({ type: 'response.content_part.added', ...this.#inContent(), part });
     }
   }
 
   #closePart(text: string): void {
-    const carrier = this.#context.reasoningEvents;
+    const carrier = this.#parts.context.reasoningEvents;
     if (carrier === 'summary') {
       const part = { type: 'summary_text', text } as const;
-      this.#log.emit({ type: 'response.reasoning_summary_text.done', ...this.#inSummary(), text });
-      this.#log.emit({ type: 'response.reasoning_summary_part.done', ...this.#inSummary(), part });
+      this.#parts.log.emit({ type: 'response.reasoning_summary_text.done', ...this.#inSummary(), text });
+      this.#parts.log.emit({ type: 'response.reasoning_summary_part.done', ...this.#inSummary(), part });
     } else {
       const part = { type: 'reasoning_text', text } as const;
       const type = carrier === 'reasoning' ? 'response.reasoning.done' : 'response.reasoning_text.done';
-      this.#log.emit({ type, ...this.#inContent(), text });
-      this.#log.emit({ type: 'response.content_part.done', ...this.#inContent(), part });
+      this.#parts.log.emit({ type, ...this.#inContent(), text });
+      this.#parts.log.emit({ type: 'response.content_part.done', ...this.#inContent(), part });
     }
   }
 }

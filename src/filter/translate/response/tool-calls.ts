@@ -3,25 +3,18 @@ import type { ApiError } from '../../wire/schema/api-error.ts';
 import type { LooseMessage } from '../../wire/schema/chat-completion.ts';
 import { uniqueCallId } from '../call-ids.ts';
 import { callEntriesOf, fragmentOf, opaqueFieldsOf } from '../chat/call-entries.ts';
-import type { Repairs } from '../chat/repairs.ts';
 import { clientTools } from '../client-tools/client-tools.ts';
-import type { ResponseContext } from '../context.ts';
 import type { Call } from './call.ts';
 import { namelessCall, toolNotAllowed } from './call-errors.ts';
 import { openCallItem } from './call-item-writers.ts';
 import { CallTracker } from './call-tracker.ts';
 import type { CarriedExtra } from './envelope-contents.ts';
-import type { EventLog } from './event-log.ts';
 import { FoundTools } from './found-tools.ts';
-import type { Output } from './output.ts';
+import type { WriterParts } from './output.ts';
 import { calledNameOf, restoredToolOf } from './tool-restoration.ts';
 
 /** Dependencies of the writers of calls. */
-export interface CallParts {
-  readonly log: EventLog;
-  readonly output: Output;
-  readonly context: ResponseContext;
-  readonly repairs: Repairs;
+export interface CallParts extends WriterParts {
   /** Closes an open message or reasoning item: a call's item is about to be added. */
   readonly beforeCall: () => void;
 }
