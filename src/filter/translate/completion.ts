@@ -8,7 +8,7 @@ import { isError, isNormalEnd, outcomeOf } from './chat/finish.ts';
 import { logprobsOf } from './chat/logprobs.ts';
 import { objectOf, textOf } from './chat/loose.ts';
 import { UnreadNames } from './chat/unread-names.ts';
-import { usageOf } from './chat/usage.ts';
+import { noUsage, usageOf } from './chat/usage.ts';
 import type { AnswerReport, ResponseContext } from './context.ts';
 import { errorOfValue, errorOfWords } from './error.ts';
 import { Kept } from './kept.ts';
@@ -58,6 +58,16 @@ export function translateCompletion(completion: unknown, context: ResponseContex
   );
   const report = writer.report(textOf(choice.finish_reason) || null, unread.names());
   return { ...report, model: response.model, response, events: log.take() };
+}
+
+/** The Response to a request of which the upstream is asked nothing: complete, without output, and without cost. */
+export function emptyAnswer(context: ResponseContext): Pick<TranslatedCompletion, 'response' | 'events'> {
+  const log = new EventLog(context, context.stream);
+  const writer = new ResponseWriter(context, log, new Kept());
+  writer.start();
+  writer.usage = noUsage;
+  const response = writer.end({ status: 'completed', hasCalled: false });
+  return { response, events: log.take() };
 }
 
 /** The one choice, or all of them as parts of one answer. Null if there is none. */

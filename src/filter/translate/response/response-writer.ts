@@ -10,7 +10,6 @@ import { missingCall } from './call-errors.ts';
 import { EventLog } from './event-log.ts';
 import { Extensions, extensionEventOf } from './extensions.ts';
 import { type ChunkExtras, OutputWriter } from './output-writer.ts';
-import { resourceOf } from './resource.ts';
 
 /** The words that every SDK knows in a Response. */
 const tiersOfAnswers = new Set(['auto', 'default', 'flex', 'priority', 'scale']);
@@ -206,18 +205,31 @@ export class ResponseWriter {
     return this.#end('completed', null);
   }
 
+  /** With all its fields (docs/answers.md §1.1): the body of a JSON answer, and in every lifecycle event. */
   #resource(incompleteReason: IncompleteReason | null): ResponseResource {
-    return resourceOf(this.#context, {
+    const { echo, createdAt, now } = this.#context;
+    const status = this.#status;
+    const error = this.#failure;
+    const hasEnded = status !== 'in_progress';
+    return {
+      // Minted once per exchange: the upstream's own may be empty, repeat, or change within a stream.
       id: this.#id,
-      status: this.#status,
-      output: this.#status === 'in_progress' ? [] : (this.#folded ?? this.output.items()),
+      object: 'response',
+      created_at: createdAt,
+      completed_at: status === 'completed' ? Math.max(now(), createdAt) : null,
+      status,
+      error: error === null ? null : { code: error.code, message: error.message },
+      incomplete_details: incompleteReason === null ? null : { reason: incompleteReason },
+      ...echo,
+      model: this.model || echo.model,
+      previous_response_id: null,
+      output: hasEnded ? (this.#folded ?? this.output.items()) : [],
       usage: this.usage,
-      model: this.model,
-      serviceTier: this.#tier(),
-      error: this.#failure,
-      incompleteReason,
-      extensions: this.#status === 'in_progress' ? null : (this.extensions?.fields() ?? null),
-    });
+      service_tier: this.#tier() ?? echo.service_tier,
+      store: false,
+      background: false,
+      ...(hasEnded && this.extensions?.fields()),
+    };
   }
 }
 
