@@ -1,5 +1,5 @@
-import type { CreateResponseEcho, InputTransformation, ToolEcho } from '../../wire/schema/response-resource.ts';
-import type { CreateResponse, ListedTool } from './parsed.ts';
+import type { CreateResponseEcho, InputTransformation } from '../../wire/schema/response-resource.ts';
+import type { CreateResponse } from './parsed.ts';
 
 /** The fields of the request that the Response repeats, with the API's defaults for absent ones. */
 export function echoOf(
@@ -19,7 +19,7 @@ export function echoOf(
   return {
     model: made.model,
     instructions: request.instructions ?? null,
-    tools: toolsOf(request.listedTools, made.strict),
+    tools: request.listedTools,
     tool_choice: made.toolChoice,
     parallel_tool_calls: request.parallel_tool_calls ?? true,
     truncation: request.truncation ?? 'disabled',
@@ -49,26 +49,4 @@ export function echoOf(
       : { prompt_cache_options: request.prompt_cache_options }),
     ...(made.strict || made.withheld.length === 0 ? {} : { input_transformations: made.withheld }),
   };
-}
-
-/** The request's own tools; the published schema (`strict`) has functions only. */
-function toolsOf(listed: readonly ListedTool[], strict: boolean): readonly ToolEcho[] {
-  const tools: ToolEcho[] = [];
-  for (const entry of listed) {
-    if (entry.kind === 'other') {
-      if (!strict) tools.push(entry.given);
-      continue;
-    }
-    const { chatName: name, description, parameters, strict: strictSchema, origin } = entry.definition;
-    const isAsync = !strict && 'async' in origin && origin.async === true;
-    tools.push({
-      type: 'function',
-      name,
-      description,
-      parameters,
-      strict: strictSchema ?? false, // it is never added, and not strict is what Chat means without it
-      ...(isAsync ? { async: true as const } : {}),
-    });
-  }
-  return tools;
 }

@@ -21,7 +21,7 @@ export interface CreateResponse
   /** Every tool to offer, in order, each name once: those of `tools`, then those found in `input`. */
   readonly tools: readonly ToolDefinition[];
   /** The request's own `tools`, as the Response repeats them. */
-  readonly listedTools: readonly ListedTool[];
+  readonly listedTools: readonly ToolEcho[];
   readonly tool_choice: ToolChoiceRequest | null;
   readonly text: { readonly format: TextFormatRequest; readonly verbosity: string | null };
 }
@@ -155,11 +155,6 @@ export interface CustomGrammar {
 }
 
 export type ToolDefinition = FunctionDefinition | CustomDefinition;
-
-/** An entry of the request's own `tools`, for the echo: a function as it was read, any other as it came. */
-export type ListedTool =
-  | { readonly kind: 'function'; readonly definition: FunctionDefinition }
-  | { readonly kind: 'other'; readonly given: ToolEcho };
 
 export type ToolChoiceMode = 'auto' | 'none' | 'required';
 

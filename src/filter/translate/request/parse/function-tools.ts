@@ -26,7 +26,7 @@ export const functionTools: ToolType = {
     const isCached = tools.settings.profile.cacheControl && cacheControl != null;
     const definition = { ...functionAt(tool, toolAt, null, tools), ...(isCached ? { cacheControl } : {}) };
     tools.offer(definition, isDeferred(tool) ? (tool as ToolEcho) : null);
-    return { kind: 'function', definition };
+    return functionEcho(definition, tools.settings.strictEcho);
   },
 };
 
@@ -36,7 +36,7 @@ export const customTools: ToolType = {
     const { tool, toolAt } = flatTool(given, 'custom', at);
     const read = tool === given ? tool : withFlatGrammar(tool);
     tools.offer(customAt(read, toolAt, null, tools), isDeferred(tool) ? (tool as ToolEcho) : null);
-    return { kind: 'other', given: tool as ToolEcho };
+    return tools.echoOf(tool);
   },
 };
 
@@ -66,6 +66,21 @@ interface Namespace {
 }
 
 type Tool = Record<string, unknown>;
+
+function functionEcho(
+  { chatName, description, parameters, strict, origin }: FunctionDefinition,
+  isPublished: boolean,
+): ToolEcho {
+  const isAsync = !isPublished && 'async' in origin && origin.async === true;
+  return {
+    type: 'function',
+    name: chatName,
+    description,
+    parameters,
+    strict: strict ?? false, // it is never added, and not strict is what Chat means without it
+    ...(isAsync ? { async: true } : {}),
+  };
+}
 
 function functionAt(tool: Tool, at: string, namespace: Namespace | null, tools: ToolsBuilder): FunctionDefinition {
   const { settings, dropped } = tools;

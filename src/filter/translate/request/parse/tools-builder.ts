@@ -4,7 +4,7 @@ import { isJsonObject } from '../../../wire/schema/create-response.ts';
 import type { ToolEcho } from '../../../wire/schema/response-resource.ts';
 import type { TranslationSettings } from '../../settings.ts';
 import { type Dropped, knownKeys } from '../dropped.ts';
-import type { ListedTool, ToolDefinition } from '../parsed.ts';
+import type { ToolDefinition } from '../parsed.ts';
 import type { Reading } from '../reading.ts';
 import { invalidType, invalidValue, missingParameter, quote } from '../request-errors.ts';
 import { mark } from '../trace.ts';
@@ -15,10 +15,10 @@ export interface ToolType {
   /** What `tool_choice` names it by: its `name`, or its type alone; null where it cannot be chosen. */
   readonly chosenBy: 'name' | 'type' | null;
   /**
-   * Offers what the tool at `at` stands for, and returns it as the Response repeats it; null for one that is left out, which
-   * `dropped` names. Throws `ApiError` for the first mistake.
+   * Offers what the tool at `at` stands for, and returns it as the Response repeats it; null where it does not, and for one that
+   * is left out, which `dropped` names. Throws `ApiError` for the first mistake.
    */
-  read(tool: Record<string, unknown>, at: string, tools: ToolsBuilder): ListedTool | null;
+  read(tool: Record<string, unknown>, at: string, tools: ToolsBuilder): ToolEcho | null;
 }
 
 /**
@@ -35,7 +35,7 @@ export function toolType<Schema extends z.ZodObject>(
     chosenBy,
     read(tool, at, tools) {
       tools.dropped.pushUnknownKeys(tool, keys, 'tools[]');
-      return offer(readShape(schema, tool, at), at, tools) ? { kind: 'other', given: tool as ToolEcho } : null;
+      return offer(readShape(schema, tool, at), at, tools) ? tools.echoOf(tool) : null;
     },
   };
 }
@@ -54,7 +54,7 @@ export class ToolsBuilder implements Reading {
   readonly settings: TranslationSettings;
   readonly dropped: Dropped;
   /** The request's own list. */
-  readonly listed: ListedTool[] = [];
+  readonly listed: ToolEcho[] = [];
   /** The path of the list that is read. */
   param = '';
   /**
@@ -75,6 +75,11 @@ export class ToolsBuilder implements Reading {
   constructor({ settings, dropped }: Reading) {
     this.settings = settings;
     this.dropped = dropped;
+  }
+
+  /** A tool that is no function as the Response repeats it: the published schema has functions only. */
+  echoOf(tool: Record<string, unknown>): ToolEcho | null {
+    return this.settings.strictEcho ? null : (tool as ToolEcho);
   }
 
   /** Offers a tool. `found` is how a search would give it, of a tool that is deferred. */
