@@ -4,7 +4,8 @@ import { arrayOf, objectOf } from './loose.ts';
 /** The parts of an answer that a choice can hold. */
 type Kind = 'text' | 'reasoning' | 'calls';
 
-const kinds: Readonly<Record<keyof LooseMessage, Kind | null>> = {
+/** The fields of a message, each with the part that it is of. */
+export const messageKinds: Readonly<Record<keyof LooseMessage, Kind | null>> = {
   role: null,
   extra_content: null,
   content: 'text',
@@ -78,7 +79,7 @@ export function isEmptyDelta(delta: LooseMessage): boolean {
 }
 
 function kindOf(name: string): Kind | null {
-  return Object.hasOwn(kinds, name) ? kinds[name as keyof LooseMessage] : null;
+  return Object.hasOwn(messageKinds, name) ? messageKinds[name as keyof LooseMessage] : null;
 }
 
 function isGiven(value: unknown): boolean {

@@ -1,5 +1,6 @@
 import type { LooseChoice, LooseChunk, LooseMessage } from '../../wire/schema/chat-completion.ts';
 import type { UnknownType } from '../request/dropped.ts';
+import { messageKinds } from './choices.ts';
 import { arrayOf, objectOf } from './loose.ts';
 
 /** The fields that are known, whether or not anything is made of them: each is in the type, and each of the type's is here. */
@@ -10,12 +11,6 @@ const chunkFields = {
 const choiceFields = {
   ...{ index: 0, message: 0, delta: 0, finish_reason: 0, logprobs: 0, usage: 0, error: 0 },
 } satisfies Record<keyof LooseChoice, 0>;
-const messageFields = {
-  ...{ role: 0, content: 0, refusal: 0, audio: 0, images: 0, tool_calls: 0, function_call: 0, annotations: 0 },
-  ...{ search_results: 0, citations: 0, reasoning_content: 0, reasoning: 0, reasoning_text: 0 },
-  ...{ reasoning_details: 0, thinking: 0, thinking_blocks: 0, extra_content: 0 },
-} satisfies Record<keyof LooseMessage, 0>;
-
 /** Names of one answer that are counted or kept; an upstream could make up any number of them. */
 export const maxNames = 32;
 export const maxNameLength = 100;
@@ -52,8 +47,8 @@ export class UnreadNames {
       const choice = objectOf<LooseChoice>(entry);
       if (choice === null) continue;
       this.#fields(choice, choiceFields, 'choices[].', keeper);
-      this.#fields(objectOf<LooseMessage>(choice.message) ?? {}, messageFields, 'message.', keeper);
-      this.#fields(objectOf<LooseMessage>(choice.delta) ?? {}, messageFields, 'message.', keeper);
+      this.#fields(objectOf<LooseMessage>(choice.message) ?? {}, messageKinds, 'message.', keeper);
+      this.#fields(objectOf<LooseMessage>(choice.delta) ?? {}, messageKinds, 'message.', keeper);
     }
   }
 

@@ -1,5 +1,4 @@
-/** `{"input":"`, with whatever white space JSON allows; every prefix of it matches too. */
-const openings = [/^\s*$/, /^\s*\{\s*$/, /^\s*\{\s*"(?:i(?:n(?:p(?:u(?:t"?)?)?)?)?)?$/, /^\s*\{\s*"input"\s*:?\s*$/];
+/** With whatever white space JSON allows. */
 const opening = /^\s*\{\s*"input"\s*:\s*"/;
 
 /** Arguments with more white space than this have no such opening. */
@@ -71,7 +70,7 @@ export class CustomInputDecoder {
     const match = opening.exec(this.#buffered);
     if (match === null) {
       const isTooLong = this.#buffered.length > maxOpeningLength;
-      if (isTooLong || !openings.some((prefix) => prefix.test(this.#buffered))) {
+      if (isTooLong || !'{"input":"'.startsWith(this.#buffered.replaceAll(/\s/g, ''))) {
         this.#state = 'unknown';
         this.#buffered = '';
       }
