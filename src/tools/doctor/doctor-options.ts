@@ -1,4 +1,4 @@
-import { parseOptions, UsageError } from '../cli/usage.ts';
+import { parseOptions, UsageError } from '../cli/parse-options.ts';
 import type { Limits } from './run-probes.ts';
 
 /** What the command line asks for. */
