@@ -70,7 +70,8 @@ export function startWebSocketSession(
     keepBytes(bytes) {
       held += bytes;
     },
-    turnEnded: (outcome, refusal) => lines.push(`ended: ${outcome}${refusal === null ? '' : ` ${refusal.error.code}`}`),
+    refused: ({ error: { code } }) => lines.push(`refused: ${code}`),
+    turnEnded: (outcome) => lines.push(`ended: ${outcome}`),
   };
   const connection = createConnection(host);
   return {

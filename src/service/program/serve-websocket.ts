@@ -5,7 +5,7 @@ import type { Config } from '../settings/config.ts';
 import type { Log } from '../telemetry/log.ts';
 import { addWebSocketMetrics, type Metrics } from '../telemetry/metrics.ts';
 import { createWebSocketObserver } from '../telemetry/websocket.ts';
-import type { WebSocketEndpoint } from '../websocket/websocket-server.ts';
+import type { WebSocketEndpoint, WebSocketObserver } from '../websocket/websocket-server.ts';
 
 /**
  * Opens the listener for WebSockets of `WEBSOCKET_LISTEN`. Its code and the library are loaded here, so that a service
@@ -13,7 +13,19 @@ import type { WebSocketEndpoint } from '../websocket/websocket-server.ts';
  */
 export async function openWebSocket(
   config: Config,
-  { guard, log, metrics, isWorker }: { guard: OverloadGuard; log: Log; metrics: Metrics; isWorker: boolean },
+  {
+    guard,
+    log,
+    metrics,
+    isWorker,
+    onRefused = () => {},
+  }: {
+    guard: OverloadGuard;
+    log: Log;
+    metrics: Metrics;
+    isWorker: boolean;
+    onRefused?: WebSocketObserver['refused'] | undefined;
+  },
 ): Promise<WebSocketEndpoint> {
   const { startWebSocketEndpoint } = await import('../websocket/websocket-server.ts');
   const address = config.WEBSOCKET_LISTEN;
@@ -37,7 +49,7 @@ export async function openWebSocket(
     pingMs: 30_000,
     writeTimeoutMs: 60_000,
     memory: guard,
-    observer: createWebSocketObserver(log, metrics),
+    observer: createWebSocketObserver(log, metrics, onRefused),
   });
   addWebSocketMetrics(metrics, () => endpoint);
   return endpoint;

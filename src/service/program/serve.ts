@@ -84,7 +84,10 @@ export async function serve(config: Config, log: Log, output: LogOutput): Promis
   const webSocket =
     config.WEBSOCKET_LISTEN === ''
       ? null
-      : await openWebSocket(config, { guard, log, metrics, isWorker: worker !== null });
+      : await openWebSocket(config, {
+          ...{ guard, log, metrics, isWorker: worker !== null },
+          onRefused: inspection?.recorder.refused,
+        });
   listening = true;
   worker?.setReady(true);
   const admin =

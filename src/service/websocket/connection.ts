@@ -33,8 +33,9 @@ export interface ConnectionHost {
   taken(bytes: number): void;
   /** So many more bytes are kept for its turn; fewer if negative. */
   keepBytes(bytes: number): void;
-  /** Of a message, or a turn of which the proxy was not asked, `refusal` is the error. */
-  turnEnded(outcome: TurnOutcome, refusal: TurnError | null): void;
+  /** A message will get this error in its place, or a turn of which the proxy was not asked. */
+  refused(error: TurnError, message: Buffer | null): void;
+  turnEnded(outcome: TurnOutcome): void;
 }
 
 /** Why the service ends a connection: its time limit, or the shutdown of the service. */
@@ -106,11 +107,12 @@ export function createConnection(host: ConnectionHost): Connection {
   }
 
   /** Answers a message with an error once the turns before it have ended: clients take an error for the end of the turn that runs. */
-  function refuse(error: TurnError, streamId: string | null): void {
+  function refuse(error: TurnError, streamId: string | null, message: Buffer): void {
+    host.refused(error, message);
     const lane = lanes.get(streamId);
     if (lane === undefined || lane.running === null) sendError(error, streamId);
     else if (waiting > 2 * limits.maxWaiting) {
-      host.turnEnded('error', error);
+      host.turnEnded('error');
       abort(null);
       host.close(1008, 'too_many_waiting_responses');
     } else {
@@ -121,7 +123,7 @@ export function createConnection(host: ConnectionHost): Connection {
 
   function sendError(error: TurnError, streamId: string | null): void {
     host.send(errorMessage(error, streamId));
-    host.turnEnded('error', error);
+    host.turnEnded('error');
   }
 
   /** The least recently used lane without a turn, where a new lane has to replace one; null if all are busy. */
@@ -164,25 +166,28 @@ export function createConnection(host: ConnectionHost): Connection {
     }
   }
 
-  function createTurn(fields: RawFields, streamId: string | null, bytes: number): void {
+  function createTurn(fields: RawFields, streamId: string | null, message: Buffer): void {
+    const bytes = message.length;
     const known = lanes.get(streamId);
     if (known === undefined && lanes.size >= limits.maxLanes && replaceable() === null) {
-      const message = `There are ${limits.maxLanes} lanes already, and all of them are busy.`;
-      refuse(tooMany('too_many_lanes', 'stream_id', message), streamId);
+      const text = `There are ${limits.maxLanes} lanes already, and all of them are busy.`;
+      refuse(tooMany('too_many_lanes', 'stream_id', text), streamId, message);
       return;
     }
     if (known !== undefined && known.running !== null && waiting >= limits.maxWaiting) {
-      const message = `${limits.maxWaiting} requests are waiting on this connection already: wait for a response.`;
-      refuse(tooMany('too_many_waiting_responses', null, message), streamId);
+      const text = `${limits.maxWaiting} requests are waiting on this connection already: wait for a response.`;
+      refuse(tooMany('too_many_waiting_responses', null, text), streamId, message);
       return;
     }
     const overload = host.hold(bytes);
     if (overload !== null) {
-      refuse({ status: overload.status, error: overload.toObject(), headers: overload.headers }, streamId);
+      refuse({ status: overload.status, error: overload.toObject(), headers: overload.headers }, streamId, message);
       return;
     }
     // Only now, since it may take another lane's conversation.
     const lane = laneOf(streamId);
+    // Not for as long as the proxy may go on with the answer.
+    let asSent: Buffer | null = message;
     let kept = bytes;
     let untaken = bytes;
     const taken = () => {
@@ -220,11 +225,13 @@ export function createConnection(host: ConnectionHost): Connection {
         kept += more;
         if (more > 0) host.keepBytes(more);
       },
-      ended(outcome, refusal) {
+      refused: (error) => host.refused(error, asSent),
+      ended(outcome) {
+        asSent = null;
         taken();
         host.keepBytes(-kept);
         if (!turn.isOnTheWay) onTheWay.delete(turn);
-        host.turnEnded(outcome, refusal);
+        host.turnEnded(outcome);
         turnEnded(lane, turn);
       },
       maxEventBytes: limits.maxEventBytes,
@@ -267,7 +274,7 @@ export function createConnection(host: ConnectionHost): Connection {
     waiting = 0;
     for (const one of unanswered)
       if (one instanceof Turn) one.cancel(error);
-      else host.turnEnded('error', one);
+      else host.turnEnded('error');
     forgetAll();
   }
 
@@ -282,7 +289,7 @@ export function createConnection(host: ConnectionHost): Connection {
       const message = readClientMessage(data, limits.maxValues);
       switch (message.type) {
         case 'invalid':
-          refuse(message.error, message.streamId);
+          refuse(message.error, message.streamId, data);
           return;
         case 'steer':
           host.send(steerFailed(message));
@@ -292,10 +299,10 @@ export function createConnection(host: ConnectionHost): Connection {
           for (const turn of onTheWay) if (turn.interrupt(message.responseId)) return;
           return;
         case 'create':
-          if (farewell === null) createTurn(message.fields, message.streamId, data.length);
+          if (farewell === null) createTurn(message.fields, message.streamId, data);
           else {
             farewellSaid = true;
-            refuse(farewellError(farewell), message.streamId);
+            refuse(farewellError(farewell), message.streamId, data);
           }
       }
     },

@@ -48,8 +48,10 @@ export interface TurnHost {
   keep(conversation: Conversation): void;
   /** The response that the turn named can no longer be continued. */
   evict(responseId: string): void;
-  /** The turn has ended; `refusal` is the error of one of which the proxy was not asked. Called once. */
-  ended(outcome: TurnOutcome, refusal: TurnError | null): void;
+  /** The proxy was not asked. Called before `ended`. */
+  refused(error: TurnError): void;
+  /** The turn has ended. Called once. */
+  ended(outcome: TurnOutcome): void;
   readonly maxEventBytes: number;
   readonly maxErrorBytes: number;
   /** Maximum JSON values of a message that is parsed here. */
@@ -106,6 +108,7 @@ export class Turn implements AnswerListener {
     this.#previousId = previousIdOf(fields);
     const request = readTurnRequest(fields, this.#host.find, this.#host.maxValues);
     if ('status' in request) {
+      this.#host.refused(request);
       this.#refuse('start', request);
       return;
     }
@@ -170,7 +173,8 @@ export class Turn implements AnswerListener {
     this.#forwarded = null;
     if (this.#phase !== 'ended') {
       if (error !== null) this.#host.send(errorMessage(error, this.streamId));
-      this.#finish('cancel', error === null ? 'aborted' : 'error', this.#phase === 'waiting' ? error : null);
+      if (error !== null && this.#phase === 'waiting') this.#host.refused(error);
+      this.#finish('cancel', error === null ? 'aborted' : 'error');
     }
     forwarded?.abort();
   }
@@ -269,10 +273,10 @@ export class Turn implements AnswerListener {
   #refuse(event: TurnEvent, error: TurnError): void {
     this.#host.send(errorMessage(error, this.streamId));
     if (this.#previousId !== null) this.#host.evict(this.#previousId);
-    this.#finish(event, 'error', event === 'start' ? error : null);
+    this.#finish(event, 'error');
   }
 
-  #finish(event: TurnEvent, outcome: TurnOutcome, refusal: TurnError | null = null): void {
+  #finish(event: TurnEvent, outcome: TurnOutcome): void {
     this.#move(event, 'ended');
     this.#fields = null;
     this.#previous = null;
@@ -280,7 +284,7 @@ export class Turn implements AnswerListener {
     this.#decoder = null;
     this.#response = null;
     this.#errorBody = [];
-    this.#host.ended(outcome, refusal);
+    this.#host.ended(outcome);
   }
 
   #abortForwarded(): void {

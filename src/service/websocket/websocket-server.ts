@@ -38,8 +38,8 @@ export type MemoryGuard = Pick<OverloadGuard, 'refusal' | 'enter' | 'addStore' |
 export interface WebSocketObserver {
   closed(connection: ClosedConnection): void;
   turnEnded(outcome: TurnOutcome): void;
-  /** A handshake was refused, a message, or a turn of which the proxy was not asked. */
-  refused(refusal: WebSocketRefusal): void;
+  /** A handshake was refused, or this message: one that is no turn, or a turn of which the proxy was not asked. */
+  refused(refusal: WebSocketRefusal, message: Buffer | null): void;
 }
 
 export interface WebSocketRefusal extends TurnError {
@@ -122,7 +122,7 @@ export async function startWebSocketEndpoint(options: WebSocketOptions): Promise
     socket.on('error', () => {}); // `close` follows
     const refusal = refusalOf(request);
     if (refusal !== null) {
-      observer.refused({ id: idOf(request), ...refusal });
+      observer.refused({ id: idOf(request), ...refusal }, null);
       refuseUpgrade(socket, refusal);
       return;
     }
@@ -226,7 +226,10 @@ function openSocket(
   id: string,
   { lifetimeMs, memory, observer, writeTimeoutMs }: WebSocketOptions,
   create: (
-    host: Pick<Parameters<typeof createConnection>[0], 'send' | 'close' | 'hold' | 'taken' | 'keepBytes' | 'turnEnded'>,
+    host: Pick<
+      Parameters<typeof createConnection>[0],
+      'send' | 'close' | 'hold' | 'taken' | 'keepBytes' | 'refused' | 'turnEnded'
+    >,
   ) => Connection,
 ): OpenSocket {
   const startedAt = performance.now();
@@ -290,10 +293,10 @@ function openSocket(
       messages += bytes;
       tell();
     },
-    turnEnded(outcome, refusal) {
+    refused: (error, message) => observer.refused({ id, ...error }, message),
+    turnEnded(outcome) {
       turns[outcome] = (turns[outcome] ?? 0) + 1;
       observer.turnEnded(outcome);
-      if (refusal !== null) observer.refused({ id, ...refusal });
     },
   });
 

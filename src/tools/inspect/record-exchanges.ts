@@ -6,8 +6,9 @@ import type { ExchangeSummary } from '../../filter/exchange/summary.ts';
 import type { ExchangeTap } from '../../filter/exchange/tap.ts';
 import type { ExchangeEvent, ExchangeReply, HeaderMap, HeaderMutation } from '../../filter/exchange/types.ts';
 import type { EndedCall, ExchangeObserver } from '../../service/telemetry/observer.ts';
+import type { WebSocketObserver } from '../../service/websocket/websocket-server.ts';
 import { type BodyKind, Redactor } from '../redact/redactor.ts';
-import type { ExchangeFacts, ExchangeStore, Head, StoredExchange } from './exchange-store.ts';
+import { type ExchangeFacts, type ExchangeStore, type Head, noFacts, type StoredExchange } from './exchange-store.ts';
 import { BodyRecord } from './record-body.ts';
 import { type BodyName, maxBodyBytes, probeAgent } from './recording.ts';
 import { burstOf } from './split-burst.ts';
@@ -16,6 +17,8 @@ import { burstOf } from './split-burst.ts';
 export interface Recorder {
   createExchange(options: ExchangeOptions): Exchange;
   readonly observer: ExchangeObserver;
+  /** Records a handshake or a message of a WebSocket that did not become an exchange. */
+  readonly refused: WebSocketObserver['refused'];
 }
 
 /** Records each exchange in the store, from its first message to its end. */
@@ -29,6 +32,28 @@ export function createRecorder(store: ExchangeStore): Recorder {
       return exchange;
     },
     observer: (call) => records.get(call.exchange)?.end(call),
+    refused({ id, status, error }, message) {
+      const kept = store.open(Date.now());
+      const redactor = new Redactor();
+      const record = (name: BodyName, head: readonly (readonly [string, string])[], body: Uint8Array) => {
+        kept.setHead(name, redactor.headers(head));
+        const recorded = new BodyRecord(kept, name, redactor, name === 'client_request' ? 'request' : 'error');
+        recorded.push(0, body);
+        recorded.end(0);
+      };
+      const path = '/v1/responses';
+      record(
+        'client_request',
+        [
+          [':method', 'GET'],
+          [':path', path],
+          ['upgrade', 'websocket'],
+        ],
+        message ?? noBytes,
+      );
+      record('client_response', [[':status', String(status)]], Buffer.from(JSON.stringify({ error })));
+      kept.setFacts({ ...noFacts, request_id: id, outcome: 'refused', status, error_code: String(error.code) });
+    },
   };
 }
 

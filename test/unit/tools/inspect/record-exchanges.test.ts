@@ -90,3 +90,20 @@ it('the probe of `npm start` is no request of anybody’s: it is not listed', ()
 it('a call that ends before its headers came is listed', () => {
   expect(recordedAfter(null)).toMatchObject([{ client: null, outcome: 'aborted', endpoint: null }]);
 });
+
+it('has a row for what a WebSocket is refused before it becomes an exchange, with the message as it came', () => {
+  const store = createExchangeStore();
+  const { refused } = createRecorder(store);
+  const error = { type: 'invalid_request', code: 'unsupported_value', param: 'background', message: 'No.' };
+  const message = '{"type":"response.create","background":true,"input":"Hi"}';
+  refused({ id: 'conversation-7', status: 400, error }, Buffer.from(message));
+  refused({ id: null, status: 403, error: { ...error, code: 'origin_not_allowed' } }, null);
+  const [ofMessage, ofHandshake] = [...store.list()];
+  if (ofMessage === undefined || ofHandshake === undefined) throw new Error('there are two');
+  expect([ofMessage, ofHandshake].map(rowOf)).toMatchObject([
+    { request_id: 'conversation-7', outcome: 'refused', status: 400, error_code: 'unsupported_value' },
+    { request_id: null, outcome: 'refused', status: 403, error_code: 'origin_not_allowed' },
+  ]);
+  expect(String(ofMessage.bytesOf('client_request'))).toBe(message);
+  expect(JSON.parse(String(ofMessage.bytesOf('client_response')))).toEqual({ error });
+});
