@@ -10,7 +10,7 @@ import { profileNames } from '../src/filter/upstream/profiles.ts';
 import { profilesFileJsonSchema } from '../src/filter/upstream/profiles-file.ts';
 import { settingsIn } from '../src/service/settings/setting.ts';
 import { settings } from '../src/service/settings/settings-table.ts';
-import { connectionManagerOf, routeOf } from '../tools/mesh/envoy-config.ts';
+import { clusterOf, connectionManagerOf, routeOf } from '../tools/mesh/envoy-config.ts';
 import type { Generator } from './generator.ts';
 
 const root = join(import.meta.dirname, '..');
@@ -31,23 +31,28 @@ const derived: readonly string[] = [
   'WEBSOCKET_FORWARD_TO',
 ];
 
-/** The folders of plain manifests, from the root; each has the values it is rendered with. */
-export const manifestFolders = ['envoy/gateway', 'envoy/istio'] as const;
+/** The folders of plain manifests, from the root, and the `gateway.kind` that each is rendered with. */
+export const manifestFolders = { 'envoy/gateway': 'envoy-gateway', 'envoy/istio': 'istio' } as const;
+export type ManifestFolder = keyof typeof manifestFolders;
 
-/** Name of a manifest file → its text. */
-export type Manifests = Readonly<Record<'service.yaml' | 'gateway.yaml', string>>;
-
-/** What a folder of plain manifests should contain. Throws Helm's message. */
-export function renderManifests(folder: (typeof manifestFolders)[number]): Manifests {
-  const documents = renderChart(['--values', join(root, folder, 'values.yaml')]).filter(
-    ({ template }) => template !== 'templates/tests.yaml', // for `helm test` alone
-  );
-  const isOfService = ({ template }: { template: string }) => /^templates\/(?!gateway)[\w-]+\.yaml$/.test(template);
-  const head = `# Rendered from deploy/chart with ${folder}/values.yaml: npm run generate\n`;
-  return {
-    'service.yaml': head + textOf(documents.filter(isOfService)),
-    'gateway.yaml': head + textOf(documents.filter((document) => !isOfService(document))),
-  };
+/** The plain manifests: path → text. The service is the same for both gateways. Throws Helm's message. */
+export function renderManifests(): Readonly<Record<string, string>> {
+  const texts = new Map<string, string>();
+  for (const [folder, kind] of Object.entries(manifestFolders)) {
+    const documents = renderChart(['--set', `gateway.kind=${kind}`]).filter(
+      ({ template }) => template !== 'templates/tests.yaml', // for `helm test` alone
+    );
+    const ofGateway = ({ template }: { template: string }) => /^templates\/(gateway|network|.*\/)/.test(template);
+    const service = textOf(
+      'any gateway.kind',
+      documents.filter((document) => !ofGateway(document)),
+    );
+    if (service !== (texts.get('envoy/service.yaml') ?? service))
+      throw new Error('The service differs by gateway.kind.');
+    texts.set('envoy/service.yaml', service);
+    texts.set(`${folder}/gateway.yaml`, textOf(`gateway.kind=${kind}`, documents.filter(ofGateway)));
+  }
+  return Object.fromEntries(texts);
 }
 
 /** The chart's documents for these arguments, in a stable order. Throws Helm's message. */
@@ -73,8 +78,9 @@ function helmBinary(): string {
   return existsSync(built) ? built : 'helm';
 }
 
-function textOf(documents: readonly { text: string }[]): string {
-  return documents.map(({ text }) => `---\n${text}`).join('');
+function textOf(values: string, documents: readonly { text: string }[]): string {
+  const head = `# Rendered from deploy/chart with ${values}: npm run generate\n`;
+  return head + documents.map(({ text }) => `---\n${text}`).join('');
 }
 
 /** The settings that `config` may set. */
@@ -123,24 +129,43 @@ function settingsForChart(): object {
   return { derived, profiles: profileNames, variables };
 }
 
+/** What Istio's Envoys take over of the connections of clients, besides the access log and the local replies. */
+const connectionFields = [
+  ...['merge_slashes', 'path_with_escaped_slashes_action', 'common_http_protocol_options', 'http_protocol_options'],
+  ...['preserve_external_request_id', 'always_set_request_id_in_response'],
+  ...['request_headers_timeout', 'request_timeout'],
+];
+
 /**
- * The parts of `envoy/envoy.yaml` that other gateways use: the fields of its access log, its own errors as the API's JSON, the header
- * that each pass adds and the route that ends a loop.
+ * The parts of `envoy/envoy.yaml` that other gateways use: fields of the access log, limits of connections, Envoy's own errors as the
+ * API's JSON, the header that each pass adds and the route that ends a loop, the filter, the cluster of the service.
  */
 export const chartFiles: Generator = {
-  name: 'the chart’s access log, local replies and loop',
+  name: 'what the chart has of Envoy’s configuration',
   source: 'envoy/envoy.yaml',
   files() {
     const config = parse(readFileSync(join(root, 'envoy/envoy.yaml'), 'utf8'));
     const manager = connectionManagerOf(config);
+    const [{ typed_config: log }] = manager['access_log'] as [
+      { typed_config: { log_format: { json_format: unknown } } },
+    ];
+    const { connection_keepalive } = manager['http2_protocol_options'] as Record<string, unknown>;
+    const { mappers } = manager['local_reply_config'] as { mappers: { body_format_override: unknown }[] };
     const [pass] = manager.route_config.virtual_hosts[0].request_headers_to_add as [{ header: unknown }];
-    const loop = { header: pass.header, route: routeOf(config, 'loop') };
-    const [{ typed_config }] = manager['access_log'] as [{ typed_config: { log_format: { json_format: unknown } } }];
-    return {
-      'deploy/chart/files/access-log.json': `${JSON.stringify(typed_config.log_format.json_format, null, 2)}\n`,
-      'deploy/chart/files/loop.json': `${JSON.stringify(loop, null, 2)}\n`,
-      'deploy/chart/files/local-replies.json': `${JSON.stringify(manager['local_reply_config'], null, 2)}\n`,
+    const { typed_extension_protocol_options, health_checks } = clusterOf(config, 'responses_extproc');
+    const parts = {
+      accessLog: log.log_format.json_format,
+      connection: {
+        ...Object.fromEntries(connectionFields.map((name) => [name, manager[name]])),
+        http2_protocol_options: { connection_keepalive },
+      },
+      localReplies: { mappers },
+      loop: { header: pass.header, route: routeOf(config, 'loop') },
+      filter: manager.http_filters[0].typed_config,
+      service: { typed_extension_protocol_options, health_checks },
     };
+    const lines = Object.entries(parts).map(([name, part]) => `  ${JSON.stringify(name)}: ${JSON.stringify(part)}`);
+    return { 'deploy/chart/files/envoy.json': `{\n${lines.join(',\n')}\n}\n` };
   },
 };
 
@@ -151,10 +176,5 @@ export const manifests: Generator = {
     spawnSync(helmBinary(), ['version']).error === undefined
       ? null
       : 'there is no Helm (`scripts/kubernetes-tools.sh helm`, or `helm` on PATH)',
-  files: () =>
-    Object.fromEntries(
-      manifestFolders.flatMap((folder) =>
-        Object.entries(renderManifests(folder)).map(([name, text]) => [`${folder}/${name}`, text]),
-      ),
-    ),
+  files: renderManifests,
 };

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
+import type { ManifestFolder } from '../../scripts/kubernetes-render.ts';
 
 const root = join(import.meta.dirname, '../..');
 
@@ -25,10 +26,10 @@ export function parseObjects(text: string): KubernetesObject[] {
   });
 }
 
-/** The committed manifests of a folder, such as `envoy/gateway`. */
-export function committedManifests(folder: string): KubernetesObject[] {
-  return ['service.yaml', 'gateway.yaml'].flatMap((name) =>
-    parseObjects(readFileSync(join(root, folder, name), 'utf8')),
+/** The committed manifests: the service, and the gateway of a folder. */
+export function committedManifests(folder: ManifestFolder): KubernetesObject[] {
+  return ['envoy/service.yaml', `${folder}/gateway.yaml`].flatMap((path) =>
+    parseObjects(readFileSync(join(root, path), 'utf8')),
   );
 }
 

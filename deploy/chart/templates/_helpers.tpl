@@ -54,6 +54,11 @@ app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 {{ div (mul 5 (int64 .Values.maxRequestMiB)) 4 }}
 {{- end }}
 
+{{/* The fields of the access log, for the filter of this name. */}}
+{{- define "rx.accessLog" -}}
+{{- (.root.Files.Get "files/envoy.json" | fromJson).accessLog | toJson | replace "envoy.filters.http.ext_proc:" (printf "%s:" .filter) | fromJson | toYaml }}
+{{- end }}
+
 {{/* The filter's name under Istio: unique to this release, since a Gateway may carry the filters of several. */}}
 {{- define "rx.filter" -}}
 responses-extproc/{{ .Release.Namespace }}/{{ include "rx.name" . }}
@@ -214,7 +219,7 @@ hostnames: {{ toJson . }}
 {{- end }}
 
 {{- define "rx.upstream" -}}
-{{- $pass := ($.Files.Get "files/loop.json" | fromJson).header -}}
+{{- $pass := ($.Files.Get "files/envoy.json" | fromJson).loop.header -}}
 {{- with .Values.gateway.upstream -}}
 filters:
   # The upstream does not learn who the client is; the access log does.

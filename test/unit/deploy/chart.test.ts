@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { Ajv } from 'ajv';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { manifestFolders } from '../../../scripts/kubernetes-render.ts';
+import { type ManifestFolder, manifestFolders } from '../../../scripts/kubernetes-render.ts';
 import { readConfig } from '../../../src/service/settings/config.ts';
 import { settingsIn } from '../../../src/service/settings/setting.ts';
 import { settings } from '../../../src/service/settings/settings-table.ts';
@@ -76,7 +76,7 @@ test('the chart carries the alerts and the dashboard of docs/monitoring', () => 
     expect(read(`deploy/chart/files/${name}`)).toBe(read(`docs/monitoring/${name}`));
 });
 
-describe.each(manifestFolders)('the manifests of %s', (folder) => {
+describe.each(Object.keys(manifestFolders) as ManifestFolder[])('the manifests of %s', (folder) => {
   const objects = committedManifests(folder);
   const pod = objectOf(objects, 'Deployment').spec.template.spec;
   const [container] = pod.containers;
