@@ -160,6 +160,7 @@ export const chartFiles: Generator = {
         http2_protocol_options: { connection_keepalive },
       },
       localReplies: { mappers },
+      unauthorized: mappers.find((mapper) => JSON.stringify(mapper).includes('invalid_api_key'))?.body_format_override,
       loop: { header: pass.header, route: routeOf(config, 'loop') },
       filter: manager.http_filters[0].typed_config,
       service: { typed_extension_protocol_options, health_checks },

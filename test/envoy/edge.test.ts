@@ -98,6 +98,33 @@ describe('the edge', () => {
   });
 });
 
+test('where Envoy checks keys, a request without one is a 401 in the API’s form, and the upstream’s own 401 is the upstream’s', async () => {
+  const mesh = await startTestMesh({
+    edit(config) {
+      (connectionManagerOf(config).http_filters as unknown as object[]).unshift({
+        name: 'keys',
+        typed_config: {
+          '@type': 'type.googleapis.com/envoy.extensions.filters.http.api_key_auth.v3.ApiKeyAuth',
+          credentials: [{ key: 'sk-ada', client: 'ada' }],
+          key_sources: [{ header: 'authorization' }],
+        },
+      });
+    },
+  });
+  try {
+    mesh.upstream.script('m', { status: 401, body: ['{"error":{"message":"Not for you"}}'] });
+    const refused = await postTo(mesh, '/v1/responses');
+    expect(refused.status).toBe(401);
+    expect(JSON.parse(refused.text)).toMatchObject({ error: { type: 'invalid_request', code: 'invalid_api_key' } });
+    expect(mesh.upstream.all).toEqual([]);
+    const theirs = await postTo(mesh, '/v1/responses', { authorization: 'Bearer sk-ada' });
+    expect(theirs.status).toBe(401);
+    expect(JSON.parse(theirs.text)).toMatchObject({ error: { message: 'Not for you' } });
+  } finally {
+    await mesh.close();
+  }
+});
+
 describe('limits that are lowered for a test', () => {
   test('a request body that does not arrive in time is a 408 in the API’s form, and its memory is free', async () => {
     const mesh = await startTestMesh({

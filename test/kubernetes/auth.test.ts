@@ -1,3 +1,5 @@
+import { type IncomingMessage, request } from 'node:http';
+import { Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { renderChart } from '../../scripts/kubernetes-render.ts';
 import { completion } from '../support/upstream.ts';
@@ -8,7 +10,6 @@ import {
   chatService,
   type GatewayConfiguration,
   type GatewayKind,
-  gatewayKinds,
   ofEnvoyGateway,
   ofIstio,
   type RunningGateway,
@@ -87,15 +88,24 @@ function nameOf({ host, method, path, headers }: RouteSample): string {
   return `${method} ${path} of ${host}${how}`;
 }
 
+/** One that the chart does not create. */
+const othersGateway = objectOf(committedManifests('envoy/istio'), 'Gateway');
 const webSocket = ['webSocket.enabled=true', 'webSocket.forwardTo=http://gateway.example/v1'];
 
 describe.each(guards)('under %s with gateway.auth.%s', { timeout }, (kind, auth) => {
-  const rendered = (...values: readonly string[]) => render(`gateway.kind=${kind}`, ...values);
+  const made = new Map<string, { objects: KubernetesObject[]; configuration: GatewayConfiguration }>();
+  /** The chart with WebSockets and these values, and what the gateway makes of it; made once. */
+  const withValues = (...values: readonly string[]) => {
+    const key = values.join();
+    const objects = made.get(key)?.objects ?? render(`gateway.kind=${kind}`, ...webSocket, ...values);
+    const one = made.get(key) ?? { objects, configuration: configurationOf(kind, objects) };
+    made.set(key, one);
+    return one;
+  };
 
   test('no route is open without a key, the WebSocket’s neither', async () => {
     const walk = async (values: readonly string[], ...authorizations: readonly (string | undefined)[]) => {
-      const objects = rendered(...webSocket, ...values);
-      const configuration = configurationOf(kind, objects);
+      const { objects, configuration } = withValues(...values);
       const walks = authorizations.map(() => new Map<string, number>());
       await withGateway(configuration, async (gateway) => {
         answer(gateway);
@@ -122,13 +132,13 @@ describe.each(guards)('under %s with gateway.auth.%s', { timeout }, (kind, auth)
     expect([...open].filter(([, status]) => status === 401 || status === 403)).toEqual([]);
     for (const statuses of without) {
       expect([...statuses.keys()]).toEqual([...open.keys()]);
-      expect([...statuses].filter(([, status]) => status !== 401 && status !== 403)).toEqual([]);
+      expect([...statuses].filter(([, status]) => status !== 401)).toEqual([]);
     }
     expect(withKey).toEqual(open);
   });
 
   test('a WebSocket’s turns have the key of its handshake, which the upstream never sees', async () => {
-    await withGateway(configurationOf(kind, rendered(...webSocket, ...valuesOf(auth))), async ({ url, chat }) => {
+    await withGateway(withValues(...valuesOf(auth)).configuration, async ({ url, chat }) => {
       chat.script('m', says('Hi'));
       const authorization = credentialsFor(auth);
       await expect(openWebSocket(`${url}/v1/responses`)).rejects.toMatchObject({ name: 'HandshakeError' });
@@ -142,12 +152,25 @@ describe.each(guards)('under %s with gateway.auth.%s', { timeout }, (kind, auth)
     });
   });
 
+  test('a refusal of the gateway is the API’s, one of the upstream stays what it is', async () => {
+    await withGateway(withValues(...valuesOf(auth)).configuration, async ({ url, chat }) => {
+      await expectRefusal(`${url}/v1/responses`);
+      chat.script('theirs', { status: 401, body: ['{"error":{"message":"Not for you","code":"theirs"}}'] });
+      const answer = await fetch(`${url}/v1/responses`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', authorization: credentialsFor(auth) },
+        body: JSON.stringify({ model: 'theirs', input: 'Hi' }),
+      });
+      expect([answer.status, await answer.json()]).toMatchObject([401, { error: { message: 'Not for you' } }]);
+    });
+  });
+
   test('where the upstream leads back, the second pass is refused if it has no key, and the fourth if it has', async () => {
     await withGateway(
-      configurationOf(kind, rendered(...valuesOf(auth))),
+      withValues(...valuesOf(auth)).configuration,
       async ({ url }) => {
         const sample = { host: 'any.example', method: 'GET', path: '/v1/models', headers: {} };
-        const expected = kind === 'istio' ? 403 : auth === 'apiKey' ? 401 : 508;
+        const expected = kind === 'istio' || auth === 'apiKey' ? 401 : 508;
         expect(await statusOf(url, sample, credentialsFor(auth))).toBe(expected);
       },
       { leadsBack: true },
@@ -155,54 +178,69 @@ describe.each(guards)('under %s with gateway.auth.%s', { timeout }, (kind, auth)
   });
 });
 
+/** The API's answer to a request without a token. */
+async function expectRefusal(url: string, host = 'any.example'): Promise<void> {
+  const answer = await new Promise<IncomingMessage>((resolve, reject) => {
+    request(url, { headers: { host } }, resolve).once('error', reject).end();
+  });
+  expect(answer.statusCode).toBe(401);
+  expect(answer.headers['www-authenticate']).toMatch(/^Bearer/);
+  expect(await new Response(Readable.toWeb(answer) as ReadableStream).json()).toMatchObject({
+    error: { type: 'invalid_request', code: 'invalid_api_key' },
+  });
+}
+
+/** Short ones: an edit within a long label is like any other there, and each is a request. */
 const hosts: readonly (readonly [string, string, readonly string[]])[] = [
-  ['of one host', 'api.example.com', ['gateway.hostnames={api.example.com}']],
-  ['of a wildcard', 'some.example.com', ['gateway.hostnames={*.example.com}']],
-  ['of all hosts', 'some.example.com', []],
+  ['of one host', 'a.bc.d', ['gateway.hostnames={a.bc.d}']],
+  ['of a wildcard', 'a.bc.d', ['gateway.hostnames={*.bc.d}']],
+  ['of all hosts', 'a.bc.d', []],
 ];
 const shared = ['gateway.create=false', 'gateway.auth.jwt.wholeGateway=true', 'gateway.istio.connection=true'];
 
 test.each([
-  ...gatewayKinds.flatMap((kind) => hosts.map((one) => [kind, ...one] as const)),
-  ...hosts.map(([of, host, values]) => ['istio', `${of}, on others’ Gateway,`, host, [...values, ...shared]] as const),
+  ...guards.flatMap((guard) => hosts.map((one) => [...guard, ...one] as const)),
+  ...hosts.map(
+    ([of, host, more]) => ['istio', 'jwt', `${of}, on others’ Gateway,`, host, [...more, ...shared]] as const,
+  ),
 ])(
-  'under %s routes %s ask for a key in every spelling that Envoy routes',
+  'under %s with gateway.auth.%s routes %s ask for a key in every spelling that Envoy routes',
   { timeout },
-  async (kind, of, host, values) => {
-    const gatewayObject = values.includes('gateway.create=false')
-      ? [objectOf(committedManifests('envoy/istio'), 'Gateway')]
-      : [];
-    const configuration = (...more: readonly string[]) =>
-      configurationOf(kind, [...gatewayObject, ...render(`gateway.kind=${kind}`, ...more)]);
-    const spellings: string[] = [];
-    const named: { ask: Ask; one: string; how: string }[] = [];
-    await withGateway(configuration(...values.filter((value) => !value.includes('auth'))), async (gateway) => {
+  async (kind, auth, of, host, values) => {
+    const others = values.includes('gateway.create=false') ? [othersGateway] : [];
+    const objects = [...others, ...render(`gateway.kind=${kind}`, ...values, ...valuesOf(auth))];
+    await withGateway(configurationOf(kind, objects), async (gateway) => {
       answer(gateway);
-      spellings.push(...(await routedSpellings(gateway.url, [host, `${host}:80`])));
+      const key = credentialsFor(auth);
+      const spellings = await routedSpellings(gateway.url, [host, `${host}:80`], key);
+      const named: { ask: Ask; one: string; how: string }[] = [];
       for (const [way, ask] of waysToName)
         for (const one of [host, `${host}:8080`, host.toUpperCase()])
-          if ((await ask(gateway.url, one)) === 200) named.push({ ask, one, how: `${way}: ${one}` });
+          if ((await ask(gateway.url, one, key)) === 200) named.push({ ask, one, how: `${way}: ${one}` });
+      console.log(`${kind}, ${auth}, ${of}: ${spellings.length} spellings, ${named.map(({ how }) => how).join(', ')}`);
+      expect(spellings).toEqual(expect.arrayContaining([host, `${host}:80`, `${host}:8`, `A${host.slice(1)}`]));
+      const asked = ['HTTP/1.0', 'HTTP/2', 'the target'].map((way) => `${way}: ${host}`);
+      expect(named.map(({ how }) => how)).toEqual(expect.arrayContaining(asked));
+
+      const before = gateway.chat.all.length;
+      const statuses = await statusesOf(gateway.url, spellings);
+      const got = spellings.map((one, index) => [one, statuses[index] ?? 0] as const);
+      for (const { ask, one, how } of named) got.push([how, await ask(gateway.url, one)]);
+      expect(got.filter(([, status]) => status !== 401)).toEqual([]);
+      expect(gateway.chat.all).toHaveLength(before);
     });
-    console.log(`${kind}, ${of}: ${spellings.length} spellings, ${named.map(({ how }) => how).join(', ')}`);
-    expect(spellings).toContain(host);
-    expect(spellings.some((one) => /:\d/.test(one))).toBe(true);
-    const asked = ['HTTP/1.0', 'HTTP/2', 'the target'].map((way) => `${way}: ${host}`);
-    expect(named.map(({ how }) => how)).toEqual(expect.arrayContaining(asked));
-    const auths = guards.flatMap(([one, auth]) => (one === kind ? [auth] : []));
-    expect(auths).not.toEqual([]);
-    for (const auth of auths)
-      await withGateway(configuration(...values, ...valuesOf(auth)), async (gateway) => {
-        answer(gateway);
-        const statuses = await statusesOf(gateway.url, spellings);
-        const got = spellings.map((one, index) => [one, statuses[index] ?? 0] as const);
-        for (const { ask, one, how } of named) got.push([how, await ask(gateway.url, one)]);
-        expect(got.filter(([, status]) => status !== 401 && status !== 403)).toEqual([]);
-        expect(gateway.chat.all).toEqual([]);
-        const sample = { method: 'GET', path: '/v1/models', headers: {}, host };
-        expect(await statusOf(gateway.url, sample, credentialsFor(auth))).toBe(200);
-      });
   },
 );
+
+const denialOfOthers = `
+apiVersion: security.istio.io/v1
+kind: AuthorizationPolicy
+metadata: { name: others }
+spec:
+  selector: { matchLabels: { gateway.networking.k8s.io/gateway-name: llm } }
+  action: DENY
+  rules: [{ to: [{ operation: { paths: [/v1/models/private] } }] }]
+`;
 
 test('on a Gateway that several use under Istio, a token opens the hosts that it is for, and no other', {
   timeout,
@@ -219,11 +257,12 @@ test('on a Gateway that several use under Istio, a token opens the hosts that it
     ...[`gateway.auth.jwt.audiences={${audience}}`, 'gateway.auth.jwt.wholeGateway=true'],
   ];
   const configuration = configurationOf('istio', [
-    objectOf(committedManifests('envoy/istio'), 'Gateway'),
+    othersGateway,
     ...release('responses-extproc', ...tokensOf(clients, 'llm')),
     ...release('second', ...tokensOf(clients, 'second')),
     ...release('third', ...tokensOf(strangers, 'third')),
     ...release('open'),
+    ...parseObjects(denialOfOthers),
   ]);
   const unknown = await startTokenIssuer('https://unknown.example');
   unknown.close();
@@ -245,10 +284,13 @@ test('on a Gateway that several use under Istio, a token opens the hosts that it
       return Object.values(found);
     };
     expect(Object.keys(tokens)).toHaveLength(6);
-    expect(await statuses('responses-extproc.example')).toEqual([403, 200, 403, 200, 403, 401]);
-    expect(await statuses('responses-extproc.example:80')).toEqual([403, 200, 403, 200, 403, 401]);
-    expect(await statuses('second.example')).toEqual([403, 403, 200, 200, 403, 401]);
-    expect(await statuses('third.example')).toEqual([403, 403, 403, 403, 200, 401]);
+    expect(await statuses('responses-extproc.example')).toEqual([401, 200, 401, 200, 401, 401]);
+    expect(await statuses('responses-extproc.example:80')).toEqual([401, 200, 401, 200, 401, 401]);
+    expect(await statuses('second.example')).toEqual([401, 401, 200, 200, 401, 401]);
+    expect(await statuses('third.example')).toEqual([401, 401, 401, 401, 200, 401]);
+    await expectRefusal(`${gateway.url}/v1/models`, 'second.example');
+    const ofOthers = { host: 'open.example', method: 'GET', path: '/v1/models/private', headers: {} };
+    expect(await statusOf(gateway.url, ofOthers)).toBe(403);
     // What values.yaml says of `wholeGateway`.
     expect(await statuses('open.example')).toEqual([200, 200, 200, 200, 200, 401]);
   });
