@@ -85,10 +85,12 @@ export default defineConfig({
         // The manifests for Kubernetes, on tools that are built first: `npm run test:kubernetes`.
         test: {
           ...shared,
+          ...loadedByNode,
           name: 'kubernetes',
           include: ['test/kubernetes/**/*.test.ts'],
+          globalSetup: ['test/support/build-service.ts'],
           hookTimeout: 3_600_000,
-          ...serial,
+          sequence: { groupOrder: 1 }, // when the files of the other projects are done
         },
       },
       {

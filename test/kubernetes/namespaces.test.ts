@@ -26,7 +26,7 @@ describe('under Envoy Gateway', () => {
       for (const { status, message } of conditions) expect(status, `${name}: ${message}`).toBe('True');
     }
     const listener = made.listeners.find(({ name }) => name === 'ingress/llm/http');
-    expect(listener?.['perConnectionBufferLimitBytes']).toBe(22 * MiB);
+    expect(listener?.['perConnectionBufferLimitBytes']).toBe(27 * MiB);
   });
 
   test('a GatewayClass of others runs the Gateway as the chart’s own does', () => {

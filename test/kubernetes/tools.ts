@@ -16,11 +16,16 @@ export type Tool =
   | 'epp'
   | 'istio-translate';
 
+const built = new Set<Tool>();
+
 /** Path of a tool, built first if necessary, which takes minutes. Throws the build's output when it fails. */
 export function toolPath(name: Tool): string {
+  const path = join(root, '.cache/kubernetes/bin', name);
+  if (built.has(name)) return path;
   const build = spawnSync(join(root, 'scripts/kubernetes-tools.sh'), [name], { encoding: 'utf8' });
   if (build.status !== 0) throw new Error(`${name} could not be built:\n${build.error?.message ?? build.stderr}`);
-  return join(root, '.cache/kubernetes/bin', name);
+  built.add(name);
+  return path;
 }
 
 /** Runs a tool and returns its standard output. Throws all of its output when it fails. */

@@ -6,12 +6,16 @@
 package main
 
 import (
-	"bufio"
+	"bytes"
 	"encoding/json"
+	"io"
 	"log"
 	"os"
+	"runtime"
 	"strings"
+	"sync"
 
+	"helm.sh/helm/v4/pkg/chart"
 	"helm.sh/helm/v4/pkg/chart/common"
 	"helm.sh/helm/v4/pkg/chart/common/util"
 	"helm.sh/helm/v4/pkg/chart/loader"
@@ -24,32 +28,46 @@ type result struct {
 }
 
 func main() {
-	input := bufio.NewScanner(os.Stdin)
-	input.Buffer(nil, 1<<24)
+	input, err := io.ReadAll(os.Stdin)
+	if err != nil {
+		log.Fatal(err)
+	}
+	chart, err := loader.Load(os.Args[1])
+	if err != nil {
+		log.Fatal(err)
+	}
+	lines := bytes.Split(bytes.TrimSpace(input), []byte("\n"))
+	results := make([]result, len(lines))
+	indexes := make(chan int)
+	var workers sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		workers.Go(func() {
+			for index := range indexes {
+				manifest, err := render(chart, lines[index])
+				results[index].Manifest = manifest
+				if err != nil {
+					results[index].Error = err.Error()
+				}
+			}
+		})
+	}
+	for index := range lines {
+		indexes <- index
+	}
+	close(indexes)
+	workers.Wait()
 	output := json.NewEncoder(os.Stdout)
-	for input.Scan() {
-		manifest, err := render(os.Args[1], input.Bytes())
-		one := result{Manifest: manifest}
-		if err != nil {
-			one.Error = err.Error()
-		}
+	for _, one := range results {
 		if err := output.Encode(one); err != nil {
 			log.Fatal(err)
 		}
 	}
-	if err := input.Err(); err != nil {
-		log.Fatal(err)
-	}
 }
 
-// The chart is loaded anew: its templates may change its values.
-func render(path string, line []byte) (string, error) {
+// Helm copies the chart's values before its templates may change them.
+func render(chart chart.Charter, line []byte) (string, error) {
 	var values map[string]any
 	if err := json.Unmarshal(line, &values); err != nil {
-		return "", err
-	}
-	chart, err := loader.Load(path)
-	if err != nil {
 		return "", err
 	}
 	release := common.ReleaseOptions{Name: "responses-extproc", Namespace: "llm", Revision: 1, IsInstall: true}
