@@ -58,6 +58,9 @@ describe('a conversation', () => {
     await detail.getByText('6,000 (2,700 cached)').waitFor();
     // (3300 · 2 + 2700 · 0.5 + 60 · 10) / 1,000,000
     await detail.getByText('0.00855', { exact: true }).waitFor();
+    // Its address leads back to it.
+    await page.reload();
+    await detail.getByText('0.00855', { exact: true }).waitFor();
     const cells = await detail
       .locator('tbody tr')
       .evaluateAll((rows) => rows.map((each) => [3, 4, 6].map((cell) => each.children[cell]?.textContent)));

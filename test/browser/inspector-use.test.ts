@@ -111,7 +111,7 @@ describe('the keyboard', () => {
       .first();
     await expect.poll(() => first.getAttribute('aria-selected')).toBe('true');
     await page.keyboard.press('Enter');
-    await expect.poll(() => page.evaluate('document.activeElement.id')).toBe('detail-title');
+    await expect.poll(() => page.evaluate('document.activeElement.id')).toBe('detail');
     await page.keyboard.press('Escape');
     await expect.poll(() => page.evaluate('document.activeElement.id')).toBe('exchanges');
     await page.keyboard.press('c');

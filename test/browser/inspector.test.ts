@@ -309,7 +309,7 @@ describe('the inspector', () => {
     await expect.poll(active).toEqual([true, 'key-one']);
     await page.getByRole('heading', { name: /key-one/ }).waitFor();
     await page.keyboard.press('Enter');
-    await expect.poll(() => page.locator('#detail-title').evaluate((element) => element.matches(':focus'))).toBe(true);
+    await expect.poll(() => page.locator('#detail').evaluate((element) => element.matches(':focus'))).toBe(true);
     // All that can be used is reached with Tab, and shows that it has the focus.
     const reached = new Set<string>();
     for (let step = 0; step < 24; step += 1) {

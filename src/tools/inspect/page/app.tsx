@@ -104,7 +104,7 @@ function openForm(model: Model): void {
 
 /** Closes the innermost thing that is open. */
 function back(model: Model): void {
-  if (model.showsConversations) model.set({ conversationId: null });
+  if (model.showsConversations) model.selectConversation(null);
   else if (model.alone !== null) model.set({ alone: null });
   else model.select(null);
 }
@@ -137,7 +137,7 @@ function ExchangeList({ model }: { readonly model: Model }): JSX.Element {
         keyOf={(index) => rows[index]?.id ?? index}
         selected={rows.findIndex(({ id }) => id === model.selectedId)}
         onSelect={(index) => model.select(rows[index]?.id ?? null)}
-        onOpen={() => document.getElementById('detail-title')?.focus()}
+        onOpen={() => document.getElementById('detail')?.focus()}
         rowAt={(index) => {
           const row = rows[index];
           return row === undefined ? null : <Row row={row} isInBodies={model.isInBodies(row.id)} />;

@@ -30,8 +30,8 @@ export function ConversationList({ model }: { readonly model: Model }): JSX.Elem
         rowHeight={46}
         keyOf={(index) => conversations[index]?.id ?? index}
         selected={conversations.findIndex(({ id }) => id === model.conversationId)}
-        onSelect={(index) => model.set({ conversationId: conversations[index]?.id ?? null })}
-        onOpen={() => document.getElementById('detail-title')?.focus()}
+        onSelect={(index) => model.selectConversation(conversations[index]?.id ?? null)}
+        onOpen={() => document.getElementById('detail')?.focus()}
         rowAt={(index) => {
           const conversation = conversations[index];
           return conversation === undefined ? null : <Row conversation={conversation} />;
@@ -90,14 +90,12 @@ function Shown({ conversation, model }: { readonly conversation: Conversation; r
     }
   };
   return (
-    <section class="detail conversation" aria-label="The selected conversation">
-      <button type="button" class="back" onClick={() => model.set({ conversationId: null })}>
+    <section id="detail" tabIndex={-1} class="detail conversation" aria-label="The selected conversation">
+      <button type="button" class="back" onClick={() => model.selectConversation(null)}>
         ← All conversations
       </button>
       <header class="title">
-        <h2 id="detail-title" tabIndex={-1}>
-          Conversation with {visible(turns.at(-1)?.row.model ?? '–')}
-        </h2>
+        <h2>Conversation with {visible(turns.at(-1)?.row.model ?? '–')}</h2>
         <div class="actions">
           <button type="button" onClick={save}>
             Download HAR

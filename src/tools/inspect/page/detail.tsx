@@ -30,7 +30,12 @@ export function Detail({ model }: { readonly model: Model }): JSX.Element {
       </section>
     );
   return (
-    <section class={model.alone === null ? 'detail' : 'detail has-alone'} aria-label="The selected exchange">
+    <section
+      id="detail"
+      tabIndex={-1}
+      class={model.alone === null ? 'detail' : 'detail has-alone'}
+      aria-label="The selected exchange"
+    >
       <button type="button" class="back" onClick={() => model.select(null)}>
         ← All exchanges
       </button>
@@ -94,7 +99,7 @@ function Title({ shown, model }: { readonly shown: ShownExchange; readonly model
   ];
   return (
     <header class="title">
-      <h2 id="detail-title" tabIndex={-1}>
+      <h2 id="detail-title">
         {visible(row.model ?? row.path ?? '')}
         <span class={`pill ${toneOf(row.outcome)}`}>{row.outcome}</span>
       </h2>

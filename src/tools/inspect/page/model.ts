@@ -147,11 +147,18 @@ export class Model {
 
   setConversations(showsConversations: boolean): void {
     this.set({ showsConversations, alone: null });
+    this.#updateAddress();
+  }
+
+  selectConversation(conversationId: number | null): void {
+    this.set({ conversationId });
+    this.#updateAddress();
   }
 
   openConversationOf(id: number): void {
     const conversation = this.conversations().find(({ turns }) => turns.some(({ row }) => row.id === id));
-    this.set({ conversationId: conversation?.id ?? null, showsConversations: true, alone: null });
+    this.setConversations(true);
+    this.selectConversation(conversation?.id ?? null);
   }
 
   openExchange(id: number): void {
@@ -165,10 +172,18 @@ export class Model {
     this.#left = new AbortController();
     this.#isLoading = false;
     this.set({ selectedId: id, shown: null, problem: null, ...(id === null ? { alone: null } : {}) });
-    const row = id === null ? undefined : this.#rows.get(id);
-    // So that the page can be reloaded, and its address shared, with what it shows.
-    history.replaceState(null, '', row === undefined ? location.pathname : `#${linkOf(row)}`);
+    this.#updateAddress();
     void this.#loadSelected();
+  }
+
+  /** So that the page can be reloaded, and its address shared, with what it shows. */
+  #updateAddress(): void {
+    const { showsConversations, conversationId, selectedId } = this;
+    const conversation = showsConversations ? this.conversations().find(({ id }) => id === conversationId) : undefined;
+    // The first turns may be forgotten before the last.
+    const row = conversation?.turns.at(-1)?.row ?? this.#rows.get(selectedId ?? 0);
+    const kind = conversation === undefined ? '' : conversationLink;
+    history.replaceState(null, '', row === undefined ? location.pathname : `#${kind}${linkOf(row)}`);
   }
 
   /** Sends the form's request. Rejects with the reason. */
@@ -271,8 +286,9 @@ export class Model {
     const link = this.#linked;
     this.#linked = '';
     if (link === '') return;
-    const row = this.#rowWhere((row) => linkOf(row) === link);
-    this.select(row?.id ?? null);
+    const row = this.#rowWhere((row) => [linkOf(row), conversationLink + linkOf(row)].includes(link));
+    if (row !== undefined && link.startsWith(conversationLink)) this.openConversationOf(row.id);
+    else this.select(row?.id ?? null);
     if (row === undefined) this.set({ problem: 'This exchange is no longer in memory: only the newest are kept.' });
   }
 
@@ -280,6 +296,9 @@ export class Model {
     return [...this.#rows.values()].find(isMeant);
   }
 }
+
+/** In front of a link to one of its turns. */
+const conversationLink = 'conversation-';
 
 /** Numbers restart with the service; together with the time they identify an exchange forever. */
 function linkOf({ id, started_at }: ExchangeRow): string {
