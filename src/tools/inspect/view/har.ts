@@ -13,12 +13,14 @@ export function harOf(exchanges: readonly Exchange[], base: string, version: str
     const { client_request: client, chat_request: chat, client_response, chat_response } = exchange.file;
     const ours = entryOf('The client and the proxy', exchange, client, client_response, base);
     if (chat === null) return [ours];
-    return [ours, entryOf('The proxy and the upstream', exchange, chat, chat_response, upstreamOf(chat, base))];
+    // Where a request does not name it, Envoy alone knows its upstream: not the proxy's address.
+    const upstream = upstreamOf(chat, 'http://upstream');
+    return [ours, entryOf('The proxy and the upstream', exchange, chat, chat_response, upstream)];
   });
   return { log: { version: '1.2', creator: { name: 'responses-extproc inspector', version }, entries } };
 }
 
-/** The upstream's URL, if the request tells; otherwise the proxy's, which passes Chat requests on. */
+/** The upstream's URL, if the request tells; otherwise `base`, the proxy's, which passes Chat requests on. */
 export function upstreamOf({ headers }: ExchangeFileRequest, base: string): string {
   const host = headerOf(headers, 'host');
   return host === '' ? base : `http://${host}`;

@@ -63,6 +63,12 @@ it('an exchange is a valid HTTP archive, with the client’s side and the upstre
   });
 });
 
+it('an upstream that the request does not name is not taken for the proxy', () => {
+  const file = { ...detail.file, chat_request: { ...detail.file.chat_request, headers } };
+  const har = harOf([{ ...detail, file } as ExchangeDetail], 'http://127.0.0.1:10000', '1.2.3') as Har;
+  expect(har.log.entries[1]).toMatchObject({ request: { url: 'http://upstream/v1/chat/completions' } });
+});
+
 it('so is one that was refused, or has no answer', () => {
   const refused = { row: { duration_ms: null }, file: { ...file, chat_request: null, chat_response: null } };
   const unanswered = { row: { duration_ms: 3 }, file: { ...file, chat_response: null, client_response: null } };
