@@ -15,6 +15,7 @@ import { dirname, join, relative, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { createRandom } from '../bench/fixtures.ts';
+import { cpuSeconds } from '../bench/process-figures.ts';
 import { type Mutant, mutantsOf } from './mutation/mutants.ts';
 import { withSwitches } from './mutation/switches.ts';
 import type { Line, Task } from './mutation/task.ts';
@@ -278,14 +279,8 @@ function folderOf(path: string): string {
 }
 
 /** CPU time of a process and its children so far, in ms; 0 where there is no `/proc`, so that only the clock decides. */
-function cpuMsOf({ pid }: ChildProcess): number {
-  const children = `/proc/${pid}/task/${pid}/children`;
-  if (!existsSync(children)) return 0;
-  const pids = [String(pid), ...readFileSync(children, 'utf8').trim().split(/\s+/)].filter((one) => one !== '');
-  const stats = pids.map((one) => `/proc/${one}/stat`).filter((path) => existsSync(path));
-  // After the name in brackets: state is field 0; user and system time, own and of children, are 11 to 14, in hundredths of a second.
-  const fields = stats.map((path) => readFileSync(path, 'utf8').split(') ').at(-1)?.split(' ') ?? []);
-  return fields.reduce((sum, [...all]) => sum + 10 * all.slice(11, 15).reduce((ms, one) => ms + Number(one), 0), 0);
+function cpuMsOf({ pid = 0 }: ChildProcess): number {
+  return existsSync(`/proc/${pid}`) ? cpuSeconds(pid) * 1000 : 0;
 }
 
 /** Writes what is known so far; gives the score and the report's text. */

@@ -1,5 +1,6 @@
 import { explainUnreachable } from '../../src/filter/upstream/unreachable.ts';
 import { readChatAnswer } from '../../src/tools/doctor/chat-answer.ts';
+import { modelNamesIn } from '../../src/tools/doctor/probes/server-probes.ts';
 import { createSend } from '../../src/tools/doctor/send-probe.ts';
 
 /** The result of querying a Chat server. */
@@ -27,7 +28,7 @@ export async function askUpstream(
   const list = await ask(base, key, timeoutMs, 'models');
   const unreachable = failureOf(list, base, key, timeoutMs);
   if (unreachable !== null) return { models: [], problem: unreachable };
-  const models = list.status === 200 ? modelsIn(list.body) : null;
+  const models = modelNamesIn(list);
   const chat = await ask(base, key, timeoutMs, 'chat');
   // An empty request is expected to be refused; only errors that any request would get count.
   const failure = models !== null && chat.status >= 500 ? null : failureOf(chat, base, key, timeoutMs);
@@ -80,23 +81,10 @@ async function wrongPath(base: URL, key: string | undefined, timeoutMs: number, 
     other.pathname = path;
     if (other.href === base.href) continue;
     const answer = await ask(other, key, timeoutMs, 'models');
-    if ([401, 403].includes(answer.status) || (answer.status === 200 && modelsIn(answer.body) !== null))
+    if ([401, 403].includes(answer.status) || modelNamesIn(answer) !== null)
       return `${said} It has ${path}: give ${other.href}`;
   }
   return `${said} The address must be the base URL of its Chat API, which mostly ends in /v1.`;
-}
-
-/** The names in a list of models; null if the body is not such a list. */
-function modelsIn(body: string): string[] | null {
-  let list: unknown;
-  try {
-    list = JSON.parse(body);
-  } catch {
-    return null;
-  }
-  const data = (list as { data?: unknown } | null)?.data;
-  if (!Array.isArray(data)) return null;
-  return data.flatMap((model: { id?: unknown } | null) => (typeof model?.id === 'string' ? [model.id] : []));
 }
 
 /** Kinds of models that do not answer Chat requests, by the words in their names. */

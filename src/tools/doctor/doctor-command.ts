@@ -5,9 +5,9 @@ import { UsageError } from '../cli/parse-options.ts';
 import { styleFor } from '../cli/style.ts';
 import type { Subcommand, Terminal } from '../cli/terminal.ts';
 import { callFormOf } from './chat-body.ts';
-import { type DoctorOptions, helpText, MissingModel, readOptions } from './doctor-options.ts';
+import { type DoctorOptions, helpText, readOptions } from './doctor-options.ts';
 import { allProbes } from './probes/all-probes.ts';
-import { modelsIn } from './probes/server-probes.ts';
+import { modelNamesIn } from './probes/server-probes.ts';
 import { type Proposal, proposeProfile } from './proposal.ts';
 import { announcement, jsonReport, type Report, textReport, verdictOf } from './report.ts';
 import { runProbes, worstCase } from './run-probes.ts';
@@ -16,6 +16,7 @@ import { warningsOf } from './warnings.ts';
 
 const exitCodes = { usable: 0, unusable: 1, unclear: 3 } as const;
 const usageErrorExitCode = 2;
+const hint = 'Run with --help to see the options.\n';
 
 /** `responses-extproc doctor`: probes a Chat server, and prints what works and the profile that fits. */
 export const doctor: Subcommand = async (args, terminal) => {
@@ -26,9 +27,7 @@ export const doctor: Subcommand = async (args, terminal) => {
     if (options?.save != null) checkSavePath(options.save);
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
-    const models = error instanceof MissingModel ? await modelsOf(error) : null;
-    const known = models === null ? '' : ` The server has: ${models}.`;
-    stderr.write(`${error.message}${known} Run with --help to see the options.\n`);
+    stderr.write(`${error.message} ${hint}`);
     return usageErrorExitCode;
   }
   if (options === null) {
@@ -36,6 +35,12 @@ export const doctor: Subcommand = async (args, terminal) => {
     return 0;
   }
   const { chatUrl, model, key, limits, json, save } = options;
+  if (model === '') {
+    const models = await modelsOf(options);
+    const known = models === null ? '' : ` The server has: ${models}.`;
+    stderr.write(`--model is missing: the name the server knows the model by.${known} ${hint}`);
+    return usageErrorExitCode;
+  }
   const spending = worstCase(allProbes, limits);
   // In JSON mode standard output is the report alone.
   (json ? stderr : stdout).write(announcement(shownUrl(chatUrl), model, spending, limits));
@@ -63,11 +68,14 @@ export const doctor: Subcommand = async (args, terminal) => {
 };
 
 /** The models that the server lists, for a person; null where it gives no list. */
-async function modelsOf({ chatUrl, key }: MissingModel): Promise<string | null> {
+async function modelsOf({ chatUrl, key }: DoctorOptions): Promise<string | null> {
   const answer = await createSend({ chatUrl, key, timeoutMs: 5000 })({ path: 'models' }, { probe: 'models', index: 0 });
-  const models = modelsIn(answer);
-  return models === null ? null : withoutKey(models, key);
+  const names = modelNamesIn(answer) ?? [];
+  const more = names.length > mostListed ? ` and ${names.length - mostListed} more` : '';
+  return names.length === 0 ? null : withoutKey(`${names.slice(0, mostListed).join(', ')}${more}`, key);
 }
+
+const mostListed = 20;
 
 /** The command that runs the whole mesh with that server, in a clone; nothing in it is secret. */
 function tryLine(

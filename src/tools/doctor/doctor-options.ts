@@ -4,6 +4,7 @@ import type { Limits } from './run-probes.ts';
 /** What the command line asks for. */
 export interface DoctorOptions {
   readonly chatUrl: URL;
+  /** Empty where none is named: the server can be asked which it has. */
   readonly model: string;
   /** Null for none. */
   readonly key: string | null;
@@ -17,20 +18,8 @@ export interface DoctorOptions {
   readonly keepGoing: boolean;
 }
 
-/** No model is named; the server can be asked which it has. */
-export class MissingModel extends UsageError {
-  readonly chatUrl: URL;
-  readonly key: string | null;
-
-  constructor(chatUrl: URL, key: string | null) {
-    super('--model is missing: the name the server knows the model by.');
-    this.chatUrl = chatUrl;
-    this.key = key;
-  }
-}
-
 const options = {
-  model: { type: 'string', short: 'm' },
+  model: { type: 'string', short: 'm', default: '' },
   key: { type: 'string' },
   'key-env': { type: 'string', default: 'UPSTREAM_API_KEY' },
   save: { type: 'string', short: 's' },
@@ -60,10 +49,9 @@ export function readOptions(
   const key = values.key ?? env[values['key-env']] ?? '';
   if (/[^\x21-\x7e]/.test(key))
     throw new UsageError('The key contains characters that cannot be part of a key (white space?).');
-  const target = { chatUrl: chatUrlOf(url), key: key === '' ? null : key };
-  if (values.model === undefined || values.model === '') throw new MissingModel(target.chatUrl, target.key);
   return {
-    ...target,
+    chatUrl: chatUrlOf(url),
+    key: key === '' ? null : key,
     model: values.model,
     json: values.json,
     save: values.save ?? null,

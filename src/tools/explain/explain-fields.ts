@@ -3,7 +3,7 @@ import type { AddedPlace, ChatPlace, ExplainedField, ExplainedName, ExplainOptio
 import { isOtherwise, isThere, outcomeOf } from './fates.ts';
 import { fieldsOf, type Path, pathText, valueAt } from './fields.ts';
 import { recordOf } from './json-values.ts';
-import { linkOf, rowOf, rowOfValue } from './mapping-link.ts';
+import { rowOf, rowOfValue, ruleOf } from './mapping-link.ts';
 import { type Place, partsOfBody } from './places.ts';
 import { answered, plainAnswer, type RefusedRun, type RequestRun, runRequest, type SentRun } from './run-request.ts';
 import { type Cause, causesOf, type VariedRun, type WhatIf } from './what-if.ts';
@@ -57,22 +57,17 @@ export function explainFields(
       in_response: [...repeated.keys()],
       dropped,
       causes: hasCause ? because(isDecided).filter((cause) => !isSent || !isEmptyTable(cause.value)) : [],
-      rule: row.rule,
-      link: linkOf(row, linkBase),
+      ...ruleOf(row, linkBase),
     };
   }
 
   return {
     fields: (fields?.flatMap((path) => partsOf(path, body)) ?? fieldsOf(body)).map(explainField),
-    dropped: run.dropped.map((name) => {
-      const row = rowOf(name);
-      return {
-        name,
-        causes: because((other) => isNotDropped(name, other)),
-        rule: row.rule,
-        link: linkOf(row, linkBase),
-      };
-    }),
+    dropped: run.dropped.map((name) => ({
+      name,
+      causes: because((other) => isNotDropped(name, other)),
+      ...ruleOf(rowOf(name), linkBase),
+    })),
     added:
       fields === null ? run.places.added.map((place) => ({ ...shown(place), causes: because(without(place)) })) : [],
   };

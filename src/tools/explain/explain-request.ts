@@ -5,7 +5,7 @@ import { explainFields } from './explain-fields.ts';
 import type { ExplainOptions, Reason, Refusal, RequestExplanation } from './explanation.ts';
 import { valueAt } from './fields.ts';
 import { isSame } from './json-values.ts';
-import { linkOf, rowOf, rowOfError } from './mapping-link.ts';
+import { rowOf, rowOfError, ruleOf } from './mapping-link.ts';
 import { refusalsOf } from './refusals.ts';
 import {
   type AnsweredRun,
@@ -97,10 +97,7 @@ function explainAnswered(
   { linkBase }: ExplainOptions,
 ): Pick<RequestExplanation, 'answered' | 'dropped'> {
   const causes = causesOf(whatIf.runs(body, run), (other) => other.type === 'sent');
-  const reasonFor = (name: string): Reason => {
-    const row = rowOf(name);
-    return { causes, rule: row.rule, link: linkOf(row, linkBase) };
-  };
+  const reasonFor = (name: string): Reason => ({ causes, ...ruleOf(rowOf(name), linkBase) });
   return {
     answered: reasonFor('generate'),
     dropped: run.dropped.map((name) => ({ name, ...reasonFor(name) })),
@@ -126,9 +123,8 @@ function explainRefusals(
     const overcome = (other: RequestRun) =>
       other.type === 'sent' || (other.type === 'refused' && next !== undefined && isSame(other.error, next));
     const { status, error } = one.run;
-    const row = rowOfError(error, body);
     const causes = causesOf(whatIf.runs(one.body, one.run, refused.length), overcome);
-    return { status, error, causes, rule: row.rule, link: linkOf(row, linkBase) };
+    return { status, error, causes, ...ruleOf(rowOfError(error, body), linkBase) };
   });
 }
 

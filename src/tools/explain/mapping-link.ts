@@ -52,9 +52,9 @@ export function rowOfError(
   return rowOfValue(param, valueAt(body, path));
 }
 
-/** Where to read the row: at the repository's address if the package has one, else in its folder. */
-export function linkOf({ anchor }: MappingRow, base: string): string {
-  return `${base}docs/mapping.md#${anchor}`;
+/** What the row says, and where to read it: at the repository's address if the package has one, else in its folder. */
+export function ruleOf({ anchor, rule }: MappingRow, base: string): { readonly rule: string; readonly link: string } {
+  return { rule, link: `${base}docs/mapping.md#${anchor}` };
 }
 
 function isHosted(type: string): boolean {

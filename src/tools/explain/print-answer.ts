@@ -1,3 +1,4 @@
+import { jsonOf } from '../../filter/translate/chat/loose.ts';
 import { indentOf, rowLines } from '../cli/columns.ts';
 import { printable, type Style } from '../cli/style.ts';
 import { valueAt } from './fields.ts';
@@ -53,7 +54,7 @@ function chunkLines(
 /** What is particular to a chunk: the delta, the finish reason, the usage. */
 function chunkText(text: string): string {
   const data = text.trim().replace(/^data: ?/, '');
-  const chunk = parsed(data);
+  const chunk = jsonOf(data);
   const choice = valueAt(chunk, ['choices', 0]);
   const said = {
     delta: valueAt(choice, ['delta']),
@@ -88,12 +89,4 @@ function byWeight(own: Readonly<Record<string, unknown>>): readonly (readonly [s
 function briefly(response: unknown): Readonly<Record<string, unknown>> {
   const [usage, error] = [valueAt(response, ['usage']), valueAt(response, ['error'])];
   return { ...(usage == null ? {} : { usage }), ...(error == null ? {} : { error }) };
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

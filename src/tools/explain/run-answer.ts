@@ -1,5 +1,6 @@
 import type { Exchange } from '../../filter/exchange/exchange.ts';
 import type { ExchangeReply, HeaderMap } from '../../filter/exchange/types.ts';
+import { jsonOf } from '../../filter/translate/chat/loose.ts';
 import { SseDecoder } from '../../filter/wire/sse/sse-decoder.ts';
 
 /** An upstream's answer: its bytes in pieces, `atMs` after the exchange began, if known. */
@@ -83,7 +84,7 @@ function createCollector() {
   function readEvents(bytes: Buffer): ClientEvent[] {
     return decoder.push(bytes).flatMap((message): ClientEvent[] => {
       if (message.type === 'comment') return [];
-      const data = parsed(message.data);
+      const data = jsonOf(message.data) ?? message.data;
       response = responseOf(data) ?? response;
       return [{ event: message.event, data }];
     });
@@ -112,7 +113,8 @@ function createCollector() {
     },
     result() {
       const shown = Object.fromEntries(Object.entries(headers).filter(([name]) => !name.startsWith(':')));
-      const body = isStream ? null : parsed(Buffer.concat(json).toString());
+      const text = Buffer.concat(json).toString();
+      const body = isStream ? null : (jsonOf(text) ?? text);
       return { status, headers: shown, body, response: isStream ? response : body };
     },
   };
@@ -121,12 +123,4 @@ function createCollector() {
 /** The Response inside a terminal event. */
 function responseOf(data: unknown): unknown {
   return typeof data === 'object' && data !== null && 'response' in data ? data.response : null;
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
 }

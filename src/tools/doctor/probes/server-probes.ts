@@ -81,18 +81,14 @@ function deniedIn(answers: readonly (Answer | undefined)[]): Finding | null {
 
 /** The rows of a list of models; null where the answer is none. */
 function listedIn({ status, body }: Answer): readonly LooseListed[] | null {
-  const list = status === 200 ? objectOf<{ data?: unknown }>(jsonOf(body)) : null;
-  return list === null ? null : objectsOf<LooseListed>(list.data);
+  const data = status === 200 ? objectOf<{ data?: unknown }>(jsonOf(body))?.data : null;
+  return Array.isArray(data) ? objectsOf<LooseListed>(data) : null;
 }
 
-/** The models that an answer lists, for a person; null where it lists none. */
-export function modelsIn(answer: Answer): string | null {
-  const names = (listedIn(answer) ?? []).map(({ id }) => textOf(id)).filter((name) => name !== '');
-  const more = names.length > mostListed ? ` and ${names.length - mostListed} more` : '';
-  return names.length === 0 ? null : `${names.slice(0, mostListed).join(', ')}${more}`;
+/** The names of the models that an answer lists; null where it is no list. */
+export function modelNamesIn(answer: Answer): readonly string[] | null {
+  return listedIn(answer)?.flatMap(({ id }) => (typeof id === 'string' && id !== '' ? [id] : [])) ?? null;
 }
-
-const mostListed = 20;
 
 function judgeModels([answer]: readonly Answer[], { model }: Known): Finding {
   if (answer === undefined) return notTested('no request was sent');
