@@ -144,6 +144,7 @@ const ofOperators: { readonly [Name in FlagName]?: string } = {
   phase: 'operators whose server knows `phase`',
   implicitThink: 'operators whose chat template opens the reasoning',
   contextOverflow: 'operators whose server words it in its own way',
+  cumulativeDeltas: 'operators whose server repeats the text, as some models of DashScope’s coding plan do',
   passExtensions: 'operators whose clients know extensions of the server',
 };
 

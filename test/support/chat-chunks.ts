@@ -183,6 +183,7 @@ export const contexts = fc.record({
     thinkTags: fc.constantFrom('off', 'auto', 'on'),
     implicitThink: fc.boolean(),
     dedupeTail: fc.boolean(),
+    cumulativeDeltas: fc.boolean(),
     reasoningTokensExtra: fc.boolean(),
   }),
 });

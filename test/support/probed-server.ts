@@ -12,6 +12,8 @@ export interface Behaviour {
   hangs?(body: ProbedBody): boolean;
   /** Fields that are ignored. */
   readonly ignores?: readonly string[];
+  /** Each delta of a stream has all of the text so far. */
+  readonly cumulative?: true;
   /** Where the model's reasoning goes: a field's name, or into the text. */
   readonly reasoning?: 'reasoning_content' | 'reasoning' | 'tags' | 'closing tag';
   /** A field of the request with which reasoning in the text comes as `reasoning_content` instead. */
@@ -179,7 +181,12 @@ function wordsFor(body: ProbedBody, said: string): string {
   return 'hello';
 }
 
-async function play({ replay = [] }: Behaviour, response: ServerResponse, body: ProbedBody, said: Said): Promise<void> {
+async function play(
+  { replay = [], cumulative }: Behaviour,
+  response: ServerResponse,
+  body: ProbedBody,
+  said: Said,
+): Promise<void> {
   const limit = Math.min(
     body.max_tokens ?? Number.MAX_SAFE_INTEGER,
     body.max_completion_tokens ?? Number.MAX_SAFE_INTEGER,
@@ -215,8 +222,8 @@ async function play({ replay = [] }: Behaviour, response: ServerResponse, body: 
     send({ object: 'chat.completion.chunk', choices: [{ index: 0, delta: fields, finish_reason }] });
   delta({ role: 'assistant', content: '' });
   if (Object.keys(said.reasoning).length > 0) delta(said.reasoning);
-  for (const content of text) {
-    delta({ content });
+  for (const [index, piece] of text.entries()) {
+    delta({ content: cumulative ? text.slice(0, index + 1).join('') : piece });
     if (text.length > 50) await new Promise((resolve) => setImmediate(resolve));
   }
   for (const call of calls) {

@@ -4,6 +4,7 @@ import type { Logprob, ResponseResource, Usage } from '../wire/schema/response-r
 import type { ResponseStreamEvent } from '../wire/schema/stream-events.ts';
 import { ChoiceParts, choicesOf, isEmptyDelta } from './chat/choices.ts';
 import { citationsOf } from './chat/citations.ts';
+import { CumulativeDeltas } from './chat/cumulative-deltas.ts';
 import { DeltaTemplate } from './chat/delta-template.ts';
 import { type DeltaField, type FastDelta, fastDeltaOf } from './chat/fast-delta.ts';
 import { isError, isNormalEnd, outcomeOf, truncated } from './chat/finish.ts';
@@ -37,6 +38,8 @@ export class StreamTranslator {
   readonly #response: ResponseWriter;
   readonly #template = new DeltaTemplate();
   readonly #unreadNames: UnreadNames;
+  /** Null where deltas are pieces, as nearly everywhere. */
+  readonly #cumulative: CumulativeDeltas | null;
   #finishReason: string | null = null;
   readonly #parts = new ChoiceParts();
   /** The choice that the reason is of. */
@@ -54,6 +57,7 @@ export class StreamTranslator {
     this.#log = new EventLog(context);
     this.#response = new ResponseWriter(context, this.#log, this.#kept);
     this.#unreadNames = new UnreadNames(this.#response.extensions);
+    this.#cumulative = context.profile.cumulativeDeltas ? new CumulativeDeltas(this.#kept) : null;
   }
 
   /** `response.created` and `response.in_progress`, once; the other methods emit them first if this was not called. */
@@ -188,7 +192,8 @@ export class StreamTranslator {
 
   /** Fast path for nearly all chunks of a stream. False where the chunk must be read in full. */
   #pushFast(chunk: LooseChunk, json: string | undefined): boolean {
-    const delta = this.#response.model === null ? null : this.#fastDelta(chunk);
+    const isGeneral = this.#response.model === null || this.#cumulative !== null;
+    const delta = isGeneral ? null : this.#fastDelta(chunk);
     if (delta === null || !this.#grow(delta.field, delta.text)) {
       this.#template.forget();
       return false;
@@ -233,7 +238,7 @@ export class StreamTranslator {
   #readChoice(choice: LooseChoice, key: number, chunk: LooseChunk | null, isAnswered: boolean): void {
     const response = this.#response;
     const message = isAnswered ? null : messageOf(choice);
-    const given = message ?? objectOf<LooseMessage>(choice.delta);
+    const given = message ?? this.#deltaOf(choice);
     const delta = given === null ? null : this.#parts.ownOf(key, given);
     const reason = textOf(choice.finish_reason);
     if (reason !== '' && this.#counts(reason, key)) {
@@ -248,6 +253,11 @@ export class StreamTranslator {
     const logprobs = this.#context.wantsLogprobs && this.#parts.hasText(key) ? logprobsOf(choice.logprobs) : noLogprobs;
     const error = response.add(delta, { logprobs, citations, isLast: reason !== '', isMessage: message !== null });
     if (error !== null) response.fail(error);
+  }
+
+  #deltaOf({ delta }: LooseChoice): LooseMessage | null {
+    const given = objectOf<LooseMessage>(delta);
+    return given === null || this.#cumulative === null ? given : this.#cumulative.newIn(given);
   }
 
   /** The first reason stands, since gateways add others; an error replaces it, and a limit that cut another part of the answer. */

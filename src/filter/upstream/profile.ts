@@ -276,6 +276,9 @@ export const profileFlags = {
     .boolean()
     .describe('The last chunk may repeat the whole text.')
     .register(unprobed, { because: 'Some answers of one vendor did this, which is recognised by its host.' }),
+  cumulativeDeltas: z
+    .boolean()
+    .describe('Each delta of a stream repeats all of the text, or of the reasoning, before it.'),
   passExtensions: z
     .boolean()
     .describe(

@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer';
 import { readErrorBody } from '../../filter/translate/chat/error-body.ts';
 import { logprobsOf } from '../../filter/translate/chat/logprobs.ts';
-import { choiceOf, jsonOf, objectOf } from '../../filter/translate/chat/loose.ts';
+import { choiceOf, jsonOf, objectOf, textOf } from '../../filter/translate/chat/loose.ts';
 import { reasoningOf } from '../../filter/translate/chat/reasoning-source.ts';
 import { ThinkTagReader, type ThinkTagTexts } from '../../filter/translate/chat/think-tags.ts';
 import { translateCompletion } from '../../filter/translate/completion.ts';
@@ -41,6 +41,8 @@ export interface ReadAnswer {
   /** Events that carried a part of the answer. */
   readonly deltas: number;
   readonly done: boolean;
+  /** Each delta repeated the text before it. */
+  readonly isCumulative: boolean;
   /** All of the content, reasoning in tags included. */
   readonly text: string;
   /** The content without it, as a client would see it. */
@@ -144,18 +146,35 @@ function* chunksOf(body: string): Generator<LooseChunk | 'done'> {
     }
 }
 
+/** Fewer may be chance. */
+const minRepeats = 4;
+
 /** What is looked for in the chunks of an answer; a completion is one. */
 class SeenChunks {
   hasChoice = false;
   logprobs = 0;
+  /** Deltas in a row that repeat the text before them, and add to it; -1 once one did not. */
+  #repeats = 0;
+  #lastText = '';
   readonly #fields = new Set<string>();
 
   add(chunk: LooseChunk): void {
     const choice = choiceOf(chunk);
     if (choice !== null) this.hasChoice = true;
     this.logprobs += logprobsOf(choice?.logprobs).length;
+    this.#compare(textOf(objectOf<LooseMessage>(choice?.delta)?.content));
     for (const field of fieldsOfReasoning)
       if (!this.#fields.has(field) && carriesReasoning(chunk, field)) this.#fields.add(field);
+  }
+
+  isCumulative(): boolean {
+    return this.#repeats >= minRepeats;
+  }
+
+  #compare(text: string): void {
+    if (text === '' || text === this.#lastText || this.#repeats === -1) return;
+    if (this.#lastText !== '') this.#repeats = text.startsWith(this.#lastText) ? this.#repeats + 1 : -1;
+    this.#lastText = text;
   }
 
   reasoningFields(): readonly string[] {
@@ -241,6 +260,7 @@ function factsOf(output: readonly OutputItem[], seen: SeenChunks) {
     reasoningFields: seen.reasoningFields(),
     calls: output.flatMap(callOf),
     logprobs: seen.logprobs,
+    isCumulative: seen.isCumulative(),
   };
 }
 

@@ -60,6 +60,8 @@ export interface Facts {
   readonly reasoningField?: string;
   /** Reasoning in the text: with its opening tag, or only with the closing one. */
   readonly tags?: 'whole' | 'closing';
+  /** Each delta of a stream repeats the text before it. */
+  readonly cumulative?: true;
   /** Counted beside the completion's tokens, not among them. */
   readonly reasoningExtra?: boolean;
   /** Arguments of a call that are not a JSON object. */

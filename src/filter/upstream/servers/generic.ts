@@ -68,6 +68,7 @@ export const generic: BuiltInProfile = {
     reasoningTokensExtra: false,
     contextOverflow: [],
     dedupeTail: false,
+    cumulativeDeltas: false,
     passExtensions: false,
   },
 };

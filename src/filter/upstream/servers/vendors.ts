@@ -361,7 +361,7 @@ export const dashscope = server({
   recognisedBy: { hosts: ['dashscope.aliyuncs.com', 'dashscope-intl.aliyuncs.com', 'dashscope-us.aliyuncs.com'] },
   otelName: unlisted,
   about:
-    'Alibaba’s endpoint for Qwen, in its OpenAI-compatible mode. Tool content must be text, which it always is here.',
+    'Alibaba’s endpoint for Qwen, in its OpenAI-compatible mode. Tool content must be text, which it always is here. Some models of its coding plan repeat all of the text in every delta (qwen-code#3896): for those set `cumulativeDeltas`.',
   flags: {
     path: ['/compatible-mode/v1/chat/completions', 'Where its Chat API lives.'],
     refusedFields: [['frequency_penalty'], 'Has the presence penalty only.'],

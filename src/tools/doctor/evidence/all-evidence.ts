@@ -27,6 +27,7 @@ export const allEvidence: readonly EvidenceRow[] = [
   where(['stream_usage'], (findings) => taken(findings, 'stream') && found(findings, 'stream_usage', ...lacking), {
     includeUsage: false,
   }),
+  where(['stream'], (findings) => factOf(findings, 'cumulative') === true, { cumulativeDeltas: true }),
   where(['tool_result_empty', 'tool_result_both'], (findings) => callFormOf(findings)?.content === '', {
     emptyAssistantContent: 'empty',
   }),

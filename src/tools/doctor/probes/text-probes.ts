@@ -100,16 +100,17 @@ function judgeText(read: ReadAnswer): Finding {
   return read.said.trim() === '' ? broken('a 200 without text', facts) : works(quote(read.said), facts);
 }
 
-function judgeStream({ streamed, deltas, text, finish, done }: ReadAnswer): Finding {
+function judgeStream({ streamed, deltas, text, finish, done, isCumulative }: ReadAnswer): Finding {
   if (!streamed) return ignored('JSON came instead of a stream');
   if (deltas === 0) return broken('a stream without text');
   const parts = [
     `${deltas} ${deltas === 1 ? 'piece' : 'pieces'}`,
+    isCumulative ? 'each with all of the text before it' : '',
     deltas === 1 && text.length > 40 ? 'all at once' : '',
     finish === '' ? 'without a finish_reason' : '',
     done ? '' : 'without [DONE]',
   ];
-  return works(parts.filter((part) => part !== '').join(', '));
+  return works(parts.filter((part) => part !== '').join(', '), isCumulative ? { cumulative: true } : {});
 }
 
 /** Reasoning inside the text, where there is some. */

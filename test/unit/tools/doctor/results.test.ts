@@ -171,6 +171,7 @@ const cases: readonly (readonly [string, Behaviour, Record<string, string>, obje
     { unknown_field: 'refused' },
     {},
   ],
+  ['each delta has all of the text so far', { cumulative: true }, { stream: 'works' }, { cumulativeDeltas: true }],
   [
     'reasoning is in tags',
     { reasoning: 'tags' },
