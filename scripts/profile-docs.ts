@@ -12,7 +12,9 @@ export const profileDocs: Generator = {
   name: 'profiles',
   source: 'src/filter/upstream',
   files: () => {
-    const sections = [...builtInProfiles.map(sectionOf), usualList(), ruleList(), flagTable()].join('\n\n');
+    const sections = [...builtInProfiles.map(sectionOf), usualList(), ruleList(), toolTable(), flagTable()].join(
+      '\n\n',
+    );
     return {
       ...documentsWith({
         'docs/upstreams.md': { choice: choiceTable() },
@@ -123,6 +125,33 @@ function ruleList(): string {
   const about =
     'What a model’s chat template refuses is refused by every server that runs it: their profiles have these rules, by the model’s name. The last ones are of models behind several hosts.';
   return `## Rules for models\n\n${about}\n\n${rows.join('\n')}`;
+}
+
+/** Flags of what a session carries from model to model: tools, their names and schemas, and calls. */
+const toolFlags = ['toolSchemaRoot', 'maxToolName', 'callIdForm'] as const;
+
+/** What servers refuse of tools and calls, with the source, in one place. */
+function toolTable(): string {
+  const ofServers = builtInProfiles.flatMap((row) => {
+    const { profile, reasons } = row;
+    const own = toolFlags.flatMap((flag) => {
+      const reason = reasons[flag];
+      return reason === undefined ? [] : [[`\`${profile.name}\`: \`${flag}\` ${code(profile[flag])}`, reason]];
+    });
+    const rules = rulesOf(row).filter((rule) => !sharedRules.includes(rule));
+    return [...own, ...rules.flatMap(toolRow)];
+  });
+  const rows = [...ofServers, ...[...templateRules, ...sharedRules].flatMap(toolRow)].map((row) =>
+    row.map((cell) => cell.replaceAll('|', '\\|')),
+  );
+  const about =
+    'A session brings tools and calls of other servers, and one that is refused ends it, since it is sent in every turn. [A guard](../test/support/server-guards.ts) refuses what each server does; the tests put every golden request through it.';
+  return `## What servers refuse of tools and calls\n\n${about}\n\n${markdownTable(['Server, and what it is sent', 'Because'], rows)}`;
+}
+
+function toolRow({ match, flags, reason = '' }: ModelRule): string[][] {
+  const set = toolFlags.filter((flag) => flag in flags).map((flag) => `\`${flag}\` ${code(flags[flag])}`);
+  return set.length === 0 ? [] : [[`models ${code(match)}: ${set.join(', ')}`, reason]];
 }
 
 function flagTable(): string {

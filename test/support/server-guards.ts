@@ -266,6 +266,16 @@ export const toolGuards: readonly ServerGuard[] = [
     },
   },
   {
+    profile: 'mistral',
+    source: 'litellm#13389 (names of a schema), witsy#164 (names of 64 characters)',
+    check(body) {
+      namesUpTo64(body);
+      for (const { function: called } of body.tools ?? [])
+        for (const name of ['$schema', '$id'])
+          if (name in (called?.parameters ?? {})) refuse('Grammar error: at 3(11): failed to compile JSON schema');
+    },
+  },
+  {
     profile: 'openrouter',
     model: 'moonshotai/kimi-k3',
     source: 'fireconnect#16: the form of its own ids',

@@ -220,9 +220,9 @@ export const profileFlags = {
   tools: z.boolean().describe('Takes tools; elsewhere a request that offers some is refused here.'),
   strict: z.boolean().describe('Understands `strict` of functions and of JSON schemas.'),
   toolSchemaRoot: z
-    .enum(['any', 'object', 'plain_object'])
+    .enum(['any', 'object', 'bare_object', 'plain_object'])
     .describe(
-      'The root of a tool’s parameters: any schema; one that says `"type": "object"` and has `properties`; or such a one without `anyOf`, `oneOf`, `allOf`, `not`, `enum` and `const`, which become the properties of all branches and are named.',
+      'The root of a tool’s parameters: any schema; one that says `"type": "object"` and has `properties`; such a one without `$schema` and `$id`; or one without `anyOf`, `oneOf`, `allOf`, `not`, `enum` and `const`, which become the properties of all branches and are named.',
     )
     .register(unprobed, {
       because: 'Every server takes the plainest root, and a probe for each form would cost more.',

@@ -130,6 +130,7 @@ export const mistral = server({
       'A last assistant message must be marked (mistral-common `validator.py`; the AI SDK does so).',
     ],
     toolChoice: [mistralChoice, '`any` for required; one function is offered alone.'],
+    toolSchemaRoot: ['bare_object', '“failed to compile JSON schema”, for `$schema` and `$id` (litellm#13389).'],
   },
   models: [
     {
