@@ -49,6 +49,8 @@ export class StreamTranslator {
   #chunks = 0;
   #malformed = 0;
   #malformedInRow = 0;
+  /** Data was torn after a finish reason: if another choice follows, it may have been that one's. */
+  #isTornAtEnd = false;
   /** What the first data said that was not a chunk. */
   #unread: ApiError | null = null;
 
@@ -94,9 +96,10 @@ export class StreamTranslator {
   malformed(text: string, isLast = false): ResponseStreamEvent[] {
     if (this.ended()) return [];
     this.#unread ??= errorOfText(text, this.#context.profile.contextOverflow);
-    if (!isLast && beginsLikeJson.test(text) && !this.#isOver())
-      this.#failWith(this.#unread ?? ApiError.invalidUpstream(tornChunk));
+    const isTorn = !isLast && beginsLikeJson.test(text);
+    if (isTorn && !this.#isOver()) this.#failWith(this.#unread ?? ApiError.invalidUpstream(tornChunk));
     else this.#skip();
+    this.#isTornAtEnd ||= isTorn;
     return this.#log.take();
   }
 
@@ -221,6 +224,10 @@ export class StreamTranslator {
     response.serviceTier = textOf(chunk.service_tier) || response.serviceTier;
     const choices = choicesOf(chunk);
     const keys = choices.map((choice, position) => this.#parts.keyOf(choice, position));
+    if (this.#isTornAtEnd && this.#parts.areSeveral()) {
+      this.#failWith(ApiError.invalidUpstream(tornChunk));
+      return;
+    }
     // Asked before the first choice is read: the message of the second may have the calls.
     const isAnswered = response.output.hasMessageOrCall();
     for (const [position, choice] of choices.entries())

@@ -21,6 +21,8 @@ const openingBraceByte = 0x7b;
 const dataField = Buffer.from('data');
 const eventField = Buffer.from('event');
 const errorField = Buffer.from('error');
+/** All that is left of a line of data that was torn in its field's name: data that begins like JSON and is not. */
+const tornData: SseMessage = { type: 'event', event: null, data: '{' };
 const comment: SseMessage = { type: 'comment' };
 const noBytes = Buffer.alloc(0);
 
@@ -157,7 +159,10 @@ export class SseDecoder {
       return;
     }
     const ofError = valueStart(errorField, bytes, start, end);
-    if (ofError === -1) return;
+    if (ofError === -1) {
+      if (isBeginningOf(dataField, bytes, start, end)) this.#emit(tornData);
+      return;
+    }
     this.#endEvent();
     this.#emit({ type: 'event', event: 'error', data: bytes.toString('utf8', ofError, end) });
   }
@@ -198,6 +203,11 @@ function valueStart(field: Buffer, bytes: Buffer, start: number, end: number): n
   if (colon === end) return end;
   if (bytes[colon] !== colonByte) return -1;
   return colon + 1 < end && bytes[colon + 1] === spaceByte ? colon + 2 : colon + 1;
+}
+
+/** Is the line the beginning of that field's name, and nothing else? */
+function isBeginningOf(field: Buffer, bytes: Buffer, start: number, end: number): boolean {
+  return end - start < field.length && bytes.compare(field, 0, end - start, start, end) === 0;
 }
 
 /** Size of the byte order mark, if the stream begins with one. */
