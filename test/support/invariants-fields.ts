@@ -46,7 +46,7 @@ const itemFields: Readonly<Record<string, string>> = {
   shell_call: 'id type status call_id action environment',
   local_shell_call: 'id type status call_id action',
   apply_patch_call: 'id type status call_id operation',
-  image_generation_call: 'id type status result output_format',
+  image_generation_call: 'id type status result output_format?',
   compaction: 'id type encrypted_content',
 };
 

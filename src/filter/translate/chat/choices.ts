@@ -2,7 +2,7 @@ import type { LooseChoice, LooseChunk, LooseMessage } from '../../wire/schema/ch
 import { arrayOf, objectOf } from './loose.ts';
 
 /** The parts of an answer that a choice can hold. */
-type Kind = 'text' | 'reasoning' | 'calls';
+type Kind = 'text' | 'reasoning' | 'calls' | 'pictures';
 
 /** The fields of a message, each with the part that it is of. */
 export const messageKinds: Readonly<Record<keyof LooseMessage, Kind | null>> = {
@@ -11,7 +11,7 @@ export const messageKinds: Readonly<Record<keyof LooseMessage, Kind | null>> = {
   content: 'text',
   refusal: 'text',
   audio: 'text',
-  images: 'text',
+  images: 'pictures',
   annotations: 'text',
   search_results: 'text',
   citations: 'text',

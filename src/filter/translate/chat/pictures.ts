@@ -5,7 +5,8 @@ import { objectOf, objectsOf, textOf } from './loose.ts';
 export interface Picture {
   /** Base64. */
   readonly data: string;
-  readonly format: 'png' | 'jpeg' | 'webp' | 'gif';
+  /** Null for one that the API has no word for. */
+  readonly format: 'png' | 'jpeg' | 'webp' | 'gif' | null;
 }
 
 const none: readonly string[] = [];
@@ -18,16 +19,24 @@ export function pictureUrlsOf({ images, content }: LooseMessage): readonly strin
     .filter((url) => url !== '');
 }
 
+/** Some gateways leave the type out, as they do of texts. */
 function isPicture({ type }: LooseContentPart): boolean {
-  return type === 'image_url' || type === 'output_image';
+  return type === 'image_url' || type === 'output_image' || type === 'image' || type === undefined;
 }
 
-/** The picture in a `data:` URL; null if it is none, or only the address of one. */
+/** The picture in a `data:` URL; null if it is only the address of one. */
 export function pictureIn(url: string): Picture | null {
-  const start = /^data:image\/(png|jpe?g|webp|gif);base64,/i.exec(url.slice(0, maxPrefix));
+  const start = /^data:image\/([\w.+-]+)(?:;[\w.+-]+=[\w.+-]*)*;base64,/i.exec(url.slice(0, maxPrefix));
   if (start === null) return null;
-  const format = (start[1] ?? '').toLowerCase();
-  return { data: url.slice(start[0].length), format: format === 'jpg' ? 'jpeg' : (format as Picture['format']) };
+  return { data: url.slice(start[0].length), format: formats.get((start[1] ?? '').toLowerCase()) ?? null };
 }
 
-const maxPrefix = 64;
+const formats: ReadonlyMap<string, Picture['format']> = new Map([
+  ['png', 'png'],
+  ['jpeg', 'jpeg'],
+  ['jpg', 'jpeg'],
+  ['webp', 'webp'],
+  ['gif', 'gif'],
+]);
+
+const maxPrefix = 128;

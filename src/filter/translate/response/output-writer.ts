@@ -424,14 +424,16 @@ export class OutputWriter {
       if (this.#pictures?.has(url)) continue;
       this.#flushTags();
       const picture = pictureIn(url);
+      if (picture?.data === '') continue;
       if (picture === null) this.#text(`![](${url})`, false);
       else {
         this.#closeCurrent();
-        const item = { id: this.#parts.context.newId('ig'), type: 'image_generation_call' } as const;
-        const { data: result, format: output_format } = picture;
+        const id = this.#parts.context.newId('ig');
+        const { data: result, format } = picture;
+        const item = { id, type: 'image_generation_call', ...(format !== null && { output_format: format }) } as const;
         this.#output.addWhole(
-          { ...item, status: 'in_progress', result: null, output_format },
-          { ...item, status: 'completed', result, output_format },
+          { ...item, status: 'in_progress', result: null },
+          { ...item, status: 'completed', result },
         );
       }
       this.#pictures ??= new Set();

@@ -116,7 +116,7 @@ export interface ImageGenerationCallItem {
   readonly status: 'in_progress' | 'completed';
   /** Base64; null until it is there. */
   readonly result: string | null;
-  readonly output_format: 'png' | 'jpeg' | 'webp' | 'gif';
+  readonly output_format?: 'png' | 'jpeg' | 'webp' | 'gif';
 }
 
 /** A conversation's summary, in place of the conversation. */
