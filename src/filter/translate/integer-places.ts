@@ -147,14 +147,15 @@ function referredBy(given: LooseSchema, root: LooseSchema): LooseSchema {
 function expanded(given: readonly LooseSchema[], { root, budget }: Reading): readonly LooseSchema[] {
   const all = new Set<LooseSchema>(given);
   for (const schema of all) {
-    const { $ref, anyOf, oneOf, allOf } = schema;
+    const { $ref, anyOf, oneOf, allOf, type } = schema;
     const parts = [...arrayOf(anyOf), ...arrayOf(oneOf), ...arrayOf(allOf)];
     if ($ref !== undefined) parts.push(referred($ref, root));
     budget.left -= parts.length;
     if (budget.left < 0) return [];
     for (const part of parts) {
       const own = objectOf<LooseSchema>(part);
-      if (own !== null) all.add(own);
+      // What a part does not say, the schema around it does.
+      if (own !== null) all.add(type !== undefined && own.type === undefined ? { ...own, type } : own);
     }
   }
   return [...all];

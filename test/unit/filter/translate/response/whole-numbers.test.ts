@@ -26,9 +26,11 @@ const schema = {
     text: { type: 'string' },
     map: { type: 'object', additionalProperties: integer },
     anything: { anyOf: [integer, {}] },
+    bounded: { type: 'integer', allOf: [{ minimum: 1 }], anyOf: [{ maximum: 9 }, { $ref: '#/$defs/odd' }] },
+    loose: { anyOf: [{ anyOf: [{ minimum: 1 }] }, integer] },
     self: { $ref: '#' },
   },
-  $defs: { count: integer },
+  $defs: { count: integer, odd: { multipleOf: 3 } },
 };
 const repaired = (text: string, parameters: Record<string, unknown> = schema) => {
   const places = placesOf(parameters);
@@ -44,6 +46,7 @@ describe('a number of a tool’s arguments', () => {
     ['{"nested":{"deep":1.0},"map":{"a":2.0}}', '{"nested":{"deep":1},"map":{"a":2}}'],
     ['{"a\\"b":1.0}', '{"a\\"b":1}'],
     ['{"self":{"n":1.0}}', '{"self":{"n":1}}'],
+    ['{"bounded":5.0}', '{"bounded":5}'],
   ])('is an integer where the schema has one: %s', (given, wanted) => {
     expect(repaired(given)).toBe(wanted);
   });
@@ -55,6 +58,7 @@ describe('a number of a tool’s arguments', () => {
     '{"x":1.0}',
     '{"both":1.0}',
     '{"anything":1.0}',
+    '{"loose":1.0}',
     '{"other":1.0}',
     '{"text":"1.0, \\"n\\":1.0"}',
     '{"n":"1.0"}',
