@@ -5,6 +5,9 @@ import { isEmptyObject, mayBeginObject } from '../../wire/json/objects.ts';
 import { GrowingText, type Kept } from '../kept.ts';
 import type { OpenCall } from './output.ts';
 
+/** Calls of one id that a later one of it is compared with: each may have to be parsed. */
+const maxCompared = 8;
+
 /** One tool call as gathered from its fragments. */
 export class Call {
   /** The upstream's id, `''` until one comes. Not unique: some servers give two calls the same. */
@@ -74,9 +77,27 @@ export class Call {
     return (this.unsent === '' || this.holdsPlaceholder) && this.hasWholeObject();
   }
 
-  /** Is it that call once more: by the same name, with arguments that are the same JSON? */
-  isSameAs(other: Call): boolean {
-    return this.name === other.name && isSameJson(this.text.toString(), other.text.toString());
+  /** Does it say once more what an earlier one of its id did: by the same name, with arguments that are the same JSON? */
+  repeatsOne(): boolean {
+    return (
+      this.repeats !== null && this.#earlier().some(({ text }) => isSameJson(this.text.toString(), text.toString()))
+    );
+  }
+
+  /** May it yet come to do so? */
+  mayRepeatOne(): boolean {
+    return this.repeats !== null && this.#earlier().length > 0;
+  }
+
+  /** The last of its id and name before it. */
+  #earlier(): readonly Call[] {
+    const earlier: Call[] = [];
+    let other = this.repeats;
+    for (let step = 0; other !== null && step < maxCompared; step += 1) {
+      if (other.name === this.name) earlier.push(other);
+      other = other.repeats;
+    }
+    return earlier;
   }
 
   #scanner(): JsonEnd {

@@ -195,7 +195,7 @@ export class ToolCalls {
 
   /** A call that was said twice is one: clients run what they get. */
   #isRepeated(call: Call): boolean {
-    if (call.isRepeated || call.repeats === null || !call.isSameAs(call.repeats)) return call.isRepeated;
+    if (call.isRepeated || !call.repeatsOne()) return call.isRepeated;
     // Input that is not JSON may well be the same twice, where each entry is a call.
     if (this.#areWhole && call.isCustom) return false;
     call.isRepeated = true;
@@ -212,10 +212,10 @@ export class ToolCalls {
 
   /** It waits for all of its arguments if its item shows them from the start, or they may be those of a call that it repeats. */
   #needsMore(call: Call): boolean {
-    const { text, isCustom, repeats } = call;
+    const { text, isCustom } = call;
     const { kind } = restoredToolOf({ name: this.#nameOf(call), isCustom }, this.#parts.context);
     const isShown = kind !== 'function' && kind !== 'custom' && clientTools[kind].isRunnable !== undefined;
-    const waits = isShown || (repeats?.name === call.name && !isCustom);
+    const waits = isShown || (call.mayRepeatOne() && !isCustom);
     return waits && (call.holdsPlaceholder || text.isEmpty() || !call.hasWholeObject());
   }
 
