@@ -90,11 +90,15 @@ export function opaqueFieldsOf(carrier: OpaqueCarrier): OpaqueFields | null {
  * thought signature there; some proxies put it on the call as Gemini's own API names it.
  */
 function extraContentOf(carrier: OpaqueCarrier): ExtraContent | null {
-  if (carrier.extra_content == null) {
-    const signature = textOf(carrier.thoughtSignature) || textOf(carrier.thought_signature);
-    return signature === '' ? null : { google: { thought_signature: signature } };
-  }
-  const vendors = Object.entries(objectOf<LooseExtraContent>(carrier.extra_content) ?? {}).flatMap(
+  const content = carrier.extra_content == null ? null : withoutEmptyVendors(carrier.extra_content);
+  const signature = textOf(carrier.thoughtSignature) || textOf(carrier.thought_signature);
+  if (signature === '') return content;
+  const google = objectOf<LooseGoogleExtras>(content?.['google']);
+  return { ...content, google: { thought_signature: signature, ...google } };
+}
+
+function withoutEmptyVendors(content: unknown): ExtraContent | null {
+  const vendors = Object.entries(objectOf<LooseExtraContent>(content) ?? {}).flatMap(
     ([vendor, value]: [string, unknown]) => {
       const kept = vendor === 'google' ? withoutMark(value) : value;
       return isGiven(kept) ? [[vendor, kept] as const] : [];
