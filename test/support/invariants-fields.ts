@@ -141,6 +141,12 @@ function usageFaults(usage: Fields): string[] {
   const counts = [usage, usage['input_tokens_details'], usage['output_tokens_details']] as Fields[];
   for (const count of counts.flatMap((group) => Object.values(group)))
     if (typeof count !== 'object' && !(Number.isInteger(count) && Number(count) >= 0)) faults.push(`usage: ${count}`);
+  const [input, output, total] = [usage['input_tokens'], usage['output_tokens'], usage['total_tokens']].map(Number);
+  const { cached_tokens, cache_write_tokens } = usage['input_tokens_details'] as Record<string, number>;
+  const { reasoning_tokens } = usage['output_tokens_details'] as Record<string, number>;
+  if (Number(cached_tokens) + Number(cache_write_tokens) > Number(input)) faults.push('usage: more cached than input');
+  if (Number(reasoning_tokens) > Number(output)) faults.push('usage: more reasoning than output');
+  if (Number(input) + Number(output) !== total) faults.push('usage: input and output are not the total');
   return faults;
 }
 

@@ -44,13 +44,14 @@ export function usageOf(
   // Gemini's thinking is in the total alone where an endpoint lists no details.
   const unlisted = givenPrompt === null || total === null ? 0 : Math.max(0, total - input - listed);
   const output = listed + unlisted;
-  if (cached > prompt || written > prompt || reasoning > output || (total !== null && total !== input + listed))
+  if (cached + written > prompt || reasoning > output || (total !== null && total !== input + listed))
     repairs.note('usage');
+  const read = Math.min(cached, input); // xAI counts whole blocks
   return {
     input_tokens: input,
     input_tokens_details: {
-      cached_tokens: Math.min(cached, input), // xAI counts whole blocks
-      cache_write_tokens: Math.min(written, input), // openai-python requires it
+      cached_tokens: read,
+      cache_write_tokens: written > input - read ? 0 : written, // openai-python requires it
     },
     output_tokens: output,
     output_tokens_details: { reasoning_tokens: reasoning > output ? 0 : reasoning },
