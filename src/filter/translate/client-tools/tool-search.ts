@@ -20,7 +20,7 @@ const entry = z.object({
   description: z.string().nullish(),
   parameters: jsonObject.nullish(),
 });
-/** Without a `call_id` the search ran on OpenAI's servers. */
+/** Without a `call_id` the search ran on OpenAI's servers, or the answer said so here (`FoundTools`): what it found is offered. */
 const callItem = z.object({ call_id: callName.nullish(), arguments: z.unknown().optional() });
 const outputItem = z.object({ call_id: callName.nullish(), tools: list });
 
@@ -39,10 +39,7 @@ export const toolSearch: ClientTool<ToolSearchCallItem> = {
     tool_search_call: itemType(
       callItem,
       ({ call_id, arguments: given }, at, input) => {
-        if (call_id == null) {
-          input.dropped.push(`${at}.tool_search_call`);
-          return;
-        }
+        if (call_id == null) return;
         const text = argumentsOf(JSON.stringify(given ?? {}), input);
         input.add(callOf({ call_id, name: 'tool_search' }, text, at));
       },
@@ -52,10 +49,7 @@ export const toolSearch: ClientTool<ToolSearchCallItem> = {
       outputItem,
       ({ call_id, tools }, at, input) => {
         input.toolLists.push({ tools, param: `${at}.tools` });
-        if (call_id == null) {
-          input.dropped.push(`${at}.tool_search_output`);
-          return;
-        }
+        if (call_id == null) return;
         const names = foundNames(tools, input.settings);
         const text = names.length === 0 ? 'No tools were found.' : `Tools found: ${names.join(', ')}.`;
         input.add({ kind: 'output', param: at, callId: call_id, content: [{ type: 'text', text }] });

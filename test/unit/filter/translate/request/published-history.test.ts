@@ -99,9 +99,12 @@ const places = {
   'before a question': { before: earlier, after: [answered, { role: 'user', content: 'And now?' }], isNow: false },
 };
 
-/** Variants that ask for nothing, or say nothing (an empty message of the assistant), of which nothing can become. */
+/**
+ * Variants that ask for nothing, or say nothing (an empty message of the assistant; a search of which its output says all), of which
+ * nothing can become.
+ */
 const silent =
-  /^ (message\.content: \[\]|additional_tools\.tools(\[0\] namespace\.tools)?: \[\]|configuration_update( without reasoning|\.reasoning( without effort|\.effort: null)))$/;
+  /^ (message\.content: \[\]|tool_search_call( without call_id|\.call_id: null)|additional_tools\.tools(\[0\] namespace\.tools)?: \[\]|configuration_update( without reasoning|\.reasoning( without effort|\.effort: null)))$/;
 
 describe.each(['generic', 'openai', 'openrouter', 'mistral'])('for %s', (profile) => {
   describe.each(Object.entries(places))('%s', (_, { before, after, isNow }) => {
