@@ -82,6 +82,7 @@ describe('tracing', () => {
       'gen_ai.usage.input_tokens': 11,
       'gen_ai.usage.output_tokens': 7,
       'gen_ai.usage.cache_read.input_tokens': 0,
+      'gen_ai.usage.cache_write.input_tokens': 0,
       'gen_ai.usage.reasoning.output_tokens': 2,
       'http.request.header.x-request-id': ['request-1'],
       'http.request.method': 'POST',

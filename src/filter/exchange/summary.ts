@@ -23,6 +23,8 @@ export interface TokenCounts {
   readonly input_tokens: number;
   /** Part of the input. */
   readonly cached_tokens: number;
+  /** Part of the input: written to a cache. */
+  readonly cache_write_tokens: number;
   readonly output_tokens: number;
   /** Part of the output. */
   readonly reasoning_tokens: number;
@@ -156,9 +158,9 @@ function parametersOf(echo: CreateResponseEcho | undefined): ExchangeSummary['pa
 
 function tokensOf(usage: Usage): TokenCounts {
   const { input_tokens, output_tokens, total_tokens } = usage;
-  const { cached_tokens } = usage.input_tokens_details;
+  const { cached_tokens, cache_write_tokens } = usage.input_tokens_details;
   const { reasoning_tokens } = usage.output_tokens_details;
-  return { input_tokens, cached_tokens, output_tokens, reasoning_tokens, total_tokens };
+  return { input_tokens, cached_tokens, cache_write_tokens, output_tokens, reasoning_tokens, total_tokens };
 }
 
 /** Whether tokens are to be paid: not for an HTTP error, nor for what was not translated. */

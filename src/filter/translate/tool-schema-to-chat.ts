@@ -13,7 +13,7 @@ const unions = ['allOf', 'anyOf', 'oneOf'] as const;
 
 /**
  * The parameters of a function with a root that the server takes: an object schema, everywhere; where the profile says so,
- * one that says `"type": "object"` and has `properties`, or one without a union besides. `lost` receives the keywords that
+ * one that says `"type": "object"` and has `properties`, or one without its names or without a union besides. `lost` receives the keywords that
  * had to go, and with them something that the client asked for.
  */
 export function toolSchemaToChat(

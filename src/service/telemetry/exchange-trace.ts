@@ -7,7 +7,7 @@ import type { Tracing } from './tracing.ts';
 
 /**
  * One span per translated exchange, named and described by OpenTelemetry's conventions for generative AI
- * (https://opentelemetry.io/docs/specs/semconv/gen-ai/). Contents are never recorded.
+ * (open-telemetry/semantic-conventions-genai). Contents are never recorded.
  */
 export function createExchangeTrace(tracing: Tracing): ExchangeObserver {
   return ({ how, summary, times, metadata }) => {
@@ -45,6 +45,7 @@ function attributesOf(summary: ExchangeSummary, how: CallEnd, secondsToFirstChun
       'gen_ai.usage.input_tokens': tokens?.input_tokens ?? null,
       'gen_ai.usage.output_tokens': tokens?.output_tokens ?? null,
       'gen_ai.usage.cache_read.input_tokens': tokens?.cached_tokens ?? null,
+      'gen_ai.usage.cache_write.input_tokens': tokens?.cache_write_tokens ?? null,
       'gen_ai.usage.reasoning.output_tokens': tokens?.reasoning_tokens ?? null,
       'http.response.status_code': summary.status,
       'http.request.header.x-request-id': summary.requestId === null ? null : [summary.requestId],

@@ -189,7 +189,14 @@ describe('the store of exchanges', () => {
   it('computes the speed of a stream from its first delta on', () => {
     const exchange = storeWith({}).open(1);
     for (const at of [100, 200, 1100]) addBytes(exchange, 'chat_response', at, Buffer.from('x'));
-    const tokens = { input_tokens: 9, cached_tokens: 0, output_tokens: 51, reasoning_tokens: 0, total_tokens: 60 };
+    const tokens = {
+      input_tokens: 9,
+      cached_tokens: 0,
+      cache_write_tokens: 0,
+      output_tokens: 51,
+      reasoning_tokens: 0,
+      total_tokens: 60,
+    };
     exchange.setFacts({ ...overFacts, stream: true, tokens, first_token_ms: 100 });
     expect(rowOf(exchange).tokens_per_second).toBe(50);
     exchange.setFacts({ ...overFacts, stream: false, tokens, first_token_ms: null });
