@@ -1,7 +1,7 @@
 import { parseDocument } from 'yaml';
 import * as z from 'zod';
 import { LinearRegExp } from './linear-regexp.ts';
-import { type FlagName, type ModelRule, type Profile, pattern, profileFlags } from './profile.ts';
+import { type FlagName, type ModelRule, type Profile, type ProfileFlags, pattern, profileFlags } from './profile.ts';
 import { profileNames, profileOf } from './profiles.ts';
 
 /** The profiles of an operator's file cannot be used. The message names file, profile and flag, one problem a line. */
@@ -12,96 +12,114 @@ export class ProfilesFileError extends Error {
   }
 }
 
-const { path: _path, tokenizePath: _tokenizePath, ...modelFlags } = profileFlags; // a path is settled before the model is known
-const modelRules = z.record(
-  z.string().describe('A regular expression that RE2 can match, such as /qwen3/i.'),
-  z.strictObject(modelFlags).partial(),
-);
-
-const profileEntry = z
-  .strictObject({
-    extends: z.enum(profileNames as [string, ...string[]]).describe('The built-in profile it is a variation of.'),
-    models: modelRules
-      .optional()
-      .describe('Flags for some models of the server only; every rule that matches counts, later ones win.'),
-    ...z.strictObject(profileFlags).partial().shape,
-  })
-  .describe('A profile of your own: what it extends, and the flags in which it differs.');
-
-type PatternFlags = Partial<Pick<Profile, 'contextOverflow' | 'effortRules'>>;
-
-const profileName = z
-  .string()
-  .regex(/^[\w.-]{1,64}$/, 'a name is 1 to 64 letters, digits, dots, dashes and underscores');
-
-const profilesFile = z.strictObject({
-  $schema: z.string().optional(),
-  profiles: z.record(profileName, profileEntry),
-});
+type Fields = Readonly<Record<string, unknown>>;
 
 /**
  * The profiles of an operator's file, by name. `text` is YAML or JSON, `file` its name for messages. Throws
  * `ProfilesFileError`.
  */
 export function readProfilesFile(text: string, file: string): ReadonlyMap<string, Profile> {
-  const value = parseFile(text, file);
-  const result = profilesFile.safeParse(value);
-  if (!result.success) {
-    const problems = result.error.issues.flatMap((issue) => problemsOf(issue, value));
-    throw new ProfilesFileError(file, oncePerFlag(problems));
-  }
-  const problems: string[] = [];
+  const content = parseFile(text, file);
+  const { profiles: entries, $schema = '', ...others } = isObject(content) ? content : {};
+  const problems = Object.keys(others).map((key) => `unknown key '${key}'; profiles belong under 'profiles'`);
   const profiles = new Map<string, Profile>();
-  for (const [name, { extends: baseName, models = {}, ...flags }] of Object.entries(result.data.profiles)) {
-    const base = profileOf(baseName);
-    if (base === undefined) throw new Error(`The schema let the unknown base ${baseName} pass.`);
-    if (profileOf(name) !== undefined) problems.push(`profile '${name}' has the name of a built-in profile`);
+  if (typeof $schema !== 'string') problems.push(`'$schema' must be text${gotOf($schema)}`);
+  if (entries === undefined) problems.push("the file must have the key 'profiles' with a profile for each name");
+  else if (!isObject(entries)) problems.push("'profiles' must be an object with a profile for each name");
+  else for (const [name, entry] of Object.entries(entries)) readProfile(name, entry);
+
+  function readProfile(name: string, entry: unknown): void {
     const where = `profile '${name}'`;
-    const rules = Object.entries(models).flatMap(([match, rule]): ModelRule[] => {
-      const read = pattern.safeParse(match);
-      if (read.success) {
-        const ruleFlags = linearFlags(given(rule), `${where}, models '${match}'`);
-        return linear(read.data, `${where}, models:`).map((it) => ({ match: it, flags: ruleFlags }));
-      }
-      problems.push(`${where}, models: '${match}' ${read.error.issues[0]?.message}`);
+    if (!profileName.test(name))
+      problems.push(`${where}: a name is 1 to 64 letters, digits, dots, dashes and underscores`);
+    if (profileOf(name) !== undefined) problems.push(`${where} has the name of a built-in profile`);
+    if (!isObject(entry)) {
+      problems.push(`${where} must be an object of flags`);
+      return;
+    }
+    const { extends: baseName, models = {}, ...flags } = entry;
+    const base = profileOf(String(baseName));
+    if (base === undefined)
+      problems.push(`${where}: 'extends' must be one of ${profileNames.join(', ')}${gotOf(baseName)}`);
+    if (!isObject(models))
+      problems.push(`${where}: 'models' must have an object of flags for each regular expression${gotOf(models)}`);
+    const own = readFlags(flags, where, profileFlags);
+    const rules = Object.entries(isObject(models) ? models : {}).flatMap(([match, rule]) =>
+      readRule(match, rule, where),
+    );
+    if (base !== undefined) profiles.set(name, { ...base, ...own, name, models: [...base.models, ...rules] });
+  }
+
+  function readRule(match: string, rule: unknown, where: string): ModelRule[] {
+    const ofRule = `${where}, models '${match}'`;
+    const flags = isObject(rule) ? readFlags(rule, ofRule, modelFlags) : {};
+    if (!isObject(rule)) problems.push(`${ofRule} must be an object of flags`);
+    const read = pattern.safeParse(match);
+    if (read.success) return [{ match: linear(read.data, `${where}, models:`) as RegExp, flags }];
+    problems.push(`${where}, models: '${match}' ${read.error.issues[0]?.message}`);
+    return [];
+  }
+
+  /** Those flags that are right. */
+  function readFlags(given: Fields, where: string, known: Readonly<Record<string, z.ZodType>>): Partial<ProfileFlags> {
+    const entries = Object.entries(given).flatMap(([flag, value]) => {
+      const read = known[flag]?.safeParse(value);
+      if (read?.success === true) return [[flag, linear(read.data, `${where}: flag '${flag}':`)]];
+      problems.push(
+        read === undefined
+          ? `${where}: ${unknownFlag(flag)}`
+          : `${where}: flag '${flag}' takes ${takenBy(flag as FlagName)}${gotOf(value, read.error.issues[0]?.path)}`,
+      );
       return [];
     });
-    profiles.set(name, { ...base, ...linearFlags(given(flags), where), name, models: [...base.models, ...rules] });
+    return Object.fromEntries(entries);
   }
 
-  /** The flags, with regular expressions of linear time; any other is a problem. */
-  function linearFlags<Flags extends PatternFlags>(flags: Flags, where: string): Flags {
-    const { contextOverflow, effortRules } = flags;
-    return {
-      ...flags,
-      ...(contextOverflow !== undefined && {
-        contextOverflow: contextOverflow.flatMap((wording) => linear(wording, `${where}: flag 'contextOverflow':`)),
-      }),
-      ...(effortRules !== undefined && {
-        effortRules: effortRules.flatMap(({ models: match, efforts }) =>
-          linear(match, `${where}: flag 'effortRules':`).map((it) => ({ models: it, efforts })),
-        ),
-      }),
-    };
-  }
-
-  /** The expression alone in a list; an empty list if it is a problem. */
-  function linear(expression: RegExp, at: string): RegExp[] {
+  /** The value, with each regular expression in it matched in linear time; any other is a problem. */
+  function linear(value: unknown, where: string): unknown {
+    if (Array.isArray(value)) return value.map((one) => linear(one, where));
+    if (isObject(value) && !(value instanceof RegExp))
+      return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, linear(one, where)]));
     try {
-      return [new LinearRegExp(expression)];
+      return value instanceof RegExp ? new LinearRegExp(value) : value;
     } catch (cause) {
       const why = cause instanceof Error ? cause.message : String(cause);
-      problems.push(`${at} ${String(expression)} cannot be matched in linear time (${why})`);
-      return [];
+      problems.push(`${where} ${String(value)} cannot be matched in linear time (${why})`);
+      return value;
     }
   }
+
   if (problems.length > 0) throw new ProfilesFileError(file, problems);
   return profiles;
 }
 
+/** A path is settled before the model is known. */
+const { path: _path, tokenizePath: _tokenizePath, ...modelFlags } = profileFlags;
+const profileName = /^[\w.-]{1,64}$/;
+
 /** The JSON schema of the file, for editors. */
 export function profilesFileJsonSchema() {
-  return z.toJSONSchema(profilesFile, { io: 'input', target: 'draft-7' });
+  const models = z
+    .record(
+      z.string().describe('A regular expression that RE2 can match, such as /qwen3/i.'),
+      z.strictObject(modelFlags).partial(),
+    )
+    .optional()
+    .describe('Flags for some models of the server only; every rule that matches counts, later ones win.');
+  const profile = z
+    .strictObject({
+      extends: z.enum(profileNames as [string, ...string[]]).describe('The built-in profile it is a variation of.'),
+      models,
+      ...z.strictObject(profileFlags).partial().shape,
+    })
+    .describe('A profile of your own: what it extends, and the flags in which it differs.');
+  const profiles = z.record(z.string().regex(profileName), profile);
+  const file = z.strictObject({ $schema: z.string().optional(), profiles });
+  return z.toJSONSchema(file, { io: 'input', target: 'draft-7' });
+}
+
+function isObject(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function parseFile(text: string, file: string): unknown {
@@ -117,46 +135,8 @@ function parseFile(text: string, file: string): unknown {
   }
 }
 
-/** Without the keys that are undefined: they would hide the base's. */
-function given<Flags extends object>(flags: Flags): { [Name in keyof Flags]: Exclude<Flags[Name], undefined> } {
-  const entries = Object.entries(flags).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(entries) as { [Name in keyof Flags]: Exclude<Flags[Name], undefined> };
-}
-
-type Issue = z.core.$ZodIssue;
-
-/** A flag that is wrong in several places is one problem; its messages differ only in what was found there. */
-function oncePerFlag(problems: readonly string[]): string[] {
-  const byFlag = new Map(problems.toReversed().map((problem) => [problem.replace(/ \(got .*\)$/s, ''), problem]));
-  return [...byFlag.values()].toReversed();
-}
-
-/** One line for each thing that is wrong, with what the flag takes. */
-function problemsOf(issue: Issue, file: unknown): string[] {
-  const [top, profile, ...rest] = issue.path.map(String);
-  if (top !== 'profiles') {
-    if (issue.code === 'unrecognized_keys')
-      return issue.keys.map((key) => `unknown key '${key}'; profiles belong under 'profiles'`);
-    if (top === '$schema') return [`'$schema' must be text${gotOf(issue, file)}`];
-    return ["the file must have the key 'profiles' with a profile for each name"];
-  }
-  if (profile === undefined) return [`'profiles' must be an object with a profile for each name`];
-  const [rule, flag] = rest[0] === 'models' ? [rest[1], rest[2]] : [undefined, rest[0]];
-  const where = `profile '${profile}'${rule === undefined ? '' : `, models '${rule}'`}`;
-  if (issue.code === 'invalid_key')
-    return [`profile '${profile}': ${issue.issues[0]?.message ?? 'the name is not valid'}`];
-  if (issue.code === 'unrecognized_keys' && flag === undefined)
-    return issue.keys.map((key) => `${where}: ${unknownFlag(key, rule !== undefined)}`);
-  if (rest[0] === 'models' && rule === undefined)
-    return [`${where}: 'models' must have an object of flags for each regular expression${gotOf(issue, file)}`];
-  if (flag === undefined) return [`${where} must be an object of flags`];
-  if (flag === 'extends') return [`${where}: 'extends' must be one of ${profileNames.join(', ')}${gotOf(issue, file)}`];
-  const takes = flag in profileFlags ? `takes ${takenBy(flag as FlagName)}` : issue.message;
-  return [`${where}: flag '${flag}' ${takes}${gotOf(issue, file)}`];
-}
-
-function unknownFlag(key: string, isRule: boolean): string {
-  if (isRule && (key === 'path' || key === 'tokenizePath')) return `'${key}' cannot depend on the model`;
+function unknownFlag(key: string): string {
+  if (key === 'path' || key === 'tokenizePath') return `'${key}' cannot depend on the model`;
   const close = Object.keys(profileFlags).find((name) => name.toLowerCase() === key.replace(/[_-]/g, '').toLowerCase());
   return `unknown flag '${key}'${close === undefined ? '' : `; did you mean '${close}'?`}`;
 }
@@ -197,8 +177,9 @@ function wordsOf(schema: JsonSchema): string {
   }
 }
 
-function gotOf({ path }: Issue, file: unknown): string {
-  let value = file;
+/** What was found, or the place in it that is wrong, for messages. */
+function gotOf(found: unknown, path: readonly PropertyKey[] = []): string {
+  let value = found;
   for (const step of path) value = (value as Record<PropertyKey, unknown> | null | undefined)?.[step];
   return value === undefined ? '' : ` (got ${(JSON.stringify(value) ?? String(value)).slice(0, 100)})`;
 }
