@@ -148,7 +148,6 @@ function errorOf(reading: ErrorReading, status: number, retryAfterHeader: string
   if (isContextOverflow(reading, wordings))
     return new ApiError(message, {
       status: 400,
-      type: 'invalid_request',
       code: 'context_length_exceeded',
       param: 'input', // the only field that agents look at
     });

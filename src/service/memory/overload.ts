@@ -352,7 +352,6 @@ export class OverloadGuard {
     if (reason === 'memory') this.#refreshHeap();
     return new ApiError(`The gateway is overloaded: ${why[reason]}. Try again in ${retryAfterSeconds}s.`, {
       status: 503,
-      type: 'server_error',
       code: 'server_overloaded',
       headers: { 'retry-after': String(retryAfterSeconds) },
     });

@@ -122,9 +122,5 @@ function pathProblem(path: string): string | null {
 
 /** The client gets none of the operator's names; they are in the log. */
 function misconfigured(): ApiError {
-  return new ApiError('The route is not configured correctly; the log of responses-extproc says why.', {
-    status: 500,
-    type: 'server_error',
-    code: 'proxy_misconfigured',
-  });
+  return ApiError.misconfigured('The route is not configured correctly; the log of responses-extproc says why.');
 }

@@ -19,16 +19,10 @@ export function* parseJson(
   hold: Hold = () => null,
 ): Steps<unknown> {
   const { tooDeepAt, mayLoseNumbers, values } = scanJson(bytes, { maxNesting, maxValues });
-  if (values > maxValues) {
-    throw new ApiError(
+  if (values > maxValues)
+    throw ApiError.requestTooLarge(
       `The request body holds too many values: more than ${maxValues}. Send fewer items, or smaller tools.`,
-      {
-        status: 413,
-        type: 'invalid_request',
-        code: 'request_too_large',
-      },
     );
-  }
   if (tooDeepAt !== null) {
     throw ApiError.invalidRequest(
       'nesting_too_deep',
@@ -52,12 +46,8 @@ export function* parseJson(
   try {
     return mayLoseNumbers && values <= maxExactValues ? parseExactly(text) : JSON.parse(text);
   } catch (cause) {
-    throw new ApiError(`The request body is not valid JSON: ${reasonOf(cause)}. Send one JSON object.`, {
-      status: 400,
-      type: 'invalid_request',
-      code: 'invalid_json',
-      cause,
-    });
+    const message = `The request body is not valid JSON: ${reasonOf(cause)}. Send one JSON object.`;
+    throw new ApiError(message, { status: 400, code: 'invalid_json', cause });
   }
 }
 

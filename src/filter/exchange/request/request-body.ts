@@ -48,12 +48,8 @@ function checkContentType(contentType: string | null): void {
   const charset = parameters.map((parameter) => parameter.trim()).find((parameter) => parameter.startsWith('charset='));
   const isJson = /^(application|text)\/json$|^application\/[^/]+\+json$/.test(type.trim());
   if (isJson && (charset === undefined || /^charset="?utf-?8"?$/.test(charset))) return;
-  throw new ApiError(`Content type '${contentType.slice(0, 100)}' is not supported. Send application/json in UTF-8.`, {
-    status: 415,
-    type: 'invalid_request',
-    code: 'unsupported_media_type',
-    param: 'content-type',
-  });
+  const message = `Content type '${contentType.slice(0, 100)}' is not supported. Send application/json in UTF-8.`;
+  throw new ApiError(message, { status: 415, code: 'unsupported_media_type', param: 'content-type' });
 }
 
 /** Undoes `content-encoding`. Throws `ApiError`. */
@@ -67,13 +63,7 @@ function decompress(body: Uint8Array, contentEncoding: string | null, maxBytes: 
     if (thrown.reason === 'too_large') throw tooLarge(thrown.message);
     throw new ApiError(
       `The request body ${thrown.message}, but its content-encoding says so. Send it so, or leave 'content-encoding' out.`,
-      {
-        status: 400,
-        type: 'invalid_request',
-        code: 'invalid_encoding',
-        param: 'content-encoding',
-        cause: thrown,
-      },
+      { status: 400, code: 'invalid_encoding', param: 'content-encoding', cause: thrown },
     );
   }
 }
@@ -81,14 +71,10 @@ function decompress(body: Uint8Array, contentEncoding: string | null, maxBytes: 
 function unsupportedEncoding(contentEncoding: string): ApiError {
   return new ApiError(
     `Content encoding '${contentEncoding.slice(0, 100)}' is not supported. Send gzip, deflate, br, zstd, or none.`,
-    { status: 415, type: 'invalid_request', code: 'unsupported_content_encoding', param: 'content-encoding' },
+    { status: 415, code: 'unsupported_content_encoding', param: 'content-encoding' },
   );
 }
 
 function tooLarge(why: string): ApiError {
-  return new ApiError(`The request body is too large: it ${why}. Shorten 'input', or send fewer files.`, {
-    status: 413,
-    type: 'invalid_request',
-    code: 'request_too_large',
-  });
+  return ApiError.requestTooLarge(`The request body is too large: it ${why}. Shorten 'input', or send fewer files.`);
 }

@@ -151,7 +151,8 @@ export class RequestLeg {
     }
     if (this.#options.refusal !== null) return this.#refuse(event.type, this.#options.refusal);
     const unfit = modeProblem(this.#options.modes, this.#template);
-    if (unfit !== null) return this.#refuse(event.type, misconfigured(unfit));
+    if (unfit !== null)
+      return this.#refuse(event.type, ApiError.misconfigured(`The proxy is not configured for translation: ${unfit}.`));
     this.#announcedBytes = lengthOf(headers);
     if (this.#announcedBytes > this.#options.bodyLimits.maxRequestBytes)
       return this.#refuse(event.type, this.#tooLarge());
@@ -311,13 +312,9 @@ export class RequestLeg {
   }
 
   #tooLarge(): ApiError {
-    return new ApiError(
-      `The request body is larger than ${this.#options.bodyLimits.maxRequestBytes} bytes. Shorten 'input', or send fewer files.`,
-      {
-        status: 413,
-        type: 'invalid_request',
-        code: 'request_too_large',
-      },
+    const { maxRequestBytes } = this.#options.bodyLimits;
+    return ApiError.requestTooLarge(
+      `The request body is larger than ${maxRequestBytes} bytes. Shorten 'input', or send fewer files.`,
     );
   }
 }
@@ -354,22 +351,9 @@ function unexpectedBody(headers: HeaderMap): ApiError {
   );
 }
 
-function misconfigured(why: string): ApiError {
-  return new ApiError(`The proxy is not configured for translation: ${why}.`, {
-    status: 500,
-    type: 'server_error',
-    code: 'proxy_misconfigured',
-  });
-}
-
 function partialBody(): ApiError {
-  return new ApiError(
+  return ApiError.requestTooLarge(
     'The request body is larger than the proxy’s buffer (request body mode BUFFERED_PARTIAL). Shorten it.',
-    {
-      status: 413,
-      type: 'invalid_request',
-      code: 'request_too_large',
-    },
   );
 }
 

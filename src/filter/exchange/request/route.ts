@@ -152,34 +152,23 @@ function isWebSocket(headers: HeaderMap): boolean {
 }
 
 function nothingStored(what: string): ApiError {
-  return new ApiError(`${what} not stored here: send the whole conversation as \`input\` of POST /v1/responses.`, {
-    status: 404,
-    type: 'not_found',
-    code: 'not_found',
-  });
+  return notFound(`${what} not stored here: send the whole conversation as \`input\` of POST /v1/responses.`);
 }
 
 function otherSpelling(meant: string): ApiError {
-  return new ApiError(`There is nothing at this path. It is spelt ${meant}.`, {
-    status: 404,
-    type: 'not_found',
-    code: 'not_found',
-  });
+  return notFound(`There is nothing at this path. It is spelt ${meant}.`);
+}
+
+function notFound(message: string): ApiError {
+  return new ApiError(message, { status: 404, code: 'not_found' });
 }
 
 function httpOnly(): ApiError {
-  return new ApiError('WebSocket is not supported: use HTTP, with `stream: true` for events.', {
-    status: 426,
-    type: 'invalid_request',
-    code: 'websocket_not_supported',
-  });
+  const message = 'WebSocket is not supported: use HTTP, with `stream: true` for events.';
+  return new ApiError(message, { status: 426, code: 'websocket_not_supported' });
 }
 
 function wrongMethod(given: string, { method, path }: TranslatedOperation): ApiError {
-  return new ApiError(`${given} is not allowed on /${path.join('/')}: use ${method}.`, {
-    status: 405,
-    type: 'invalid_request',
-    code: 'method_not_allowed',
-    headers: { allow: method },
-  });
+  const message = `${given} is not allowed on /${path.join('/')}: use ${method}.`;
+  return new ApiError(message, { status: 405, code: 'method_not_allowed', headers: { allow: method } });
 }

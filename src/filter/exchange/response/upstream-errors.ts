@@ -17,5 +17,5 @@ export function upstreamIdle(afterMs: number): ApiError {
 }
 
 function upstreamError(status: number, code: string, message: string): ApiError {
-  return new ApiError(message, { status, type: 'server_error', code });
+  return new ApiError(message, { status, code });
 }

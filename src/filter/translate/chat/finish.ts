@@ -122,11 +122,8 @@ export function isNormalEnd(finishReason: string): boolean {
 
 /** The error for an answer without any sign that it is complete (choice D9). */
 export function truncated(): ApiError {
-  return new ApiError('The upstream ended the stream before the answer was complete.', {
-    status: 502,
-    type: 'server_error',
-    code: 'upstream_stream_truncated',
-  });
+  const message = 'The upstream ended the stream before the answer was complete.';
+  return new ApiError(message, { status: 502, code: 'upstream_stream_truncated' });
 }
 
 /** Proxies in front of Gemini write both its reason and their own: `function_call_filter: MALFORMED_FUNCTION_CALL`. */

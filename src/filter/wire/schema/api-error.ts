@@ -15,7 +15,8 @@ export interface ApiErrorObject {
 export interface ApiErrorOptions {
   /** HTTP status, 400 to 599. */
   readonly status: number;
-  readonly type: ApiErrorType;
+  /** By the status, unless given. */
+  readonly type?: ApiErrorType;
   readonly code: string;
   readonly param?: string | null;
   /** Response headers to send with the body, such as `retry-after`. */
@@ -40,7 +41,7 @@ export class ApiError extends Error {
     super(message, { cause: options.cause });
     Error.stackTraceLimit = limit;
     this.status = options.status;
-    this.type = options.type;
+    this.type = options.type ?? typeOf(options.status);
     this.code = options.code;
     this.param = options.param ?? null;
     this.headers = options.headers ?? {};
@@ -48,12 +49,22 @@ export class ApiError extends Error {
 
   /** A mistake in the request: 400 `invalid_request` that names the field. */
   static invalidRequest(code: string, param: string | null, message: string): ApiError {
-    return new ApiError(message, { status: 400, type: 'invalid_request', code, param });
+    return new ApiError(message, { status: 400, code, param });
+  }
+
+  /** The operator has to mend it: 500. */
+  static misconfigured(message: string): ApiError {
+    return new ApiError(message, { status: 500, code: 'proxy_misconfigured' });
+  }
+
+  /** More than a limit allows: 413. */
+  static requestTooLarge(message: string): ApiError {
+    return new ApiError(message, { status: 413, code: 'request_too_large' });
   }
 
   /** What the upstream sent is no answer: 502. */
   static invalidUpstream(message: string, cause?: unknown): ApiError {
-    return new ApiError(message, { status: 502, type: 'server_error', code: 'invalid_upstream_response', cause });
+    return new ApiError(message, { status: 502, code: 'invalid_upstream_response', cause });
   }
 
   /** What the model answered is of no use: 502 `model_error`. */
@@ -64,12 +75,8 @@ export class ApiError extends Error {
   /** Whatever was thrown, as something a client may see; the original stays in `cause` for the log. */
   static from(thrown: unknown): ApiError {
     if (thrown instanceof ApiError) return thrown;
-    return new ApiError('The translator failed on this exchange.', {
-      status: 500,
-      type: 'server_error',
-      code: 'server_error',
-      cause: thrown,
-    });
+    const message = 'The translator failed on this exchange.';
+    return new ApiError(message, { status: 500, code: 'server_error', cause: thrown });
   }
 
   /** The object inside `{"error": …}`. */
@@ -81,4 +88,9 @@ export class ApiError extends Error {
   toJson(): string {
     return JSON.stringify({ error: this.toObject() });
   }
+}
+
+function typeOf(status: number): ApiErrorType {
+  if (status >= 500) return 'server_error';
+  return status === 404 ? 'not_found' : 'invalid_request';
 }
