@@ -28,6 +28,11 @@ describe('docs/watching.md', () => {
     expect(written.toSorted()).toEqual([...new Set(calls)].toSorted());
   });
 
+  it('says of each alert what to do, and of no other', () => {
+    const alerts = readFileSync(join(root, 'docs/monitoring/alerts.yaml'), 'utf8');
+    expect(namedUnder('Alerts')).toEqual([...alerts.matchAll(/- alert: (\w+)/g)].map(([, name]) => name));
+  });
+
   it('names headers that there are, and each of the service’s own', () => {
     const named = namedUnder('Headers');
     expect(named.length).toBeGreaterThan(4);
