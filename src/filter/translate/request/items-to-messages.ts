@@ -1,7 +1,7 @@
 import type { ChatMessage } from '../../wire/schema/chat-request.ts';
 import { upstreamCallId } from '../call-ids.ts';
 import type { TranslationSettings } from '../settings.ts';
-import { createTurn, type Turn } from './assistant-turn.ts';
+import { Turn } from './assistant-turn.ts';
 import { isRefusal, joinText } from './content-to-chat.ts';
 import { earlierReasoningOf } from './earlier-reasoning.ts';
 import type { PairedCall, PairedItem } from './pair-calls.ts';
@@ -48,7 +48,7 @@ export function translateMessages(
   return applyPasses(messages, profile);
 
   function openTurn(): Turn {
-    turn ??= createTurn();
+    turn ??= new Turn();
     return turn;
   }
 

@@ -9,7 +9,6 @@ import { namelessCall, toolNotAllowed } from './call-errors.ts';
 import { openCallItem } from './call-item-writers.ts';
 import { CallTracker } from './call-tracker.ts';
 import type { CarriedExtra } from './envelope-contents.ts';
-import { FoundTools } from './found-tools.ts';
 import type { WriterParts } from './output.ts';
 import { calledNameOf, restoredToolOf } from './tool-restoration.ts';
 
@@ -27,7 +26,8 @@ const none: readonly CarriedExtra[] = [];
 /** The tool calls of one answer, from fragments to items. */
 export class ToolCalls {
   readonly #parts: CallParts;
-  readonly #found: FoundTools;
+  /** Deferred tools that the client was told of. */
+  readonly #told = new Set<string>();
   readonly #tracker: CallTracker;
   readonly #usedIds = new Set<string>();
   #gathered = new Set<Call>();
@@ -39,7 +39,6 @@ export class ToolCalls {
 
   constructor(parts: CallParts) {
     this.#parts = parts;
-    this.#found = new FoundTools(parts);
     this.#tracker = new CallTracker(parts.context.toolNames, parts.output.kept);
   }
 
@@ -183,7 +182,7 @@ export class ToolCalls {
     const name = this.#nameOf(call);
     if (!this.#isAllowed(name)) return toolNotAllowed(name);
     this.#parts.beforeCall();
-    this.#found.tell(name);
+    this.#tellFound(name);
     call.unsent = call.text.toString();
     this.#hasSent = true;
     this.#parts.output.kept.bytes += writtenBytes;
@@ -191,6 +190,23 @@ export class ToolCalls {
     // Before another item begins: that may close this one.
     this.#sendText(call);
     return null;
+  }
+
+  /**
+   * Tells the client of a tool that was deferred what OpenAI's servers tell of a search, before the first call of it: the
+   * Agents SDKs run no tool that no search has found. Here all were offered from the start.
+   */
+  #tellFound(name: string): void {
+    const { newId, foundTools } = this.#parts.context;
+    const tool = foundTools.get(name);
+    if (tool === undefined || this.#told.has(name)) return;
+    this.#told.add(name);
+    const ran = { call_id: null, execution: 'server' } as const;
+    const paths = [(tool as { readonly name?: unknown }).name];
+    const call = { id: newId('tsc'), type: 'tool_search_call', ...ran, arguments: { paths } } as const;
+    const output = { id: newId('tso'), type: 'tool_search_output', ...ran, tools: [tool] } as const;
+    for (const item of [call, output])
+      this.#parts.output.addWhole({ ...item, status: 'in_progress' }, { ...item, status: 'completed' });
   }
 
   /** A call that was said twice is one: clients run what they get. */

@@ -1,9 +1,16 @@
-import { customToolCallItem, functionCallItem, toolOutputItem } from '../../../../wire/schema/create-response.ts';
+import { scanJson } from '../../../../wire/json/scan.ts';
+import {
+  customToolCallItem,
+  functionCallItem,
+  isJsonObject,
+  toolOutputItem,
+} from '../../../../wire/schema/create-response.ts';
+import { jsonOf } from '../../../chat/loose.ts';
 import type { InputToolCall } from '../../parsed.ts';
+import type { Reading } from '../../reading.ts';
 import { missingParameter } from '../../request-errors.ts';
 import { parseContent, withinTextLimit } from '../parse-content.ts';
-import { readableArguments } from '../readable-arguments.ts';
-import { type InputBuilder, itemType } from './input-builder.ts';
+import { itemType } from './input-builder.ts';
 
 export const functionCall = itemType(functionCallItem, (call, at, input) => {
   const given = typeof call.arguments === 'string' ? call.arguments : JSON.stringify(call.arguments);
@@ -48,9 +55,27 @@ export function callOf(
   };
 }
 
-/** Arguments in a form that every server can read; wrapping them is named as dropped. */
-export function argumentsOf(given: string, { settings, dropped }: InputBuilder): string {
-  const { text, wrapped } = readableArguments(given, settings.limits.maxValues);
-  if (wrapped) dropped.push('input[].arguments');
-  return text;
+/** The key under which a model finds its earlier arguments that are not a JSON object. */
+const rawKey = 'raw_arguments';
+
+/**
+ * The arguments of an earlier call as every server can read them: the JSON text of an object. Chat templates read them as one:
+ * vLLM raises JSONDecodeError for anything else (vllm#43995) and llama.cpp answers 500 (llama.cpp#25510), on this turn and every
+ * later one. A call that was cut at the token limit has such arguments, and so has one of a model that wrote nonsense. They are
+ * wrapped, so the model still sees what it wrote, and named as dropped; no arguments at all are an empty object. An object of more
+ * than `maxValues` values is wrapped unread.
+ */
+export function argumentsOf(given: string, { settings, dropped }: Reading): string {
+  const trimmed = given.trim();
+  if (trimmed === '' || trimmed === 'null') return '{}';
+  if (isObjectText(trimmed, settings.limits.maxValues)) return given;
+  dropped.push('input[].arguments');
+  return JSON.stringify({ [rawKey]: given });
+}
+
+function isObjectText(text: string, maxValues: number): boolean {
+  if (!text.startsWith('{')) return false;
+  // The limits of the body do not apply inside the text. Fewer characters cannot hold more values.
+  if (text.length > maxValues && scanJson(Buffer.from(text), { maxValues }).values > maxValues) return false;
+  return isJsonObject(jsonOf(text));
 }
