@@ -16,6 +16,7 @@ const counts = {
   tokens_from: 'upstream',
   input_tokens: 30,
   cached_tokens: 20,
+  cache_write_tokens: 0,
   output_tokens: 12,
   reasoning_tokens: 5,
   total_tokens: 42,
