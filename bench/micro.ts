@@ -5,7 +5,6 @@
 import { parseArgs } from 'node:util';
 import { createContentDecoder } from '../src/filter/exchange/content-coding.ts';
 import { Exchange } from '../src/filter/exchange/exchange.ts';
-import type { ExchangeOptions } from '../src/filter/exchange/options.ts';
 import type { ExchangeReply } from '../src/filter/exchange/types.ts';
 import { deserializeRequest } from '../src/filter/extproc/deserialize-request.ts';
 import { serializeReply } from '../src/filter/extproc/serialize-reply.ts';
@@ -124,7 +123,6 @@ function streamCases(): Case[] {
   let pushed = 0;
   const events = [...translator.push(parsed[0]), ...translator.push(parsed[1])].slice(-1);
   const exchanges = createRing(() => openExchange(true));
-  const recorded = recorder === null ? null : createRing(() => openRecorded(true));
   return [
     caseOf('stream', 'JSON.parse of a chunk: the floor', perPiece, () => chunks.map((chunk) => JSON.parse(chunk))),
     caseOf('stream', 'SSE decode, a token a piece', perPiece, () => alone.map((bytes) => decoder.push(bytes))),
@@ -145,13 +143,6 @@ function streamCases(): Case[] {
     caseOf('stream', `exchange, a token a piece, ${streams} streams in turn`, perPiece, () =>
       alone.map((body) => exchanges.next().handle({ type: 'response_body', body, endOfStream: false })),
     ),
-    ...(recorded === null
-      ? []
-      : [
-          caseOf('stream', 'the same with INSPECT=on', perPiece, () =>
-            alone.map((body) => recorded.next().handle({ type: 'response_body', body, endOfStream: false })),
-          ),
-        ]),
     caseOf('stream', `exchange, ${perPiece} tokens a piece, ${streams} streams in turn`, perPiece, () =>
       exchanges.next().handle({ type: 'response_body', body: together, endOfStream: false }),
     ),
@@ -182,7 +173,6 @@ function wholeCases(): Case[] {
   const stream = Buffer.concat([together, Buffer.from('data: [DONE]\n\n')]);
   return [
     caseOf('exchange', 'opened: headers both ways, small request', 1, () => openExchange(true)),
-    ...(recorder === null ? [] : [caseOf('exchange', 'the same with INSPECT=on', 1, () => openRecorded(true))]),
     caseOf('exchange', 'whole, JSON answer of 512 bytes', 1, answered(false, completion)),
     caseOf('exchange', `whole, stream of ${perPiece} tokens in one piece`, 1, answered(true, stream)),
   ];
@@ -215,30 +205,14 @@ function createRing(open: () => Exchange): { next(): Exchange } {
 /** A service has them once, not for each exchange. */
 const options = exchangeOptions();
 
-function openExchange(stream: boolean, create = (options: ExchangeOptions) => new Exchange(options)): Exchange {
-  const exchange = create(options);
+function openExchange(stream: boolean): Exchange {
+  const exchange = new Exchange(options);
   const contentType = stream ? 'text/event-stream' : 'application/json';
   exchange.handle({ type: 'request_headers', headers: new Map(requestHeaders), endOfStream: false });
   exchange.handle({ type: 'request_body', body: stream ? streamRequest : jsonRequest, endOfStream: true });
   const headers = new Map([...responseHeaders, ['content-type', contentType]] as [string, string][]);
   exchange.handle({ type: 'response_headers', headers, endOfStream: false });
   return exchange;
-}
-
-/** As with INSPECT=on. Null in a comparison with a commit that predates it: its cases are left out there. */
-const recorder = await importRecorder().catch((error: NodeJS.ErrnoException) => {
-  if (error.code !== 'ERR_MODULE_NOT_FOUND') throw error;
-  return null;
-});
-
-async function importRecorder() {
-  const { createRecorder } = await import('../src/tools/inspect/record-exchanges.ts');
-  const { createExchangeStore } = await import('../src/tools/inspect/exchange-store.ts');
-  return createRecorder(createExchangeStore());
-}
-
-function openRecorded(stream: boolean): Exchange {
-  return openExchange(stream, recorder?.createExchange);
 }
 
 const streamRequest = requestBody(true);
