@@ -29,3 +29,9 @@ export function rowLines(cells: readonly Cell[], last: readonly string[], { pain
 export function section(title: string, lines: readonly string[], { paint }: Style): string[] {
   return lines.length === 0 ? [] : [paint('bold', title), ...lines.map((line) => `${gap}${line}`)];
 }
+
+/** What is printed: blocks of lines with an empty line between them; those without lines are left out. */
+export function document(blocks: readonly (readonly string[])[]): string {
+  const texts = blocks.filter((lines) => lines.length > 0).map((lines) => lines.join('\n'));
+  return `${texts.join('\n\n')}\n`;
+}

@@ -1,5 +1,5 @@
 import { flagJson } from '../../filter/upstream/flag-json.ts';
-import { indentOf, rowLines, section } from '../cli/columns.ts';
+import { document, indentOf, rowLines, section } from '../cli/columns.ts';
 import { type Colour, type Style, wrap } from '../cli/style.ts';
 import { type Finding, type Findings, found, lacking, meaningOf, type Probe, type Result } from './probe-types.ts';
 import { allProbes } from './probes/all-probes.ts';
@@ -67,29 +67,31 @@ export function textReport(report: Report, style: Style): string {
     { text: '  probe', width: nameWidth + 2 },
     { text: 'result', width: resultWidth },
   ];
-  const lines = ['', ...rowLines(titles, ['what was seen, and what it means'], style)];
-  for (const group of new Set(listed.map(({ probe }) => probe.group))) {
+  const groups = [...new Set(listed.map(({ probe }) => probe.group))].flatMap((group) => {
     const rows = listed.filter(({ probe }) => probe.group === group);
-    const shown = rows.flatMap(({ probe, finding }) => rowOf(probe, finding, nameWidth, width - 2, style));
-    lines.push(...section(group, shown, style));
-  }
-  lines.push('');
-  if (run.stopped !== null) lines.push(...wrap(`STOPPED: ${run.stopped}`, width), '');
-  else if (run.ranOut !== null)
-    lines.push(
-      ...wrap(`No profile is proposed, since not every question was asked: ${run.ranOut}. Raise it.`, width),
-      '',
-    );
-  if (proposal !== null) lines.push(...profileLines(proposal, width, style));
-  if (warnings.length > 0) {
-    lines.push(style.paint('bold', 'For Codex and other agents'));
-    for (const warning of warnings) lines.push(...wrap(`- ${warning}`, width, '  '));
-    lines.push('');
-  }
-  lines.push(...wrap(verdictText(report.verdict), width));
+    const lines = rows.flatMap(({ probe, finding }) => rowOf(probe, finding, nameWidth, width - 2, style));
+    return section(group, lines, style);
+  });
+  const agents = warnings.flatMap((warning) => wrap(`- ${warning}`, width, '  '));
   const { requests, inputTokens, outputTokens } = run.spent;
-  lines.push(`Spent: ${requests} requests, ${outputTokens} output tokens, ${inputTokens} input tokens.`, '');
-  return lines.join('\n');
+  const text = document([
+    [...rowLines(titles, ['what was seen, and what it means'], style), ...groups],
+    wrap(endOf(run), width).filter((line) => line !== ''),
+    proposal === null ? [] : profileLines(proposal, width, style),
+    agents.length === 0 ? [] : [style.paint('bold', 'For Codex and other agents'), ...agents],
+    [
+      ...wrap(verdictText(report.verdict), width),
+      `Spent: ${requests} requests, ${outputTokens} output tokens, ${inputTokens} input tokens.`,
+    ],
+  ]);
+  return `\n${text}`;
+}
+
+/** Why a run ended early, or asked less than everything; empty if it did not. */
+function endOf({ stopped, ranOut }: Run): string {
+  if (stopped !== null) return `STOPPED: ${stopped}`;
+  if (ranOut !== null) return `No profile is proposed, since not every question was asked: ${ranOut}. Raise it.`;
+  return '';
 }
 
 /** The report for programs. */
@@ -132,17 +134,14 @@ const resultWidth = 10;
 function profileLines(proposal: Proposal, width: number, style: Style): string[] {
   const { base, because, differences, name, file } = proposal;
   const lines = [style.paint('bold', 'Profile'), ...wrap(`The profile that fits best is ${base} (${because}).`, width)];
-  if (differences.length === 0) return [...lines, `No flag differs: UPSTREAM_PROFILE=${name}`, ''];
+  if (differences.length === 0) return [...lines, `No flag differs: UPSTREAM_PROFILE=${name}`];
   const what = differences.length === 1 ? 'One flag differs' : `${differences.length} flags differ`;
-  lines.push(`${what}. As a file for UPSTREAM_PROFILES_FILE, with UPSTREAM_PROFILE=${name}:`, '');
-  lines.push(
-    ...file
-      .trimEnd()
-      .split('\n')
-      .map((line) => `  ${line}`),
+  return [
+    ...lines,
+    `${what}. As a file for UPSTREAM_PROFILES_FILE, with UPSTREAM_PROFILE=${name}:`,
     '',
-  );
-  return lines;
+    file.trimEnd().replaceAll(/^/gm, '  '),
+  ];
 }
 
 function verdictText({ outcome, failing }: Verdict): string {

@@ -1,41 +1,40 @@
-import { indentOf, rowLines, section } from '../cli/columns.ts';
+import { document, indentOf, rowLines, section } from '../cli/columns.ts';
 import { type Colour, printable, type Style, wrap } from '../cli/style.ts';
-import type { ChatPlace, ExplainedField, ExplainedName, Reason, RequestExplanation } from './explanation.ts';
+import type { ChatPlace, ExplainedField, ExplainedName, Reason, Refusal, RequestExplanation } from './explanation.ts';
 import type { Fate } from './fates.ts';
 import { cut, prettyJson, short } from './shorten-json.ts';
 import type { Cause } from './what-if.ts';
 
 /** The explanation of a request for a person; unshortened with `full`. */
 export function printRequest(explanation: RequestExplanation, style: Style, full: boolean): string {
-  const { request, profile, model, outcome, catalog, answered, chat_request: chat } = explanation;
+  const { request, profile, model, outcome, catalog, answered, chat_request: chat, refusals, notes } = explanation;
   const from = style.paint('bold', printable(`${request.method} ${request.path}`));
+  const to = chat === null ? '' : ` → ${style.paint('bold', printable(`${chat.method} ${chat.path}`))}`;
   const under = style.paint('dim', printable(`profile ${profile}${model === null ? '' : `, model ${model}`}`));
-  if (outcome === 'passed')
-    return `${from}  ${under}\nNot a request that this service translates: it passes as it is, body and all.\n`;
-  if (answered !== null) return `${from}  ${under}\n\n${printAnswered(explanation, answered, style)}`;
-  if (chat === null) return `${from}  ${under}\n\n${printRefusals(explanation, style)}`;
-  const to = style.paint('bold', printable(`${chat.method} ${chat.path}`));
-  const sections = [
-    [`${from} → ${to}  ${under}`],
-    section(`Headers of the ${catalog === null ? 'Chat ' : ''}request`, headerLines(chat, style), style),
-    catalog === null ? [] : section('The answer', reasonLines(catalog, style, style.width - 2), style),
-    section(
-      'Body of the Chat request',
-      chat.body === null ? [] : prettyJson(chat.body, { width: style.width - 2, full }).split('\n'),
-      style,
-    ),
+  const width = style.width - 2;
+  const body = chat === null || chat.body === null ? [] : prettyJson(chat.body, { width, full }).split('\n');
+  return document([
+    [`${from}${to}  ${under}`, ...(outcome === 'passed' ? [passes] : [])],
+    ...refusals.map((refusal, index) => refusalLines(refusal, index === 0, style)),
+    answered === null ? [] : section(isAnswered, reasonLines(answered, style, width), style),
+    chat === null
+      ? []
+      : section(`Headers of the ${catalog === null ? 'Chat ' : ''}request`, headerLines(chat, style), style),
+    catalog === null ? [] : section('The answer', reasonLines(catalog, style, width), style),
+    section('Body of the Chat request', body, style),
     section('What became of each field', fieldLines(explanation.fields, style, full), style),
-    section(droppedTitle, droppedLines(explanation, style), style),
+    section('Dropped, and named in x-responses-dropped', droppedLines(explanation, style), style),
     section('Added', addedLines(explanation, style), style),
     section(
       'Notes',
-      explanation.notes.flatMap((note) => wrap(note, style.width - 2)),
+      notes.flatMap((note) => wrap(note, width)),
       style,
     ),
-  ];
-  const texts = sections.filter((lines) => lines.length > 0).map((lines) => lines.join('\n'));
-  return `${texts.join('\n\n')}\n`;
+  ]);
 }
+
+const passes = 'Not a request that this service translates: it passes as it is, body and all.';
+const isAnswered = 'Answered with an empty Response; the upstream is not asked';
 
 /** Headers that Envoy writes, which a saved exchange has in addition to the client's. */
 const envoys = /^x-(envoy-|forwarded-|request-id$)/;
@@ -172,10 +171,10 @@ function causeText({ kind, name, value, meaning, reason }: Cause): string {
   return `The profile’s flag ${name} is ${shown}.${reason === null ? '' : ` ${reason}`} (The flag: ${meaning})`;
 }
 
-/** A dropped name that its field already explains is only listed. */
-function droppedLines({ dropped, fields }: RequestExplanation, style: Style): readonly string[] {
+/** A dropped name that its field, or the immediate answer, already explains is only listed. */
+function droppedLines({ dropped, fields, answered }: RequestExplanation, style: Style): readonly string[] {
   const explained = new Set(fields.flatMap((field) => field.dropped));
-  const isExplained = ({ name }: ExplainedName) => explained.has(name);
+  const isExplained = ({ name }: ExplainedName) => answered !== null || explained.has(name);
   const names = dropped.filter(isExplained).map(({ name }) => style.paint('red', printable(name)));
   const others = dropped.filter((one) => !isExplained(one));
   const lines = others.flatMap(({ name, ...reason }) => [
@@ -192,21 +191,9 @@ function addedLines({ added }: RequestExplanation, style: Style): readonly strin
   ]);
 }
 
-function printAnswered(explanation: RequestExplanation, answered: Reason, style: Style): string {
-  const title = 'Answered with an empty Response; the upstream is not asked';
-  const lines = section(title, reasonLines(answered, style, style.width - 2), style);
-  const names = explanation.dropped.map(({ name }) => style.paint('red', printable(name)));
-  return `${[...lines, ...explanation.notes].join('\n')}\n\n${section(droppedTitle, names, style).join('\n')}\n`;
-}
-
-const droppedTitle = 'Dropped, and named in x-responses-dropped';
-
-function printRefusals({ refusals, notes }: RequestExplanation, style: Style): string {
-  const blocks = refusals.map(({ status, error, ...reason }, index) => {
-    const where = error.param === null ? '' : `, ${error.param}`;
-    const title = index === 0 ? `Refused: HTTP ${status} ${error.code}${where}` : `And then: ${error.code}${where}`;
-    const lines = [...wrap(error.message, style.width - 2), ...reasonLines(reason, style, style.width - 2)];
-    return [style.paint('red', printable(title)), ...lines.map((line) => `  ${line}`)].join('\n');
-  });
-  return `${[...blocks, ...notes].join('\n\n')}\n`;
+function refusalLines({ status, error, ...reason }: Refusal, isFirst: boolean, style: Style): readonly string[] {
+  const where = `${error.code}${error.param === null ? '' : `, ${error.param}`}`;
+  const title = isFirst ? `Refused: HTTP ${status} ${where}` : `And then: ${where}`;
+  const lines = [...wrap(error.message, style.width - 2), ...reasonLines(reason, style, style.width - 2)];
+  return [style.paint('red', printable(title)), ...lines.map((line) => `  ${line}`)];
 }
