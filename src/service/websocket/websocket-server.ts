@@ -78,6 +78,8 @@ export interface WebSocketEndpoint {
 
 /** Bytes pending for a client that reads slowly, above which its turns are paused. */
 const maxUnsentBytes = 256 * 1024;
+/** What one read of a socket gives at most. */
+const fullReadBytes = 64 * 1024;
 /** What an open connection takes with nothing in it: its socket, its buffers, the objects around it. */
 const connectionBytes = 20 * 1024;
 /** What a frame has beside its payload, at least. */
@@ -368,6 +370,10 @@ function openSocket(
     arriving += bytes.length;
     lastRead = bytes.length;
     memory.worked(bytes.length);
+    // More is there: it would all be read now, 32 such pieces of each connection, before anybody else has a turn.
+    if (bytes.length < fullReadBytes) return;
+    webSocket.pause();
+    setImmediate(read);
   });
   // After that: a message that is complete has been answered, if only with an error.
   socket.on('data', () => {
