@@ -28,7 +28,6 @@ const roomyGuard = () =>
     {
       limit: 2 ** 40,
       live: 0,
-      refresh: () => false,
       collect: () => false,
       giveBack: () => false,
     },

@@ -44,7 +44,6 @@ async function start(options: Partial<WebSocketOptions> = {}, maxBufferedBytes =
     {
       limit: 1024 * MiB,
       live: 0,
-      refresh: () => false,
       collect: () => false,
       giveBack: () => false,
     },

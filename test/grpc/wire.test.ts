@@ -44,7 +44,7 @@ afterEach(async () => {
 async function start(environment: Record<string, string> = {}, options = {}): Promise<void> {
   guard = new OverloadGuard(
     { maxExchanges: 0, maxBufferedBytes: 0 },
-    { limit: 1e12, live: 0, refresh: () => false, collect: () => false, giveBack: () => false },
+    { limit: 1e12, live: 0, collect: () => false, giveBack: () => false },
     () => {},
   );
   running = await startService(environment, { guard, ...options });

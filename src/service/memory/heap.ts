@@ -3,28 +3,7 @@ import { getHeapStatistics } from 'node:v8';
 import { collectAndGiveBack, takeCollector } from './collector.ts';
 
 /** The state of the JavaScript heap. */
-export interface HeapGauge {
-  /** Maximum live bytes; beyond it the process dies. */
-  readonly limit: number;
-  /** Live bytes as of the last full collection; what has become garbage since is still counted. */
-  readonly live: number;
-  /**
-   * Asks for a new measurement, because requests are being refused on this one. Returns whether there will be one:
-   * soon, not at once, and only as often as its cost allows. With `urgent` (most of what was live is likely garbage
-   * now) its cost does not matter.
-   */
-  refresh(urgent: boolean): boolean;
-  /**
-   * Makes a full collection now, unless the last one is too recent or, if not urgent, it costs too much. Returns
-   * whether it did.
-   */
-  collect(urgent: boolean): boolean;
-  /**
-   * Gives the pages back that V8 keeps of what it has collected, unless the last time is too recent for its cost: it takes
-   * several collections. Returns whether it did.
-   */
-  giveBack(): boolean;
-}
+export type HeapGauge = Pick<MeasuredHeap, 'limit' | 'live' | 'collect' | 'giveBack'>;
 
 /** The memory of this process, within the machine's or its container's. */
 export interface ResidentMemory {
@@ -33,8 +12,6 @@ export interface ResidentMemory {
   readonly bytes: () => number;
 }
 
-/** Minimum age of a measurement before we force a collection for another. */
-const minMeasurementAgeMs = 1_000;
 /** Maximum share of the time spent in forced collections that are not urgent. */
 const maxCollectionTimeShare = 1 / 20;
 /** Maximum share of the time spent in collections that give pages back: without them calls would be failed for pages that are empty. */
@@ -53,23 +30,16 @@ export interface CollectorOptions {
   readonly used: () => number;
   /** Milliseconds of a monotonic clock. */
   readonly now: () => number;
-  /** Runs a function soon, after what is being done. */
-  readonly soon: (run: () => void) => void;
 }
 
 /**
  * The heap of this process, of which `limit` bytes may be live. Only a full collection shows what is live; until then
  * most of the heap may be garbage. V8 makes one when memory is allocated, so a process that refuses all requests would
- * make none for minutes and go on refusing because of garbage; `refresh` makes one then.
+ * make none for minutes and go on refusing because of garbage; `collect` makes one then.
  */
 export function createHeapGauge(limit: number): HeapGauge {
   const used = () => getHeapStatistics().used_heap_size;
-  const gauge = new MeasuredHeap(limit, {
-    collect: collectGarbage,
-    used,
-    now: () => performance.now(),
-    soon: (run) => void setImmediate(run),
-  });
+  const gauge = new MeasuredHeap(limit, { collect: collectGarbage, used, now: () => performance.now() });
   new PerformanceObserver((list) => {
     // The declarations know `detail` only for marks and measures.
     const entries = list.getEntries() as readonly {
@@ -83,8 +53,9 @@ export function createHeapGauge(limit: number): HeapGauge {
   return gauge;
 }
 
-/** A gauge that is notified of collections (`collected`), and forces one when asked to refresh. */
-export class MeasuredHeap implements HeapGauge {
+/** A gauge that is notified of collections (`collected`), and forces some. */
+export class MeasuredHeap {
+  /** Maximum live bytes; beyond it the process dies. */
   readonly limit: number;
   readonly #options: CollectorOptions;
   #live = 0;
@@ -95,13 +66,13 @@ export class MeasuredHeap implements HeapGauge {
   #urgentAt = 0;
   /** Before this time nothing is given back. */
   #giveBackAt = 0;
-  #scheduled = false;
 
   constructor(limit: number, options: CollectorOptions) {
     this.limit = limit;
     this.#options = options;
   }
 
+  /** Live bytes as of the last full collection; what has become garbage since is still counted. */
   get live(): number {
     return this.#live;
   }
@@ -114,17 +85,10 @@ export class MeasuredHeap implements HeapGauge {
     if (endedAt > this.#measuredAt) this.#measure();
   }
 
-  refresh(urgent: boolean): boolean {
-    const { soon } = this.#options;
-    if (this.#scheduled || !this.#mayCollect(urgent)) return false;
-    this.#scheduled = true;
-    soon(() => {
-      this.#scheduled = false;
-      this.#collect();
-    });
-    return true;
-  }
-
+  /**
+   * Makes a full collection now, unless the last one is too recent or, if not urgent (most of what was live is likely garbage
+   * now), it costs too much. Returns whether it did.
+   */
   collect(urgent: boolean): boolean {
     const at = this.#options.now();
     if (at < (urgent ? this.#urgentAt : this.#affordableAt)) return false;
@@ -132,6 +96,10 @@ export class MeasuredHeap implements HeapGauge {
     return true;
   }
 
+  /**
+   * Gives the pages back that V8 keeps of what it has collected, unless the last time is too recent for its cost: it takes
+   * several collections. Returns whether it did.
+   */
   giveBack(): boolean {
     const startedAt = this.#options.now();
     if (startedAt < this.#giveBackAt) return false;
@@ -144,11 +112,6 @@ export class MeasuredHeap implements HeapGauge {
   #measure(): void {
     this.#live = this.#options.used();
     this.#measuredAt = this.#options.now();
-  }
-
-  #mayCollect(urgent: boolean): boolean {
-    const now = this.#options.now();
-    return now >= this.#measuredAt + minMeasurementAgeMs && (urgent || now >= this.#affordableAt);
   }
 
   #collect(givesBack = false): void {

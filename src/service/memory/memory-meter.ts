@@ -99,11 +99,6 @@ export class MemoryMeter {
     return true;
   }
 
-  /** Asks for a new measurement of the heap, soon; `isUrgent` where most of what was live is likely garbage now. */
-  refresh(isUrgent: boolean): boolean {
-    return this.#heap.refresh(isUrgent);
-  }
-
   #liveHeap(): number {
     const { live } = this.#heap;
     if (live !== this.#measuredHeap) {

@@ -20,6 +20,8 @@ export interface Holder {
   resume(): void;
   /** Ends it with this error and frees what it holds: cheap, and immediate. */
   shed(error: ApiError): void;
+  /** What it holds of a body may arrive at any time, or wait for others: nobody else ends it. */
+  readonly mayTakeLong?: boolean;
 }
 
 /** Memory that can be freed at any time, at the price of an error for the client that needed it. */
@@ -90,7 +92,7 @@ export class OverloadGuard {
   #exchanges = 0;
   #admitted = 0;
   /** Exchanges that ended since the heap was last to be measured. */
-  #endedSinceRefresh = 0;
+  #endedSinceMeasured = 0;
   #isAvailable = true;
   #checksWithoutRoom = 0;
   /** Since when memory keeps out what is new; null while it does not. */
@@ -135,7 +137,7 @@ export class OverloadGuard {
     this.#admitted += 1;
     return this.enter(call, () => {
       this.#exchanges -= 1;
-      this.#endedSinceRefresh += 1;
+      this.#endedSinceMeasured += 1;
     });
   }
 
@@ -198,13 +200,15 @@ export class OverloadGuard {
    * the process's memory, and frees some if it is short.
    */
   checkAvailability(): boolean {
-    this.#relieve();
+    const isMeasured = this.#relieve();
+    // Once most exchanges have ended, most of what was live is likely garbage.
+    const isUrgent = this.#endedSinceMeasured > this.#exchanges;
+    if (isMeasured || (this.#isBusy(recoveryShare) && this.#meter.collect(isUrgent))) this.#endedSinceMeasured = 0;
     if (this.#hasRoom(this.#isAvailable ? 1 : recoveryShare)) {
       this.#isAvailable = true;
       this.#checksWithoutRoom = 0;
       return true;
     }
-    if (this.#isBusy(recoveryShare)) this.#refreshHeap();
     this.#checksWithoutRoom += 1;
     if (this.#checksWithoutRoom >= checksUntilUnavailable) this.#isAvailable = false;
     return this.#isAvailable;
@@ -217,7 +221,7 @@ export class OverloadGuard {
     account.set(bytes, body);
     // Only of a body is anything more to come. The rest is in memory already; when that is short, the largest are cut.
     if (growth <= 0 || body === 0) return null;
-    const isTooMuch = this.#exceedsBytes();
+    const isTooMuch = this.#exceedsBytes() && !this.#makesRoomFor(account);
     if (!isTooMuch && this.#fits(account, growth)) return null;
     account.set(0, 0);
     return this.#refuse(isTooMuch ? 'buffered_bytes' : 'memory');
@@ -236,6 +240,20 @@ export class OverloadGuard {
     if (!this.#meter.collect(true)) return false;
     this.#meter.isToCome(growth);
     return isRoom();
+  }
+
+  /**
+   * Cuts connections that hold more of their messages, which may take any time to arrive, until there is room for this one's
+   * body. Returns whether there is.
+   */
+  #makesRoomFor({ body }: Account): boolean {
+    const larger = [...this.#holders].filter(([account, { mayTakeLong }]) => mayTakeLong && account.body > body);
+    larger.sort(([one], [other]) => other.body - one.body);
+    for (const [account, holder] of larger) {
+      this.#cut(account, holder, 'buffered_bytes');
+      if (this.#ledger.bodies <= this.#limits.maxBufferedBytes) return true;
+    }
+    return false;
   }
 
   /** Whether the bytes of bodies exceed the limit although every store has given back what it could. */
@@ -288,8 +306,8 @@ export class OverloadGuard {
     return this.#busySince !== null && this.#now() - this.#busySince >= longestRefusalMs;
   }
 
-  /** Frees memory until what is left fits and does not keep everybody else out for long. */
-  #relieve(): void {
+  /** Frees memory until what is left fits and does not keep everybody else out for long. Returns whether it measured the heap. */
+  #relieve(): boolean {
     const meter = this.#meter;
     meter.look();
     const makesRoom = this.#keepsOut() && this.#isRoomDue();
@@ -299,19 +317,20 @@ export class OverloadGuard {
     };
     if (meter.shares().memory <= memoryShares.busy && !isShort()) {
       this.#resumeAll();
-      return;
+      return false;
     }
     const isMeasured = meter.collect(isShort());
     if (isMeasured && makesRoom) this.#busySince = this.#now();
     if (!isShort()) {
       if (isMeasured) this.#resumeAll();
-      return;
+      return isMeasured;
     }
     // Down to where nothing needs to be done: just below the threshold, one collection would follow another.
     const heap = makesRoom ? heapShares.busy * recoveryShare : heapShares.busy;
     const excess = meter.excess({ heap, memory: memoryShares.busy });
     if (!isMeasured) for (const [, holder] of this.#largest(excess)) this.#pause(holder);
     else for (const [account, holder] of this.#largest(excess - this.#evict(excess))) this.#cut(account, holder);
+    return isMeasured;
   }
 
   /** Those that hold the most: so many that they hold more than these bytes together. */
@@ -327,9 +346,9 @@ export class OverloadGuard {
     return end === -1 ? sizes : sizes.slice(0, end);
   }
 
-  #cut(account: Account, holder: Holder): void {
+  #cut(account: Account, holder: Holder, reason: OverloadReason = 'memory'): void {
     const heapBefore = this.#ledger.heap;
-    holder.shed(this.#refuse('memory'));
+    holder.shed(this.#refuse(reason));
     account.close();
     this.#meter.wasCut(heapBefore - this.#ledger.heap);
     this.#holders.delete(account);
@@ -349,16 +368,11 @@ export class OverloadGuard {
 
   #refuse(reason: OverloadReason): ApiError {
     this.#refused(reason);
-    if (reason === 'memory') this.#refreshHeap();
     return new ApiError(`The gateway is overloaded: ${why[reason]}. Try again in ${retryAfterSeconds}s.`, {
       status: 503,
       code: 'server_overloaded',
       headers: { 'retry-after': String(retryAfterSeconds) },
     });
-  }
-
-  #refreshHeap(): void {
-    if (this.#meter.refresh(this.#endedSinceRefresh > this.#exchanges)) this.#endedSinceRefresh = 0;
   }
 }
 

@@ -255,6 +255,7 @@ function openSocket(
     pause: () => setPaused(true),
     resume: () => setPaused(false),
     shed: ({ code }) => cutNow(tryAgainLater, code, null),
+    mayTakeLong: true,
   });
   account.hold(connectionBytes);
 

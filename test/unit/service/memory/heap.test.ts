@@ -6,7 +6,6 @@ const MiB = 1024 * 1024;
 /** A gauge on a heap of our own: what is used, what a collection leaves and takes, and the clock are set by the test. */
 function gaugeOf() {
   const heap = { used: 0, live: 0, now: 0, took: 0, collections: 0, givenBack: 0 };
-  const waiting: (() => void)[] = [];
   const gauge = new MeasuredHeap(1000, {
     collect(givesBack) {
       heap.collections += 1;
@@ -16,12 +15,8 @@ function gaugeOf() {
     },
     used: () => heap.used,
     now: () => heap.now,
-    soon: (run) => waiting.push(run),
   });
-  const turn = () => {
-    for (const run of waiting.splice(0)) run();
-  };
-  return { gauge, heap, turn };
+  return { gauge, heap };
 }
 
 describe('the heap gauge', () => {
@@ -44,34 +39,6 @@ describe('the heap gauge', () => {
     heap.now += 1;
     gauge.collected(heap.now);
     expect(gauge.live).toBe(900);
-  });
-
-  it('collects when asked to, after what is being done, and then knows what is live', () => {
-    const { gauge, heap, turn } = gaugeOf();
-    heap.used = 900;
-    gauge.collected(heap.now);
-    heap.now = 1_000;
-    heap.live = 100;
-    expect(gauge.refresh(false)).toBe(true);
-    expect(gauge.live).toBe(900);
-    turn();
-    expect(gauge.live).toBe(100);
-  });
-
-  it('collects once for many who ask, and not again within a second of any measurement', () => {
-    const { gauge, heap, turn } = gaugeOf();
-    expect([gauge.refresh(true), gauge.refresh(true)]).toEqual([true, false]);
-    turn();
-    heap.now = 999;
-    expect(gauge.refresh(true)).toBe(false);
-    heap.now = 1_000;
-    gauge.collected(heap.now); // V8's own
-    heap.now = 1_999;
-    expect(gauge.refresh(true)).toBe(false);
-    heap.now = 2_000;
-    expect(gauge.refresh(true)).toBe(true);
-    turn();
-    expect(heap.collections).toBe(2);
   });
 
   it('takes half of the time at most for those that are', () => {
@@ -97,17 +64,15 @@ describe('the heap gauge', () => {
   });
 
   it('takes a twentieth of the time for collections that are not urgent', () => {
-    const { gauge, heap, turn } = gaugeOf();
+    const { gauge, heap } = gaugeOf();
     heap.took = 200;
-    gauge.refresh(false);
-    turn(); // ends at 200
+    expect(gauge.collect(false)).toBe(true); // ends at 200
     heap.now = 4_199;
-    expect(gauge.refresh(false)).toBe(false);
+    expect(gauge.collect(false)).toBe(false);
     heap.now = 4_200;
-    expect(gauge.refresh(false)).toBe(true);
-    turn(); // ends at 4,400
-    heap.now = 5_400;
-    expect(gauge.refresh(true)).toBe(true);
+    expect(gauge.collect(false)).toBe(true); // ends at 4,400
+    heap.now = 4_600;
+    expect([gauge.collect(false), gauge.collect(true)]).toEqual([false, true]);
   });
 });
 

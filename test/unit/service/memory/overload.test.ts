@@ -6,22 +6,20 @@ const MiB = 1024 * 1024;
 
 function guardOf(limits: { maxExchanges?: number; maxBufferedBytes?: number; live?: number }) {
   const refusals: string[] = [];
-  const refreshes: boolean[] = [];
-  const refresh = (urgent: boolean) => {
-    refreshes.push(urgent);
-    return urgent;
-  };
+  const collections: boolean[] = [];
   const heap = {
     limit: 1000 * MiB,
     live: limits.live ?? 0,
-    refresh,
-    collect: () => false,
+    collect(urgent: boolean) {
+      collections.push(urgent);
+      return urgent;
+    },
     giveBack: () => false,
   };
   const guard = new OverloadGuard({ maxExchanges: 0, maxBufferedBytes: 0, ...limits }, heap, (reason) => {
     refusals.push(reason);
   });
-  return { guard, refusals, heap, refreshes };
+  return { guard, refusals, heap, collections };
 }
 
 function admissionOf(answer: Admission | ApiError): Admission {
@@ -73,6 +71,24 @@ describe('the limit on bytes', () => {
     expect(guard.held).toBe(60);
     expect(first.hold(0, 0)).toBeNull();
     expect(guard.held).toBe(0);
+  });
+
+  it('is made room for by connections that hold more of their messages, the largest first', () => {
+    const { guard, refusals } = guardOf({ maxBufferedBytes: 100 });
+    const cut: string[] = [];
+    const enter = (name: string, bytes: number) => {
+      const nothing = () => {};
+      const admission = guard.enter({ pause: nothing, resume: nothing, shed: () => cut.push(name), mayTakeLong: true });
+      expect(admission.hold(bytes, bytes)).toBeNull();
+    };
+    enter('small', 20);
+    enter('large', 50);
+    const exchange = admissionOf(guard.admit());
+    expect(exchange.hold(30, 30)).toBeNull();
+    expect(admissionOf(guard.admit()).hold(1, 1)).toBeNull();
+    expect([cut, refusals]).toEqual([['large'], ['buffered_bytes']]);
+    expect(exchange.hold(90, 90)).toMatchObject({ status: 503 });
+    expect(cut).toEqual(['large']);
   });
 
   it('never refuses what shrinks, even with no memory left', () => {
@@ -181,17 +197,17 @@ describe('availability', () => {
     expect(guard.checkAvailability()).toBe(true);
   });
 
-  it('asks for a new measurement of the heap, urgently once most exchanges have ended', () => {
-    const { guard, heap, refreshes } = guardOf({});
+  it('measures the heap again while it refuses, urgently once most exchanges have ended', () => {
+    const { guard, heap, collections } = guardOf({});
     const running = Array.from({ length: 4 }, () => admissionOf(guard.admit()));
     heap.live = 700 * MiB;
     expect(guard.admit()).toBeInstanceOf(ApiError);
     guard.checkAvailability();
-    expect(refreshes).toEqual([false, false]);
+    expect(collections).toEqual([false]);
     for (const admission of running.slice(1)) admission.release();
     guard.checkAvailability();
     guard.checkAvailability();
-    expect(refreshes).toEqual([false, false, true, false]); // the first of them was granted
+    expect(collections).toEqual([false, true, false]); // the first that was urgent was granted
   });
 });
 
@@ -209,9 +225,9 @@ describe('what the process has of its container', () => {
     const heap = {
       limit: 1000 * MiB,
       live,
-      refresh: () => false,
-      collect() {
-        if (resident.afterCollection === null) return false;
+      collect(urgent: boolean) {
+        // The heap alone is worth none that is not urgent.
+        if (resident.afterCollection === null || (!urgent && resident.now <= 600 * MiB)) return false;
         resident.collections += 1;
         resident.now = resident.afterCollection;
         return true;
