@@ -94,28 +94,22 @@ export interface ExchangeReports {
 
 export function summaryOf(reports: ExchangeReports): ExchangeSummary {
   const { modes, profile, request, requestOutcome, response, responseId } = reports;
-  const { requestId, method, path, authority, traceParent, traceState, asked } = request;
+  const { error: refusal, clientBytes: requestIn, upstreamBytes: requestOut, ...ofRequest } = request;
   const { upstreamStatus, finishReason, events, usage } = response;
-  const error: ApiError | null = request.error ?? response.error;
+  const error: ApiError | null = refusal ?? response.error;
   const translated = 'context' in requestOutcome ? requestOutcome : null;
   const outcome = outcomeOf(reports);
   return {
+    ...ofRequest,
     outcome,
-    requestId,
-    method,
-    path,
     modes,
     profile,
     model: translated?.context.echo.model ?? null,
     upstreamModel: response.model,
     stream: translated?.context.stream ?? null,
-    asked,
-    authority,
-    traceParent,
-    traceState,
     responseId,
     parameters: parametersOf(translated?.context.echo),
-    status: request.error?.status ?? (requestOutcome.type === 'answered' ? 200 : response.clientStatus),
+    status: refusal?.status ?? (requestOutcome.type === 'answered' ? 200 : response.clientStatus),
     upstreamStatus,
     errorCode: error?.code ?? null,
     errorCause: error?.cause,
@@ -126,12 +120,7 @@ export function summaryOf(reports: ExchangeReports): ExchangeSummary {
     dropped: translated?.dropped ?? [],
     unknownTypes: [...(translated?.unknownTypes ?? []), ...response.unread],
     repairs: response.repairs,
-    bytes: {
-      requestIn: request.clientBytes,
-      requestOut: request.upstreamBytes,
-      responseIn: response.upstreamBytes,
-      responseOut: response.clientBytes,
-    },
+    bytes: { requestIn, requestOut, responseIn: response.upstreamBytes, responseOut: response.clientBytes },
   };
 }
 
