@@ -81,9 +81,8 @@ class Http2Call implements GrpcCall {
   readonly #stream: ServerHttp2Stream;
   readonly #reader: MessageFrameReader;
   #listener = noopListener;
-  /** Frames sent while reading a batch; nearly always one, which needs no list. */
-  #unsent: Buffer | null = null;
-  #more: Buffer[] | null = null;
+  /** Frames sent while reading a batch; nearly always one. */
+  #unsent: Buffer[] = [];
   #deadline: NodeJS.Timeout | null = null;
   #reading = false;
   #blocked = false;
@@ -109,9 +108,7 @@ class Http2Call implements GrpcCall {
 
   send(frame: Buffer): void {
     putFrameHead(frame);
-    if (this.#unsent === null) this.#unsent = frame;
-    else if (this.#more === null) this.#more = [this.#unsent, frame];
-    else this.#more.push(frame);
+    this.#unsent.push(frame);
     if (!this.#reading) this.#flush();
   }
 
@@ -136,8 +133,7 @@ class Http2Call implements GrpcCall {
   }
 
   cancel(): void {
-    this.#unsent = null;
-    this.#more = null;
+    this.#unsent = [];
     this.#over = true;
     this.#stream.close(constants.NGHTTP2_INTERNAL_ERROR);
     this.#stream.destroy();
@@ -220,10 +216,10 @@ class Http2Call implements GrpcCall {
   }
 
   #flush(): void {
-    if (this.#unsent === null) return;
-    const bytes = this.#more === null ? this.#unsent : Buffer.concat(this.#more);
-    this.#unsent = null;
-    this.#more = null;
+    const [first, ...more] = this.#unsent;
+    if (first === undefined) return;
+    const bytes = more.length === 0 ? first : Buffer.concat(this.#unsent);
+    this.#unsent = [];
     if (!isOpen(this.#stream)) return;
     if (!this.#stream.headersSent) this.#stream.respond(responseHeaders, responseOptions);
     // Backpressure: once a slow caller's window is full, nothing more is read from it until it has caught up.
