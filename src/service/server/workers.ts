@@ -21,8 +21,8 @@ const stuckAfterMs = 5_000;
 type WorkerMessage =
   | { readonly type: 'ready'; readonly ready: boolean }
   | { readonly type: 'alive' }
-  | { readonly type: 'metrics'; readonly id: number; readonly metrics: MetricObject[] };
-type SupervisorMessage = { readonly type: 'collect_metrics'; readonly id: number };
+  | { readonly type: 'metrics'; readonly metrics: MetricObject[] };
+type SupervisorMessage = { readonly type: 'collect_metrics' };
 
 export interface SupervisorObserver {
   onWorkerExit(worker: { number: number; pid: number | undefined; how: string; restartInMs: number }): void;
@@ -48,11 +48,9 @@ export function superviseWorkers(count: number, observer: SupervisorObserver): S
   // It imports child_process and dgram, which a single process starts without.
   const cluster = process.getBuiltinModule('node:cluster') as unknown as Cluster; // typed as an ES module, which it is not
   const workers = new Map<number, { worker: Worker; ready: boolean; heardAt: number }>();
-  const collections = new Map<number, (worker: Worker, metrics: MetricObject[]) => void>();
   const delays = new Map<number, number>();
   const restartTimers = new Set<NodeJS.Timeout>();
   let restarts = 0;
-  let collection = 0;
   let stopping = false;
   let everReady = false;
   let settle: { resolve(): void; reject(error: Error): void } | undefined;
@@ -75,14 +73,11 @@ export function superviseWorkers(count: number, observer: SupervisorObserver): S
     workers.set(number, state);
     worker.on('message', (message: WorkerMessage) => {
       state.heardAt = performance.now();
-      if (message.type === 'alive') return;
-      if (message.type === 'ready') {
-        state.ready = message.ready;
-        if (message.ready) {
-          everReady = true;
-          settle?.resolve();
-        }
-      } else collections.get(message.id)?.(worker, message.metrics);
+      if (message.type !== 'ready') return;
+      state.ready = message.ready;
+      if (!message.ready) return;
+      everReady = true;
+      settle?.resolve();
     });
     worker.once('exit', (code, signal) => onExit(number, startedAt, signal ?? `code ${code}`));
     worker.on('error', ({ message }: Error) => {
@@ -122,30 +117,9 @@ export function superviseWorkers(count: number, observer: SupervisorObserver): S
     get restarts() {
       return restarts;
     },
-    collectMetrics() {
-      const pending = new Set(
-        [...workers.values()].map(({ worker }) => worker).filter((worker) => worker.isConnected()),
-      );
-      const id = collection++;
-      return new Promise((resolve) => {
-        const answers: MetricObject[][] = [];
-        const finish = () => {
-          clearTimeout(timer);
-          collections.delete(id);
-          resolve(answers);
-        };
-        const timer = setTimeout(finish, scrapeTimeoutMs);
-        collections.set(id, (worker, metrics) => {
-          answers.push(metrics);
-          pending.delete(worker);
-          if (pending.size === 0) finish();
-        });
-        for (const worker of pending)
-          worker.send({ type: 'collect_metrics', id } satisfies SupervisorMessage, (error) => {
-            if (error !== null) pending.delete(worker); // it is exiting, which is handled elsewhere
-          });
-        if (pending.size === 0) finish();
-      });
+    async collectMetrics() {
+      const answers = await Promise.all(Array.from(workers.values(), ({ worker }) => metricsOf(worker)));
+      return answers.filter((metrics) => metrics !== null);
     },
     async stop(signal) {
       stopping = true;
@@ -157,6 +131,24 @@ export function superviseWorkers(count: number, observer: SupervisorObserver): S
       await Promise.all(ends);
     },
   };
+}
+
+/** The worker's metrics; null if it does not answer in time. */
+function metricsOf(worker: Worker): Promise<MetricObject[] | null> {
+  return new Promise((resolve) => {
+    const finish = (metrics: MetricObject[] | null) => {
+      clearTimeout(timer);
+      worker.off('message', onMessage);
+      resolve(metrics);
+    };
+    const onMessage = (message: WorkerMessage) => {
+      if (message.type === 'metrics') finish(message.metrics);
+    };
+    const timer = setTimeout(finish, scrapeTimeoutMs, null);
+    worker.on('message', onMessage);
+    // One that is exiting is handled elsewhere.
+    worker.send({ type: 'collect_metrics' } satisfies SupervisorMessage, (error) => error !== null && finish(null));
+  });
 }
 
 export interface WorkerHandle {
@@ -183,8 +175,7 @@ export function joinSupervisor(collect: () => Promise<MetricObject[]>): WorkerHa
   const send = (message: WorkerMessage) => void process.send?.(message);
   setInterval(send, aliveIntervalMs, { type: 'alive' } satisfies WorkerMessage).unref();
   process.on('message', (message: SupervisorMessage) => {
-    if (message.type === 'collect_metrics')
-      void collect().then((metrics) => send({ type: 'metrics', id: message.id, metrics }));
+    if (message.type === 'collect_metrics') void collect().then((metrics) => send({ type: 'metrics', metrics }));
   });
   return {
     number,
