@@ -3,7 +3,7 @@ import {
   type ExchangeFile,
   type ExchangeFilePiece,
   type ExchangeFileRequest,
-} from '../src/filter/wire/schema/exchange-file.ts';
+} from '../src/tools/files/exchange-file.ts';
 import { eventLines, textOfBase64Url } from '../src/tools/inspect/view/event-lines.ts';
 import { isStream } from '../src/tools/inspect/view/final-response.ts';
 import { pretty, prettyText } from '../src/tools/inspect/view/indent-json.ts';

@@ -8,7 +8,7 @@ import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { type ExchangeFile, readExchangeFile } from '../src/filter/wire/schema/exchange-file.ts';
+import { type ExchangeFile, readExchangeFile } from '../src/tools/files/exchange-file.ts';
 import { endpointOf } from '../src/tools/inspect/endpoint.ts';
 import { goldenFolder, readGoldenCases } from '../test/support/golden.ts';
 import { answerCase, requestCase } from './golden-case.ts';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import { bytesOf, readExchangeFile } from '../../src/filter/wire/schema/exchange-file.ts';
+import { bytesOf, readExchangeFile } from '../../src/tools/files/exchange-file.ts';
 import { gate, inspectedMesh } from '../support/inspected-mesh.ts';
 import { completion, delta, done, eventStream, finish, usage } from '../support/upstream.ts';
 import { openWebSocket } from '../support/websocket-client.ts';

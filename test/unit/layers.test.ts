@@ -31,9 +31,10 @@ const floors: Readonly<Record<string, Readonly<Record<string, readonly string[]>
   },
   tools: {
     cli: [],
+    files: [],
     redact: [],
-    inspect: ['redact'],
-    explain: ['cli', 'redact'],
+    inspect: ['files', 'redact'],
+    explain: ['cli', 'files', 'redact'],
     doctor: ['cli'],
   },
 };
@@ -60,6 +61,7 @@ const pure: Readonly<Record<string, readonly string[]>> = {
   // Of node:http2 the type of its headers alone.
   'filter/extproc': ['node:buffer', 'node:http2'],
   'service/settings': [],
+  'tools/files': ['zod'],
   'tools/redact': [],
 };
 

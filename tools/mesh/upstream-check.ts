@@ -1,4 +1,4 @@
-import { explainUnreachable } from '../../src/filter/upstream/unreachable.ts';
+import { explainUnreachable } from '../../src/tools/cli/unreachable.ts';
 import { readChatAnswer } from '../../src/tools/doctor/chat-answer.ts';
 import { modelNamesIn } from '../../src/tools/doctor/probes/server-probes.ts';
 import { createSend } from '../../src/tools/doctor/send-probe.ts';

@@ -1,4 +1,4 @@
-import { explainUnreachable } from '../../filter/upstream/unreachable.ts';
+import { explainUnreachable } from '../cli/unreachable.ts';
 import { readChatAnswer, shorten } from './chat-answer.ts';
 import {
   type Answer,

@@ -1,13 +1,8 @@
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { completes, routeOf } from '../../filter/exchange/request/route.ts';
-import {
-  bytesOf,
-  type ExchangeFile,
-  readExchangeFile,
-  saysItIsAnExchange,
-} from '../../filter/wire/schema/exchange-file.ts';
 import { messageOf } from '../../service/program/error-texts.ts';
+import { bytesOf, type ExchangeFile, readExchangeFile, saysItIsAnExchange } from '../files/exchange-file.ts';
 import { valueAt } from './fields.ts';
 import { recordOf } from './json-values.ts';
 import type { RecordedAnswer } from './run-answer.ts';

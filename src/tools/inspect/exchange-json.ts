@@ -4,7 +4,7 @@ import {
   type ExchangeFilePiece,
   exchangeFileHead,
   pieceOf,
-} from '../../filter/wire/schema/exchange-file.ts';
+} from '../files/exchange-file.ts';
 import { endpointOf } from './endpoint.ts';
 import type { ExchangeFacts, Head, StoredExchange } from './exchange-store.ts';
 import { type BodyName, bodyNames, type TurnLink } from './recording.ts';

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
-import { exchangeFileHead } from '../../../src/filter/wire/schema/exchange-file.ts';
+import { exchangeFileHead } from '../../../src/tools/files/exchange-file.ts';
 
 const script = join(import.meta.dirname, '../../../scripts/golden.ts');
 const folder = mkdtempSync(join(tmpdir(), 'extproc-golden-'));

@@ -1,6 +1,6 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
-import type { ExchangeFile } from '../../../filter/wire/schema/exchange-file.ts';
+import type { ExchangeFile } from '../../files/exchange-file.ts';
 import { errorMessage, isStream, lastResponse } from '../view/final-response.ts';
 import { harOf } from '../view/har.ts';
 import { pretty, prettyText } from '../view/indent-json.ts';

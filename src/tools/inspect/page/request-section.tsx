@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import type { ExchangeFileRequest } from '../../../filter/wire/schema/exchange-file.ts';
+import type { ExchangeFileRequest } from '../../files/exchange-file.ts';
 import { compareHeaders } from '../view/compare-headers.ts';
 import { curlOf } from '../view/curl.ts';
 import type { Account } from '../view/explained.ts';

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
-import type { ExchangeFile } from '../../../filter/wire/schema/exchange-file.ts';
+import type { ExchangeFile } from '../../files/exchange-file.ts';
 import { createDeltaTexts } from '../view/delta-texts.ts';
 import { visible } from '../view/json-lines.ts';
 import { chunkLabel, eventLabel, type TimelineEntry, type TimelineRow } from '../view/timeline.ts';

@@ -1,5 +1,5 @@
 import { redactionMark } from '../../../filter/wire/credentials/names.ts';
-import type { ExchangeFileRequest } from '../../../filter/wire/schema/exchange-file.ts';
+import type { ExchangeFileRequest } from '../../files/exchange-file.ts';
 
 /** Headers that curl writes itself, and those of the proxy. */
 const leftOut =

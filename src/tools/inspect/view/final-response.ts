@@ -1,4 +1,4 @@
-import type { ExchangeFile } from '../../../filter/wire/schema/exchange-file.ts';
+import type { ExchangeFile } from '../../files/exchange-file.ts';
 import { parsed } from './timeline.ts';
 
 /** The Response of a stream's last event that has one. */

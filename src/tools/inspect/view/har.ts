@@ -1,4 +1,4 @@
-import type { ExchangeFile, ExchangeFileRequest } from '../../../filter/wire/schema/exchange-file.ts';
+import type { ExchangeFile, ExchangeFileRequest } from '../../files/exchange-file.ts';
 import { bytesOf, contentOf, type ExchangeDetail } from './join-parts.ts';
 
 type Exchange = Pick<ExchangeDetail, 'row' | 'file'>;

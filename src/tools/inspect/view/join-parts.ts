@@ -1,4 +1,4 @@
-import type { ExchangeFilePiece } from '../../../filter/wire/schema/exchange-file.ts';
+import type { ExchangeFilePiece } from '../../files/exchange-file.ts';
 import type { ExchangePart } from '../exchange-json.ts';
 import type { BodyName } from '../recording.ts';
 

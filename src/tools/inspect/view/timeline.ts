@@ -1,4 +1,4 @@
-import type { ExchangeFilePiece } from '../../../filter/wire/schema/exchange-file.ts';
+import type { ExchangeFilePiece } from '../../files/exchange-file.ts';
 import { lineOf, type StreamEvent } from './event-lines.ts';
 import { bytesOf } from './join-parts.ts';
 

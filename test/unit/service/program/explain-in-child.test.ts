@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { exchangeFileHead } from '../../../../src/filter/wire/schema/exchange-file.ts';
 import { explainInChild } from '../../../../src/service/program/explain-in-child.ts';
+import { exchangeFileHead } from '../../../../src/tools/files/exchange-file.ts';
 
 const program = join(import.meta.dirname, '../../../../src/main.ts');
 const limits = { timeoutMs: 60_000, maxOutputBytes: 1024 * 1024 };

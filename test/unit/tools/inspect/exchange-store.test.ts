@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
-import { bytesOf, readExchangeFile } from '../../../../src/filter/wire/schema/exchange-file.ts';
+import { bytesOf, readExchangeFile } from '../../../../src/tools/files/exchange-file.ts';
 import { rowOf } from '../../../../src/tools/inspect/exchange-json.ts';
 import {
   createExchangeStore,

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { exchangeFileHead } from '../../../../../src/filter/wire/schema/exchange-file.ts';
+import { exchangeFileHead } from '../../../../../src/tools/files/exchange-file.ts';
 import { harOf } from '../../../../../src/tools/inspect/view/har.ts';
 import type { ExchangeDetail } from '../../../../../src/tools/inspect/view/join-parts.ts';
 import { harProblems } from '../../../../support/har.ts';

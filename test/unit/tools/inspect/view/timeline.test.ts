@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type ExchangeFilePiece, pieceOf } from '../../../../../src/filter/wire/schema/exchange-file.ts';
+import { type ExchangeFilePiece, pieceOf } from '../../../../../src/tools/files/exchange-file.ts';
 import {
   chunkLabel,
   createTimeline,
