@@ -55,10 +55,14 @@ describe('Codex', () => {
   });
 
   clientTest('codex', 'stream', 'works with the lines of README.md alone', async () => {
+    const list = { object: 'list', data: [{ id: 'readme', object: 'model' }] };
+    mesh.upstream.script('/v1/models?client_version=0.169.0', { body: [JSON.stringify(list)] });
     mesh.upstream.script('readme', answer({ text: 'Hello!' }));
     const run = await start('readme', { provider: 'readme' }).exec('Say hello.');
 
     expect(run).toMatchObject({ code: 0, answer: 'Hello!' });
+    // It asked for the catalog.
+    expect(JSON.stringify(run.items('error'))).not.toContain('Model metadata');
     expect(mesh.upstream.received('readme')).toHaveLength(1);
   });
 
