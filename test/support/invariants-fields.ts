@@ -125,7 +125,7 @@ function partFaults(part: Fields): string[] {
 /** The specification nests the error, OpenAI's own event is flat: readers of either form find it (choice D3). */
 function errorFaults(event: Fields): string[] {
   const error = event['error'] as Fields;
-  const faults = keyFaults(error, 'type code param message', 'error');
+  const faults = keyFaults(error, 'type code param message headers?', 'error');
   for (const key of ['code', 'message', 'param']) if (error[key] !== event[key]) faults.push(`error: ${key} differs`);
   for (const key of ['type', 'code', 'message'])
     if (typeof error[key] !== 'string' || error[key] === '') faults.push(`error: ${key} is not text`);

@@ -1,6 +1,12 @@
 import { ApiError } from '../../wire/schema/api-error.ts';
 import type { LooseMessage } from '../../wire/schema/chat-completion.ts';
-import type { OutputItem, ResponseResource, ResponseStatus, Usage } from '../../wire/schema/response-resource.ts';
+import type {
+  OutputItem,
+  ResponseResource,
+  ResponseStatus,
+  Usage,
+  WithHeaders,
+} from '../../wire/schema/response-resource.ts';
 import type { Outcome } from '../chat/finish.ts';
 import { Repairs } from '../chat/repairs.ts';
 import type { AnswerReport, Fold, ResponseContext } from '../context.ts';
@@ -110,7 +116,7 @@ export class ResponseWriter {
     const { code, message, param } = error;
     const response = this.#resource(null);
     this.#final = response;
-    this.log.emit({ type: 'error', error: error.toObject(), code, message, param });
+    this.log.emit({ type: 'error', error: { ...error.toObject(), ...headersOf(error) }, code, message, param });
     this.log.emit({ type: 'response.failed', response });
     return response;
   }
@@ -218,7 +224,7 @@ export class ResponseWriter {
       created_at: createdAt,
       completed_at: status === 'completed' ? Math.max(now(), createdAt) : null,
       status,
-      error: error === null ? null : { code: error.code, message: error.message },
+      error: error === null ? null : { code: error.code, message: error.message, ...headersOf(error) },
       incomplete_details: incompleteReason === null ? null : { reason: incompleteReason },
       ...echo,
       model: this.model || echo.model,
@@ -237,4 +243,9 @@ export class ResponseWriter {
 function withoutCalls(message: LooseMessage): LooseMessage {
   if (message.tool_calls == null && message.function_call == null) return message;
   return { ...message, tool_calls: undefined, function_call: undefined };
+}
+
+/** Those that an error would have as an answer of its own; most have none. */
+function headersOf({ headers }: ApiError): WithHeaders {
+  return Object.keys(headers).length === 0 ? {} : { headers };
 }

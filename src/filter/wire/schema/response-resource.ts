@@ -202,6 +202,11 @@ export interface InputTransformation {
   readonly reason: 'turn_boundary' | 'model_mismatch';
 }
 
+/** Headers of an error that is told inside a 200: `retry-after`, which Codex reads there. */
+export interface WithHeaders {
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
 /** All 31 fields are always present; nullable ones as null, arrays never null. */
 export interface ResponseResource extends CreateResponseEcho {
   readonly id: string;
@@ -209,7 +214,7 @@ export interface ResponseResource extends CreateResponseEcho {
   readonly created_at: number;
   readonly completed_at: number | null;
   readonly status: ResponseStatus;
-  readonly error: { readonly code: string; readonly message: string } | null;
+  readonly error: ({ readonly code: string; readonly message: string } & WithHeaders) | null;
   readonly incomplete_details: { readonly reason: 'max_output_tokens' | 'content_filter' } | null;
   readonly previous_response_id: null;
   readonly output: readonly OutputItem[];
@@ -228,4 +233,7 @@ export interface CompactionResource {
 }
 
 /** The `error` event's payload: the spec's nested form and OpenAI's flat one at once (choice D3). */
-export type ErrorEventFields = { readonly error: ApiErrorObject } & Pick<ApiErrorObject, 'code' | 'message' | 'param'>;
+export type ErrorEventFields = { readonly error: ApiErrorObject & WithHeaders } & Pick<
+  ApiErrorObject,
+  'code' | 'message' | 'param'
+>;

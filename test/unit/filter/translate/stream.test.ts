@@ -45,6 +45,21 @@ describe('a stream translator', () => {
     expect(translator.fail(timeout)).toEqual([]);
   });
 
+  it('tells in its error when to try again, as a header of an answer would', () => {
+    const retry = { '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '4.2s' };
+    const translator = new StreamTranslator(createTestContext());
+    translator.push(delta({ content: 'a' }));
+    const [event, failed] = translator
+      .push({ error: { code: 429, message: 'Quota exceeded.', details: [retry] } })
+      .slice(-2);
+    const headers = { 'retry-after': '5' };
+    expect(event).toMatchObject({ type: 'error', error: { code: 'rate_limit_exceeded', headers } });
+    expect(failed).toMatchObject({ response: { error: { code: 'rate_limit_exceeded', headers } } });
+    const silent = new StreamTranslator(createTestContext());
+    silent.start();
+    expect(JSON.stringify(silent.fail(timeout))).not.toContain('"headers"');
+  });
+
   it('closes a whole call when the next item begins, which does not wait', () => {
     const translator = new StreamTranslator(createTestContext());
     const call = { index: 0, id: 'a', function: { name: 'f', arguments: '{"q":1}' } };
