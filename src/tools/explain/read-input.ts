@@ -1,6 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { completes, routeOf } from '../../filter/exchange/request/route.ts';
+import { scanJson } from '../../filter/wire/json/scan.ts';
 import { messageOf } from '../../service/program/error-texts.ts';
 import { bytesOf, type ExchangeFile, readExchangeFile, saysItIsAnExchange } from '../files/exchange-file.ts';
 import { valueAt } from './fields.ts';
@@ -161,10 +162,14 @@ function isLinesOfJson(bytes: Buffer): boolean {
   return first.startsWith('{') && parsed(Buffer.from(first)) !== undefined;
 }
 
-/** Undefined for what is not JSON. */
+/** More values than a saved exchange has; brackets alone take 35 times their bytes once they are parsed. */
+const maxValues = 5_000_000;
+
+/** Undefined for what is not JSON, or has more values than any exchange: such a request is refused unread. */
 function parsed(bytes: Buffer): unknown {
   // Does not decode an event stream of a hundred megabytes first.
   if (!/^\ufeff?\s*(?:[[{"\-\d]|true|false|null|$)/.test(bytes.toString('utf8', 0, 1024))) return undefined;
+  if (scanJson(bytes, { maxValues }).values > maxValues) return undefined;
   try {
     return JSON.parse(bytes.toString('utf8').replace(/^\ufeff/, ''));
   } catch {

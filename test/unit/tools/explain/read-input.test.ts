@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { afterAll, expect, it } from 'vitest';
-import { readInput } from '../../../../src/tools/explain/read-input.ts';
+import { readInput, requestIn } from '../../../../src/tools/explain/read-input.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'responses-extproc-input-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -23,4 +23,12 @@ it('a pipe with a name, whose size nobody knows, is refused beyond the limit too
   const writer = createWriteStream(path).on('error', () => {}); // the reader leaves early
   writer.end('abcde');
   await expect(readInput(path, stdin(), 4)).rejects.toThrow(`${path} cannot be read: it is larger than 4 bytes`);
+});
+
+it('a file with more values than any exchange is a plain request: parsed, its brackets would take gigabytes', () => {
+  const file = (values: number) => Buffer.from(`{"path":"/v1/other","body":[${'[],'.repeat(values)}0]}`);
+  expect(requestIn(file(10), '/v1/responses').request.path).toBe('/v1/other');
+  const rich = file(5_000_000);
+  const { path, body } = requestIn(rich, '/v1/responses').request;
+  expect({ path, isAsGiven: body === rich }).toEqual({ path: '/v1/responses', isAsGiven: true });
 });
