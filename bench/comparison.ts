@@ -2,19 +2,13 @@ import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import type { ComparedPartName } from './arguments.ts';
 import { type Contender, startContender, startUpstream } from './contenders.ts';
-import { costOf, history, rateOf, type Scenario, scenarios, warmUp } from './envoy-scenarios.ts';
+import { type Figure, figuresOf, history, type Scenario, scenarios, warmUp } from './envoy-scenarios.ts';
 import { measureIdle, measureStart } from './start-up.ts';
 import type { Cell } from './table.ts';
 import { buildOwnTree, checkOut, shareMicro, type Tree } from './trees.ts';
 import { type Better, judge, looksDifferent, type Pair } from './verdict.ts';
 
 export const comparisonHeadings = ['figure', 'before', 'after', '×', '95 % of ×', 'verdict'];
-
-interface Figure {
-  readonly name: string;
-  readonly value: number;
-  readonly better: Better;
-}
 
 type Sides = readonly [Tree, Tree];
 /** Figures of both trees, by the same names, measured one right after the other. */
@@ -171,18 +165,9 @@ function envoyPart(wanted: readonly Scenario[]): Part | null {
 }
 
 async function scenarioFigures(scenario: Scenario, contender: Contender): Promise<Figure[]> {
-  const slice = await contender.measure(scenario.load);
-  if (slice.failures.length > 0)
-    throw new Error(`${scenario.name}: ${slice.failures.length} failed: ${slice.failures[0]}`);
-  const { name, unit } = scenario;
-  return [
-    lower(`${name}: CPU µs of the service for a ${unit}`, costOf(scenario, slice, 'filter')),
-    lower(`${name}: CPU µs of Envoy for a ${unit}`, costOf(scenario, slice, 'envoy')),
-    { name: `${name}: ${unit}s a second`, value: rateOf(scenario, slice), better: 'higher' },
-    lower(`${name}: p50 ms`, slice.latencyMs.p50),
-    lower(`${name}: p99 ms`, slice.latencyMs.p99),
-    lower(`${name}: MB resident after it`, contender.filterBytes() / 1e6),
-  ];
+  const figures = await figuresOf(scenario, contender);
+  const memory = lower('MB resident after it', contender.filterBytes() / 1e6);
+  return [...figures, memory].map((figure) => ({ ...figure, name: `${scenario.name}: ${figure.name}` }));
 }
 
 function lower(name: string, value: number): Figure {

@@ -1,6 +1,7 @@
-import { type Contender, type ContenderName, type Slice, startContender, startUpstream } from './contenders.ts';
+import { type Contender, type ContenderName, startContender, startUpstream } from './contenders.ts';
 import type { LoadOptions } from './load.ts';
 import { type Cell, median, ratio } from './table.ts';
+import type { Better } from './verdict.ts';
 
 export interface Scenario {
   readonly name: 'paced' | 'burst' | 'json' | 'history';
@@ -46,41 +47,51 @@ export const history: Scenario = {
   },
 };
 
+/** A figure of a slice, and which way it improves. */
+export interface Figure {
+  readonly name: string;
+  readonly value: number;
+  readonly better: Better;
+}
+
+/** Sends a slice of the scenario's load, and gives its figures. Throws when an answer is incomplete. */
+export async function figuresOf({ name, unit, load }: Scenario, contender: Contender): Promise<readonly Figure[]> {
+  const { failures, cpuSeconds, seconds, latencyMs, ...counts } = await contender.measure(load);
+  if (failures.length > 0) throw new Error(`${name}, ${contender.name}: ${failures.length} failed: ${failures[0]}`);
+  const count = unit === 'token' ? counts.tokens : counts.requests;
+  return [
+    { name: `CPU µs of the service for a ${unit}`, value: (cpuSeconds.filter * 1e6) / count, better: 'lower' },
+    { name: `CPU µs of Envoy for a ${unit}`, value: (cpuSeconds.envoy * 1e6) / count, better: 'lower' },
+    { name: `${unit}s a second`, value: count / seconds, better: 'higher' },
+    { name: 'p50 ms', value: latencyMs.p50, better: 'lower' },
+    { name: 'p99 ms', value: latencyMs.p99, better: 'lower' },
+  ];
+}
+
 /**
  * Slices of load alternate between no-op and service, so that other activity on the machine affects both; medians of
  * `rounds` slices. Returns the rows of a table: every figure with its ratio to the no-op's.
  */
-export async function runScenarios(
-  rounds: number,
-  note: (line: string) => void,
-): Promise<readonly (readonly Cell[])[]> {
+export async function runScenarios(rounds: number, note: (line: string) => void): Promise<Cell[][]> {
   const upstream = await startUpstream();
   const contenders: Contender[] = [];
-  const slices = new Map<string, Slice[]>();
+  const slices = new Map<string, (readonly Figure[])[]>();
   try {
     for (const name of ['noop', 'service'] as const) contenders.push(await startContender(name, upstream.port));
     for (const contender of contenders) await contender.measure({ ...warmUp });
-    for (let round = 0; round < rounds; round++) {
-      for (const scenario of scenarios) {
+    for (let round = 0; round < rounds; round++)
+      for (const scenario of scenarios)
         for (const contender of round % 2 === 0 ? contenders : contenders.toReversed()) {
-          const slice = await contender.measure(scenario.load);
-          if (slice.failures.length > 0)
-            throw new Error(
-              `${scenario.name}, ${contender.name}: ${slice.failures.length} failed: ${slice.failures[0]}`,
-            );
-          const key = keyOf(scenario.name, contender.name);
-          slices.set(key, [...(slices.get(key) ?? []), slice]);
-          note(
-            `${scenario.name} ${round + 1}/${rounds} ${contender.name}: ${costOf(scenario, slice, 'filter').toFixed(1)} µs`,
-          );
+          const figures = await figuresOf(scenario, contender);
+          const key = keyOf(scenario, contender.name);
+          slices.set(key, [...(slices.get(key) ?? []), figures]);
+          note(`${round + 1}/${rounds} ${key}: ${figures[0]?.value.toFixed(1)} µs`);
         }
-      }
-    }
   } finally {
     for (const contender of contenders) await contender.stop();
     await upstream.child.stop();
   }
-  return scenarios.flatMap((scenario) => rowsOf(scenario, (name) => slices.get(keyOf(scenario.name, name)) ?? []));
+  return scenarios.flatMap((scenario) => rowsOf(scenario, (name) => slices.get(keyOf(scenario, name)) ?? []));
 }
 
 export const warmUp = {
@@ -105,35 +116,23 @@ export const scenarioHeadings = [
   '×',
 ];
 
-function rowsOf(scenario: Scenario, of: (name: ContenderName) => readonly Slice[]): Cell[][] {
-  const figures = (name: ContenderName) => {
-    const all = of(name);
-    return [
-      median(all.map((slice) => costOf(scenario, slice, 'filter'))),
-      median(all.map((slice) => costOf(scenario, slice, 'envoy'))),
-      median(all.map((slice) => rateOf(scenario, slice))),
-      median(all.map((slice) => slice.latencyMs.p50)),
-      median(all.map((slice) => slice.latencyMs.p99)),
-    ];
+function rowsOf(scenario: Scenario, slicesOf: (name: ContenderName) => readonly (readonly Figure[])[]): Cell[][] {
+  const medians = (name: ContenderName) => {
+    const [first = [], ...rest] = slicesOf(name);
+    return first.map((figure, index) => median([figure, ...rest.map((slice) => slice[index])].map(figureOf)));
   };
-  const floor = figures('noop');
+  const floor = medians('noop');
   return (['noop', 'service'] as const).map((name) => [
     `${scenario.name} (per ${scenario.unit})`,
     name,
-    ...figures(name).flatMap((figure, index) => [figure, name === 'noop' ? '' : ratio(figure, floor[index])]),
+    ...medians(name).flatMap((figure, index) => [figure, name === 'noop' ? '' : ratio(figure, floor[index])]),
   ]);
 }
 
-/** CPU µs for one token or request. */
-export function costOf({ unit }: Scenario, slice: Slice, part: 'envoy' | 'filter'): number {
-  return (slice.cpuSeconds[part] * 1e6) / (unit === 'token' ? slice.tokens : slice.requests);
+function figureOf(figure: Figure | undefined): number {
+  return figure?.value ?? Number.NaN;
 }
 
-function keyOf(scenario: string, contender: ContenderName): string {
-  return `${scenario} ${contender}`;
-}
-
-/** Tokens or requests a second. */
-export function rateOf({ unit }: Scenario, slice: Slice): number {
-  return (unit === 'token' ? slice.tokens : slice.requests) / slice.seconds;
+function keyOf({ name }: Scenario, contender: ContenderName): string {
+  return `${name} ${contender}`;
 }
