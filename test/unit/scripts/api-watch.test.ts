@@ -1,6 +1,15 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { codexRows, itemsNamedIn, newInRow, unknownIn } from '../../../scripts/api-watch.ts';
+import {
+  codexRows,
+  codexStructs,
+  fieldsOf,
+  itemsNamedIn,
+  newAttributes,
+  newestPatches,
+  newInRow,
+  unknownIn,
+} from '../../../scripts/api-watch.ts';
 import { declarationsOf, literalsOf } from '../../../scripts/published-literals.ts';
 
 const root = new URL('../../../', import.meta.url);
@@ -82,4 +91,24 @@ describe.each(codexRows)('the row of Codex for each $what', (row) => {
   it('ends the run where it is gone', () => {
     expect(() => newInRow(Buffer.from('moon'), row)).toThrow(`no row for each ${row.what}`);
   });
+});
+
+it.each(codexStructs)('the fields of what Codex decodes as $what are counted', (struct) => {
+  expect(fieldsOf(Buffer.from(`\0${struct.before}12 elementsstruct`), struct)).toBe(12);
+  expect(() => fieldsOf(Buffer.from('moon'), struct)).toThrow(`no ${struct.what}`);
+});
+
+it('an attribute of OpenTelemetry that traces lack, and that has no reason, is new', () => {
+  const traces = read('src/service/telemetry/exchange-trace.ts');
+  const sources = `X = "gen_ai.usage.input_tokens"\nY = "gen_ai.moon.phase"\nZ = "gen_ai.agent.name" # gen_ai.`;
+  expect(newAttributes(sources, traces)).toEqual(['gen_ai.moon.phase']);
+});
+
+it('of each version of Envoy the newest patch counts', () => {
+  expect(newestPatches(['1.40.0', '1.39.3', '1.39.1', '1.38.3', '1.36.2.post1'])).toEqual([
+    '1.40.0',
+    '1.39.3',
+    '1.38.3',
+    '1.36.2.post1',
+  ]);
 });
