@@ -1,6 +1,7 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { parseBenchArguments } from '../../../bench/arguments.ts';
 import { settingsIn } from '../../../src/service/settings/setting.ts';
 import { settings } from '../../../src/service/settings/settings-table.ts';
 import { helpText as doctorHelp } from '../../../src/tools/doctor/doctor-options.ts';
@@ -34,10 +35,20 @@ test.each(pages)('the commands of %s are there: npm scripts, their options, prog
     ...commandsIn(page, /node (?:--[\w=-]+ )*((?:bench|scripts|src|test|docs)\/[\w./-]+)/).filter(
       ([, file = '']) => !isFile(file),
     ),
+    ...commandsIn(page, /npm run bench -- ([^`#)\n]*)/).filter(([, given = '']) => !benchTakes(given)),
     ...commandsIn(page, /docker compose(?: -f \S+)* -f (\S+)/).filter(([, file = '']) => !isFile(file)),
   ];
   expect(faults.map(([command]) => command)).toEqual([]);
 });
+
+/** Whether the bench takes these options, and has these parts. */
+function benchTakes(given: string): boolean {
+  try {
+    return parseBenchArguments(given.trim().split(/\s+/)) !== null;
+  } catch {
+    return false;
+  }
+}
 
 test.each(pages)('the files that %s names are there', (page) => {
   const named = [...read(page).matchAll(/`((?:src|test|bench|scripts|tools|deploy|envoy|docs|proto)\/[\w./-]+)`/g)];
