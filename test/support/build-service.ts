@@ -28,8 +28,8 @@ export default async function buildForTests({ vitest }: TestProject): Promise<((
   const folder = mkdtempSync(join(tmpdir(), 'responses-extproc-built-'));
   const remove = () => rmSync(folder, { recursive: true, force: true });
   try {
-    // Files that the service reads from next to its folder.
-    for (const name of ['proto', 'package.json']) symlinkSync(join(root, name), join(folder, name));
+    // The file that the service reads from next to its folder.
+    symlinkSync(join(root, 'package.json'), join(folder, 'package.json'));
     await buildService(join(folder, 'dist'));
     const main = join(folder, 'dist/main.js');
     await runOnce(main);
