@@ -95,12 +95,7 @@ export function createExchangeFactory(
         admitted?.release();
         throw thrown;
       }
-      return {
-        exchange,
-        modes,
-        setUnsent: (bytes) => admitted?.setUnsent(bytes),
-        close: () => admitted?.release(),
-      };
+      return { exchange, modes, admission: admitted };
     },
   };
 }

@@ -7,7 +7,7 @@ import type { BodyModes, ExchangeEvent, ExchangeReply, Replies, RequestEvent } f
 import { deserializeRequest } from '../../filter/extproc/deserialize-request.ts';
 import { serializeReply } from '../../filter/extproc/serialize-reply.ts';
 import type { ApiError } from '../../filter/wire/schema/api-error.ts';
-import type { Holder } from '../memory/overload.ts';
+import type { Admission, Holder } from '../memory/overload.ts';
 import type { CallEnd, CallTimes, ExchangeObserver } from '../telemetry/observer.ts';
 import type { GrpcCall, GrpcCallListener } from './grpc-call.ts';
 import { frameHeadBytes } from './message-frames.ts';
@@ -37,10 +37,8 @@ export interface OpenExchange {
   readonly exchange: Exchange;
   /** The modes in force. */
   readonly modes: BodyModes;
-  /** Counts what was written and not yet read by the proxy. */
-  setUnsent(bytes: number): void;
-  /** Releases what the exchange holds; the call has ended. */
-  close(): void;
+  /** What it holds; null where nothing counts that. */
+  readonly admission: Admission | null;
 }
 
 /**
@@ -113,11 +111,11 @@ class ProcessCall implements GrpcCallListener, TickListener, Holder {
   }
 
   blocked(bytes: number): void {
-    this.#opened?.setUnsent(bytes);
+    this.#opened?.admission?.setUnsent(bytes);
   }
 
   drained(): void {
-    this.#opened?.setUnsent(0);
+    this.#opened?.admission?.setUnsent(0);
     if (this.#long !== null) this.#sendLong();
   }
 
@@ -290,7 +288,7 @@ class ProcessCall implements GrpcCallListener, TickListener, Holder {
     this.#opened = null;
     this.#long = null;
     this.#waiting = [];
-    opened.close();
+    opened.admission?.release();
     const { exchange } = opened;
     const summary = exchange.summary();
     const aborted = how === 'done' && summary.outcome === 'open';

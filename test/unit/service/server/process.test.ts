@@ -38,7 +38,7 @@ const busyQueues = (): ProcessOptions['queues'] => ({
 
 /** Options of a call that nobody observes, with an exchange of its own. */
 const callOptions = (given: Pick<ProcessOptions, 'ticker'> & Partial<ProcessOptions>): ProcessOptions => ({
-  open: () => ({ exchange: new Exchange(exchangeOptions()), modes: defaultModes, setUnsent() {}, close() {} }),
+  open: () => ({ exchange: new Exchange(exchangeOptions()), modes: defaultModes, admission: null }),
   observers: [],
   worked() {},
   waitedTooLong: () => null,
@@ -60,7 +60,7 @@ const noting =
   (calls: Holder[]): ProcessOptions['open'] =>
   (_modes, call) => {
     calls.push(call);
-    return { exchange: new Exchange(exchangeOptions()), modes: defaultModes, setUnsent() {}, close() {} };
+    return { exchange: new Exchange(exchangeOptions()), modes: defaultModes, admission: null };
   };
 
 type Send = (event: ExchangeEvent) => void;
@@ -90,7 +90,7 @@ test.each(['closed', 'halfClosed'] as const)('a call that is %s no longer refers
       open() {
         const opened = new Exchange(exchangeOptions());
         exchange = new WeakRef(opened);
-        return { exchange: opened, modes: defaultModes, setUnsent() {}, close() {} };
+        return { exchange: opened, modes: defaultModes, admission: null };
       },
       ticker,
     }),
@@ -123,7 +123,7 @@ test('of bodies that are completed together in a busy turn each waits for its ow
     const listener = processCall(
       { ...idleCall, send: () => void sent.push(name) },
       callOptions({
-        open: () => ({ exchange: new Exchange(options), modes: defaultModes, setUnsent() {}, close() {} }),
+        open: () => ({ exchange: new Exchange(options), modes: defaultModes, admission: null }),
         ticker,
         queues,
       }),
@@ -151,7 +151,7 @@ test('a call that the guard fails because of its own message opens no second exc
   const ticker = createTicker(1000);
   let opened = 0;
   let closed = 0;
-  const close = () => {
+  const release = () => {
     closed += 1;
   };
   const sheddable: Holder[] = [];
@@ -163,7 +163,8 @@ test('a call that the guard fails because of its own message opens no second exc
         opened += 1;
         sheddable.push(call);
         const exchange = new Exchange(exchangeOptions());
-        return { exchange, modes: defaultModes, setUnsent() {}, close };
+        const admission = { hold: () => null, setUnsent() {}, release };
+        return { exchange, modes: defaultModes, admission };
       },
       ticker,
       worked() {
@@ -398,7 +399,7 @@ test.each([1, 5])('a body of %d MiB is answered before a call that the caller ha
   const listener = processCall(
     { ...idleCall, send: () => void sent.push('reply'), end: () => void sent.push('end') },
     callOptions({
-      open: () => ({ exchange: new Exchange(options), modes: defaultModes, setUnsent() {}, close() {} }),
+      open: () => ({ exchange: new Exchange(options), modes: defaultModes, admission: null }),
       ticker,
     }),
   );
@@ -419,7 +420,7 @@ function timesOf(request: object, path: string, contentType: string, answer: str
   const call: GrpcCall = { ...idleCall };
   let times: CallTimes | null = null;
   const listener = processCall(call, {
-    open: () => ({ exchange: new Exchange(exchangeOptions()), modes: defaultModes, setUnsent() {}, close() {} }),
+    open: () => ({ exchange: new Exchange(exchangeOptions()), modes: defaultModes, admission: null }),
     observers: [
       (ended) => {
         times = ended.times;
