@@ -5,19 +5,18 @@ import { readClientMessage, steerFailed } from './client-message.ts';
 import type { Conversation, Conversations } from './conversations.ts';
 import { errorMessage, invalid, type TurnError } from './errors.ts';
 import type { RawFields } from './raw-fields.ts';
-import { type ForwardTurn, Turn, type TurnHost, type TurnOutcome } from './turn.ts';
+import { type ForwardTurn, Turn, type TurnHost, type TurnLimits, type TurnOutcome } from './turn.ts';
 import { type ConnectionPhase, connectionMoves } from './websocket-phases.ts';
 
-export interface ConnectionLimits {
+export interface ConnectionLimits extends TurnLimits {
   /** Maximum lanes at once, the unnamed one included. */
   readonly maxLanes: number;
   /** Maximum turns waiting for others, on all lanes together. */
   readonly maxWaiting: number;
-  readonly maxEventBytes: number;
-  readonly maxErrorBytes: number;
-  /** Maximum JSON values of a message that is parsed here rather than passed on. */
-  readonly maxValues: number;
 }
+
+/** What the connection to the proxy takes, with a turn on it. */
+const proxyConnectionBytes = 40 * 1024;
 
 /** The effects of a connection, and its dependencies. */
 export interface ConnectionHost {
@@ -62,8 +61,6 @@ export interface Connection {
   abort(why: Farewell | null): void;
   /** Whether the client reads more slowly than its turns are answered. */
   setBlocked(blocked: boolean): void;
-  /** Turns that are running or waiting. */
-  readonly turns: number;
 }
 
 interface Lane {
@@ -190,31 +187,20 @@ export function createConnection(host: ConnectionHost): Connection {
     let asSent: Buffer | null = message;
     let kept = bytes;
     let untaken = bytes;
-    const taken = () => {
-      host.taken(untaken);
-      untaken = 0;
-    };
     number += 1;
     const turnHost: TurnHost = {
+      limits,
       forward(body, ofTurn, answer) {
-        const forwarded = host.forward(body, ofTurn, {
-          headers(head) {
-            taken();
-            answer.headers(head);
-          },
-          body: (piece) => answer.body(piece),
-          end() {
-            onTheWay.delete(turn);
-            answer.end();
-          },
-          broken(reason) {
-            onTheWay.delete(turn);
-            answer.broken(reason);
-          },
-        });
+        turnHost.keepBytes(proxyConnectionBytes);
+        const forwarded = host.forward(body, ofTurn, answer);
         if (blocked) forwarded.pause();
         return forwarded;
       },
+      taken() {
+        host.taken(untaken);
+        untaken = 0;
+      },
+      answerEnded: () => onTheWay.delete(turn),
       send: host.send,
       find,
       keep: (conversation) => setLast(lane, conversation),
@@ -228,15 +214,11 @@ export function createConnection(host: ConnectionHost): Connection {
       refused: (error) => host.refused(error, asSent),
       ended(outcome) {
         asSent = null;
-        taken();
         host.keepBytes(-kept);
         if (!turn.isOnTheWay) onTheWay.delete(turn);
         host.turnEnded(outcome);
         turnEnded(lane, turn);
       },
-      maxEventBytes: limits.maxEventBytes,
-      maxErrorBytes: limits.maxErrorBytes,
-      maxValues: limits.maxValues,
     };
     const turn = new Turn(fields, streamId, number, turnHost);
     lane.waiting.push(turn);
@@ -319,11 +301,6 @@ export function createConnection(host: ConnectionHost): Connection {
       for (const turn of onTheWay)
         if (now) turn.pause();
         else turn.resume();
-    },
-    get turns() {
-      let running = 0;
-      for (const lane of lanes.values()) if (lane.running !== null) running += 1;
-      return running + waiting;
     },
   };
 }

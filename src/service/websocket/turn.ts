@@ -39,6 +39,13 @@ export interface ForwardedTurn {
 /** Sends a turn's body to the proxy. `number` counts the connection's turns from 1. */
 export type ForwardTurn = (body: readonly Buffer[], number: number, answer: AnswerListener) => ForwardedTurn;
 
+export interface TurnLimits {
+  readonly maxEventBytes: number;
+  readonly maxErrorBytes: number;
+  /** Maximum JSON values of a message that is parsed here rather than passed on. */
+  readonly maxValues: number;
+}
+
 /** A turn's dependencies on its connection. */
 export interface TurnHost {
   readonly forward: ForwardTurn;
@@ -52,10 +59,11 @@ export interface TurnHost {
   refused(error: TurnError): void;
   /** The turn has ended. Called once. */
   ended(outcome: TurnOutcome): void;
-  readonly maxEventBytes: number;
-  readonly maxErrorBytes: number;
-  /** Maximum JSON values of a message that is parsed here. */
-  readonly maxValues: number;
+  readonly limits: TurnLimits;
+  /** The proxy has all of the request. */
+  taken(): void;
+  /** The proxy's answer has ended, or there is none. */
+  answerEnded(): void;
   /** So many more bytes are kept until the turn ends. */
   keepBytes(bytes: number): void;
 }
@@ -79,7 +87,6 @@ export class Turn implements AnswerListener {
   #previous: Conversation | null = null;
   #input: Buffer | null = null;
   #forwarded: ForwardedTurn | null = null;
-  #paused = false;
   #decoder: SseDecoder | null = null;
   #response: RunningResponse | null = null;
   #head: AnswerHead | null = null;
@@ -106,7 +113,7 @@ export class Turn implements AnswerListener {
     const fields: RawFields = this.#fields ?? new Map();
     this.#fields = null;
     this.#previousId = previousIdOf(fields);
-    const request = readTurnRequest(fields, this.#host.find, this.#host.maxValues);
+    const request = readTurnRequest(fields, this.#host.find, this.#host.limits.maxValues);
     if ('status' in request) {
       this.#host.refused(request);
       this.#refuse('start', request);
@@ -121,14 +128,14 @@ export class Turn implements AnswerListener {
     // It may have failed at once.
     if (this.#isOver()) return;
     this.#forwarded = forwarded;
-    if (this.#paused) forwarded.pause();
   }
 
   headers(head: AnswerHead): void {
+    this.#host.taken();
     const isStream = head.status === 200 && head.contentType.startsWith('text/event-stream');
     this.#move('answer_headers', isStream ? 'streaming' : 'reading_error');
     this.#head = head;
-    if (isStream) this.#decoder = new SseDecoder({ maxEventBytes: this.#host.maxEventBytes });
+    if (isStream) this.#decoder = new SseDecoder({ maxEventBytes: this.#host.limits.maxEventBytes });
   }
 
   body(bytes: Buffer): void {
@@ -136,14 +143,14 @@ export class Turn implements AnswerListener {
     else if (this.#phase === 'reading_error') {
       this.#move('answer_body', 'reading_error');
       // A longer one is cut; its status is informative enough.
-      if (this.#errorBytes + bytes.length > this.#host.maxErrorBytes) return;
+      if (this.#errorBytes + bytes.length > this.#host.limits.maxErrorBytes) return;
       this.#errorBytes += bytes.length;
       this.#errorBody.push(bytes);
     } else this.#move('answer_body', 'ended');
   }
 
   end(): void {
-    this.#forwarded = null;
+    this.#answerEnded();
     if (this.#phase === 'streaming') this.#events(() => this.#decoder?.finish() ?? []);
     if (this.#phase === 'ended') this.#move('answer_end', 'ended');
     else if (this.#phase === 'reading_error') this.#refuse('answer_end', this.#errorOfAnswer());
@@ -151,11 +158,16 @@ export class Turn implements AnswerListener {
   }
 
   broken(reason: string): void {
-    this.#forwarded = null;
+    this.#answerEnded();
     if (this.#phase === 'ended') this.#move('broken', 'ended');
     else if (this.#phase === 'requesting')
       this.#refuse('broken', failed(502, 'upstream_unavailable', `The gateway did not answer: ${reason}.`));
     else this.#endEarly('broken');
+  }
+
+  #answerEnded(): void {
+    this.#forwarded = null;
+    this.#host.answerEnded();
   }
 
   /** The answer is over without a terminal event. */
@@ -191,12 +203,10 @@ export class Turn implements AnswerListener {
   }
 
   pause(): void {
-    this.#paused = true;
     this.#forwarded?.pause();
   }
 
   resume(): void {
-    this.#paused = false;
     this.#forwarded?.resume();
   }
 
@@ -284,6 +294,7 @@ export class Turn implements AnswerListener {
     this.#decoder = null;
     this.#response = null;
     this.#errorBody = [];
+    this.#host.taken();
     this.#host.ended(outcome);
   }
 

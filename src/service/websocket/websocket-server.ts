@@ -160,14 +160,7 @@ export async function startWebSocketEndpoint(options: WebSocketOptions): Promise
     const query = /\?.*$/s.exec(request.url ?? '')?.[0] ?? '';
     const forward = forwarder.forConnection(forwardedHeaders(request.rawHeaders), query, id);
     const open = openSocket(webSocket, socket, id, options, (host) =>
-      createConnection({
-        ...host,
-        limits,
-        conversations,
-        // Sends events that arrive together in one write.
-        forward: (body, number, answer) =>
-          forward(body, number, { ...answer, body: (bytes) => corked(socket, () => answer.body(bytes)) }),
-      }),
+      createConnection({ ...host, limits, conversations, forward }),
     );
     sockets.add(open);
     webSocket.once('close', () => sockets.delete(open));
@@ -270,6 +263,11 @@ function openSocket(
   const connection = create({
     send(text) {
       if (webSocket.readyState !== webSocket.OPEN) return;
+      // Events that arrive together leave in one write.
+      if (socket.writableCorked === 0) {
+        socket.cork();
+        process.nextTick(() => socket.uncork());
+      }
       webSocket.send(text);
       if (!blocked && socket.writableLength > maxUnsentBytes) block();
       if (blocked) account.setUnsent(socket.writableLength);
@@ -445,15 +443,6 @@ function openSocket(
       webSocket.ping();
     },
   };
-}
-
-function corked(socket: Socket, write: () => void): void {
-  socket.cork();
-  try {
-    write();
-  } finally {
-    socket.uncork();
-  }
 }
 
 function refusal(status: number, type: string, code: string, message: string): TurnError {
