@@ -35,12 +35,10 @@ export class CallTracker {
   readonly #byIndex = new Map<number, Call>();
   readonly #toolNames: ReadonlySet<string>;
   readonly #kept: Kept;
-  readonly #sortedNames: readonly string[];
 
   constructor(toolNames: ReadonlySet<string>, kept: Kept) {
     this.#kept = kept;
     this.#toolNames = toolNames;
-    this.#sortedNames = [...toolNames].sort();
   }
 
   /** The call a fragment belongs to; one of its own, where fragments are whole calls. It extends the call's id and name. */
@@ -69,8 +67,7 @@ export class CallTracker {
 
   /** May the name still grow? True while no offered tool has that name, or another's begins with it. */
   isNameOpen(name: string): boolean {
-    if (!this.#toolNames.has(name)) return true;
-    return this.#sortedNames[this.#firstFrom(name) + 1]?.startsWith(name) ?? false;
+    return !this.#toolNames.has(name) || this.#begins(name, name);
   }
 
   /** Calls without a name so far, of which there is anything else. */
@@ -132,21 +129,10 @@ export class CallTracker {
     this.#kept.bytes += nameBytes + name.length;
   }
 
-  /** Is there a tool of that name, or one whose name begins with it? */
-  #begins(name: string): boolean {
-    return this.#sortedNames[this.#firstFrom(name)]?.startsWith(name) ?? false;
-  }
-
-  /** Position of the first name that does not sort before the given one. */
-  #firstFrom(name: string): number {
-    let low = 0;
-    let high = this.#sortedNames.length;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if ((this.#sortedNames[middle] ?? '') < name) low = middle + 1;
-      else high = middle;
-    }
-    return low;
+  /** Is there a tool, other than the one, whose name begins with that, or is it? Asked for a call's name, not for its arguments. */
+  #begins(name: string, other?: string): boolean {
+    for (const tool of this.#toolNames) if (tool.startsWith(name) && tool !== other) return true;
+    return false;
   }
 
   #open({ index, isCustom }: Pick<CallFragment, 'index' | 'isCustom'>, repeats: Call | null): Call {
