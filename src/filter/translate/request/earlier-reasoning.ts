@@ -1,6 +1,5 @@
-import type { LooseReasoningDetail, LooseThinkingBlock } from '../../wire/schema/chat-completion.ts';
 import type { OpaqueFields } from '../../wire/schema/chat-request.ts';
-import { objectOf } from '../chat/loose.ts';
+import { type Loose, objectOf, objectsOf } from '../chat/loose.ts';
 import { unpackOpaqueFields } from '../reasoning-envelope.ts';
 import type { TranslationSettings } from '../settings.ts';
 import type { InputReasoning } from './parsed.ts';
@@ -27,26 +26,20 @@ export function earlierReasoningOf(
   const whole = text || envelope?.t || ownSummaries.join('\n\n');
   return {
     text: whole,
-    details: ours ? detailsOf(envelope.d ?? [], whole) : [],
-    blocks: ours ? blocksOf(envelope.b ?? [], whole) : [],
+    details: ours ? withText(envelope.d ?? [], 'text', whole) : [],
+    blocks: ours ? withText(objectsOf(envelope.b), 'thinking', whole) : [],
     fields: ours ? unpackOpaqueFields(envelope) : {},
   };
 }
 
-/** A signed detail travels without its text, which is the item's; a signature alone would be refused. */
-function detailsOf(details: readonly unknown[], text: string): readonly unknown[] {
-  return details.flatMap((value): unknown[] => {
-    const detail = objectOf<LooseReasoningDetail>(value);
-    if (detail?.text !== null) return [value];
-    return text === '' ? [] : [{ ...detail, text }];
-  });
-}
-
-/** Anthropic's thinking blocks, with `text` in those whose own was left out because it stands elsewhere. */
-function blocksOf(blocks: readonly unknown[], text: string): readonly unknown[] {
-  return blocks.flatMap((value): unknown[] => {
-    const block = objectOf<LooseThinkingBlock>(value);
-    if (block?.thinking !== null) return block === null ? [] : [block];
-    return text === '' ? [] : [{ ...block, thinking: text }];
+/**
+ * The entries, with the text in those whose own was left out because it stands in the item: a signature alone would be
+ * refused.
+ */
+function withText(entries: readonly unknown[], key: 'text' | 'thinking', text: string): readonly unknown[] {
+  return entries.flatMap((entry): unknown[] => {
+    const object = objectOf<Loose<'text' | 'thinking'>>(entry);
+    if (object?.[key] !== null) return [entry];
+    return text === '' ? [] : [{ ...object, [key]: text }];
   });
 }
