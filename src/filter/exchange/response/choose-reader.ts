@@ -1,10 +1,5 @@
 import { EventStreamReader } from './event-stream-reader.ts';
-import {
-  type AnswerState,
-  newAnswerState,
-  type UpstreamBodyOptions,
-  type UpstreamBodyReader,
-} from './upstream-body-reader.ts';
+import { AnswerState, type UpstreamBodyOptions, type UpstreamBodyReader } from './upstream-body-reader.ts';
 import { createWholeBodyReader } from './whole-body-reader.ts';
 
 /** The reader for an upstream body, chosen by status and content type; if the type is not conclusive, by the first bytes. */
@@ -45,7 +40,7 @@ const maxSniffBytes = 1024;
 
 /** Chooses by the first bytes after white space, then delegates to the chosen reader, which takes over the state. */
 function createSniffer(options: UpstreamBodyOptions): UpstreamBodyReader {
-  const state = newAnswerState();
+  const state = new AnswerState();
   let buffered: Buffer = nothing;
   let reader: UpstreamBodyReader | null = null;
 

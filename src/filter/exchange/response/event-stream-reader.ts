@@ -8,8 +8,7 @@ import { SseDecoder, SseLimitError, type SseMessage } from '../../wire/sse/sse-d
 import { repeatsMuch } from '../kept-echo.ts';
 import { type ClientBytes, joined, longBodyBytes, longEvents, longJson } from './long-body.ts';
 import {
-  type AnswerState,
-  newAnswerState,
+  AnswerState,
   type UpstreamBodyLimits,
   type UpstreamBodyOptions,
   type UpstreamBodyReader,
@@ -41,7 +40,7 @@ export class EventStreamReader implements UpstreamBodyReader {
   constructor(
     context: ResponseContext,
     { committed, limits, onMessage }: UpstreamBodyOptions,
-    state = newAnswerState(),
+    state = new AnswerState(),
   ) {
     this.#committed = committed;
     this.#limits = limits;
@@ -54,7 +53,7 @@ export class EventStreamReader implements UpstreamBodyReader {
     this.state = state;
     state.parsesWhole = false;
     state.disposition = committed ? 'translated' : null;
-    state.report = () => this.#translator.summary();
+    state.translator = this.#translator;
   }
 
   push(bytes: Buffer): ClientBytes {

@@ -1,6 +1,6 @@
 import { GrowingBytes } from '../../wire/bytes/growing-bytes.ts';
 import { scanJson } from '../../wire/json/scan.ts';
-import { newAnswerState, type UpstreamBodyReader } from './upstream-body-reader.ts';
+import { AnswerState, type UpstreamBodyReader } from './upstream-body-reader.ts';
 
 const nothing = Buffer.alloc(0);
 
@@ -11,7 +11,7 @@ const nothing = Buffer.alloc(0);
  */
 export function createPassedReader(complete: (answer: unknown) => object | null, maxBytes: number): UpstreamBodyReader {
   const body = new GrowingBytes();
-  const state = newAnswerState();
+  const state = new AnswerState();
 
   /** All that was buffered. */
   function taken(): Buffer {

@@ -153,7 +153,8 @@ export class ResponseLeg {
   }
 
   report(): ResponseLegReport {
-    const report = this.#answer()?.report() ?? emptyReport;
+    const answer = this.#answer();
+    const report = answer?.translator?.summary() ?? answer?.whole ?? emptyReport;
     return {
       ...report,
       error: this.#refusal ?? report.error,

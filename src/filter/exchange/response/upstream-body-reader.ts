@@ -23,21 +23,24 @@ export interface UpstreamBodyReader {
 }
 
 /** What is known of an answer, after each call of its reader. */
-export interface AnswerState {
-  disposition: Disposition;
+export class AnswerState {
+  disposition: Disposition = null;
   /** The client's body is complete; the rest of the upstream's is ignored. */
-  isComplete: boolean;
+  isComplete = false;
   /** The model has finished: only usage and the end may follow. */
-  isFinishing: boolean;
+  isFinishing = false;
   /** The bytes returned so far include a delta of a stream. */
-  hasToken: boolean;
+  hasToken = false;
   /** Bytes that stay in memory until more arrive, or until the answer ends. */
-  bufferedBytes: number;
+  bufferedBytes = 0;
   /** They are of a body that is parsed once it is whole. */
-  parsesWhole: boolean;
+  parsesWhole = true;
   /** Tokens of the output so far, as the upstream counts them or estimated. */
-  outputTokens: number;
-  report: () => UpstreamBodyReport;
+  outputTokens = 0;
+  /** Of an answer that is translated as it arrives: what it has come to. No function here that closes over its reader: V8 kept each until a full collection. */
+  translator: { summary(): UpstreamBodyReport } | null = null;
+  /** Of any other. */
+  whole: UpstreamBodyReport = emptyReport;
 }
 
 /**
@@ -85,16 +88,3 @@ export const emptyReport: UpstreamBodyReport = {
   unread: [],
   repairs: [],
 };
-
-export function newAnswerState(): AnswerState {
-  return {
-    disposition: null,
-    isComplete: false,
-    isFinishing: false,
-    hasToken: false,
-    bufferedBytes: 0,
-    parsesWhole: true,
-    outputTokens: 0,
-    report: () => emptyReport,
-  };
-}

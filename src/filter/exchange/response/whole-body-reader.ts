@@ -9,8 +9,8 @@ import { doneEvent, encodeSseEvents } from '../../wire/sse/encode-events.ts';
 import { repeatsMuch } from '../kept-echo.ts';
 import { type ClientBytes, longBodyBytes, longEvents, longJson } from './long-body.ts';
 import {
+  AnswerState,
   emptyReport,
-  newAnswerState,
   type UpstreamBodyOptions,
   type UpstreamBodyReader,
   type UpstreamBodyReport,
@@ -26,7 +26,7 @@ const nothing = Buffer.alloc(0);
 export function createWholeBodyReader(
   kind: WholeBodyKind,
   options: UpstreamBodyOptions,
-  state = newAnswerState(),
+  state = new AnswerState(),
 ): UpstreamBodyReader {
   const { context, committed, limits, status } = options;
   const limit = kind === 'error' ? limits.maxErrorBytes : limits.maxResponseBytes;
@@ -38,7 +38,7 @@ export function createWholeBodyReader(
     state.disposition = disposition;
     state.isComplete = true;
     state.outputTokens = report.usage?.output_tokens ?? report.outputTokens;
-    state.report = () => report;
+    state.whole = report;
     if (disposition !== 'translated') state.bufferedBytes = 0;
   }
 
