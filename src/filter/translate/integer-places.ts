@@ -91,6 +91,8 @@ function placesOf(
   const { root, budget } = reading;
   if (depth > maxDepth || budget.left < 0) return null;
   const [first] = given;
+  // Most properties are texts and flags, which each request of an agent has by the hundred.
+  if (given.length === 1 && first !== undefined && isSimple(first)) return null;
   const only = given.length === 1 && first !== undefined ? referredBy(first, root) : null;
   const known = only === null ? undefined : reading.places.get(only);
   if (known !== undefined) return known;
@@ -145,6 +147,7 @@ function referredBy(given: LooseSchema, root: LooseSchema): LooseSchema {
 
 /** The schemas, and those that they refer to or are made of. */
 function expanded(given: readonly LooseSchema[], { root, budget }: Reading): readonly LooseSchema[] {
+  if (given.every(isWhole)) return given;
   const all = new Set<LooseSchema>(given);
   for (const schema of all) {
     const { $ref, anyOf, oneOf, allOf, type } = schema;
@@ -159,6 +162,17 @@ function expanded(given: readonly LooseSchema[], { root, budget }: Reading): rea
     }
   }
   return [...all];
+}
+
+/** Whether it neither refers to a schema nor is made of others. */
+function isWhole({ $ref, anyOf, oneOf, allOf }: LooseSchema): boolean {
+  return $ref === undefined && anyOf === undefined && oneOf === undefined && allOf === undefined;
+}
+
+/** Whether it is of one type without anything below, and not an integer. */
+function isSimple(schema: LooseSchema): boolean {
+  const { type } = schema;
+  return (type === 'string' || type === 'boolean' || type === 'number') && isWhole(schema);
 }
 
 function takes({ type }: LooseSchema, name: string): boolean {
