@@ -14,7 +14,8 @@ const pinnedNode = join(root, 'node_modules/.bin/node');
 if (!packagesAreCurrent()) {
   console.log('Installing npm packages (490 MB in node_modules, most of it for the tests) …');
   // `dev`: the pinned Node is a devDependency, and NODE_ENV=production would leave it out.
-  await npm(['ci', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error']);
+  // Without a network npm would wait ten seconds, then a minute, before it says so.
+  await npm(['ci', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error', '--fetch-retry-maxtimeout=10000']);
 }
 if (!pinnedNodeRuns()) await installPinnedNode();
 
@@ -71,7 +72,9 @@ async function npm(args) {
     child.once('close', (status) => resolve(status === 0 ? null : ''));
   });
   clearInterval(notice);
-  if (problem !== null) fail(`npm ${args[0]} failed${problem}.`);
+  if (problem === null) return;
+  const advice = 'If it had no connection, run this again once there is a network.';
+  fail(`npm ${args[0]} failed${problem}. ${advice}`);
 }
 
 /** Where npm gets packages from; npm tells its scripts. */

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -7,17 +7,38 @@ import { expect, test } from 'vitest';
 
 const root = join(import.meta.dirname, '../../..');
 
-test('a first run without a network says so after a while, and what it waits for', async () => {
+/** A folder with what a first run needs. */
+function freshClone(): string {
   const folder = mkdtempSync(join(tmpdir(), 'extproc-setup-'));
+  mkdirSync(join(folder, 'scripts'));
+  copyFileSync(join(root, 'scripts/setup.mjs'), join(folder, 'scripts/setup.mjs'));
+  for (const name of ['package.json', 'package-lock.json']) copyFileSync(join(root, name), join(folder, name));
+  return folder;
+}
+
+test('a first run that npm cannot install ends with what to do', () => {
+  const folder = freshClone();
+  const { npm_execpath: _npm, ...environment } = process.env;
+  const env = {
+    ...environment,
+    npm_config_registry: 'http://127.0.0.1:1/',
+    npm_config_cache: join(folder, 'cache'),
+    npm_config_fetch_retries: '0',
+  };
+  const { status, stderr } = spawnSync(process.execPath, ['scripts/setup.mjs'], { cwd: folder, env, encoding: 'utf8' });
+  rmSync(folder, { recursive: true, force: true });
+  expect(status).toBe(1);
+  expect(stderr).toMatch(/npm ci failed\. If it had no connection, run this again once there is a network\.\n$/);
+});
+
+test('a first run without a network says so after a while, and what it waits for', async () => {
+  const folder = freshClone();
   const sockets: Socket[] = [];
   const silent = createServer((socket) => sockets.push(socket)); // takes connections and never answers
   await new Promise<void>((resolve) => {
     silent.listen(0, '127.0.0.1', resolve);
   });
   const registry = `http://127.0.0.1:${(silent.address() as AddressInfo).port}/`;
-  mkdirSync(join(folder, 'scripts'));
-  copyFileSync(join(root, 'scripts/setup.mjs'), join(folder, 'scripts/setup.mjs'));
-  for (const name of ['package.json', 'package-lock.json']) copyFileSync(join(root, name), join(folder, name));
   const { npm_execpath: _npm, ...environment } = process.env;
   const child = spawn(process.execPath, ['scripts/setup.mjs'], {
     cwd: folder,
