@@ -37,7 +37,7 @@ export function contentOf(
   pieces: readonly ExchangeFilePiece[],
 ): { readonly text: string } | { readonly base64: string } {
   if (pieces.every((piece) => 'text' in piece)) return { text: pieces.map(({ text }) => text).join('') };
-  const bytes = pieces.map((piece) => Array.from(bytesOf(piece), (byte) => String.fromCharCode(byte)).join(''));
+  const bytes = pieces.map((piece) => String.fromCharCode(...bytesOf(piece)));
   return { base64: btoa(bytes.join('')) };
 }
 

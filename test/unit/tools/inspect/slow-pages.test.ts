@@ -75,8 +75,10 @@ describe('a page that does not read', () => {
     expect(asked).toHaveLength(8);
     for (const response of responses) expect(response.writableLength).toBeLessThanOrEqual(1.5 * MiB);
     const { port } = server.address() as AddressInfo;
-    const loaded = await loadDetail((path) => fetch(`http://127.0.0.1:${port}${path}`), 1);
-    expect(loaded.file).toEqual(detailOf(exchange).file);
+    const get = (path: string) => fetch(`http://127.0.0.1:${port}${path}`, { headers: { connection: 'close' } });
+    const loaded = await loadDetail(get, 1);
+    // The test's own comparison of megabytes takes seconds.
+    expect(JSON.stringify(loaded.file) === JSON.stringify(detailOf(exchange).file)).toBe(true);
     const chat = loaded.file.chat_request;
     expect(chat !== null && 'base64' in chat && Buffer.from(chat.base64, 'base64')).toEqual(
       Buffer.alloc(MiB + 1, 0xff),
