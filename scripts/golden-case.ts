@@ -4,10 +4,11 @@ import {
   type ExchangeFilePiece,
   type ExchangeFileRequest,
 } from '../src/tools/files/exchange-file.ts';
-import { eventLines, textOfBase64Url } from '../src/tools/inspect/view/event-lines.ts';
+import { textOfBase64Url } from '../src/tools/inspect/view/event-lines.ts';
 import { isStream } from '../src/tools/inspect/view/final-response.ts';
 import { pretty, prettyText } from '../src/tools/inspect/view/indent-json.ts';
 import { parsed } from '../src/tools/inspect/view/timeline.ts';
+import { eventLines } from '../test/support/stream-lines.ts';
 
 /** A case for `test/golden`: a new file, or text to append to an existing one. */
 export interface GoldenCaseFile {

@@ -3,7 +3,6 @@ import { afterAll, expect, it } from 'vitest';
 import { translateCompletion } from '../../src/filter/translate/completion.ts';
 import { ApiError } from '../../src/filter/wire/schema/api-error.ts';
 import { SseDecoder, SseLimitError } from '../../src/filter/wire/sse/sse-decoder.ts';
-import { eventsOf } from '../../src/tools/inspect/view/event-lines.ts';
 import { chunks, contexts } from '../support/chat-chunks.ts';
 import { codePoint } from '../support/code-point.ts';
 import { type ContextSettings, createTestContext, emptyResponse, minimalEcho } from '../support/context.ts';
@@ -12,6 +11,7 @@ import { faultsOfEvent, faultsOfResponse } from '../support/published-schema.ts'
 import { runStream, withoutKeepalives } from '../support/run-stream.ts';
 import { readWithSdk } from '../support/sdk-accumulator.ts';
 import { inPiecesOf } from '../support/split.ts';
+import { eventsOf } from '../support/stream-lines.ts';
 
 /** `npm run fuzz` gives each property minutes; in `npm test` each gets a fixed, small number of runs. */
 const seconds = Number(process.env['FUZZ_SECONDS'] ?? 0);

@@ -1,10 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
-import { eventsOf } from '../../src/tools/inspect/view/event-lines.ts';
 import { createTestContext } from '../support/context.ts';
 import { faultsOfStream } from '../support/invariants.ts';
 import { runStream } from '../support/run-stream.ts';
+import { eventsOf } from '../support/stream-lines.ts';
 
 /** `npm run fuzz` takes minutes; in `npm test` there is a fixed, small number of tears. */
 const seconds = Number(process.env['FUZZ_SECONDS'] ?? 0);

@@ -8,11 +8,11 @@ import { printRequest } from '../../src/tools/explain/print-request.ts';
 import { answerIn } from '../../src/tools/explain/read-input.ts';
 import { type AnswerRun, runAnswer } from '../../src/tools/explain/run-answer.ts';
 import { type ClientRequest, runRequest } from '../../src/tools/explain/run-request.ts';
-import { eventLines } from '../../src/tools/inspect/view/event-lines.ts';
 import { explainSetupOf } from '../support/config-of-settings.ts';
 import { createdAt } from '../support/context.ts';
 import { blockOf, type GoldenCase, goldenCases } from '../support/golden.ts';
 import type { SettingsOverrides } from '../support/settings.ts';
+import { eventLines } from '../support/stream-lines.ts';
 import { upstreamOf } from '../support/upstream-notation.ts';
 
 /** Every case of a request and of a stream, as `explain` shows it: what it says is what the service does. */

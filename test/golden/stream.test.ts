@@ -3,7 +3,6 @@ import { describe, expect, it } from 'vitest';
 import { translateCompletion } from '../../src/filter/translate/completion.ts';
 import type { ResponseContext } from '../../src/filter/translate/context.ts';
 import { doneEvent, encodeSseEvents } from '../../src/filter/wire/sse/encode-events.ts';
-import { eventLines, eventsOf } from '../../src/tools/inspect/view/event-lines.ts';
 import { blockOf, type GoldenCase, goldenFolder, readGoldenCases } from '../support/golden.ts';
 import { streamContextOf } from '../support/golden-context.ts';
 import { faultsOfStream } from '../support/invariants.ts';
@@ -11,6 +10,7 @@ import { faultsOfEvent, faultsOfResponse } from '../support/published-schema.ts'
 import { runStream, type StreamRun, withoutKeepalives } from '../support/run-stream.ts';
 import { readWithSdk, type SdkReading } from '../support/sdk-accumulator.ts';
 import { everyCutOfEvents } from '../support/split.ts';
+import { eventLines, eventsOf } from '../support/stream-lines.ts';
 import { upstreamOf } from '../support/upstream-notation.ts';
 
 /**

@@ -6,13 +6,13 @@ import { gzipSync } from 'node:zlib';
 import { afterAll, describe, expect, it } from 'vitest';
 import { type ExplanationFile, explain as explainCommand } from '../../src/tools/explain/explain-command.ts';
 import { bytesOf, type ExchangeFile, exchangeFileHead } from '../../src/tools/files/exchange-file.ts';
-import { eventsOf } from '../../src/tools/inspect/view/event-lines.ts';
 import { connectExtProc } from '../support/extproc-client.ts';
 import { loadDetail } from '../support/recorded-exchange.ts';
 import { runSubcommand } from '../support/run-subcommand.ts';
 import { beginStream, endStream, sendRequest } from '../support/scripted-exchange.ts';
 import { serviceMain } from '../support/service-main.ts';
 import { startServiceProcess } from '../support/service-process.ts';
+import { eventsOf } from '../support/stream-lines.ts';
 
 const root = join(import.meta.dirname, '../..');
 const { main, environment } = serviceMain;

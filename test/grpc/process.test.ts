@@ -4,11 +4,11 @@ import { Exchange } from '../../src/filter/exchange/exchange.ts';
 import type { ExchangeOptions } from '../../src/filter/exchange/options.ts';
 import type { BodyModes, ExchangeEvent, Replies } from '../../src/filter/exchange/types.ts';
 import { ApiError } from '../../src/filter/wire/schema/api-error.ts';
-import { eventLines } from '../../src/tools/inspect/view/event-lines.ts';
 import { defaultModes, headersOf } from '../support/exchange-options.ts';
 import { type ExtProcCall, messageOf } from '../support/extproc-client.ts';
 import type { ProcessingResponse__Output as ProcessingResponse } from '../support/generated/envoy/service/ext_proc/v3/ProcessingResponse.ts';
 import { type RunningService, startService, until } from '../support/service.ts';
+import { eventLines } from '../support/stream-lines.ts';
 
 let running: RunningService;
 afterEach(() => running.stop());

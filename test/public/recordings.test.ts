@@ -7,7 +7,6 @@ import { translateRequest } from '../../src/filter/translate/request.ts';
 import { profileOfHost } from '../../src/filter/upstream/profiles.ts';
 import { ApiError } from '../../src/filter/wire/schema/api-error.ts';
 import type { ResponseResource } from '../../src/filter/wire/schema/response-resource.ts';
-import { eventsOf } from '../../src/tools/inspect/view/event-lines.ts';
 import { createCountedIds } from '../support/context.ts';
 import { faultsOfStream } from '../support/invariants.ts';
 import { plainReading, saidBy } from '../support/plain-reading.ts';
@@ -17,6 +16,7 @@ import { runStream, withoutKeepalives } from '../support/run-stream.ts';
 import { readWithSdk } from '../support/sdk-accumulator.ts';
 import { createTestSettings } from '../support/settings.ts';
 import { inPiecesOf } from '../support/split.ts';
+import { eventsOf } from '../support/stream-lines.ts';
 
 /** Pydantic's echo of requests, which answers nothing. */
 const notOfTheApi = /pathname"?[=:]"?\/bin\//;

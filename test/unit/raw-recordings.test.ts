@@ -3,7 +3,6 @@ import { describe, expect, it } from 'vitest';
 import { translateRequest } from '../../src/filter/translate/request.ts';
 import { ApiError } from '../../src/filter/wire/schema/api-error.ts';
 import type { OutputItem, ResponseResource } from '../../src/filter/wire/schema/response-resource.ts';
-import { eventsOf } from '../../src/tools/inspect/view/event-lines.ts';
 import { createCountedIds } from '../support/context.ts';
 import { type HttpMessage, play } from '../support/envoy-model.ts';
 import { exchangeOptions } from '../support/exchange-options.ts';
@@ -13,6 +12,7 @@ import { faultsOfError, faultsOfEvent, faultsOfResponse } from '../support/publi
 import { readWithSdk } from '../support/sdk-accumulator.ts';
 import { createTestSettings } from '../support/settings.ts';
 import { inPiecesOf } from '../support/split.ts';
+import { eventsOf } from '../support/stream-lines.ts';
 import { refusalsOfVllm } from '../support/vllm-rules.ts';
 
 /** Chat requests that no client of this service makes, sent to real vLLM over a socket, and its answers: `test/recordings/README.md`. */

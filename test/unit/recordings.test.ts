@@ -5,7 +5,6 @@ import type { ResponseContext } from '../../src/filter/translate/context.ts';
 import { translateRequest } from '../../src/filter/translate/request.ts';
 import { ApiError } from '../../src/filter/wire/schema/api-error.ts';
 import type { OutputItem, ResponseResource } from '../../src/filter/wire/schema/response-resource.ts';
-import { eventsOf } from '../../src/tools/inspect/view/event-lines.ts';
 import { createCountedIds } from '../support/context.ts';
 import { faultsOfStream } from '../support/invariants.ts';
 import { faultsOfEvent, faultsOfResponse } from '../support/published-schema.ts';
@@ -13,6 +12,7 @@ import { runStream, withoutKeepalives } from '../support/run-stream.ts';
 import { readWithSdk } from '../support/sdk-accumulator.ts';
 import { createTestSettings } from '../support/settings.ts';
 import { inPiecesOf } from '../support/split.ts';
+import { eventsOf } from '../support/stream-lines.ts';
 
 /** Made by `scripts/record-upstream.ts`; what must come of them is written nowhere, it has to satisfy the oracles. */
 const recordings = new URL('../recordings/', import.meta.url);

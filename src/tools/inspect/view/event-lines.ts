@@ -1,4 +1,4 @@
-/** Reads the events of a stream, independent of the code that wrote them. */
+/** An event of a stream, read independent of the code that wrote it. */
 export interface StreamEvent {
   readonly type: string;
   readonly [key: string]: unknown;
@@ -6,28 +6,10 @@ export interface StreamEvent {
 
 type Fields = Record<string, unknown>;
 
-/** The events of a stream's text; comments and `[DONE]` left out. */
-export function eventsOf(stream: string): StreamEvent[] {
-  const data = stream.split('\n').filter((line) => line.startsWith('data: {'));
-  return data.map((line) => JSON.parse(line.slice('data: '.length)) as StreamEvent);
-}
-
 /**
- * A stream as lines that a reader can follow: the type without `response.`, where (`#1` an output index, `#1.0` with
- * the content or summary index), then what it holds. Ids are shown where an item is added, texts are JSON strings.
+ * An event as a line that a reader can follow: the type without `response.`, where (`#1` an output index, `#1.0` with the content
+ * or summary index), then what it holds. Ids are shown where an item is added, texts are JSON strings.
  */
-export function eventLines(stream: string): string[] {
-  const lines: string[] = [];
-  for (const block of stream.split('\n\n')) {
-    if (block === '') continue;
-    const data = block.split('\n').find((line) => line.startsWith('data: {'));
-    if (data === undefined) lines.push(block.replace(/^data: /, ''));
-    else lines.push(lineOf(JSON.parse(data.slice('data: '.length)) as StreamEvent));
-  }
-  return lines;
-}
-
-/** One event as such a line. */
 export function lineOf(event: StreamEvent): string {
   // Of an upstream's own event nothing is known.
   if (event.type.includes(':')) {

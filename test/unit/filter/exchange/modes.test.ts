@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { Exchange } from '../../../../src/filter/exchange/exchange.ts';
 import type { BodyMode, BodyModes, ExchangeReply, HeaderMutation } from '../../../../src/filter/exchange/types.ts';
-import { eventLines } from '../../../../src/tools/inspect/view/event-lines.ts';
 import { type HttpMessage, play } from '../../../support/envoy-model.ts';
 import { exchangeOptions, headersOf } from '../../../support/exchange-options.ts';
 import { faultsOfStream } from '../../../support/invariants.ts';
 import { inPiecesOf } from '../../../support/split.ts';
+import { eventLines } from '../../../support/stream-lines.ts';
 
 const streaming: readonly BodyMode[] = ['BUFFERED', 'STREAMED', 'FULL_DUPLEX_STREAMED'];
 const pairs: BodyModes[] = streaming.flatMap((request) => streaming.map((response) => ({ request, response })));

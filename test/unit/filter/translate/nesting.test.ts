@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { translateCompletion } from '../../../../src/filter/translate/completion.ts';
 import { StreamTranslator } from '../../../../src/filter/translate/stream.ts';
-import { eventsOf } from '../../../../src/tools/inspect/view/event-lines.ts';
 import { createTestContext } from '../../../support/context.ts';
 import { faultsOfStream } from '../../../support/invariants.ts';
 import { runStream } from '../../../support/run-stream.ts';
+import { eventsOf } from '../../../support/stream-lines.ts';
 
 /** JSON.parse reads any depth, JSON.stringify ends the stack: 5000 levels are enough. */
 const levels = 20_000;

@@ -6,13 +6,13 @@ import { StreamTranslator } from '../../../../src/filter/translate/stream.ts';
 import { ApiError } from '../../../../src/filter/wire/schema/api-error.ts';
 import type { ResponseResource } from '../../../../src/filter/wire/schema/response-resource.ts';
 import { encodeSseEvents } from '../../../../src/filter/wire/sse/encode-events.ts';
-import { eventsOf } from '../../../../src/tools/inspect/view/event-lines.ts';
 import { createTestContext } from '../../../support/context.ts';
 import { growthOf, maxLinearGrowth } from '../../../support/growth.ts';
 import { faultsOfStream } from '../../../support/invariants.ts';
 import { runs } from '../../../support/property-runs.ts';
 import { runStream } from '../../../support/run-stream.ts';
 import { inPiecesOf } from '../../../support/split.ts';
+import { eventsOf } from '../../../support/stream-lines.ts';
 
 const MiB = 1024 * 1024;
 const types = (events: readonly { type: string }[]) => events.map(({ type }) => type);

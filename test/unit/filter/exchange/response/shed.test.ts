@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { Exchange } from '../../../../../src/filter/exchange/exchange.ts';
 import type { BodyMode, ExchangeReply } from '../../../../../src/filter/exchange/types.ts';
 import { ApiError } from '../../../../../src/filter/wire/schema/api-error.ts';
-import { eventLines } from '../../../../../src/tools/inspect/view/event-lines.ts';
 import { exchangeOptions, headersOf } from '../../../../support/exchange-options.ts';
+import { eventLines } from '../../../../support/stream-lines.ts';
 
 const short = new ApiError('Memory is short.', { status: 503, type: 'server_error', code: 'server_overloaded' });
 const text = 'data: {"choices":[{"index":0,"delta":{"content":"a"}}]}\n\n';

@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { Exchange } from '../../../../../src/filter/exchange/exchange.ts';
 import type { ExchangeOptions } from '../../../../../src/filter/exchange/options.ts';
 import type { ExchangeReply } from '../../../../../src/filter/exchange/types.ts';
-import { eventLines } from '../../../../../src/tools/inspect/view/event-lines.ts';
 import { exchangeOptions, headersOf } from '../../../../support/exchange-options.ts';
+import { eventLines } from '../../../../support/stream-lines.ts';
 
 const chunk = (delta: object, finish: string | null = null): Buffer =>
   Buffer.from(`data: ${JSON.stringify({ choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`);

@@ -4,11 +4,11 @@ import { describe, expect, test } from 'vitest';
 import { Exchange } from '../../../../../src/filter/exchange/exchange.ts';
 import type { BodyModes, Hold } from '../../../../../src/filter/exchange/types.ts';
 import { ApiError } from '../../../../../src/filter/wire/schema/api-error.ts';
-import { eventLines } from '../../../../../src/tools/inspect/view/event-lines.ts';
 import { carry, type HttpMessage, play } from '../../../../support/envoy-model.ts';
 import { exchangeOptions, headersOf } from '../../../../support/exchange-options.ts';
 import { runs } from '../../../../support/property-runs.ts';
 import { inPiecesOf } from '../../../../support/split.ts';
+import { eventLines } from '../../../../support/stream-lines.ts';
 
 function ask(fields: object = {}, headers: Record<string, string> = {}): HttpMessage {
   const body = Buffer.from(JSON.stringify({ model: 'test-model', input: 'Hi', ...fields }));
