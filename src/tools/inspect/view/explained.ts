@@ -1,33 +1,9 @@
+import type { ExplainedField, RequestExplanation } from '../../explain/explanation.ts';
+import type { Cause } from '../../explain/what-if.ts';
 import type { Explained, Mark } from './json-lines.ts';
 
 /** The part of the output of `explain --json` that the page shows. */
-export interface ExplanationFile {
-  readonly refusals: readonly (Why & { readonly error: { readonly param: string | null; readonly message: string } })[];
-  readonly fields: readonly ExplainedField[];
-  readonly added: readonly { readonly path: string; readonly causes: readonly Cause[] }[];
-  readonly notes: readonly string[];
-}
-
-interface Cause {
-  readonly kind: 'flag' | 'variable';
-  readonly name: string;
-  readonly value: unknown;
-  readonly meaning: string;
-  readonly reason: string | null;
-}
-
-interface Why {
-  readonly causes: readonly Cause[];
-  readonly rule: string;
-  readonly link: string;
-}
-
-interface ExplainedField extends Why {
-  readonly field: string;
-  readonly fate: 'sent' | 'renamed' | 'rewritten' | 'in_response' | 'dropped' | 'left_out' | 'absent';
-  readonly becomes: readonly { readonly path: string }[];
-  readonly dropped: readonly string[];
-}
+export type ExplanationFile = Pick<RequestExplanation, 'refusals' | 'fields' | 'added'>;
 
 /** The explanation of a value on either side, as text. */
 export interface Account {
@@ -50,24 +26,15 @@ export interface ExplainedBodies {
   accountOf(side: 'client' | 'chat', path: string): Account | null;
 }
 
-const marks: Readonly<Record<ExplainedField['fate'], Mark>> = {
-  sent: 'same',
-  renamed: 'moved',
-  rewritten: 'changed',
-  in_response: 'only',
-  dropped: 'dropped',
-  left_out: 'only',
-  absent: 'same',
-};
-
-const fates: Readonly<Record<ExplainedField['fate'], string>> = {
-  sent: 'sent as it is',
-  renamed: 'sent under another name',
-  rewritten: 'sent as something else',
-  in_response: 'not sent; the Response repeats it',
-  dropped: 'dropped, and named in x-responses-dropped',
-  left_out: 'not sent, without effect',
-  absent: 'not set',
+/** How a field is marked, and its fate as text. */
+const fates: Readonly<Record<ExplainedField['fate'], readonly [Mark, string]>> = {
+  sent: ['same', 'sent as it is'],
+  renamed: ['moved', 'sent under another name'],
+  rewritten: ['changed', 'sent as something else'],
+  in_response: ['only', 'not sent; the Response repeats it'],
+  dropped: ['dropped', 'dropped, and named in x-responses-dropped'],
+  left_out: ['only', 'not sent, without effect'],
+  absent: ['same', 'not set'],
 };
 
 /** Makes both sides of an explanation. */
@@ -79,7 +46,7 @@ export function explainedBodies({ fields, refusals, added }: ExplanationFile): E
   for (const field of fields) {
     const to = field.becomes.map(({ path }) => path);
     const isInPlace = field.fate === 'sent' && to.length === 1 && to[0] === field.field;
-    client.set(field.field, { mark: marks[field.fate], note: isInPlace ? null : noteOf(field, to) });
+    client.set(field.field, { mark: fates[field.fate][0], note: isInPlace ? null : noteOf(field, to) });
     accounts.client.set(field.field, accountOf(field, to));
     // A part of it that was dropped; `tools[].strict` names that of every tool.
     for (const name of field.dropped) {
@@ -92,7 +59,7 @@ export function explainedBodies({ fields, refusals, added }: ExplanationFile): E
     const names = from.map(({ field }) => field);
     const [first] = from;
     const isInPlace = names.length === 1 && names[0] === path;
-    const mark = from.some(({ fate }) => fate === 'rewritten') ? 'changed' : marks[first?.fate ?? 'sent'];
+    const mark = from.some(({ fate }) => fate === 'rewritten') ? 'changed' : fates[first?.fate ?? 'sent'][0];
     chat.set(path, { mark, note: isInPlace ? null : `← ${listed(names)}` });
     if (first !== undefined) accounts.chat.set(path, { ...accountOf(first, [path]), from: names });
   }
@@ -129,7 +96,7 @@ function accountOf({ field, fate, causes, rule, link, dropped }: ExplainedField,
   const without = dropped.length === 0 || fate === 'dropped' ? '' : `, without ${dropped.join(', ')}`;
   const isPlain = fate === 'sent' && dropped.length === 0;
   const reasons = isPlain ? [] : [rule, ...causes.map(causeText)];
-  return { from: [field], to, fate: `${fates[fate]}${without}`, reasons, link: isPlain ? null : link };
+  return { from: [field], to, fate: `${fates[fate][1]}${without}`, reasons, link: isPlain ? null : link };
 }
 
 function noteOf({ fate, dropped }: ExplainedField, to: readonly string[]): string {

@@ -38,11 +38,74 @@ const indentWidth = 2;
 /** A line has at least this many characters of a text. */
 const leastWidth = 20;
 
+/** Where a value is, and what is said of it on its first line. */
+interface Place extends Pick<JsonLine, 'depth' | 'key' | 'mark' | 'note'> {
+  readonly path: string;
+  readonly comma: '' | ',';
+}
+
 /** A JSON value as lines, its long texts broken at line ends and at the width, with what became of it. */
-export function jsonLines(value: unknown, options: JsonLineOptions): JsonLine[] {
-  const writer = new LineWriter(options);
-  writer.write(null, value, null, 0, '', true);
-  return writer.lines;
+export function jsonLines(value: unknown, { explained, find = '', columns }: JsonLineOptions): JsonLine[] {
+  const lines: JsonLine[] = [];
+  const isIn = (text: string) => find !== '' && text.toLowerCase().includes(find.toLowerCase());
+
+  function add({ path, depth, key, mark, note }: Place, text: string, kind: JsonLine['kind'], isFound = false): void {
+    const hasWord = isIn(key ?? '') || (kind === 'literal' && isIn(text));
+    lines.push({ path, depth, key: key && visible(key), text, kind, mark, note, isFound: isFound || hasWord });
+  }
+
+  /** The mark of the place is that of the enclosing value. */
+  function write(value: unknown, place: Place): void {
+    const { mark = place.mark, note = null } = explained?.get(place.path) ?? {};
+    const width = columns - place.depth * indentWidth - (place.key?.length ?? 0) - 4;
+    const besideNote = width - (note === null ? 0 : note.length + 2);
+    // It would cover the value, so it is placed above.
+    const isAbove = note !== null && besideNote < leastWidth;
+    if (isAbove) add({ ...place, key: null, mark, note }, '', 'plain');
+    const here = { ...place, mark, note: isAbove ? null : note };
+    if (typeof value === 'object' && value !== null) writeContainer(value, here);
+    else if (typeof value === 'string') writeText(value, here, Math.max(leastWidth, isAbove ? width : besideNote));
+    else add(here, `${JSON.stringify(value) ?? 'null'}${place.comma}`, 'literal');
+  }
+
+  function writeContainer(value: object, place: Place): void {
+    const { path, depth, comma } = place;
+    const isArray = Array.isArray(value);
+    const [open, close] = isArray ? ['[', ']'] : ['{', '}'];
+    const entries = Object.entries(value);
+    if (entries.length === 0) {
+      add(place, `${open}${close}${comma}`, 'bracket');
+      return;
+    }
+    add(place, open, 'bracket');
+    for (const [index, [name, inner]] of entries.entries())
+      write(inner, {
+        ...place,
+        path: isArray ? `${path}[${name}]` : path === '' ? name : `${path}.${name}`,
+        key: isArray ? null : name,
+        depth: depth + 1,
+        comma: index === entries.length - 1 ? '' : ',',
+      });
+    add({ ...place, key: null, note: null }, `${close}${comma}`, 'bracket');
+  }
+
+  function writeText(value: string, place: Place, width: number): void {
+    const shown = shortened(value);
+    const isFound = finderIn(shown, find);
+    const parts = brokenText(shown, width);
+    let at = 0;
+    for (const [index, part] of parts.entries()) {
+      const [first, last] = [index === 0, index === parts.length - 1];
+      const text = visible(JSON.stringify(part).slice(1, -1));
+      const line = first ? place : { ...place, key: null, note: null, depth: place.depth + 1 };
+      const end = last ? `"${place.comma}` : '';
+      add(line, `${first ? '"' : ''}${text}${end}`, 'string', isFound(at, at + part.length));
+      at += part.length;
+    }
+  }
+
+  write(value, { path: '', depth: 0, key: null, mark: null, note: null, comma: '' });
+  return lines;
 }
 
 /** Text that is not JSON, as lines. */
@@ -76,111 +139,6 @@ export function visible(text: string): string {
     /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );
-}
-
-class LineWriter {
-  readonly lines: JsonLine[] = [];
-  readonly #options: JsonLineOptions;
-
-  constructor(options: JsonLineOptions) {
-    this.#options = options;
-  }
-
-  /** `inherited` is the mark of the enclosing value. */
-  write(
-    key: string | null,
-    value: unknown,
-    inherited: Mark | null,
-    depth: number,
-    path: string,
-    isLast: boolean,
-  ): void {
-    const explained = this.#options.explained?.get(path);
-    const mark = explained?.mark ?? inherited;
-    const said = explained?.note ?? null;
-    const taken = depth * indentWidth + (key?.length ?? 0) + 4 + (said?.length ?? 0) + 2;
-    // It would cover the value, so it is placed above.
-    const isAbove = said !== null && taken + leastWidth > this.#options.columns;
-    if (isAbove) this.#line(path, depth, null, '', 'plain', mark, said);
-    const note = isAbove ? null : said;
-    const comma = isLast ? '' : ',';
-    if (typeof value === 'object' && value !== null) this.#writeContainer(key, value, mark, depth, path, comma, note);
-    else if (typeof value === 'string') this.#writeText(key, value, mark, depth, path, comma, note);
-    else this.#line(path, depth, key, `${JSON.stringify(value) ?? 'null'}${comma}`, 'literal', mark, note);
-  }
-
-  #writeContainer(
-    key: string | null,
-    value: object,
-    mark: Mark | null,
-    depth: number,
-    path: string,
-    comma: string,
-    note: string | null,
-  ): void {
-    const isArray = Array.isArray(value);
-    const [open, close] = isArray ? ['[', ']'] : ['{', '}'];
-    const keys = Object.keys(value);
-    if (keys.length === 0) {
-      this.#line(path, depth, key, `${open}${close}${comma}`, 'bracket', mark, note);
-      return;
-    }
-    this.#line(path, depth, key, open, 'bracket', mark, note);
-    for (const [index, name] of keys.entries()) {
-      const at = isArray ? `${path}[${name}]` : path === '' ? name : `${path}.${name}`;
-      this.write(isArray ? null : name, childOf(value, name), mark, depth + 1, at, index === keys.length - 1);
-    }
-    this.#line(path, depth, null, `${close}${comma}`, 'bracket', mark, null);
-  }
-
-  #writeText(
-    key: string | null,
-    value: string,
-    mark: Mark | null,
-    depth: number,
-    path: string,
-    comma: string,
-    note: string | null,
-  ): void {
-    const noteWidth = note === null ? 0 : note.length + 2;
-    const width = Math.max(
-      leastWidth,
-      this.#options.columns - depth * indentWidth - (key?.length ?? 0) - 4 - noteWidth,
-    );
-    const shown = shortened(value);
-    const parts = brokenText(shown, width);
-    const isFound = finderIn(shown, this.#options.find ?? '');
-    let at = 0;
-    for (const [index, part] of parts.entries()) {
-      const first = index === 0;
-      const last = index === parts.length - 1;
-      const text = `${first ? '"' : ''}${visible(JSON.stringify(part).slice(1, -1))}${last ? `"${comma}` : ''}`;
-      const found = isFound(at, at + part.length);
-      this.#line(path, first ? depth : depth + 1, first ? key : null, text, 'string', mark, first ? note : null, found);
-      at += part.length;
-    }
-  }
-
-  #line(
-    path: string,
-    depth: number,
-    key: string | null,
-    text: string,
-    kind: JsonLine['kind'],
-    mark: Mark | null,
-    note: string | null,
-    isFound = false,
-  ): void {
-    const find = this.#options.find?.toLowerCase() ?? '';
-    const hasWord =
-      find !== '' && [key ?? '', kind === 'literal' ? text : ''].some((word) => word.toLowerCase().includes(find));
-    const shown = key === null ? null : visible(key);
-    this.lines.push({ path, depth, key: shown, text, kind, mark, note, isFound: isFound || hasWord });
-  }
-}
-
-function childOf(value: object, key: string): unknown {
-  return (value as Readonly<Record<string, unknown>>)[key];
 }
 
 function shortened(text: string): string {

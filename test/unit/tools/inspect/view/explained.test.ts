@@ -6,7 +6,8 @@ const field = (name: string, fate: 'sent' | 'renamed' | 'dropped', to: readonly 
   ...why,
   field: name,
   fate,
-  becomes: to.map((path) => ({ path })),
+  becomes: to.map((path) => ({ path, value: null })),
+  in_response: [],
   dropped,
 });
 
@@ -20,7 +21,6 @@ it('what was dropped of a field is marked in it, also where the name means that 
       field('tools[1]', 'dropped', [], ['tools[1].web_search']),
     ],
     added: [],
-    notes: [],
   });
   expect(Object.fromEntries(client)).toEqual({
     model: { mark: 'same', note: null },
