@@ -14,7 +14,7 @@ export interface ExchangeStore {
   /** `startedAt` is in Unix milliseconds. */
   open(startedAt: number): StoredExchange;
   /** Oldest first. */
-  list(): Iterable<StoredExchange>;
+  list(): readonly StoredExchange[];
   get(id: number): StoredExchange | undefined;
   readonly heldBytes: number;
   readonly limits: StoreLimits;
@@ -48,7 +48,7 @@ export function createExchangeStore(limits: StoreLimits = defaultStoreLimits): E
       exchange.hold(bytesPerExchange);
       return exchange;
     },
-    list: () => exchanges.values(),
+    list: () => [...exchanges.values()],
     get: (id) => exchanges.get(id),
     get heldBytes() {
       return heldBytes;

@@ -34,7 +34,7 @@ export function createListEvents(store: ExchangeStore): (text: string, signal: A
     const shown = new Map<number, number>();
     const searched = new Set<number>();
     for (let isFirst = true, silent = 0; ; isFirst = false, silent += 1) {
-      const changed = [...store.list()].filter(({ id, version }) => shown.get(id) !== version);
+      const changed = store.list().filter(({ id, version }) => shown.get(id) !== version);
       const gone = [...shown.keys()].filter((id) => store.get(id) === undefined);
       if (isFirst || changed.length > 0 || gone.length > 0) {
         for (const id of gone) shown.delete(id);
@@ -49,7 +49,7 @@ export function createListEvents(store: ExchangeStore): (text: string, signal: A
         yield ']}\n\n';
         silent = 0;
       }
-      const ended = [...store.list()].filter(({ id, facts }) => facts.outcome !== 'running' && !searched.has(id));
+      const ended = store.list().filter(({ id, facts }) => facts.outcome !== 'running' && !searched.has(id));
       if (text !== '' && (isFirst || ended.length > 0)) {
         const ids = [];
         for (const exchange of ended) if (await isIn(exchange, text, signal)) ids.push(exchange.id);

@@ -7,11 +7,11 @@ export interface PageFile {
   readonly body: Buffer;
 }
 
-const names: Readonly<Record<string, { readonly path: string; readonly contentType: string }>> = {
-  'index.html': { path: '/inspect/', contentType: 'text/html; charset=utf-8' },
-  'page.js': { path: '/inspect/page.js', contentType: 'text/javascript; charset=utf-8' },
-  'page.css': { path: '/inspect/page.css', contentType: 'text/css; charset=utf-8' },
-  'icon.svg': { path: '/inspect/icon.svg', contentType: 'image/svg+xml' },
+const types: Readonly<Record<string, string>> = {
+  'index.html': 'text/html; charset=utf-8',
+  'page.js': 'text/javascript; charset=utf-8',
+  'page.css': 'text/css; charset=utf-8',
+  'icon.svg': 'image/svg+xml',
 };
 
 /**
@@ -19,19 +19,13 @@ const names: Readonly<Record<string, { readonly path: string; readonly contentTy
  * is missing or does not compile.
  */
 export async function loadPage(): Promise<ReadonlyMap<string, PageFile>> {
-  const contents = import.meta.filename.endsWith('.ts') ? await buildFiles() : builtFiles();
-  const files = new Map<string, PageFile>();
-  for (const [name, { path, contentType }] of Object.entries(names)) {
-    const body = contents.get(name);
-    if (body === undefined) throw new Error(`The inspector's page lacks ${name}.`);
-    files.set(path, { contentType, body });
-  }
-  return files;
-}
-
-function builtFiles(): Map<string, Buffer> {
+  const built = import.meta.filename.endsWith('.ts') ? await buildFiles() : null;
   const folder = join(dirname(import.meta.filename), 'inspect');
-  return new Map(Object.keys(names).map((name) => [name, readFileSync(join(folder, name))]));
+  const files = Object.entries(types).map(([name, contentType]) => {
+    const body = built?.get(name) ?? readFileSync(join(folder, name));
+    return [`/inspect/${name === 'index.html' ? '' : name}`, { contentType, body }] as const;
+  });
+  return new Map(files);
 }
 
 async function buildFiles(): Promise<Map<string, Buffer>> {

@@ -2,29 +2,16 @@ import { randomUUID } from 'node:crypto';
 import { probeAgent } from './recording.ts';
 import { parsed } from './view/timeline.ts';
 
-/** Sends requests of the page to the proxy, as any client would. `key` is the client's `authorization`; null for none. */
-export interface RequestSender {
-  /**
-   * Sends a body to a path of the API (`/v1/responses`). Resolves when the answer begins. Rejects when the proxy cannot be
-   * reached, or when too many are in progress.
-   */
-  send(
-    path: string,
-    body: string,
-    key: string | null,
-  ): Promise<{ readonly status: number; readonly request_id: string }>;
-  /** The names in the upstream's list of models. Rejects with the reason if there is none. */
-  models(key: string | null): Promise<readonly string[]>;
-  close(): void;
-}
-
 const maxRequestsUnderWay = 8;
 const modelsTimeoutMs = 10_000;
 const maxModelsBytes = 4 * 1024 * 1024;
 const noBytes = Buffer.alloc(0);
 
-/** `baseUrl` as OpenAI clients take it: `http://127.0.0.1:10000/v1`. */
-export function createRequestSender(baseUrl: string, userAgent: string): RequestSender {
+/**
+ * Sends requests of the page to the proxy, as any client would. `baseUrl` is as OpenAI clients take it:
+ * `http://127.0.0.1:10000/v1`; `key` is the client's `authorization`.
+ */
+export function createRequestSender(baseUrl: string, userAgent: string) {
   const base = baseUrl.replace(/\/+$/, '');
   const stop = new AbortController();
   let underWay = 0;
@@ -35,7 +22,11 @@ export function createRequestSender(baseUrl: string, userAgent: string): Request
   }
 
   return {
-    async send(path, body, key) {
+    /**
+     * Sends a body to a path of the API (`/v1/responses`). Resolves when the answer begins. Rejects when the proxy cannot be
+     * reached, or when too many are in progress.
+     */
+    async send(path: string, body: string, key: string | null) {
       if (underWay >= maxRequestsUnderWay) throw new Error(`${maxRequestsUnderWay} requests are already under way.`);
       underWay += 1;
       const ended = () => {
@@ -54,7 +45,8 @@ export function createRequestSender(baseUrl: string, userAgent: string): Request
       const { status, headers: given } = await sent;
       return { status, request_id: given.get('x-request-id') ?? requestId };
     },
-    async models(key) {
+    /** The names in the upstream's list of models. Rejects with the reason if there is none. */
+    async models(key: string | null): Promise<readonly string[]> {
       const response = await fetch(`${base}/models`, {
         // Not a user's request: it is not listed.
         headers: { 'user-agent': probeAgent, ...(key === null ? {} : { authorization: key }) },

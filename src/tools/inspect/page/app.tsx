@@ -5,11 +5,11 @@ import { pretty } from '../view/indent-json.ts';
 import { webSocketTurnOf } from '../view/websocket-turn.ts';
 import { ConversationDetail, ConversationList } from './conversation-panes.tsx';
 import { Detail } from './detail.tsx';
-import { clientName, count, duration, size, timeOfDay, toneOf } from './format.ts';
+import { clientName, count, duration, size } from './format.ts';
 import type { Model } from './model.ts';
+import { RowList, type RowWords } from './row-list.tsx';
 import { SendDialog } from './send-dialog.tsx';
 import { Split } from './split.tsx';
-import { VirtualList } from './virtual-list.tsx';
 
 /** The page: the list of exchanges, and the one that is selected. */
 export function App({ model }: { readonly model: Model }): JSX.Element {
@@ -124,66 +124,50 @@ function Status({ model }: { readonly model: Model }): JSX.Element {
 }
 
 function ExchangeList({ model }: { readonly model: Model }): JSX.Element {
-  const rows = model.visibleRows();
   return (
-    <section class="exchanges" aria-label="Exchanges">
-      {rows.length === 0 ? <Empty model={model} /> : null}
-      <VirtualList
-        id="exchanges"
-        label="Exchanges, newest first"
-        class={rows.length === 0 ? 'exchange-list without-rows' : 'exchange-list'}
-        count={rows.length}
-        rowHeight={46}
-        keyOf={(index) => rows[index]?.id ?? index}
-        selected={rows.findIndex(({ id }) => id === model.selectedId)}
-        onSelect={(index) => model.select(rows[index]?.id ?? null)}
-        onOpen={() => document.getElementById('detail')?.focus()}
-        rowAt={(index) => {
-          const row = rows[index];
-          return row === undefined ? null : <Row row={row} isInBodies={model.isInBodies(row.id)} />;
-        }}
-      />
-    </section>
+    <RowList
+      title="Exchanges"
+      items={model.visibleRows()}
+      wordsOf={(row) => wordsOf(row, model)}
+      selectedId={model.selectedId}
+      onSelect={(id) => model.select(id)}
+      empty={<Empty model={model} />}
+    />
   );
+}
+
+function wordsOf(row: ExchangeRow, model: Model): RowWords {
+  const { tokens, outcome, tokens_per_second: speed } = row;
+  const turn = webSocketTurnOf(row.request_id);
+  const running = outcome === 'running' && row.pieces > 0 ? 'streaming' : null;
+  return {
+    name: row.model ?? `${row.method ?? ''} ${row.path ?? ''}`,
+    outcome: row.error_code ?? outcome,
+    tone: outcome,
+    startedAt: row.started_at,
+    facts: [
+      model.isInBodies(row.id) ? 'text found' : null,
+      clientName(row.client),
+      turn === null ? null : `ws turn ${turn.number}`,
+      tokens === null ? running : `${count(tokens.input_tokens)} → ${count(tokens.output_tokens)} tok`,
+      row.first_event_ms === null ? null : `first ${duration(row.first_event_ms)}`,
+      outcome === 'running' ? null : `${duration(row.duration_ms)} in all`,
+      speed === null ? null : `${speed.toFixed(0)} tok/s`,
+    ],
+  };
 }
 
 /** Why the list is empty. */
 function Empty({ model }: { readonly model: Model }): JSX.Element {
-  if (model.total > 0)
-    return <p class="empty">{model.isSearching ? 'Searching the bodies …' : 'No exchange matches the filter.'}</p>;
-  if (model.connection === 'lost')
-    return <p class="empty">The connection to the service is lost. The page tries again by itself.</p>;
-  if (model.connection === 'connecting') return <p class="empty">Connecting to the service …</p>;
+  if (model.total > 0) return <p>{model.isSearching ? 'Searching the bodies …' : 'No exchange matches the filter.'}</p>;
+  if (model.connection === 'lost') return <p>The connection to the service is lost. The page tries again by itself.</p>;
+  if (model.connection === 'connecting') return <p>Connecting to the service …</p>;
   return (
-    <div class="empty">
+    <>
       <p>No requests yet. What clients send appears here as it runs.</p>
       <button type="button" onClick={() => openForm(model)}>
         Send a request
       </button>
-    </div>
-  );
-}
-
-function Row({ row, isInBodies }: { readonly row: ExchangeRow; readonly isInBodies: boolean }): JSX.Element {
-  const { tokens, outcome, tokens_per_second: speed } = row;
-  const turn = webSocketTurnOf(row.request_id);
-  const running = outcome === 'running' && row.pieces > 0 ? 'streaming' : null;
-  const facts = [
-    isInBodies ? 'text found' : null,
-    clientName(row.client),
-    turn === null ? null : `ws turn ${turn.number}`,
-    tokens === null ? running : `${count(tokens.input_tokens)} → ${count(tokens.output_tokens)} tok`,
-    row.first_event_ms === null ? null : `first ${duration(row.first_event_ms)}`,
-    outcome === 'running' ? null : `${duration(row.duration_ms)} in all`,
-    speed === null ? null : `${speed.toFixed(0)} tok/s`,
-  ];
-  return (
-    <div class="exchange">
-      <span class={`dot ${toneOf(outcome)}`} />
-      <span class="name">{row.model ?? `${row.method ?? ''} ${row.path ?? ''}`}</span>
-      <span class={`outcome ${toneOf(outcome)}`}>{row.error_code ?? outcome}</span>
-      <time>{timeOfDay(row.started_at)}</time>
-      <span class="facts">{facts.filter((fact) => fact !== null).join(' · ')}</span>
-    </div>
+    </>
   );
 }

@@ -2,63 +2,47 @@ import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { Conversation, ConversationTurn } from '../view/group-turns.ts';
 import { harOf } from '../view/har.ts';
+import { pretty } from '../view/indent-json.ts';
 import { visible } from '../view/json-lines.ts';
 import { parsed } from '../view/timeline.ts';
 import { type TurnChanges, turnChanges } from '../view/turn-changes.ts';
 import { download } from './download.ts';
 import { clientName, count, duration, money, reasonOf, timeOfDay, toneOf } from './format.ts';
 import { baseOf, type Model } from './model.ts';
+import { RowList, type RowWords } from './row-list.tsx';
 import { Figures } from './section.tsx';
-import { VirtualList } from './virtual-list.tsx';
+import { TextPane } from './text-pane.tsx';
 
 /** The list of conversations, newest first. */
 export function ConversationList({ model }: { readonly model: Model }): JSX.Element {
-  const conversations = model.conversations();
-  const isEmpty = conversations.length === 0;
   return (
-    <section class="exchanges" aria-label="Conversations">
-      {isEmpty ? (
-        <p class="empty">
-          No conversation has a second turn yet. A turn continues another when its messages begin with the other’s.
-        </p>
-      ) : null}
-      <VirtualList
-        id="conversations"
-        label="Conversations, newest first"
-        class={isEmpty ? 'exchange-list without-rows' : 'exchange-list'}
-        count={conversations.length}
-        rowHeight={46}
-        keyOf={(index) => conversations[index]?.id ?? index}
-        selected={conversations.findIndex(({ id }) => id === model.conversationId)}
-        onSelect={(index) => model.selectConversation(conversations[index]?.id ?? null)}
-        onOpen={() => document.getElementById('detail')?.focus()}
-        rowAt={(index) => {
-          const conversation = conversations[index];
-          return conversation === undefined ? null : <Row conversation={conversation} />;
-        }}
-      />
-    </section>
+    <RowList
+      title="Conversations"
+      items={model.conversations()}
+      wordsOf={wordsOf}
+      selectedId={model.conversationId}
+      onSelect={(id) => model.selectConversation(id)}
+      empty={
+        <p>No conversation has a second turn yet. A turn continues another when its messages begin with the other’s.</p>
+      }
+    />
   );
 }
 
-function Row({ conversation }: { readonly conversation: Conversation }): JSX.Element {
-  const { turns, input, output, cost, start } = conversation;
+function wordsOf({ turns, input, output, cost, start }: Conversation): RowWords {
   const last = turns.at(-1)?.row;
-  const facts = [
-    turns.some(({ turn }) => turn.differs_at !== null) ? 'prefix broken' : null,
-    `${count(input)} → ${count(output)} tok`,
-    cost === null ? null : `cost ${money(cost)}`,
-    clientName(last?.client ?? null),
-  ];
-  return (
-    <div class="exchange">
-      <span class={`dot ${toneOf(last?.outcome ?? '')}`} />
-      <span class="name">{last?.model ?? '–'}</span>
-      <span class="outcome">{turns.length} turns</span>
-      <time>{timeOfDay(start)}</time>
-      <span class="facts">{facts.filter((fact) => fact !== null).join(' · ')}</span>
-    </div>
-  );
+  return {
+    name: last?.model ?? '–',
+    outcome: `${turns.length} turns`,
+    tone: last?.outcome ?? '',
+    startedAt: start,
+    facts: [
+      turns.some(({ turn }) => turn.differs_at !== null) ? 'prefix broken' : null,
+      `${count(input)} → ${count(output)} tok`,
+      cost === null ? null : `cost ${money(cost)}`,
+      clientName(last?.client ?? null),
+    ],
+  };
 }
 
 /** One conversation: its turns on one time axis, how its context grew, and what changed from turn to turn. */
@@ -270,47 +254,39 @@ function Changes(props: {
       {changes === null ? <p class="quiet">Comparing …</p> : null}
       {typeof changes === 'string' ? <p class="bad">{visible(changes)}</p> : null}
       {changes === null || typeof changes === 'string' ? null : (
-        <Compared changes={changes} isFirst={parent === null} />
+        <>
+          {parent === null ? null : <Prefix difference={changes.difference} />}
+          <TextPane
+            id="added"
+            title="New in this turn"
+            label="New in this turn"
+            what="what is new"
+            text={pretty(changes.added)}
+            find={model.find}
+          />
+        </>
       )}
     </section>
   );
 }
 
-function Compared({ changes, isFirst }: { readonly changes: TurnChanges; readonly isFirst: boolean }): JSX.Element {
-  const { difference, added, fields } = changes;
+function Prefix({ difference }: Pick<TurnChanges, 'difference'>): JSX.Element {
+  if (difference === null)
+    return (
+      <p class="good">
+        This prompt begins with the whole previous prompt, byte for byte: a server that caches prefixes need not read it
+        again.
+      </p>
+    );
+  const { path, character, before, after } = difference;
   return (
-    <>
-      {isFirst ? null : difference === null ? (
-        <p class="good">
-          This prompt begins with the whole previous prompt, byte for byte: a server that caches prefixes need not read
-          it again.
-        </p>
-      ) : (
-        <div class="warn">
-          <p>
-            This prompt does not begin with the previous one: they part at <code>{visible(difference.path)}</code>
-            {difference.character === null ? '' : `, character ${count(difference.character)}`}. A server that caches
-            prefixes reads everything after it again.
-          </p>
-          <pre>{`− ${visible(difference.before)}\n+ ${visible(difference.after)}`}</pre>
-        </div>
-      )}
-      <ul>
-        {added.map(({ path, role, says, characters }) => (
-          <li key={path}>
-            <code>+ {path}</code> <strong>{visible(role)}</strong>, {count(characters)} characters of JSON:{' '}
-            {visible(says)}
-          </li>
-        ))}
-        {isFirst
-          ? null
-          : fields.map(({ name, before, after }) => (
-              <li key={name}>
-                <code>{visible(name)}</code>: {before === '' ? 'nothing' : visible(before)} →{' '}
-                {after === '' ? 'nothing' : visible(after)}
-              </li>
-            ))}
-      </ul>
-    </>
+    <div class="warn">
+      <p>
+        This prompt does not begin with the previous one: they part at <code>{visible(path)}</code>
+        {character === null ? '' : `, character ${count(character)}`}. A server that caches prefixes reads everything
+        after it again.
+      </p>
+      <pre>{`− ${visible(before)}\n+ ${visible(after)}`}</pre>
+    </div>
   );
 }

@@ -95,10 +95,6 @@ export class Model {
     return rows.filter((row) => words.every((word) => wordsOf(row).includes(word)) || this.#found.has(row.id));
   }
 
-  rowOf(id: number): ExchangeRow | undefined {
-    return this.#rows.get(id);
-  }
-
   get total(): number {
     return this.#rows.size;
   }

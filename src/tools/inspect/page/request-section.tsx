@@ -1,7 +1,6 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { ExchangeFileRequest } from '../../files/exchange-file.ts';
-import { compareHeaders } from '../view/compare-headers.ts';
 import { curlOf } from '../view/curl.ts';
 import type { Account } from '../view/explained.ts';
 import { upstreamOf } from '../view/har.ts';
@@ -56,7 +55,13 @@ function Headers(props: {
   readonly client: ExchangeFileRequest;
   readonly chat: ExchangeFileRequest | null;
 }): JSX.Element {
-  const rows = compareHeaders(props.client.headers, props.chat?.headers ?? []);
+  const [ours, theirs] = [props.client, props.chat].map(
+    (request) => new Map(request?.headers.map(({ name, value }) => [name, value])),
+  );
+  const names = [...new Set([...(ours?.keys() ?? []), ...(theirs?.keys() ?? [])])];
+  const all = names.map((name) => ({ name, client: ours?.get(name) ?? null, chat: theirs?.get(name) ?? null }));
+  // Those that differ first.
+  const rows = all.sort((a, b) => Number(a.client === a.chat) - Number(b.client === b.chat));
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable with the keyboard
     <div class="headers" tabIndex={0}>

@@ -2,10 +2,8 @@
 export interface TurnChanges {
   /** The first place in which the beginning of the prompt differs; null if all of it is kept. */
   readonly difference: Difference | null;
-  /** Messages after those of the turn before. */
-  readonly added: readonly AddedMessage[];
-  /** Other fields that differ: their values, as JSON. */
-  readonly fields: readonly { readonly name: string; readonly before: string; readonly after: string }[];
+  /** The fields that differ, as they are now; of the messages those after the turn before. */
+  readonly added: object;
 }
 
 export interface Difference {
@@ -16,13 +14,6 @@ export interface Difference {
   readonly after: string;
 }
 
-interface AddedMessage {
-  readonly path: string;
-  readonly role: string;
-  readonly says: string;
-  readonly characters: number;
-}
-
 /** Fields that chat templates write before the messages, in the order in which most of them do. */
 export const promptFields = ['model', 'tools', 'chat_template_kwargs', 'reasoning_effort'] as const;
 
@@ -31,27 +22,17 @@ type Fields = Readonly<Record<string, unknown>>;
 /** Compares the Chat requests of two turns, the earlier one first. */
 export function turnChanges(earlier: unknown, later: unknown): TurnChanges {
   const [a, b] = [fieldsOf(earlier), fieldsOf(later)];
-  const [old, all] = [messagesOf(a), messagesOf(b)];
-  const names = [...new Set([...Object.keys(a), ...Object.keys(b)])].filter((name) => name !== 'messages');
+  const [old, all] = [a, b].map(({ messages }): readonly unknown[] => (Array.isArray(messages) ? messages : []));
+  const places = [
+    ...promptFields.map((name) => [name, a[name], b[name]] as const),
+    ...(old ?? []).map((message, index) => [`messages[${index}]`, message, all?.[index]] as const),
+  ];
+  const differences = places.map(([path, before, after]) => differenceIn(path, before, after));
+  const changed = Object.entries(b).filter(([name, value]) => name !== 'messages' && textOf(value) !== textOf(a[name]));
   return {
-    difference: firstDifference([...promptFields.map((name) => [name, a[name], b[name]] as const), ...pairs(old, all)]),
-    added: all.slice(old.length).map((message, index) => summaryOf(message, `messages[${old.length + index}]`)),
-    fields: names
-      .filter((name) => textOf(a[name]) !== textOf(b[name]))
-      .map((name) => ({ name, before: excerpt(textOf(a[name]), 0), after: excerpt(textOf(b[name]), 0) })),
+    difference: differences.find((difference) => difference !== null) ?? null,
+    added: { ...Object.fromEntries(changed), messages: all?.slice(old?.length) },
   };
-}
-
-function* pairs(old: readonly unknown[], all: readonly unknown[]): Generator<readonly [string, unknown, unknown]> {
-  for (const [index, message] of old.entries()) yield [`messages[${index}]`, message, all[index]];
-}
-
-function firstDifference(values: Iterable<readonly [string, unknown, unknown]>): Difference | null {
-  for (const [path, a, b] of values) {
-    const found = differenceIn(path, a, b);
-    if (found !== null) return found;
-  }
-  return null;
 }
 
 /** In the order in which the values are written. */
@@ -64,8 +45,7 @@ function differenceIn(path: string, a: unknown, b: unknown): Difference | null {
   }
   if (typeof a === 'object' && typeof b === 'object' && a !== null && b !== null) {
     const isList = Array.isArray(a) && Array.isArray(b);
-    const keys = [...new Set([...Object.keys(a), ...Object.keys(b)])];
-    for (const key of keys) {
+    for (const key of new Set([...Object.keys(a), ...Object.keys(b)])) {
       const inner = isList ? `${path}[${key}]` : `${path}.${key}`;
       const found = differenceIn(inner, (a as Fields)[key], (b as Fields)[key]);
       if (found !== null) return found;
@@ -83,25 +63,8 @@ function excerpt(text: string, at: number): string {
   return `${from > 0 ? '…' : ''}${part}${from + shownLength < text.length ? '…' : ''}`;
 }
 
-function summaryOf(message: unknown, path: string): AddedMessage {
-  const { role, content, tool_calls: calls } = fieldsOf(message);
-  const parts = Array.isArray(content) ? content : [{ text: content }];
-  const texts = parts.map((part) => fieldsOf(part)).map(({ text, type }) => (typeof text === 'string' ? text : type));
-  const called = (Array.isArray(calls) ? calls : []).map((call) => {
-    const { name, arguments: given } = fieldsOf(fieldsOf(call)['function']);
-    return `${name}(${given})`;
-  });
-  const says = [...texts, ...called].filter((text) => typeof text === 'string' && text !== '').join(' ');
-  return { path, role: String(role), says: excerpt(says, 0), characters: textOf(message).length };
-}
-
 function fieldsOf(value: unknown): Fields {
   return typeof value === 'object' && value !== null ? (value as Fields) : {};
-}
-
-function messagesOf(fields: Fields): readonly unknown[] {
-  const { messages } = fields;
-  return Array.isArray(messages) ? messages : [];
 }
 
 /** As JSON; a missing value as an empty text. */
