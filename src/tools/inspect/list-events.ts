@@ -68,29 +68,26 @@ export function createListEvents(store: ExchangeStore): (text: string, signal: A
  */
 async function isIn(exchange: StoredExchange, text: string, signal: AbortSignal): Promise<boolean> {
   const plain = text.toLowerCase();
-  for (const isFound of findingsIn(exchange, [plain, JSON.stringify(plain).slice(1, -1)])) {
-    if (isFound) return true;
+  const wanted = [plain, JSON.stringify(plain).slice(1, -1)];
+  const pause = async () => {
     await turn();
     signal.throwIfAborted();
+  };
+  for (const body of bodyNames) {
+    const whole = exchange.bytesOf(body).toString('utf8');
+    const lower = whole.toLowerCase();
+    if (wanted.some((each) => lower.includes(each))) return true;
+    await pause();
+    const deltas = createDeltaTexts<typeof body>();
+    const lines = body === 'chat_response' || body === 'client_response' ? whole.split('\n') : [];
+    for (const [index, line] of lines.entries()) {
+      deltas.add(line.replace(/^data:/, ''), body);
+      if (index % linesAtATime === linesAtATime - 1) await pause();
+    }
+    if (deltas.find(wanted).size > 0) return true;
   }
   return false;
 }
 
 /** Lines of a stream that are read at a time: a millisecond or so. */
 const linesAtATime = 500;
-
-/** Whether the exchange has one of these texts: false after each part of the work, true once it is found. */
-function* findingsIn(exchange: StoredExchange, wanted: readonly string[]): Generator<boolean> {
-  for (const body of bodyNames) {
-    const text = exchange.bytesOf(body).toString('utf8');
-    const lower = text.toLowerCase();
-    yield wanted.some((each) => lower.includes(each));
-    if (body !== 'chat_response' && body !== 'client_response') continue;
-    const deltas = createDeltaTexts<typeof body>();
-    for (const [index, line] of text.split('\n').entries()) {
-      deltas.add(line.replace(/^data:/, ''), body);
-      if (index % linesAtATime === linesAtATime - 1) yield false;
-    }
-    yield deltas.find(wanted).size > 0;
-  }
-}

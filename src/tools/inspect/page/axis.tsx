@@ -1,4 +1,5 @@
 import type { JSX } from 'preact';
+import type { ExchangeFilePiece } from '../../files/exchange-file.ts';
 import { duration } from './format.ts';
 
 /** Columns of the drawing; pieces in the same column share a stroke. */
@@ -6,13 +7,13 @@ const axisWidth = 600;
 
 /** When pieces came from the upstream (above) and when they were sent to the client (below), on one time axis. */
 export function Axis(props: {
-  readonly upstream: readonly number[];
-  readonly client: readonly number[];
+  readonly upstream: readonly ExchangeFilePiece[];
+  readonly client: readonly ExchangeFilePiece[];
   /** When it ended, in ms; null while it runs. */
   readonly end: number | null;
 }): JSX.Element {
   const { upstream, client, end } = props;
-  const last = Math.max(upstream.at(-1) ?? 0, client.at(-1) ?? 0, end ?? 0, 1);
+  const last = Math.max(upstream.at(-1)?.at_ms ?? 0, client.at(-1)?.at_ms ?? 0, end ?? 0, 1);
   return (
     <div class="axis">
       <span class="from">0</span>
@@ -31,11 +32,11 @@ export function Axis(props: {
   );
 }
 
-function strokes(times: readonly number[], last: number, from: number, to: number): string {
+function strokes(pieces: readonly ExchangeFilePiece[], last: number, from: number, to: number): string {
   let path = '';
   let before = -1;
-  for (const time of times) {
-    const column = Math.round((time / last) * (axisWidth - 1));
+  for (const { at_ms } of pieces) {
+    const column = Math.round((at_ms / last) * (axisWidth - 1));
     if (column === before) continue;
     before = column;
     path += `M${column} ${from}V${to}`;

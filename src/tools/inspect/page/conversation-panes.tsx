@@ -65,7 +65,7 @@ function Shown({ conversation, model }: { readonly conversation: Conversation; r
   const save = async () => {
     try {
       const { signal } = new AbortController();
-      const exchanges = await Promise.all(turns.map(({ row }) => model.exchangeOf(row.id, signal)));
+      const exchanges = await Promise.all(turns.map(({ row }) => model.load(row.id, signal)));
       const har = harOf(exchanges, baseOf(model), model.about?.version ?? '');
       download(`conversation-${conversation.id}.har`, JSON.stringify(har, null, 1));
       setProblem(null);
@@ -234,7 +234,7 @@ function Changes(props: {
   useEffect(() => {
     const left = new AbortController();
     const chatOf = async (wanted: number) => {
-      const { chat_request: chat } = (await model.exchangeOf(wanted, left.signal)).file;
+      const { chat_request: chat } = (await model.load(wanted, left.signal)).file;
       return chat !== null && 'body' in chat ? parsed(chat.body) : null;
     };
     Promise.all([parent === null ? null : chatOf(parent), chatOf(id)]).then(

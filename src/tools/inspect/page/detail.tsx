@@ -1,15 +1,16 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
 import type { ExchangeFile } from '../../files/exchange-file.ts';
+import type { ExchangeRow } from '../exchange-json.ts';
 import { errorMessage, isStream, lastResponse } from '../view/final-response.ts';
 import { harOf } from '../view/har.ts';
 import { pretty, prettyText } from '../view/indent-json.ts';
-import { contentOf } from '../view/join-parts.ts';
+import { contentOf, type ExchangeDetail } from '../view/join-parts.ts';
 import { visible } from '../view/json-lines.ts';
 import { webSocketTurnOf } from '../view/websocket-turn.ts';
 import { download } from './download.ts';
 import { count, duration, size, timeOfDay, toneOf } from './format.ts';
-import { baseOf, type Model, type ShownExchange } from './model.ts';
+import { baseOf, type Model } from './model.ts';
 import { RequestSection } from './request-section.tsx';
 import { Figures, Section } from './section.tsx';
 import { Split } from './split.tsx';
@@ -18,7 +19,7 @@ import { TextPane } from './text-pane.tsx';
 
 /** Both sides of one exchange. */
 export function Detail({ model }: { readonly model: Model }): JSX.Element {
-  const { shown, problem } = model;
+  const { detail, problem } = model;
   if (model.selectedId === null && problem === null)
     return (
       <section class="detail nothing" aria-label="The selected exchange">
@@ -40,20 +41,20 @@ export function Detail({ model }: { readonly model: Model }): JSX.Element {
         ← All exchanges
       </button>
       {problem === null ? null : <p class="banner bad">{problem}</p>}
-      {shown === null && problem === null ? (
+      {detail === null && problem === null ? (
         <p class="banner">{model.connection === 'lost' ? 'The connection to the service is lost.' : 'Loading …'}</p>
       ) : null}
-      {shown === null ? null : <Shown key={shown.detail.row.id} shown={shown} model={model} />}
+      {detail === null ? null : <Shown key={detail.row.id} detail={detail} model={model} />}
     </section>
   );
 }
 
-function Shown({ shown, model }: { readonly shown: ShownExchange; readonly model: Model }): JSX.Element {
-  const { file, omitted } = shown.detail;
+function Shown({ detail, model }: { readonly detail: ExchangeDetail; readonly model: Model }): JSX.Element {
+  const { file, omitted } = detail;
   const lost = Object.entries(omitted).filter(([, bytes]) => bytes > 0);
   return (
     <>
-      <Title shown={shown} model={model} />
+      <Title detail={detail} model={model} />
       {lost.length === 0 ? null : (
         <p class="banner warn">
           Too long to be kept whole. Left out:{' '}
@@ -62,24 +63,24 @@ function Shown({ shown, model }: { readonly shown: ShownExchange; readonly model
       )}
       <ErrorBanner file={file} />
       <Split name="request" label="Height of the request" as="rows" usual={0.35} class="sections">
-        <RequestSection shown={shown} model={model} />
+        <RequestSection detail={detail} model={model} />
         <Split name="stream" label="Height of the answer" as="rows" usual={0.63} class="sections">
-          <StreamSection shown={shown} model={model} />
-          <ResponseSection shown={shown} model={model} />
+          <StreamSection detail={detail} model={model} />
+          <ResponseSection detail={detail} model={model} />
         </Split>
       </Split>
     </>
   );
 }
 
-function Title({ shown, model }: { readonly shown: ShownExchange; readonly model: Model }): JSX.Element {
-  const { row, file } = shown.detail;
+function Title({ detail, model }: { readonly detail: ExchangeDetail; readonly model: Model }): JSX.Element {
+  const { row, file } = detail;
   const turn = webSocketTurnOf(row.request_id);
   const figures: readonly (readonly [string, ComponentChildren])[] = [
     ['Started', timeOfDay(row.started_at)],
     ['Duration', duration(row.duration_ms)],
     ['First event', duration(row.first_event_ms)],
-    ['Tokens', tokensOf(shown)],
+    ['Tokens', tokensOf(row)],
     ['Speed', row.tokens_per_second === null ? '–' : `${row.tokens_per_second} tok/s`],
     ['Status', statusOf(file)],
     ['Profile', row.profile],
@@ -103,7 +104,7 @@ function Title({ shown, model }: { readonly shown: ShownExchange; readonly model
         {visible(row.model ?? row.path ?? '')}
         <span class={`pill ${toneOf(row.outcome)}`}>{row.outcome}</span>
       </h2>
-      <Actions shown={shown} model={model} />
+      <Actions detail={detail} model={model} />
       <Figures of={figures} />
     </header>
   );
@@ -118,8 +119,8 @@ function Link({ says, onClick }: { readonly says: string; readonly onClick: () =
 }
 
 /** What can be done with an exchange: it is sent again, or saved as the file that `explain` and `npm run golden` read, or as HAR. */
-function Actions({ shown, model }: { readonly shown: ShownExchange; readonly model: Model }): JSX.Element {
-  const { file, row, omitted } = shown.detail;
+function Actions({ detail, model }: { readonly detail: ExchangeDetail; readonly model: Model }): JSX.Element {
+  const { file, row, omitted } = detail;
   const { client_request: client } = file;
   const name = `exchange-${(row.model ?? 'exchange').replace(/[^\w.-]+/g, '-').slice(0, 40)}-${row.id}`;
   const save = (as: string, value: object) => download(`${name}.${as}`, JSON.stringify(value, null, 1));
@@ -134,18 +135,14 @@ function Actions({ shown, model }: { readonly shown: ShownExchange; readonly mod
       <button type="button" onClick={() => save('json', file)}>
         Download JSON
       </button>
-      <button
-        type="button"
-        onClick={() => save('har', harOf([shown.detail], baseOf(model), model.about?.version ?? ''))}
-      >
+      <button type="button" onClick={() => save('har', harOf([detail], baseOf(model), model.about?.version ?? ''))}>
         HAR
       </button>
     </div>
   );
 }
 
-function tokensOf({ detail }: ShownExchange): string {
-  const { tokens } = detail.row;
+function tokensOf({ tokens }: ExchangeRow): string {
   if (tokens === null) return '–';
   const { input_tokens, output_tokens, cached_tokens: cached, reasoning_tokens: reasoning } = tokens;
   const parts = [cached > 0 ? `${count(cached)} cached` : '', reasoning > 0 ? `${count(reasoning)} reasoning` : ''];
@@ -189,8 +186,8 @@ function meaningOf(outcome: string): string {
 }
 
 /** What the client has in the end: of a stream the Response of its last event. */
-function ResponseSection({ shown, model }: { readonly shown: ShownExchange; readonly model: Model }): JSX.Element {
-  const { row, file } = shown.detail;
+function ResponseSection({ detail, model }: { readonly detail: ExchangeDetail; readonly model: Model }): JSX.Element {
+  const { row, file } = detail;
   const { client_response } = file;
   const isOver = row.outcome !== 'running';
   const text = useMemo(() => {
@@ -199,7 +196,7 @@ function ResponseSection({ shown, model }: { readonly shown: ShownExchange; read
     if (!('text' in content)) return `(not text) ${content.base64}`;
     const response = isStream(client_response) ? lastResponse(content.text) : null;
     return response === null ? content.text : pretty(response);
-  }, [isOver, shown]);
+  }, [isOver, detail]);
   return (
     <Section title="Final Response" class="response" model={model}>
       {isOver ? null : <p class="empty">The stream is still running.</p>}

@@ -3,10 +3,8 @@ import type { StoreLimits } from '../exchange-store.ts';
 import type { FoundMessage, ListMessage } from '../list-events.ts';
 import { bodyNames } from '../recording.ts';
 import { pricesIn } from '../view/cost.ts';
-import { isStream } from '../view/final-response.ts';
 import { type Conversation, conversationsOf } from '../view/group-turns.ts';
 import { type ExchangeDetail, joinParts } from '../view/join-parts.ts';
-import { createTimeline, type Timeline } from '../view/timeline.ts';
 import { reasonOf } from './format.ts';
 
 export interface About {
@@ -21,13 +19,6 @@ export interface Draft {
   readonly title: string;
   readonly path: string;
   readonly body: string;
-}
-
-/** An exchange that is shown, as far as it has come. */
-export interface ShownExchange {
-  readonly detail: ExchangeDetail;
-  /** Grows in place. */
-  readonly timeline: Timeline;
 }
 
 /** Long enough to type a word. */
@@ -46,7 +37,8 @@ export class Model {
   /** What the open form starts from; null while it is closed. */
   draft: Draft | null = null;
   selectedId: number | null = null;
-  shown: ShownExchange | null = null;
+  /** The selected exchange, as far as it has come. */
+  detail: ExchangeDetail | null = null;
   /** Why the selected exchange is not shown. */
   problem: string | null = null;
   /** The only section shown; null if all are. */
@@ -167,7 +159,7 @@ export class Model {
     this.#left.abort();
     this.#left = new AbortController();
     this.#isLoading = false;
-    this.set({ selectedId: id, shown: null, problem: null, ...(id === null ? { alone: null } : {}) });
+    this.set({ selectedId: id, detail: null, problem: null, ...(id === null ? { alone: null } : {}) });
     this.#updateAddress();
     void this.#loadSelected();
   }
@@ -190,11 +182,11 @@ export class Model {
     this.#selectAwaited();
   }
 
-  /** An exchange with all of its bodies. Rejects with the reason. */
-  async exchangeOf(id: number, signal: AbortSignal): Promise<ExchangeDetail> {
-    let detail = joinParts(null, await this.#partOf(id, null, signal));
-    while (detail.has_more) detail = joinParts(detail, await this.#partOf(id, detail, signal));
-    return detail;
+  /** All that there is of an exchange, part by part, behind what is known of it. Rejects with the reason. */
+  async load(id: number, signal: AbortSignal, known: ExchangeDetail | null = null): Promise<ExchangeDetail> {
+    const from = bodyNames.map((name) => known?.pieces[name].length ?? 0);
+    const detail = joinParts(known, await this.ask<ExchangePart>(`exchanges/${id}?from=${from}`, { signal }));
+    return detail.has_more ? this.load(id, signal, detail) : detail;
   }
 
   /** Asks the service, with the form's key. Rejects with its words where it refuses. */
@@ -235,40 +227,25 @@ export class Model {
     this.#selectLinked();
   }
 
-  /** Loads what is new of the selected exchange, part by part. */
+  /** Loads what is new of the selected exchange. */
   async #loadSelected(): Promise<void> {
     const { selectedId: id } = this;
     const { signal } = this.#left;
     const isBehind = () => {
-      const [row, known] = [this.#rows.get(id ?? 0), this.shown?.detail.row];
+      const [row, known] = [this.#rows.get(id ?? 0), this.detail?.row];
       if (known === undefined) return this.problem === null;
       // Numbers restart with the service.
       return row !== undefined && row.started_at === known.started_at && row.version > known.version;
     };
-    if (id === null || this.#isLoading || !isBehind()) return;
+    if (id === null || this.#isLoading) return;
     this.#isLoading = true;
     try {
-      do {
-        const { detail: before = null, timeline = createTimeline() } = this.shown ?? {};
-        const part = await this.#partOf(id, before, signal);
-        const detail = joinParts(before, part);
-        const { chat_response, client_response } = detail.file;
-        timeline.add(
-          { pieces: part.pieces.chat_response, isStream: isStream(chat_response) },
-          { pieces: part.pieces.client_response, isStream: isStream(client_response) },
-        );
-        this.set({ shown: { detail, timeline }, problem: null });
-      } while (this.shown?.detail.has_more || isBehind());
+      while (isBehind()) this.set({ detail: await this.load(id, signal, this.detail), problem: null });
     } catch (error) {
       // Without a connection the page tries again when it has one.
       if (!signal.aborted && !(error instanceof TypeError)) this.set({ problem: reasonOf(error) });
     }
     if (!signal.aborted) this.#isLoading = false;
-  }
-
-  #partOf(id: number, before: ExchangeDetail | null, signal: AbortSignal): Promise<ExchangePart> {
-    const from = bodyNames.map((name) => before?.pieces[name].length ?? 0);
-    return this.ask(`exchanges/${id}?from=${from}`, { signal });
   }
 
   #selectAwaited(): void {

@@ -2,22 +2,23 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { ExchangeFileRequest } from '../../files/exchange-file.ts';
 import { curlOf } from '../view/curl.ts';
-import type { Account } from '../view/explained.ts';
+import { type Account, accountOf } from '../view/explained.ts';
 import { upstreamOf } from '../view/har.ts';
+import type { ExchangeDetail } from '../view/join-parts.ts';
 import { type JsonLine, visible } from '../view/json-lines.ts';
 import { size } from './format.ts';
-import { baseOf, type Model, type ShownExchange } from './model.ts';
+import { baseOf, type Model } from './model.ts';
 import { Section } from './section.tsx';
 import { Split } from './split.tsx';
 import { CopyButton, TextPane } from './text-pane.tsx';
 import { type Explanation, useExplanation } from './use-explanation.ts';
 
 /** The client’s request next to the Chat request: bodies with the explanation of each field, or headers. */
-export function RequestSection(props: { readonly shown: ShownExchange; readonly model: Model }): JSX.Element {
-  const { shown, model } = props;
-  const { client_request: client, chat_request: chat, dropped } = shown.detail.file;
+export function RequestSection(props: { readonly detail: ExchangeDetail; readonly model: Model }): JSX.Element {
+  const { detail, model } = props;
+  const { client_request: client, chat_request: chat, dropped } = detail.file;
   const [showsHeaders, setShowsHeaders] = useState(false);
-  const explanation = useExplanation(shown, model);
+  const explanation = useExplanation(detail, model);
   const extra = (
     <>
       <span class="legend">
@@ -102,7 +103,8 @@ function Bodies(props: {
     readonly index: number;
   } | null>(null);
   const path = selected?.line.path ?? null;
-  const account = selected === null || path === null ? null : (explained?.accountOf(selected.side, path) ?? null);
+  const places = selected === null ? undefined : explained?.[selected.side];
+  const account = path === null || places === undefined ? null : accountOf(places, path);
   const body = (side: 'client' | 'chat', title: string, request: ExchangeFileRequest, base: string) => {
     const text = 'body' in request ? request.body : `(not text) ${request.base64}`;
     const isSelected = selected?.side === side;

@@ -2,26 +2,36 @@ import type { JSX } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import type { ExchangeFile } from '../../files/exchange-file.ts';
 import { createDeltaTexts } from '../view/delta-texts.ts';
+import { isStream } from '../view/final-response.ts';
+import type { ExchangeDetail } from '../view/join-parts.ts';
 import { visible } from '../view/json-lines.ts';
-import { chunkLabel, eventLabel, type TimelineEntry, type TimelineRow } from '../view/timeline.ts';
+import { chunkLabel, eventLabel, type TimelineEntry, type TimelineRow, timelineOf } from '../view/timeline.ts';
 import { Axis } from './axis.tsx';
 import { count } from './format.ts';
-import type { Model, ShownExchange } from './model.ts';
+import type { Model } from './model.ts';
 import { Section } from './section.tsx';
 import { Split } from './split.tsx';
 import { FindCount, TextPane } from './text-pane.tsx';
 import { VirtualList } from './virtual-list.tsx';
 
 /** The upstream’s chunks next to the client’s events. */
-export function StreamSection({ shown, model }: { readonly shown: ShownExchange; readonly model: Model }): JSX.Element {
-  const { timeline, detail } = shown;
+export function StreamSection(props: { readonly detail: ExchangeDetail; readonly model: Model }): JSX.Element {
+  const { detail, model } = props;
   const { chat_response, client_response } = detail.file;
-  const { rows, upstreamTimes, clientTimes } = timeline;
+  const { chat_response: upstream, client_response: client } = detail.pieces;
+  const rows = useMemo(
+    () =>
+      timelineOf(
+        { pieces: upstream, isStream: isStream(chat_response) },
+        { pieces: client, isStream: isStream(client_response) },
+      ),
+    [detail],
+  );
   const [selected, setSelected] = useState(-1);
   const [inView, setInView] = useState<{ readonly index: number } | null>(null);
   const isOver = detail.row.outcome !== 'running';
   const find = model.find.toLowerCase();
-  const found = useMemo(() => foundRows(rows, find), [shown, find]);
+  const found = useMemo(() => foundRows(rows, find), [rows, find]);
   const picked = rows[selected];
   const raw = (side: 'upstream' | 'client', title: string) => (
     <TextPane
@@ -56,7 +66,7 @@ export function StreamSection({ shown, model }: { readonly shown: ShownExchange;
         </>
       }
     >
-      <Axis upstream={upstreamTimes} client={clientTimes} end={isOver ? detail.row.duration_ms : null} />
+      <Axis upstream={upstream} client={client} end={isOver ? detail.row.duration_ms : null} />
       <p class="headings" aria-hidden="true">
         <span>ms</span>
         <span>

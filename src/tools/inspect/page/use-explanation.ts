@@ -1,7 +1,8 @@
 import { useEffect, useState } from 'preact/hooks';
 import { type ExplainedBodies, type ExplanationFile, explainedBodies } from '../view/explained.ts';
+import type { ExchangeDetail } from '../view/join-parts.ts';
 import { reasonOf } from './format.ts';
-import type { Model, ShownExchange } from './model.ts';
+import type { Model } from './model.ts';
 
 /** The explanation of each field: nothing yet, why there is none, or the explanation. */
 export type Explanation = ExplainedBodies | 'asked' | { readonly problem: string } | null;
@@ -10,8 +11,7 @@ export type Explanation = ExplainedBodies | 'asked' | { readonly problem: string
 const askAfterMs = 300;
 
 /** Asks the service to explain the request's fields once its exchange has been shown for a moment; null if there is nothing to ask. */
-export function useExplanation({ detail }: ShownExchange, model: Model): Explanation {
-  const { row, omitted, file } = detail;
+export function useExplanation({ row, omitted, file }: ExchangeDetail, model: Model): Explanation {
   const [answer, setAnswer] = useState<ExplainedBodies | { readonly problem: string } | null>(null);
   const isRead = file.chat_request !== null || row.outcome !== 'running';
   const canAsk = row.endpoint !== null && omitted.client_request === 0 && isRead;

@@ -1,8 +1,5 @@
 import { parsed } from './timeline.ts';
 
-/** Ends the comment that stands in a stream where a part of it was not kept. */
-export const cutComment = 'bytes of the answer are not kept';
-
 /** A text that arrives in deltas: a message, the arguments of one call. */
 interface GrowingText<Source> {
   text: string;
@@ -20,7 +17,6 @@ export interface DeltaTexts<Source> {
 
 export function createDeltaTexts<Source>(): DeltaTexts<Source> {
   const texts = new Map<string, GrowingText<Source>>();
-  let part = 0;
 
   function grow(place: string, more: string, source: Source): void {
     const known = texts.get(place) ?? { text: '', shares: [] };
@@ -47,15 +43,13 @@ export function createDeltaTexts<Source>(): DeltaTexts<Source> {
 
   return {
     add(message, source) {
-      if (message.endsWith(cutComment)) part += 1; // what follows does not continue what precedes it
       if (!message.includes('"delta"')) return;
-      const event = parsed(message) as LooseEvent | null;
+      const event = parsed(message);
       if (typeof event !== 'object' || event === null) return;
-      const { type, output_index, content_index, summary_index, command_index, delta } = event;
-      const place = [type, output_index, content_index, summary_index, command_index].map(step).join();
-      collect(delta, `${part} ${place}`, 0, source);
-      for (const choice of Array.isArray(event.choices) ? event.choices : [])
-        collect(choice?.delta, `${part} ${step(choice?.index)}`, 0, source);
+      const { type, output_index, content_index, summary_index, command_index, delta, choices } = event as LooseEvent;
+      collect(delta, [type, output_index, content_index, summary_index, command_index].map(step).join(), 0, source);
+      for (const choice of Array.isArray(choices) ? choices : [])
+        collect(choice?.delta, step(choice?.index), 0, source);
     },
     find(wanted) {
       const found = new Set<Source>();
@@ -92,12 +86,4 @@ function step(value: unknown): string {
 }
 
 /** Streams that were passed through may have anything. */
-interface LooseEvent {
-  readonly type?: unknown;
-  readonly output_index?: unknown;
-  readonly content_index?: unknown;
-  readonly summary_index?: unknown;
-  readonly command_index?: unknown;
-  readonly delta?: unknown;
-  readonly choices?: readonly ({ readonly index?: unknown; readonly delta?: unknown } | null)[];
-}
+type LooseEvent = Readonly<Record<string, unknown>>;

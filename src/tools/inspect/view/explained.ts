@@ -18,12 +18,23 @@ export interface Account {
   readonly link: string | null;
 }
 
-/** An explanation as the two bodies show it: by path, with marks and notes for both, and the explanation of each place. */
+/** An explanation as the two bodies show it: by path, marks, notes and the explanation of each place. */
 export interface ExplainedBodies {
-  readonly client: ReadonlyMap<string, Explained>;
-  readonly chat: ReadonlyMap<string, Explained>;
-  /** That of the nearest enclosing place that has one; null without one. */
-  accountOf(side: 'client' | 'chat', path: string): Account | null;
+  readonly client: ReadonlyMap<string, ExplainedPlace>;
+  readonly chat: ReadonlyMap<string, ExplainedPlace>;
+}
+
+interface ExplainedPlace extends Explained {
+  readonly account: Account | null;
+}
+
+/** That of the place, or of the nearest enclosing one that has one; null without one. */
+export function accountOf(places: ReadonlyMap<string, ExplainedPlace>, path: string): Account | null {
+  for (let at = path; at !== ''; at = at.slice(0, Math.max(0, at.lastIndexOf('.'), at.lastIndexOf('[')))) {
+    const account = places.get(at)?.account ?? null;
+    if (account !== null) return account;
+  }
+  return null;
 }
 
 /** How a field is marked, and its fate as text. */
@@ -39,64 +50,55 @@ const fates: Readonly<Record<ExplainedField['fate'], readonly [Mark, string]>> =
 
 /** Makes both sides of an explanation. */
 export function explainedBodies({ fields, refusals, added }: ExplanationFile): ExplainedBodies {
-  const client = new Map<string, Explained>();
-  const chat = new Map<string, Explained>();
-  const accounts = { client: new Map<string, Account>(), chat: new Map<string, Account>() };
+  const client = new Map<string, ExplainedPlace>();
+  const chat = new Map<string, ExplainedPlace>();
   const sources = new Map<string, ExplainedField[]>();
   for (const field of fields) {
     const to = field.becomes.map(({ path }) => path);
     const isInPlace = field.fate === 'sent' && to.length === 1 && to[0] === field.field;
-    client.set(field.field, { mark: fates[field.fate][0], note: isInPlace ? null : noteOf(field, to) });
-    accounts.client.set(field.field, accountOf(field, to));
+    const note = isInPlace ? null : noteOf(field, to);
+    client.set(field.field, { mark: fates[field.fate][0], note, account: accountOfField(field, to) });
     // A part of it that was dropped; `tools[].strict` names that of every tool.
     for (const name of field.dropped) {
       const part = name.replace(/^(\w+)\[\]/, (list, of) => (field.field.startsWith(`${of}[`) ? field.field : list));
-      if (!client.has(part)) client.set(part, { mark: 'dropped', note: null });
+      if (!client.has(part)) client.set(part, { mark: 'dropped', note: null, account: null });
     }
     for (const path of to) sources.set(path, [...(sources.get(path) ?? []), field]);
   }
-  for (const [path, from] of sources) {
-    const names = from.map(({ field }) => field);
-    const [first] = from;
-    const isInPlace = names.length === 1 && names[0] === path;
-    const mark = from.some(({ fate }) => fate === 'rewritten') ? 'changed' : fates[first?.fate ?? 'sent'][0];
-    chat.set(path, { mark, note: isInPlace ? null : `← ${listed(names)}` });
-    if (first !== undefined) accounts.chat.set(path, { ...accountOf(first, [path]), from: names });
+  for (const [path, fields] of sources) {
+    const [first] = fields;
+    if (first === undefined) continue;
+    const from = fields.map(({ field }) => field);
+    const isInPlace = from.length === 1 && from[0] === path;
+    const mark = fields.some(({ fate }) => fate === 'rewritten') ? 'changed' : fates[first.fate][0];
+    const account = { ...accountOfField(first, [path]), from };
+    chat.set(path, { mark, note: isInPlace ? null : `← ${listed(from)}`, account });
   }
   for (const { path, causes } of added) {
-    chat.set(path, { mark: 'only', note: 'added' });
-    const reasons = causes.map(causeText);
-    accounts.chat.set(path, { from: [], to: [path], fate: 'added', reasons, link: null });
+    const account = { from: [], to: [path], fate: 'added', reasons: causes.map(causeText), link: null };
+    chat.set(path, { mark: 'only', note: 'added', account });
   }
-  for (const { error, rule, causes, link } of refusals)
-    if (error.param !== null && !client.has(error.param)) {
-      client.set(error.param, { mark: 'dropped', note: 'refused' });
-      const reasons = [error.message, rule, ...causes.map(causeText)];
-      accounts.client.set(error.param, { from: [error.param], to: [], fate: 'refused', reasons, link });
-    }
-  return {
-    client,
-    chat,
-    accountOf(side, path) {
-      for (let at = path; at !== ''; at = parentOf(at)) {
-        const account = accounts[side].get(at);
-        if (account !== undefined) return account;
-      }
-      return null;
-    },
-  };
+  for (const { error, rule, causes, link } of refusals) {
+    const { param, message } = error;
+    if (param === null || client.has(param)) continue;
+    const account = {
+      from: [param],
+      to: [],
+      fate: 'refused',
+      reasons: [message, rule, ...causes.map(causeText)],
+      link,
+    };
+    client.set(param, { mark: 'dropped', note: 'refused', account });
+  }
+  return { client, chat };
 }
 
-/** The path of the enclosing value; empty for a top-level field. */
-function parentOf(path: string): string {
-  return path.slice(0, Math.max(0, path.lastIndexOf('.'), path.lastIndexOf('[')));
-}
-
-function accountOf({ field, fate, causes, rule, link, dropped }: ExplainedField, to: readonly string[]): Account {
+function accountOfField(field: ExplainedField, to: readonly string[]): Account {
+  const { fate, causes, rule, link, dropped } = field;
   const without = dropped.length === 0 || fate === 'dropped' ? '' : `, without ${dropped.join(', ')}`;
   const isPlain = fate === 'sent' && dropped.length === 0;
   const reasons = isPlain ? [] : [rule, ...causes.map(causeText)];
-  return { from: [field], to, fate: `${fates[fate][1]}${without}`, reasons, link: isPlain ? null : link };
+  return { from: [field.field], to, fate: `${fates[fate][1]}${without}`, reasons, link: isPlain ? null : link };
 }
 
 function noteOf({ fate, dropped }: ExplainedField, to: readonly string[]): string {

@@ -18,74 +18,42 @@ export interface TimelineRow {
   readonly isFirst: boolean;
 }
 
-/** Both sides of an exchange on one time axis; grows as pieces arrive. */
-export interface Timeline {
-  readonly rows: readonly TimelineRow[];
-  readonly upstreamTimes: readonly number[];
-  readonly clientTimes: readonly number[];
-  /** The latest pieces of both sides, each in order. */
-  add(upstream: Arrived, client: Arrived): void;
-}
-
+/** One side of an exchange as it arrived. */
 interface Arrived {
   readonly pieces: readonly ExchangeFilePiece[];
-  /** Whether they are of an event stream. */
   readonly isStream: boolean;
 }
 
-export function createTimeline(): Timeline {
-  const rows: TimelineRow[] = [];
-  const upstreamTimes: number[] = [];
-  const clientTimes: number[] = [];
-  const [readUpstream, readClient] = [createReader(), createReader()];
-  /** Lines of the open group, which the other side may still fill. */
-  let open: { upstream: TimelineEntry[]; client: TimelineEntry[]; firstRow: number } = newGroup();
-
-  function newGroup() {
-    return { upstream: [], client: [], firstRow: rows.length };
+/** Both sides on one time axis: each piece from the upstream beside what was sent until the next one came. */
+export function timelineOf(upstream: Arrived, client: Arrived): readonly TimelineRow[] {
+  const [readUpstream, readClient] = [createReader(upstream.isStream), createReader(client.isStream)];
+  const groups = upstream.pieces.map((piece) => ({
+    at: piece.at_ms,
+    upstream: readUpstream(piece),
+    client: noEntries(),
+  }));
+  const before = { at: 0, upstream: noEntries(), client: noEntries() };
+  let next = 0;
+  for (const piece of client.pieces) {
+    while ((groups[next]?.at ?? Number.POSITIVE_INFINITY) <= piece.at_ms) next += 1;
+    (groups[next - 1] ?? before).client.push(...readClient(piece));
   }
-
-  function writeGroup(): void {
-    rows.length = open.firstRow;
-    for (let index = 0; index < Math.max(open.upstream.length, open.client.length); index += 1)
-      rows.push({
-        upstream: open.upstream[index] ?? null,
-        client: open.client[index] ?? null,
-        isFirst: index === 0,
-      });
-  }
-
-  return {
-    rows,
-    upstreamTimes,
-    clientTimes,
-    add(upstream, client) {
-      let next = 0;
-      const takeClientUntil = (time: number) => {
-        for (let piece = client.pieces[next]; piece !== undefined && piece.at_ms < time; piece = client.pieces[next]) {
-          clientTimes.push(piece.at_ms);
-          open.client.push(...readClient(piece, client.isStream));
-          next += 1;
-        }
-      };
-      for (const piece of upstream.pieces) {
-        takeClientUntil(piece.at_ms);
-        writeGroup();
-        open = newGroup();
-        upstreamTimes.push(piece.at_ms);
-        open.upstream.push(...readUpstream(piece, upstream.isStream));
-      }
-      takeClientUntil(Number.POSITIVE_INFINITY);
-      writeGroup();
-    },
-  };
+  return [before, ...groups].flatMap(({ upstream, client }) =>
+    Array.from({ length: Math.max(upstream.length, client.length) }, (_, index) => ({
+      upstream: upstream[index] ?? null,
+      client: client[index] ?? null,
+      isFirst: index === 0,
+    })),
+  );
 }
 
+const noEntries = (): TimelineEntry[] => [];
+
 /** Finds the messages in pieces that are cut anywhere. A message belongs to the piece that completes it. */
-function createReader(): (piece: ExchangeFilePiece, isStream: boolean) => TimelineEntry[] {
+function createReader(isStream: boolean): (piece: ExchangeFilePiece) => TimelineEntry[] {
   const decoder = new TextDecoder();
   let buffered = '';
-  return (piece, isStream) => {
+  return (piece) => {
     const atMs = piece.at_ms;
     const text = 'text' in piece && buffered === '' ? piece.text : decoder.decode(bytesOf(piece), { stream: true });
     if (!isStream) return [{ atMs, raw: text, kind: 'bytes' }];

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { createExchangeFactory } from '../../../../src/service/server/exchanges.ts';
 import { createExchangeStore } from '../../../../src/tools/inspect/exchange-store.ts';
 import { createRecorder } from '../../../../src/tools/inspect/record-exchanges.ts';
-import { chunkLabel, createTimeline, eventLabel } from '../../../../src/tools/inspect/view/timeline.ts';
+import { chunkLabel, eventLabel, timelineOf } from '../../../../src/tools/inspect/view/timeline.ts';
 import { explainSetupOf } from '../../../support/config-of-settings.ts';
 import { detailOf } from '../../../support/recorded-exchange.ts';
 
@@ -52,17 +52,16 @@ function shown(pieces: readonly string[]): { readonly lines: string[]; readonly 
   exchange.handle({ type: 'response_headers', headers: responseHeaders, endOfStream: false });
   for (const piece of pieces) exchange.handle({ type: 'response_body', body: Buffer.from(piece), endOfStream: false });
   exchange.handle({ type: 'response_body', body: Buffer.alloc(0), endOfStream: true });
-  const timeline = createTimeline();
   const stored = store.get(1);
   if (stored === undefined) throw new Error('nothing was recorded');
   const { chat_response, client_response } = detailOf(stored).file;
-  timeline.add(
+  const rows = timelineOf(
     { pieces: chat_response?.pieces ?? [], isStream: true },
     { pieces: client_response?.pieces ?? [], isStream: true },
   );
   return {
     // Where there is something else to send, nothing is sent for a comment.
-    lines: timeline.rows.map(
+    lines: rows.map(
       ({ upstream, client, isFirst }) =>
         `${isFirst ? '>' : ' '} ${upstream === null ? '' : chunkLabel(upstream)} | ${client === null || client.kind === 'comment' ? '' : eventLabel(client)}`,
     ),

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createDeltaTexts, cutComment } from '../../../../../src/tools/inspect/view/delta-texts.ts';
+import { createDeltaTexts } from '../../../../../src/tools/inspect/view/delta-texts.ts';
 
 /** The messages of a stream in which the text is found. */
 function found(messages: readonly unknown[], text: string): number[] {
@@ -33,7 +33,6 @@ describe('a text cut between deltas', () => {
     ['of two output items', [event('t', 0, 'ze'), event('t', 1, 'bra')]],
     ['of two kinds of event', [event('t', 0, 'ze'), event('u', 0, 'bra')]],
     ['of fields that chunks repeat', [chunk({ id: 'ze' }), chunk({ id: 'bra' })]],
-    ['before and after what was not kept', [chunk({ content: 'ze' }), `: 12 ${cutComment}`, chunk({ content: 'bra' })]],
   ])('is not made of deltas %s', (_what, messages) => {
     expect(found(messages, 'zebra')).toEqual([]);
   });

@@ -22,7 +22,8 @@ it('what was dropped of a field is marked in it, also where the name means that 
     ],
     added: [],
   });
-  expect(Object.fromEntries(client)).toEqual({
+  const shown = [...client].map(([path, { mark, note }]) => [path, { mark, note }] as const);
+  expect(Object.fromEntries(shown)).toEqual({
     model: { mark: 'same', note: null },
     'input[0]': { mark: 'moved', note: '→ messages[0], in part' },
     'input[0].id': { mark: 'dropped', note: null },

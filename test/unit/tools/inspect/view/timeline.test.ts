@@ -1,11 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type ExchangeFilePiece, pieceOf } from '../../../../../src/tools/files/exchange-file.ts';
-import {
-  chunkLabel,
-  createTimeline,
-  eventLabel,
-  type Timeline,
-} from '../../../../../src/tools/inspect/view/timeline.ts';
+import { chunkLabel, eventLabel, timelineOf } from '../../../../../src/tools/inspect/view/timeline.ts';
 import { everyCut } from '../../../../support/split.ts';
 
 const streamed = (pieces: readonly ExchangeFilePiece[]) => ({ pieces, isStream: true });
@@ -13,7 +8,7 @@ const chunk = (content: string) => `data: {"choices":[{"index":0,"delta":{"conte
 const event = (delta: string) =>
   `event: response.output_text.delta\ndata: ${JSON.stringify({ type: 'response.output_text.delta', output_index: 0, content_index: 0, delta })}\n\n`;
 
-function linesOf({ rows }: Timeline): string[] {
+function linesOf(rows: ReturnType<typeof timelineOf>): string[] {
   return rows.map(
     ({ upstream, client, isFirst }) =>
       `${isFirst ? '>' : ' '} ${upstream === null ? '' : chunkLabel(upstream)} | ${client === null ? '' : eventLabel(client)}`,
@@ -22,8 +17,7 @@ function linesOf({ rows }: Timeline): string[] {
 
 describe('the timeline', () => {
   it('puts the events beside the chunk that they came from', () => {
-    const timeline = createTimeline();
-    timeline.add(
+    const timeline = timelineOf(
       streamed([
         { at_ms: 1, text: chunk('a') },
         { at_ms: 5, text: chunk('b') },
@@ -40,26 +34,12 @@ describe('the timeline', () => {
     ]);
   });
 
-  it('is the same whether the pieces come at once or one after another', () => {
-    const upstream = Array.from({ length: 9 }, (_, index) => ({ at_ms: index * 2, text: chunk(String(index)) }));
-    const client = upstream.map(({ at_ms }, index) => ({ at_ms: at_ms + 1, text: event(String(index)) }));
-    const [whole, grown] = [createTimeline(), createTimeline()];
-    whole.add(streamed(upstream), streamed(client));
-    for (const [index, piece] of upstream.entries()) {
-      grown.add(streamed([piece]), streamed([]));
-      grown.add(streamed([]), streamed(client.slice(index, index + 1)));
-    }
-    expect(linesOf(grown)).toEqual(linesOf(whole));
-    expect(linesOf(whole)).toHaveLength(9);
-  });
-
   it('finds the same messages however the bytes are cut, also inside a character', () => {
     let cuts = 0;
     const stream = Buffer.from(`${chunk('é𝄞') + chunk('b')}data: [DONE]\n\n`);
     for (const { how, pieces } of everyCut(stream)) {
-      const timeline = createTimeline();
-      timeline.add(streamed([...pieces].map((piece, index) => pieceOf(index, piece))), streamed([]));
-      const found = timeline.rows.flatMap(({ upstream }) => (upstream === null ? [] : [chunkLabel(upstream)]));
+      const timeline = timelineOf(streamed([...pieces].map((piece, index) => pieceOf(index, piece))), streamed([]));
+      const found = timeline.flatMap(({ upstream }) => (upstream === null ? [] : [chunkLabel(upstream)]));
       expect(found, how).toEqual(['content "é𝄞"', 'content "b"', '[DONE]']);
       cuts += 1;
     }
@@ -67,8 +47,7 @@ describe('the timeline', () => {
   });
 
   it('shows what is not a stream, and heartbeats that answer nothing', () => {
-    const timeline = createTimeline();
-    timeline.add(
+    const timeline = timelineOf(
       { pieces: [{ at_ms: 9, text: '{"choices":[]}' }], isStream: false },
       streamed([
         { at_ms: 5, text: ': keepalive\n\n' },
