@@ -10,7 +10,6 @@ import { createListEvents } from './list-events.ts';
 import { loadPage } from './page-files.ts';
 import { maxBodyBytes } from './recording.ts';
 import { createRequestSender, readAtMost } from './send-request.ts';
-import { createQueue } from './work-queue.ts';
 
 export interface InspectorOptions {
   readonly store: ExchangeStore;
@@ -28,8 +27,8 @@ export interface Inspector extends AdminRoutes {
   close(): void;
 }
 
-/** Explanations that may wait. */
-const maxWaiting = 16;
+/** Explanations at once: each is a process that competes with the service. */
+const maxExplanations = 2;
 /** Pages that are open at once. */
 const maxPages = 32;
 /** Characters that may be looked for. */
@@ -47,7 +46,7 @@ export async function createInspector({
   const listEvents = createListEvents(store);
   const open = new Set<ServerResponse>();
   const sender = sendTo === null ? null : createRequestSender(sendTo, `responses-extproc/${version} inspector`);
-  const queue = createQueue(maxWaiting);
+  let explaining = 0;
   const about = { version, send_to: sendTo, prices, limits: store.limits };
 
   /** `/inspect/events?find=…`: the list, for as long as the page is open. Nothing is queued for a page that does not read. */
@@ -74,13 +73,16 @@ export async function createInspector({
 
   /** `/inspect/exchanges/7/explanation` */
   async function sendExplanation(response: ServerResponse, exchange: StoredExchange): Promise<void> {
+    if (explaining >= maxExplanations) return sendText(response, 503, 'Too much is explained at once.');
+    explaining += 1;
     const gone = goneSignalOf(response);
-    const work = queue.run(() => explain(JSON.stringify(requestFileOf(exchange)), gone), gone);
-    if (work === null) return sendText(response, 503, 'Too much is asked at once.');
     try {
-      send(response, 200, 'application/json', Buffer.from(await work));
+      const explanation = await explain(JSON.stringify(requestFileOf(exchange)), gone);
+      send(response, 200, 'application/json', Buffer.from(explanation));
     } catch (error) {
       if (!gone.aborted) sendText(response, 422, reasonOf(error));
+    } finally {
+      explaining -= 1;
     }
   }
 

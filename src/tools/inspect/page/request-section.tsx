@@ -1,9 +1,10 @@
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
+import { useMemo, useState } from 'preact/hooks';
 import type { ExchangeFileRequest } from '../../files/exchange-file.ts';
 import { curlOf } from '../view/curl.ts';
-import { type Account, accountOf } from '../view/explained.ts';
+import { type Account, accountOf, comparedHeaders } from '../view/explained.ts';
 import { upstreamOf } from '../view/har.ts';
+import { pretty } from '../view/indent-json.ts';
 import type { ExchangeDetail } from '../view/join-parts.ts';
 import { type JsonLine, visible } from '../view/json-lines.ts';
 import { size } from './format.ts';
@@ -43,60 +44,31 @@ export function RequestSection(props: { readonly detail: ExchangeDetail; readonl
       {explanation !== null && typeof explanation === 'object' && 'problem' in explanation ? (
         <p class="dropped-list">Not explained: {visible(explanation.problem)}</p>
       ) : null}
-      {showsHeaders ? (
-        <Headers client={client} chat={chat} />
-      ) : (
-        <Bodies client={client} chat={chat} model={model} explanation={explanation} />
-      )}
+      <Sides
+        key={String(showsHeaders)}
+        client={client}
+        chat={chat}
+        model={model}
+        explanation={explanation}
+        showsHeaders={showsHeaders}
+      />
     </Section>
   );
 }
 
-function Headers(props: {
-  readonly client: ExchangeFileRequest;
-  readonly chat: ExchangeFileRequest | null;
-}): JSX.Element {
-  const [ours, theirs] = [props.client, props.chat].map(
-    (request) => new Map(request?.headers.map(({ name, value }) => [name, value])),
-  );
-  const names = [...new Set([...(ours?.keys() ?? []), ...(theirs?.keys() ?? [])])];
-  const all = names.map((name) => ({ name, client: ours?.get(name) ?? null, chat: theirs?.get(name) ?? null }));
-  // Those that differ first.
-  const rows = all.sort((a, b) => Number(a.client === a.chat) - Number(b.client === b.chat));
-  return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable with the keyboard
-    <div class="headers" tabIndex={0}>
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">Header</th>
-            <th scope="col">Client sent</th>
-            <th scope="col">Upstream was sent</th>
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map(({ name, client, chat }) => (
-            <tr key={name} class={client === chat ? '' : client === null || chat === null ? 'only' : 'changed'}>
-              <th scope="row">{visible(name)}</th>
-              <td>{visible(client ?? '–')}</td>
-              <td>{visible(chat ?? '–')}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
-  );
-}
-
-function Bodies(props: {
+/** The bodies, or the headers. */
+function Sides(props: {
   readonly client: ExchangeFileRequest;
   readonly chat: ExchangeFileRequest | null;
   readonly model: Model;
   readonly explanation: Explanation;
+  readonly showsHeaders: boolean;
 }): JSX.Element {
-  const { client, chat, model, explanation } = props;
-  const explained =
-    typeof explanation === 'object' && explanation !== null && 'client' in explanation ? explanation : null;
+  const { client, chat, model, explanation, showsHeaders } = props;
+  const explained = useMemo(() => {
+    if (showsHeaders) return comparedHeaders(headersOf(client), headersOf(chat));
+    return typeof explanation === 'object' && explanation !== null && 'client' in explanation ? explanation : null;
+  }, [showsHeaders, client, chat, explanation]);
   const [selected, setSelected] = useState<{
     readonly side: 'client' | 'chat';
     readonly line: JsonLine;
@@ -105,23 +77,25 @@ function Bodies(props: {
   const path = selected?.line.path ?? null;
   const places = selected === null ? undefined : explained?.[selected.side];
   const account = path === null || places === undefined ? null : accountOf(places, path);
-  const body = (side: 'client' | 'chat', title: string, request: ExchangeFileRequest, base: string) => {
-    const text = 'body' in request ? request.body : `(not text) ${request.base64}`;
+  const kind = showsHeaders ? 'headers' : 'body';
+  const pane = (side: 'client' | 'chat', title: string, request: ExchangeFileRequest, base: string) => {
+    const body = 'body' in request ? request.body : `(not text) ${request.base64}`;
+    const text = showsHeaders ? pretty(headersOf(request)) : body;
     const isSelected = selected?.side === side;
     return (
       <TextPane
-        id={`body-${side}`}
+        id={`${kind}-${side}`}
         title={
           <>
             {title}{' '}
             <code>
               {visible(request.method)} {visible(request.path)}
             </code>
-            <span>{size(new Blob([text]).size)}</span>
+            <span>{size(new Blob([body]).size)}</span>
           </>
         }
-        label={`${title}, body`}
-        what={`the body: ${title}`}
+        label={`${title}, ${kind}`}
+        what={`the ${kind}: ${title}`}
         text={text}
         find={model.find}
         buttons={<CopyButton text={curlOf(request, base)} what={`of: ${title}`} as="Copy as curl" />}
@@ -136,19 +110,23 @@ function Bodies(props: {
   return (
     <>
       <Split name="sides" label="Width of both sides" as="columns" usual={0.5}>
-        {body('client', 'Client sent', client, base)}
+        {pane('client', 'Client sent', client, base)}
         {chat === null ? (
           <div class="pane">
             <p class="pane-title">Chat request</p>
             <p class="empty">The upstream was not called.</p>
           </div>
         ) : (
-          body('chat', 'It became', chat, upstreamOf(chat, base))
+          pane('chat', 'It became', chat, upstreamOf(chat, base))
         )}
       </Split>
       {account === null ? null : <AccountOf account={account} onClose={() => setSelected(null)} />}
     </>
   );
+}
+
+function headersOf(request: ExchangeFileRequest | null): Readonly<Record<string, string>> {
+  return Object.fromEntries(request?.headers.map(({ name, value }) => [name, value]) ?? []);
 }
 
 const none: readonly string[] = [];

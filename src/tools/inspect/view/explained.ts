@@ -28,7 +28,21 @@ interface ExplainedPlace extends Explained {
   readonly account: Account | null;
 }
 
-/** That of the place, or of the nearest enclosing one that has one; null without one. */
+/** Which headers differ, as both sides show them. */
+export function comparedHeaders(client: Headers, chat: Headers): ExplainedBodies {
+  const marks = (these: Headers, others: Headers) =>
+    new Map(
+      Object.entries(these).map(([name, value]) => {
+        const mark: Mark = others[name] === undefined ? 'only' : others[name] === value ? 'same' : 'changed';
+        return [name, { mark, note: null, account: null }];
+      }),
+    );
+  return { client: marks(client, chat), chat: marks(chat, client) };
+}
+
+type Headers = Readonly<Record<string, string>>;
+
+/** The account of the place, or of the nearest enclosing one that has one; null without one. */
 export function accountOf(places: ReadonlyMap<string, ExplainedPlace>, path: string): Account | null {
   for (let at = path; at !== ''; at = at.slice(0, Math.max(0, at.lastIndexOf('.'), at.lastIndexOf('[')))) {
     const account = places.get(at)?.account ?? null;

@@ -111,20 +111,20 @@ it('explains the client’s request alone, and says why where it cannot', async 
   expect((await get('/inspect/exchanges/99/explanation')).status).toBe(404);
 });
 
-it('does one after the other, and lets 16 wait', async () => {
+it('explains two at once, and more when they are done', async () => {
   const id = record('{}');
   let go = () => {};
   const gone = new Promise<string>((resolve) => {
     go = () => resolve('{}');
   });
   explain = () => gone;
-  const asked = Array.from({ length: 18 }, () => get(`/inspect/exchanges/${id}/explanation`));
+  const asked = Array.from({ length: 3 }, () => get(`/inspect/exchanges/${id}/explanation`));
   const refused = await Promise.race(asked);
-  expect(refused).toEqual({ status: 503, text: 'Too much is asked at once.\n' });
-  expect(explained).toHaveLength(1);
+  expect(refused).toEqual({ status: 503, text: 'Too much is explained at once.\n' });
+  expect(explained).toHaveLength(2);
   go();
-  const statuses = (await Promise.all(asked)).map(({ status }) => status);
-  expect(statuses.filter((status) => status === 200)).toHaveLength(17);
+  expect((await Promise.all(asked)).map(({ status }) => status).sort()).toEqual([200, 200, 503]);
+  expect((await get(`/inspect/exchanges/${id}/explanation`)).status).toBe(200);
 });
 
 it('neither is done for a page of another site', async () => {
