@@ -33,9 +33,9 @@ const floors: Readonly<Record<string, Readonly<Record<string, readonly string[]>
     cli: [],
     files: [],
     redact: [],
-    explain: ['cli', 'redact'],
+    explain: ['cli', 'files', 'redact'],
     // Reads what explain writes, by its types.
-    inspect: ['explain', 'redact'],
+    inspect: ['explain', 'files', 'redact'],
     doctor: ['cli'],
   },
 };

@@ -96,7 +96,7 @@ export function redactJson(text: string, onRedacted: OnRedacted): string {
 
   let next = 0;
   for (let colon = text.indexOf(':'); colon !== -1; colon = text.indexOf(':', next))
-    next = /^\\?\//.test(text.slice(colon + 1, colon + 3)) ? replaceUrl(colon + 1) : readField(colon);
+    next = isSlash(text, colon + 1) ? replaceUrl(colon + 1) : readField(colon);
   if (done === 0) return text;
   kept.push(text.slice(done));
   return kept.join('');
@@ -110,11 +110,20 @@ function fieldBefore(text: string, colon: number): { readonly name: string; read
   const end = closing - backslashes;
   const start = text.lastIndexOf('"', end - 1) + 1;
   if (start === 0 || end - start < 2 || end - start > maxNameLength) return null;
-  // `api\u005fkey`, as parsers read it.
-  const name = text
-    .slice(start, end)
-    .replace(/\\+u([0-9a-f]{4})/gi, (_escape, digits: string) => String.fromCharCode(Number.parseInt(digits, 16)));
-  return { name, backslashes };
+  const name = text.slice(start, end);
+  return { name: name.includes('\\') ? unescapedName(name) : name, backslashes };
+}
+
+/** `api\u005fkey`, as parsers read it. */
+function unescapedName(name: string): string {
+  return name.replace(/\\+u([0-9a-f]{4})/gi, (_escape, digits: string) =>
+    String.fromCharCode(Number.parseInt(digits, 16)),
+  );
+}
+
+/** Two slashes, as JSON may write them. */
+function isSlash(text: string, at: number): boolean {
+  return text[at + 1] === '/' && (text[at] === '/' || text[at] === '\\');
 }
 
 /** The place after the string that begins there; null if there is no string. */

@@ -3,10 +3,10 @@ import { describe, expect, it } from 'vitest';
 import { translateCompletion } from '../../../../src/filter/translate/completion.ts';
 import { profileNames } from '../../../../src/filter/upstream/profiles.ts';
 import { ApiError } from '../../../../src/filter/wire/schema/api-error.ts';
-import { eventsOf } from '../../../../src/tools/inspect/view/event-lines.ts';
 import { type ContextSettings, createTestContext } from '../../../support/context.ts';
 import { faultsOfEvent, faultsOfResponse } from '../../../support/published-schema.ts';
 import { runStream } from '../../../support/run-stream.ts';
+import { eventsOf } from '../../../support/stream-lines.ts';
 
 /**
  * Clients with closed enums (Rust's async-openai, openai-java) refuse a whole Response for one word that they do not know. So whatever
