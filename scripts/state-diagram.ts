@@ -1,6 +1,6 @@
 /** The state diagrams of `docs/architecture.md`, drawn from the tables of moves. */
 import { requestMoves, responseMoves } from '../src/filter/exchange/phases.ts';
-import { connectionMoves, turnMoves } from '../src/service/websocket/websocket-phases.ts';
+import { turnMoves } from '../src/service/websocket/websocket-phases.ts';
 import { documentsWith, type Generator } from './generator.ts';
 
 export const stateDiagrams: Generator = {
@@ -8,8 +8,7 @@ export const stateDiagrams: Generator = {
   source: 'src/filter/exchange/phases.ts, src/service/websocket/websocket-phases.ts',
   files: () => {
     const legs = `The request leg:\n\n${diagramOf(requestMoves)}\n\nThe response leg:\n\n${diagramOf(responseMoves)}`;
-    const webSocket = `A connection:\n\n${diagramOf(connectionMoves)}\n\nA turn on it:\n\n${diagramOf(turnMoves)}`;
-    return documentsWith({ 'docs/architecture.md': { legs, websocket: webSocket } });
+    return documentsWith({ 'docs/architecture.md': { legs, websocket: diagramOf(turnMoves) } });
   },
 };
 

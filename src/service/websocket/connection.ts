@@ -1,12 +1,10 @@
 import type { Buffer } from 'node:buffer';
-import { checkMove } from '../../filter/machine/moves.ts';
 import type { ApiError } from '../../filter/wire/schema/api-error.ts';
 import { readClientMessage, steerFailed } from './client-message.ts';
 import type { Conversation, Conversations } from './conversations.ts';
 import { errorMessage, invalid, type TurnError } from './errors.ts';
 import type { RawFields } from './raw-fields.ts';
 import { type ForwardTurn, Turn, type TurnHost, type TurnLimits, type TurnOutcome } from './turn.ts';
-import { type ConnectionPhase, connectionMoves } from './websocket-phases.ts';
 
 export interface ConnectionLimits extends TurnLimits {
   /** Maximum lanes at once, the unnamed one included. */
@@ -79,17 +77,12 @@ export function createConnection(host: ConnectionHost): Connection {
   const lanes = new Map<string | null, Lane>();
   /** Turns whose answer has not ended, in any phase. */
   const onTheWay = new Set<Turn>();
-  let phase: ConnectionPhase = 'open';
+  let isClosed = false;
   let farewell: Farewell | null = null;
   let farewellSaid = false;
   let waiting = 0;
   let number = 0;
   let blocked = false;
-
-  function move(event: 'message' | 'turn_end' | 'farewell' | 'close', to: ConnectionPhase): void {
-    checkMove(connectionMoves, phase, event, to);
-    phase = to;
-  }
 
   function find(responseId: string): Conversation | null {
     for (const { last } of lanes.values())
@@ -147,7 +140,7 @@ export function createConnection(host: ConnectionHost): Connection {
   }
 
   function startNext(lane: Lane): void {
-    while (lane.running === null && phase !== 'closed') {
+    while (lane.running === null && !isClosed) {
       const next = lane.waiting.shift();
       if (next === undefined) return;
       waiting -= 1;
@@ -228,16 +221,15 @@ export function createConnection(host: ConnectionHost): Connection {
 
   function turnEnded(lane: Lane, turn: Turn): void {
     if (lane.running === turn) lane.running = null;
-    if (phase === 'closed') return;
-    move('turn_end', phase);
+    if (isClosed) return;
     startNext(lane);
     closeIfIdle();
   }
 
   function closeIfIdle(): void {
-    if (phase !== 'draining' || farewell === null) return;
+    if (isClosed || farewell === null) return;
     if ([...lanes.values()].some(({ running }) => running !== null)) return;
-    move('turn_end', 'closed');
+    isClosed = true;
     sayFarewell(farewell);
   }
 
@@ -249,7 +241,7 @@ export function createConnection(host: ConnectionHost): Connection {
 
   /** Ends what runs and what waits. */
   function abort(why: Farewell | null): void {
-    if (phase !== 'closed') move('close', 'closed');
+    isClosed = true;
     const error = why === null ? null : farewellError(why);
     const unanswered = [...onTheWay, ...[...lanes.values()].flatMap((lane) => lane.waiting.splice(0))];
     onTheWay.clear();
@@ -266,8 +258,7 @@ export function createConnection(host: ConnectionHost): Connection {
 
   return {
     message(data) {
-      if (phase === 'closed') return;
-      move('message', phase);
+      if (isClosed) return;
       const message = readClientMessage(data, limits.maxValues);
       switch (message.type) {
         case 'invalid':
@@ -289,11 +280,9 @@ export function createConnection(host: ConnectionHost): Connection {
       }
     },
     end(why) {
-      if (phase !== 'open') return;
+      if (isClosed || farewell !== null) return;
       farewell = why;
-      const runs = [...lanes.values()].some(({ running }) => running !== null);
-      move('farewell', runs ? 'draining' : 'closed');
-      if (!runs) sayFarewell(why);
+      closeIfIdle();
     },
     abort,
     setBlocked(now) {

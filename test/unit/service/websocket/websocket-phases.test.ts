@@ -1,11 +1,10 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { connectionMoves, turnMoves } from '../../../../src/service/websocket/websocket-phases.ts';
+import { turnMoves } from '../../../../src/service/websocket/websocket-phases.ts';
 import { describeMoves } from '../../../support/moves.ts';
 import { runs } from '../../../support/property-runs.ts';
 import { perform, startWebSocketSession } from '../../../support/websocket-session.ts';
 
-describeMoves('a connection', connectionMoves, 'open', ['closed']);
 describeMoves('a turn', turnMoves, 'waiting', ['ended']);
 
 /** What can happen to a connection, in any order that sockets allow. */
@@ -18,6 +17,7 @@ const deeds = fc.array(
       'client: {"type":"response.create","model":"m","previous_response_id":"resp_1","input":"Hi"}',
       'client: {"type":"response.create","model":"m","generate":false,"input":"Hi"}',
       'client: {"type":"response.steer"}',
+      'client: {"type":"response.interrupt","response_id":"resp_1","mode":"discard_partial_items"}',
       'client: {',
       'farewell: time_limit',
       'farewell: shutdown',
@@ -66,7 +66,7 @@ test('whatever happens in whatever order, each turn ends once and nothing stays 
           if (deed.includes('response.create') || deed === 'client: {') accepted += 1;
           gone ||= deed === 'gone:';
           const closed = lines.some((line) => line.startsWith('close:'));
-          if (closed && deed.startsWith('client: {') && !deed.includes('steer')) accepted -= 1; // nobody listens
+          if (closed && deed.startsWith('client: {') && !/steer|interrupt/.test(deed)) accepted -= 1; // nobody listens
           act(deed);
           continue;
         }
