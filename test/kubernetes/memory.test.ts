@@ -45,7 +45,8 @@ describe('a proxy’s memory has a limit', () => {
   });
 
   test('under Istio, whose agent adds it to the bootstrap: Envoy refuses requests in words, and lives', async () => {
-    const settings = ['gateway.kind=istio', 'gateway.istio.resources.limits.memory=4Mi'];
+    const memory = ['requests', 'limits'].map((name) => `gateway.istio.resources.${name}.memory=4Mi`);
+    const settings = ['gateway.kind=istio', ...memory];
     const overload = objectOf(render(...settings), 'ConfigMap', 'responses-extproc-overload');
     const configYaml = overload.data?.['bootstrap.yaml'];
     await withGateway(

@@ -24,10 +24,15 @@ describe('the chart with webSocket.enabled', () => {
     expect(policy.egress[1].ports).toContainEqual({ port: 53, protocol: 'UDP' });
   });
 
-  test('knows where an Istio Gateway of its own is, and asks where it cannot know', () => {
-    const deployment = objectOf(render('gateway.kind=istio', 'webSocket.enabled=true'), 'Deployment');
-    expect(environmentOf(deployment)['WEBSOCKET_FORWARD_TO']).toMatch(/^http:\/\/llm-istio\.[a-z]+\.svc:80\/v1$/);
-    expect(() => render('gateway.kind=envoy-gateway', 'webSocket.enabled=true')).toThrow(/webSocket\.forwardTo: say/);
+  test('knows where a Gateway of its own is, and asks where it cannot know', () => {
+    const forwardTo = (...values: readonly string[]) =>
+      environmentOf(objectOf(render('webSocket.enabled=true', ...values), 'Deployment'))['WEBSOCKET_FORWARD_TO'];
+    expect(forwardTo('gateway.kind=istio')).toMatch(/^http:\/\/llm-istio\.llm\.svc:80\/v1$/);
+    expect(forwardTo('gateway.kind=envoy-gateway')).toMatch(
+      /^http:\/\/envoy-llm-llm-[0-9a-f]{8}\.envoy-gateway-system\.svc:80\/v1$/,
+    );
+    for (const unknown of ['gateway.create=false', 'gateway.tlsSecretName=certificate'])
+      expect(() => forwardTo('gateway.kind=envoy-gateway', unknown)).toThrow(/webSocket\.forwardTo: say/);
   });
 
   test('is off by default: no port, no route', () => {
@@ -37,16 +42,16 @@ describe('the chart with webSocket.enabled', () => {
   });
 });
 
-/** The route of upgrades must come before the one that it is a part of. */
+/** The routes of upgrades must come before the one that they are a part of. Returns the first. */
 function expectUpgradeRoute(routes: readonly Resource[], filter: string): Resource {
-  const index = routes.findIndex(({ match }) => match.headers?.some(({ name }: Resource) => name === 'upgrade'));
+  const upgrades = routes.filter(({ match }) => match.headers?.some(({ name }: Resource) => name === 'upgrade'));
+  expect(upgrades.map(({ match }) => match.path).sort()).toEqual(['/v1/responses', '/v1/responses/']);
   const rest = routes.findIndex(({ match }) => match.pathSeparatedPrefix === '/v1/responses');
-  expect(index).toBeGreaterThanOrEqual(0);
-  expect(index).toBeLessThan(rest);
-  const route: Resource = routes[index] ?? {};
-  expect(Object.keys(route['typedPerFilterConfig'] ?? {}).filter((name) => name.includes(filter))).toEqual([]);
-  expect(route['match'].path).toBe('/v1/responses');
-  return route['route'];
+  for (const route of upgrades) {
+    expect(routes.indexOf(route)).toBeLessThan(rest);
+    expect(Object.keys(route['typedPerFilterConfig'] ?? {}).filter((name) => name.includes(filter))).toEqual([]);
+  }
+  return upgrades[0]?.['route'];
 }
 
 test('Envoy Gateway leads upgrades to the service, without the filter, for as long as they live', () => {
