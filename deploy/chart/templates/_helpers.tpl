@@ -95,7 +95,10 @@ responses-extproc/{{ .Release.Namespace }}/{{ include "rx.name" . }}
 
 {{/* The statistics of Istio's Envoys that alerts and dashboard read. */}}
 {{- define "rx.istioStats" -}}
-{ inclusionPrefixes: ["cluster.{{ include "rx.cluster" . }}", "http.outbound_0.0.0.0_", "server."] }
+{{- $upstream := .Values.gateway.upstream -}}
+{{- $chat := printf "outbound|54321||%s-ip-" $upstream.name -}}
+{{- if eq $upstream.kind "Service" }}{{ $chat = printf "outbound|%d||%s" (int64 $upstream.port) (include "rx.upstreamHost" .) }}{{ end -}}
+{ inclusionPrefixes: ["cluster.{{ include "rx.cluster" . }}", "cluster.{{ $chat }}", "http.outbound_0.0.0.0_", "server."] }
 {{- end }}
 
 {{/*
