@@ -1,7 +1,7 @@
 import { connect as connectHttp2 } from 'node:http2';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startTestMesh, type TestMesh } from '../support/mesh.ts';
-import { completion, delta, done, eventStream, finish } from '../support/upstream.ts';
+import { completion, delta, done, eventStream, finish, reset } from '../support/upstream.ts';
 import { HandshakeError, openWebSocket } from '../support/websocket-client.ts';
 import { expectEndAtUpstream, outlastTimeouts, says, startWebSocketMesh } from '../support/websocket-mesh.ts';
 
@@ -107,6 +107,15 @@ describe('a turn on a WebSocket', () => {
     await mesh.service.logged((line) => line['msg'] === 'websocket' && line['code'] === 1006);
   });
 
+  test('whose upstream resets the connection is told so at once, without Envoy’s delayed_close_timeout', async () => {
+    mesh.upstream.script('resets', { headers: eventStream, body: [delta({ content: 'a' }), 50, reset] }, says('b'));
+    const client = await open();
+    const broken = await client.turn({ model: 'resets', input: 'Hi' });
+    expect(broken.at(-1)).toMatchObject({ type: 'error', error: { code: 'upstream_stream_truncated' } });
+    expect((await client.turn({ model: 'resets', input: 'Hi' })).at(-1)?.type).toBe('response.completed');
+    await client.close();
+  });
+
   test('in lanes runs side by side', async () => {
     let release = () => {};
     const held = new Promise<void>((resolve) => {
@@ -180,6 +189,14 @@ describe('a connection', () => {
     expect(refused.status).toBe(403);
     expect(JSON.parse(refused.body)).toMatchObject({ error: { code: 'origin_not_allowed' } });
     const client = await open({ origin: 'https://app.example' });
+    await client.close();
+  });
+
+  test('opens on the path with a slash at its end, as posting works there', async () => {
+    const client = await openWebSocket(`${mesh.url}/v1/responses/`);
+    expect((await client.turn({ model: 'warm', generate: false, input: 'Hi' })).at(-1)?.type).toBe(
+      'response.completed',
+    );
     await client.close();
   });
 

@@ -15,6 +15,8 @@ export function startWebSocketMesh(options: Pick<TestMeshOptions, 'envoy' | 'env
     edit(config) {
       const manager = config.static_resources.listeners[0].filter_chains[0].filters[0].typed_config;
       manager['request_timeout'] = `${requestSeconds}s`;
+      // Nothing may wait for it.
+      manager['delayed_close_timeout'] = '600s';
       const { routes } = manager.route_config.virtual_hosts[0];
       const route = routes.find(({ name }) => name === 'websocket');
       if (route === undefined) throw new Error('the configuration has no route for WebSockets');

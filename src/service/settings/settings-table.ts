@@ -144,7 +144,7 @@ const ofWebSocket = [
     'WEBSOCKET_FORWARD_TO',
     url,
     '',
-    'Base URL of the proxy, such as `http://127.0.0.1:10000/v1`, to which each turn on a WebSocket is sent as `POST …/responses`.',
+    'Base URL of the proxy, such as `http://127.0.0.1:10000/v1`, to which each turn on a WebSocket is sent as `POST …/responses`, over HTTP/2.',
   ),
   setting(
     'WEBSOCKET_ORIGINS',
