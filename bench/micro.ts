@@ -2,7 +2,9 @@
  * Prices of the pure core: CPU µs for one token or one message, without sockets. `node bench/micro.ts`; a comparison
  * (`npm run bench -- --compare REF`) runs it many times, for `--ms 30` each and only `--group exchange` or all but it.
  */
+import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { loadSync, type MethodDefinition } from '@grpc/proto-loader';
 import { createContentDecoder } from '../src/filter/exchange/content-coding.ts';
 import { Exchange } from '../src/filter/exchange/exchange.ts';
 import type { ExchangeReply } from '../src/filter/exchange/types.ts';
@@ -15,7 +17,6 @@ import { SseDecoder } from '../src/filter/wire/sse/sse-decoder.ts';
 import { createTestContext } from '../test/support/context.ts';
 import { exchangeOptions } from '../test/support/exchange-options.ts';
 import type { ProcessingRequest } from '../test/support/generated/envoy/service/ext_proc/v3/ProcessingRequest.ts';
-import { processMethod } from '../test/support/proto-definitions.ts';
 import {
   chunkOf,
   completionBody,
@@ -27,6 +28,16 @@ import {
   textDeltas,
 } from './fixtures.ts';
 import { tableOf } from './table.ts';
+
+// Read here, since a comparison runs this file in trees whose tests have no such module.
+const definitions = loadSync('envoy/service/ext_proc/v3/external_processor.proto', {
+  includeDirs: [fileURLToPath(new URL('../proto', import.meta.url))],
+  keepCase: true,
+  enums: String,
+});
+const { Process: processMethod } = definitions['envoy.service.ext_proc.v3.ExternalProcessor'] as unknown as {
+  readonly Process: MethodDefinition<object, object>;
+};
 
 /** A case prepares once, then does its work on `operations` tokens or messages each time it is called. */
 interface Case {
