@@ -248,8 +248,8 @@ describe('the guide’s budget of tokens', () => {
 });
 
 test('the guide’s first request gets the guide’s answer', async () => {
-  const [, command = '', expected = ''] =
-    /^```sh\naddress=.*\n(curl [^`]*)^```$[^`]*^```\n(event: [^`]*)^```$/m.exec(guide) ?? [];
+  const [, command = '', first, last] =
+    /^```sh\naddress=.*\n(curl [^`]*)^```$[^`]*It answers with events, from `(.*)` to `(.*)`/m.exec(guide) ?? [];
   await withGateway(ofEnvoyGateway(translated, environment), async ({ url, chat }) => {
     const body = [delta({ role: 'assistant', content: '' }), delta({ content: 'Hello!' }), finish('stop'), done];
     chat.script('qwen3-8b', { headers: eventStream, body });
@@ -259,7 +259,9 @@ test('the guide’s first request gets the guide’s answer', async () => {
         error === null ? resolve(stdout) : reject(error),
       );
     });
-    expect(answer.match(/^event: .*$|^data: \[DONE\]$/gm)).toEqual(expected.trim().split('\n'));
+    const events = answer.match(/(?<=^event: ).*$/gm) ?? [];
+    expect([events[0], events.at(-1)]).toEqual([first, last]);
+    expect(answer).toMatch(/^data: \[DONE\]$/m);
   });
 });
 
@@ -314,8 +316,8 @@ describe.concurrent.each([...envoyVersions])('Envoy %s on this configuration', (
     expect(validateBootstrap(install(), { ...configuration, ports, pods: [], upstream: 8000 })).toBe('');
   });
 
-  test('a long stream, a large request, a pod’s death, a new pod and a rolling restart', async () => {
-    const figures = await liveThrough({ binary: install(), ...configuration });
+  test('a long stream, a large request, a pod’s death, a new pod and a rolling restart', async ({ expect }) => {
+    const figures = await liveThrough({ binary: install(), ...configuration, expect });
     console.log(`Envoy Gateway’s configuration, Envoy ${version}: ${JSON.stringify(figures)}`);
   }, 180_000);
 });

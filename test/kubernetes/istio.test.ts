@@ -187,8 +187,8 @@ describe.concurrent.each(envoys)('Envoy %s on this configuration', (version, ins
     expect(validateBootstrap(install(), options)).toBe('');
   });
 
-  test('a long stream, a large request, a pod’s death, a new pod and a rolling restart', async () => {
-    const figures = await liveThrough({ binary: install(), ...configuration });
+  test('a long stream, a large request, a pod’s death, a new pod and a rolling restart', async ({ expect }) => {
+    const figures = await liveThrough({ binary: install(), ...configuration, expect });
     console.log(`Istio’s configuration, Envoy ${version}: ${JSON.stringify(figures)}`);
   }, 180_000);
 });

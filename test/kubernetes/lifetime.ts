@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { OpenAI } from 'openai';
-import { expect } from 'vitest';
+import type { ExpectStatic } from 'vitest';
 import type { EnvoyBinary } from '../../tools/mesh/envoy-binary.ts';
 import type { ServiceProcess } from '../support/service-process.ts';
 import { completion, delta, done, eventStream, finish, startScriptedUpstream } from '../support/upstream.ts';
@@ -16,6 +16,8 @@ export interface LifetimeOptions {
   readonly checks: 'grpc' | 'admin';
   /** What the Deployment sets. */
   readonly environment: Readonly<Record<string, string>>;
+  /** Of the test, as others run beside it. */
+  readonly expect: ExpectStatic;
 }
 
 /** What was measured, for docs/kubernetes.md. */
@@ -35,6 +37,7 @@ export async function liveThrough({
   service,
   checks,
   environment,
+  expect,
 }: LifetimeOptions): Promise<Figures> {
   const upstream = await startScriptedUpstream();
   const pods = await createPods(environment);
