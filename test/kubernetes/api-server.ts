@@ -11,7 +11,7 @@ import { toolPath } from './tools.ts';
 
 /** A Kubernetes API server with its own etcd and no controllers: it validates and stores objects. */
 export interface ApiServer {
-  /** `v1.36.3` */
+  /** `v1.37.2` */
   readonly version: string;
   /** A file with which programs in Go find it (`KUBECONFIG`). */
   readonly kubeconfig: string;

@@ -8,30 +8,27 @@ const tools = join(import.meta.dirname, 'tools');
 
 /** Modules with CustomResourceDefinitions whose code the tools do not need. Go's checksum database pins their contents. */
 const others = {
+  gatewayApi: 'sigs.k8s.io/gateway-api@v1.6.3', // 1.7 needs Go 1.27
   keda: 'github.com/kedacore/keda/v2@v2.17.2',
-  istio: 'istio.io/api@v1.31.1',
+  istio: 'istio.io/api@v1.31.4',
   prometheus: 'github.com/prometheus-operator/prometheus-operator@v0.85.0',
 };
 
 /** CustomResourceDefinitions of Gateway API, Envoy Gateway, Istio, KEDA and the Prometheus operator. */
 function customResourceDefinitions(): KubernetesObject[] {
   const gateway = moduleFolder(tools, 'github.com/envoyproxy/gateway');
-  const settings = [
-    'crds.gatewayAPI.enabled=true',
-    'crds.gatewayAPI.channel=standard',
-    'crds.envoyGateway.enabled=true',
-  ];
-  const rendered = runTool('helm', [
-    ...['template', 'crds', join(gateway, 'charts/gateway-crds-helm')],
-    ...settings.flatMap((setting) => ['--set', setting]),
-  ]);
+  const chart = join(gateway, 'charts/gateway-crds-helm');
+  const rendered = runTool('helm', ['template', 'crds', chart, '--set', 'crds.envoyGateway.enabled=true']);
   const istio = readFileSync(join(download(others.istio), 'kubernetes/customresourcedefinitions.gen.yaml'), 'utf8');
+  const filesIn = (folder: string, wanted: RegExp) =>
+    readdirSync(folder)
+      .filter((name) => wanted.test(name))
+      .map((name) => readFileSync(join(folder, name), 'utf8'));
+  const standard = filesIn(join(download(others.gatewayApi), 'config/crd/standard'), /gateway\.networking.*\.yaml$/);
   const operator = join(download(others.prometheus), 'example/prometheus-operator-crd');
-  const monitoring = readdirSync(operator)
-    .filter((name) => /_(servicemonitors|prometheusrules)\.yaml$/.test(name))
-    .map((name) => readFileSync(join(operator, name), 'utf8'));
+  const monitoring = filesIn(operator, /_(servicemonitors|prometheusrules)\.yaml$/);
   const keda = readFileSync(join(download(others.keda), 'config/crd/bases/keda.sh_scaledobjects.yaml'), 'utf8');
-  return [rendered, istio, keda, ...monitoring]
+  return [rendered, ...standard, istio, keda, ...monitoring]
     .flatMap(parseObjects)
     .filter(({ kind }) => kind === 'CustomResourceDefinition');
 }

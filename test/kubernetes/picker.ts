@@ -8,7 +8,10 @@ import { type KubernetesObject, parseObjects } from './manifests.ts';
 import type { SocketEndpoint } from './static-envoy.ts';
 import { moduleFolder, toolPath } from './tools.ts';
 
-/** The endpoint picker of the Gateway API Inference Extension, on a real API server. */
+/**
+ * The endpoint picker of the Gateway API Inference Extension, on a real API server; or the one in PICKER, such as that of
+ * llm-d-router, which has gone on with it.
+ */
 export interface EndpointPicker {
   readonly grpc: SocketEndpoint;
   close(): Promise<void>;
@@ -34,7 +37,7 @@ export async function startEndpointPicker(
     const output: string[] = [];
     const child = startChild(
       'epp',
-      toolPath('epp'),
+      process.env['PICKER'] ?? toolPath('epp'),
       [
         ...['--pool-name', pool.metadata.name, '--pool-namespace', 'llm', '--secure-serving=false'],
         ...['--grpc-port', `${grpc}`, '--grpc-health-port', `${health}`, '--metrics-port', `${metrics}`],
