@@ -32,7 +32,7 @@ interface Usage {
   readonly prompt_tokens?: number;
   readonly completion_tokens?: number;
   readonly total_tokens?: number;
-  readonly completion_tokens_details?: { readonly reasoning_tokens?: number } | null;
+  readonly prompt_tokens_details?: { readonly audio_tokens?: number } | null;
 }
 
 /**
@@ -45,7 +45,7 @@ export function plainReading(body: string): Said {
   let usage: Said['usage'] = null;
   const calls = new Map<number, { name: string; arguments: string }>();
   for (const { choices = [], x_groq: groq, usage: given = groq?.usage } of bodiesIn(body)) {
-    if (given?.prompt_tokens !== undefined) usage = { input: given.prompt_tokens, output: outputOf(given) };
+    if (given?.prompt_tokens !== undefined) usage = countedIn(given);
     const [choice] = choices.filter(({ index = 0 }) => index === 0);
     // Perplexity has both: the other repeats everything so far, or is empty.
     const delta = (isWhole(body) ? choice?.message : choice?.delta) ?? {};
@@ -77,17 +77,19 @@ export function saidBy({ output, usage }: ResponseResource): Said {
   };
 }
 
-/** xAI does not count reasoning in the completion: the total includes it. */
-function outputOf({
-  prompt_tokens = 0,
-  completion_tokens = 0,
-  total_tokens = 0,
-  completion_tokens_details,
-}: Usage): number {
-  const reasoning = completion_tokens_details?.reasoning_tokens ?? 0;
-  return total_tokens === prompt_tokens + completion_tokens + reasoning
-    ? completion_tokens + reasoning
-    : completion_tokens;
+/**
+ * What the total has beside the two counts: Mistral's sounds are the prompt's, and the rest is thinking, which xAI lists and
+ * Gemini does not.
+ */
+function countedIn({
+  prompt_tokens: input = 0,
+  completion_tokens: output = 0,
+  total_tokens: total = 0,
+  prompt_tokens_details: details,
+}: Usage): Said['usage'] {
+  const beside = Math.max(0, total - input - output);
+  const isOfPrompt = beside === details?.audio_tokens;
+  return isOfPrompt ? { input: input + beside, output } : { input, output: output + beside };
 }
 
 /** Thinking that a server left at the start of the text is not part of it; if it was cut off, everything is thinking. */

@@ -38,9 +38,8 @@ export function usageOf(
   const isExtra = profile.reasoningTokensExtra || (reasoning > 0 && total === prompt + completion + reasoning);
   const listed = isExtra ? completion + reasoning : completion;
   const [cached, written] = [cachedTokens(usage), cacheWrites(usage)];
-  const input = isCacheBeside(usage, { prompt, output: listed, total, cached, written })
-    ? prompt + cached + written
-    : prompt;
+  const beside = besideThePrompt(usage, { prompt, output: listed, total, cached, written });
+  const input = prompt + beside;
   // Gemini's thinking is in the total alone where an endpoint lists no details.
   const unlisted = givenPrompt === null || total === null ? 0 : Math.max(0, total - input - listed);
   const output = listed + unlisted;
@@ -57,6 +56,16 @@ export function usageOf(
     output_tokens_details: { reasoning_tokens: reasoning > output ? 0 : reasoning },
     total_tokens: input + output,
   };
+}
+
+/** What the prompt's count leaves out of it: a cache, or sounds as Mistral counts them, which the total tells. */
+function besideThePrompt(
+  usage: LooseUsage,
+  counts: { prompt: number; output: number; total: number | null; cached: number; written: number },
+): number {
+  if (isCacheBeside(usage, counts)) return counts.cached + counts.written;
+  const sounds = countOf(detailsOf(usage.prompt_tokens_details)?.audio_tokens) ?? 0;
+  return counts.total === counts.prompt + counts.output + sounds ? sounds : 0;
 }
 
 /**

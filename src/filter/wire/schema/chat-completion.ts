@@ -204,6 +204,7 @@ export interface LooseUsage {
 
 /** The `…_tokens_details` of usage. */
 export interface LooseTokenDetails {
+  readonly audio_tokens?: unknown;
   readonly cached_tokens?: unknown;
   readonly cache_write_tokens?: unknown;
   readonly cache_creation_tokens?: unknown;
