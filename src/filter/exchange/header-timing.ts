@@ -2,7 +2,7 @@ import type { BodyMode } from './types.ts';
 
 /**
  * What a body mode lets a leg do with the headers after they have arrived. The modes differ in this and in the form of a
- * body reply (`extproc/encode-reply.ts`), and in nothing else.
+ * body reply (`extproc/serialize-reply.ts`), and in nothing else.
  *
  * - `deferred`: no reply until the leg decides; then any number of replies, including unsolicited ones (full duplex).
  * - `with_body`: replied to at once; the reply to the one message with the whole body may still change them.

@@ -13,8 +13,9 @@ export interface DecodedRequest {
 
 /**
  * A `ProcessingRequest` from its bytes, of which a body is a view. Cases are the numbers of fields in `proto/`; fields that are not
- * there are skipped. Throws `ProtocolError` for anything else. Why this is written by hand:
- * docs/decisions/0007-hand-written-decoders.md.
+ * there are skipped. Throws `ProtocolError` for anything else.
+ *
+ * Fast path, written by hand: docs/decisions/0007-hand-written-decoders.md.
  */
 export function deserializeRequest(bytes: Buffer): DecodedRequest {
   at = 0;

@@ -23,8 +23,9 @@ let bytes: Buffer = Buffer.alloc(0);
 let at = 0;
 
 /**
- * A reply as the bytes of its `ProcessingResponse`, in the body modes in force; `roomInFront` bytes are left free in front. Why this
- * is written by hand: docs/decisions/0007-hand-written-decoders.md.
+ * A reply as the bytes of its `ProcessingResponse`, in the body modes in force; `roomInFront` bytes are left free in front.
+ *
+ * Fast path, written by hand: docs/decisions/0007-hand-written-decoders.md.
  */
 export function serializeReply(reply: ExchangeReply, modes: BodyModes, roomInFront = 0): Buffer {
   bytes = Buffer.allocUnsafe(roomFor(reply, modes) + roomInFront);

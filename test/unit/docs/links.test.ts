@@ -1,5 +1,5 @@
 import { existsSync, globSync, readFileSync, statSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { anchorOf } from '../../../scripts/github-anchor.ts';
 
@@ -40,4 +40,27 @@ test.each(pages)('every link in %s leads somewhere', (page) => {
       );
     });
   expect(broken).toEqual([]);
+});
+
+const code = globSync('**/*.{ts,tsx}', { cwd: root, exclude: (path) => [...others, 'dist'].includes(path) });
+const sources = code.filter((file) => file.startsWith('src/'));
+
+test('comments of src name files that exist', () => {
+  const unknown = sources.flatMap((file) =>
+    readFileSync(join(root, file), 'utf8')
+      .split('\n')
+      .filter((line) => /^\s*(\/\*)?\*|(^|\s)\/\/ /.test(line))
+      .flatMap((line) => [...line.matchAll(/`((?:[\w.-]+\/)*[\w.-]+\.tsx?)\b/g)].map(([, name = '']) => name))
+      .filter((name) => !code.some((other) => `/${other}`.endsWith(`/${name}`)))
+      .map((name) => `${file}: ${name}`),
+  );
+  expect(unknown).toEqual([]);
+});
+
+test('docs/performance.md has each fast path that a function or class of src says it is, and no other', () => {
+  const [, section = ''] = readFileSync(join(root, 'docs/performance.md'), 'utf8').split('## Fast paths');
+  const [table = ''] = section.split('\n## ');
+  const named = [...table.matchAll(/`([\w-]+\.ts)`/g)].map(([, name]) => name);
+  const found = sources.filter((file) => /^ \* Fast path/m.test(readFileSync(join(root, file), 'utf8')));
+  expect(found.map((file) => basename(file)).sort()).toEqual(named.sort());
 });
