@@ -249,7 +249,7 @@ describe('the guide’s budget of tokens', () => {
 
 test('the guide’s first request gets the guide’s answer', async () => {
   const [, command = '', first, last] =
-    /^```sh\naddress=.*\n(curl [^`]*)^```$[^`]*It answers with events, from `(.*)` to `(.*)`/m.exec(guide) ?? [];
+    /^```sh\naddress=.*\n(curl [^`]*)^```$[^`]*It answers with events, from `([^`]+)` to `([^`]+)`/m.exec(guide) ?? [];
   await withGateway(ofEnvoyGateway(translated, environment), async ({ url, chat }) => {
     const body = [delta({ role: 'assistant', content: '' }), delta({ content: 'Hello!' }), finish('stop'), done];
     chat.script('qwen3-8b', { headers: eventStream, body });

@@ -85,8 +85,8 @@ export async function liveThrough({
     byAddress.get(idle)?.child.kill('SIGKILL');
     const afterDeath = await statuses(post, 150, 20);
     expect(afterDeath.filter((status) => status !== 200 && status !== 503)).toEqual([]);
-    // Those that were on their way to it, a second's at most; which ones Envoy tries again is a race.
-    expect(afterDeath.slice(50)).toEqual(Array(100).fill(200));
+    // Those that were on their way to it may fail: which ones Envoy tries again is a race, and how many there are a matter of speed.
+    await expect.poll(() => statuses(post, 50, 20)).toEqual(Array(50).fill(200));
 
     // A third pod takes its place.
     const third = await pods.start(three);
