@@ -134,11 +134,13 @@ function placesIn(value: unknown, path: Path = []): Path[] {
 /** Values of other types, out of any range, of other forms, and those that contradict their neighbours. */
 function wrongFor(values: Values, path: Path): readonly unknown[] {
   const value = valueAt(values, path);
-  const beside = Object.values(valueAt(values, path.slice(0, -1)) as Values).filter((one) => one !== value);
+  const around = valueAt(values, path.slice(0, -1)) as Values | unknown[];
+  // Another entry of a list would be there twice, which is tried with the list itself.
+  const beside = Array.isArray(around) ? [] : Object.values(around).filter((one) => one !== value);
   if (typeof value === 'boolean') return [!value, 'yes', 0, [], {}];
   if (typeof value === 'number') {
-    const around = beside.flatMap((one) => (typeof one === 'number' ? [one - 1, one + 1] : []));
-    const numbers = [-1, 0, 1.5, 2 ** 31, 2 ** 53, 1e30, ...around].filter((one) => one !== value);
+    const nearby = beside.flatMap((one) => (typeof one === 'number' ? [one - 1, one + 1] : []));
+    const numbers = [-1, 0, 1.5, 2 ** 31, 2 ** 53, 1e30, ...nearby].filter((one) => one !== value);
     return ['lots', '', true, ...new Set(numbers), [], {}];
   }
   if (Array.isArray(value)) {
