@@ -10,7 +10,7 @@ export function cutBytes(bytes: Buffer): Buffer[] {
 
 /**
  * An event stream in pieces that end between events and are as large as possible; an event larger than the limit is a
- * piece of its own, because some clients lose an event that is cut.
+ * piece of its own, because some clients lose an event that is cut. `long-body.ts` cuts those that repeat much.
  */
 export function cutEvents(bytes: Buffer): Buffer[] {
   if (bytes.length <= maxPieceBytes) return bytes.length === 0 ? [] : [bytes];

@@ -12,7 +12,7 @@ import type { BodyModes } from './types.ts';
 /**
  * - `open`: not finished; a call that ends in this state was aborted.
  * - `passed`: not a request for this service, nothing was changed.
- * - `refused`: this service sent the response, the upstream was not called.
+ * - `refused`: this service sent the response. The upstream was not called, but in `STREAMED` it may have had the headers.
  * - `upstream_error`: the client was sent an HTTP error for what the upstream did.
  * - `completed`, `incomplete`, `failed`: the Response's own status. Without an upstream's status it was not asked.
  */
@@ -31,7 +31,10 @@ export interface TokenCounts {
   readonly total_tokens: number;
 }
 
-/** An estimate, for as long as the upstream has not counted. It never appears in a Response's `usage`. */
+/**
+ * An estimate, for as long as the upstream has not counted. No Response's `usage` has it; that of an interrupted turn of a
+ * WebSocket is an estimate of its own (`running-response.ts`).
+ */
 export type EstimatedTokens = Pick<TokenCounts, 'input_tokens' | 'output_tokens' | 'total_tokens'>;
 
 /**

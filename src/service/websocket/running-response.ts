@@ -7,7 +7,10 @@ interface ItemEvent {
   readonly item: { readonly id: string };
 }
 
-/** Usage of a response whose upstream was cut before it counted: four bytes of the request are a token, and so is a delta. */
+/**
+ * Usage of a response whose upstream was cut before it counted: four bytes of the request are a token, as in `estimate.ts`, which
+ * this folder may not import, and so is a delta.
+ */
 const bytesPerToken = 4;
 
 /** What is kept of a response while it streams, so that a client can interrupt it. */

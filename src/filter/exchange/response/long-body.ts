@@ -47,8 +47,9 @@ export function longJson(value: unknown): LongBody {
 }
 
 /**
- * Events as `encodeSseEvents` writes them. A piece may end within the JSON of an event, but never between the two line
- * feeds after it, which some clients' parsers expect in one piece.
+ * Events as `encodeSseEvents` writes them. A piece may end within the JSON of an event, since an event that is larger than any
+ * read of a client is cut on the way in any case, but never between the two line feeds after it, which some parsers expect in
+ * one piece.
  */
 export function longEvents(events: readonly ResponseStreamEvent[], isEnd: boolean): LongBody {
   return new LongBody(function* () {

@@ -24,7 +24,7 @@ export interface ApiErrorOptions {
   readonly cause?: unknown;
 }
 
-/** An error the client reads: an immediate response while the headers are deferred, `response.failed` after that. */
+/** An error the client reads: an HTTP status while headers can change, `response.failed` after that. */
 export class ApiError extends Error {
   override readonly name = 'ApiError';
   readonly status: number;

@@ -101,7 +101,11 @@ export interface ExtensionEvent {
   readonly fields: string;
 }
 
-/** Every event we emit, without its `sequence_number`: that is assigned in exactly one place. */
+/**
+ * Every event of a stream, without its `sequence_number`, which `event-log.ts` assigns. On a WebSocket
+ * `running-response.ts` numbers those of an interrupt, `client-message.ts` its `response.steer.failed`, and `turn.ts` the end of a
+ * failed response anew.
+ */
 export type UnnumberedEvent = LifecycleEvent | OutputEvent | ErrorEvent | ExtensionEvent;
 
 /** An event as it leaves: numbered from 0, without gaps, `error` included. */

@@ -10,7 +10,8 @@ export const keepAliveComment = Buffer.from(': keepalive\n\n');
 
 /**
  * Events as the bytes of a stream, in one piece: `event:` repeats the type (Open Responses requires it), the data is
- * one line of JSON, and no event is cut, because some clients' parsers lose an event that is.
+ * one line of JSON. No event is cut, because some clients' parsers lose one that is; those that repeat a long output or
+ * request are written, and cut, by `long-body.ts`.
  */
 export function encodeSseEvents(events: readonly ResponseStreamEvent[]): Buffer {
   let text = '';

@@ -15,7 +15,8 @@ import type { MessagePass, Messages } from './message-pass.ts';
 import { rewriteCallIds } from './rewrite-call-ids.ts';
 
 /**
- * Every quirk of messages with the servers that have it, in the order in which they are applied: first those that need the
+ * The quirks that are a step over all messages, with the servers that have them, in the order in which they are applied (those of
+ * one message are in `turn-to-messages.ts`, `items-to-messages.ts` and `parse-content.ts`): first those that need the
  * conversation as the client sent it, then those that move parts and split messages, then those about whole turns, and last those
  * that fill in what is still missing, in messages that earlier passes made too.
  */
