@@ -2,7 +2,7 @@
 import type { Fields } from './invariants-items.ts';
 
 /** By event type without `response.`: its fields besides `type` and `sequence_number`; those with `?` may be absent. */
-const fields: Readonly<Record<string, string>> = {
+export const eventFields: Readonly<Record<string, string>> = {
   created: 'response',
   in_progress: 'response',
   completed: 'response',
@@ -73,7 +73,7 @@ export function isExtensionType(type: unknown): boolean {
 export function fieldFaults(event: Fields, extensions: boolean): string[] {
   const type = String(event['type']);
   if (extensions && isExtensionType(type)) return [];
-  const known = fields[type.replace(/^response\./, '')];
+  const known = eventFields[type.replace(/^response\./, '')];
   if (known === undefined) return [`${type} is not an event of the API`];
   const faults = keyFaults(event, `type sequence_number ${known}`, type);
   for (const key of ['output_index', 'content_index', 'summary_index', 'annotation_index'])
