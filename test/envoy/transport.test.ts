@@ -160,7 +160,10 @@ describe('sizes', () => {
     expect(JSON.parse(answered.text)).toMatchObject({ error: { type: 'invalid_request', code: 'request_too_large' } });
   });
 
-  test('a body that only turns out to be over 64 MiB is refused by Envoy, in the same form', async () => {
+  test.each([
+    ['over 64 MiB', 66],
+    ['over the 80 MiB that Envoy takes', 82],
+  ])('a body that only turns out to be %s is refused in the same form', async (_, size) => {
     const piece = Buffer.alloc(1024 * 1024, 'a');
     const answered = await new Promise<{ status: number | undefined; text: string }>((resolve, reject) => {
       const request = httpRequest(`${mesh.url}/v1/responses`, {
@@ -171,7 +174,7 @@ describe('sizes', () => {
         textOf(response).then((text) => resolve({ status: response.statusCode, text }), reject),
       );
       request.once('error', reject);
-      Readable.from(Array.from({ length: 66 }, () => piece)).pipe(request);
+      Readable.from(Array.from({ length: size }, () => piece)).pipe(request);
     });
     expect(answered.status).toBe(413);
     expect(JSON.parse(answered.text)).toMatchObject({ error: { type: 'invalid_request', code: 'request_too_large' } });

@@ -69,6 +69,9 @@ export interface Service {
   drain(timeoutMs: number, delayMs?: number): Promise<'drained' | 'forced'>;
 }
 
+/** The shipped Envoy configurations take requests this much longer: what they pass on is refused here, by name, and not by gRPC's limit. */
+const envoyRoom = 1.25;
+
 /** How much larger than the largest body a message may be: headers, and its own framing. */
 const messageRoom = 1024 * 1024;
 const tickMs = 500;
@@ -109,7 +112,8 @@ export function createService(options: ServiceOptions): Service {
   const { resetLimits = defaultResetLimits, firstCallMs = defaultFirstCallMs } = options;
   const { firstMessageMs = defaultFirstMessageMs } = options;
   // Where Envoy buffers, one message carries a whole request or response body.
-  const maxMessageBytes = Math.max(config.MAX_REQUEST_BYTES, config.MAX_RESPONSE_BYTES) + messageRoom;
+  const maxMessageBytes =
+    Math.max(Math.ceil(config.MAX_REQUEST_BYTES * envoyRoom), config.MAX_RESPONSE_BYTES) + messageRoom;
   const factory = createExchangeFactory(config, options.profiles ?? builtInProfileSource, onMisconfigured, {
     createExchange: options.createExchange,
   });
