@@ -69,6 +69,8 @@ const checksUntilUnavailable = 3;
 const longestRefusalMs = 500;
 /** It is available again below this share of each limit that made it unavailable. */
 const recoveryShare = 0.85;
+/** Where connections are cut for want of room for bodies, they leave so much of the limit. */
+const roomyShare = 0.95;
 /** With less room for bodies than this, hardly any request fits. */
 const smallBodyBytes = 64 * 1024;
 const retryAfterSeconds = 2;
@@ -249,11 +251,13 @@ export class OverloadGuard {
   #makesRoomFor({ body }: Account): boolean {
     const larger = [...this.#holders].filter(([account, { mayTakeLong }]) => mayTakeLong && account.body > body);
     larger.sort(([one], [other]) => other.body - one.body);
+    const { maxBufferedBytes } = this.#limits;
     for (const [account, holder] of larger) {
+      // A little more than is needed: of thousands that hold little each, the largest would be looked for at every piece.
+      if (this.#ledger.bodies <= maxBufferedBytes * roomyShare) break;
       this.#cut(account, holder, 'buffered_bytes');
-      if (this.#ledger.bodies <= this.#limits.maxBufferedBytes) return true;
     }
-    return false;
+    return this.#ledger.bodies <= maxBufferedBytes;
   }
 
   /** Whether the bytes of bodies exceed the limit although every store has given back what it could. */
