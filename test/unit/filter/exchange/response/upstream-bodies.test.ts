@@ -538,6 +538,8 @@ describe('an answer that comes before the request was complete', () => {
     expect(local.headers.get(':status')).toBe('413');
     expect(JSON.parse(String(local.body)).error.code).toBe('request_too_large');
     const early = carry('response', answered(json, completion), mode.response, begun());
+    // In `STREAMED` the headers have been sent.
+    expect(early.headers.get(':status')).toBe(mode.response === 'STREAMED' ? '200' : '502');
     expect(JSON.parse(String(early.body)).error).toMatchObject({
       code: 'invalid_upstream_response',
       message: 'The upstream responded before it had the request.',
