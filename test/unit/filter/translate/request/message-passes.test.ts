@@ -206,25 +206,41 @@ it('a pass that the profile does not ask for is not run', () => {
   expect(run(generic)).toEqual(['leaveOutEmptyTurns', 'moveToolMedia', 'renameDeveloperRole', 'mergeSystemMessages']);
 });
 
-const flags = fc.record(
-  {
-    alternateRoles: fc.boolean(),
-    needsUser: fc.boolean(),
-    singleCalls: fc.boolean(),
-    assistantAfterTool: fc.boolean(),
-    assistantPrefix: fc.boolean(),
-    callIdForm: fc.constantFrom('any', 'any_40', 'word_64', 'alphanumeric_9', 'functions.NAME:N', 'NAME:N'),
-    toolMessageName: fc.boolean(),
-    geminiSignatures: fc.boolean(),
-    developerRole: fc.constantFrom('keep', 'system'),
-    systemMessages: fc.constantFrom('anywhere', 'merge_leading', 'leading_only'),
-    emptyAssistantContent: fc.constantFrom('null', 'empty'),
-    reasoningReplay: fc.constantFrom('none', 'reasoning_content', 'reasoning'),
-    reasoningScope: fc.constantFrom('all', 'tool_turns'),
-    reasoningBackfill: fc.constantFrom(null, { text: ' ', on: 'all' }, { text: ' ', on: 'calls' }),
-  },
-  { requiredKeys: [] },
-) as fc.Arbitrary<Partial<Profile>>;
+const flagValues = {
+  alternateRoles: fc.boolean(),
+  needsUser: fc.boolean(),
+  singleCalls: fc.boolean(),
+  assistantAfterTool: fc.boolean(),
+  assistantPrefix: fc.boolean(),
+  callIdForm: fc.constantFrom('any', 'any_40', 'word_64', 'alphanumeric_9', 'functions.NAME:N', 'NAME:N'),
+  toolMessageName: fc.boolean(),
+  geminiSignatures: fc.boolean(),
+  developerRole: fc.constantFrom('keep', 'system'),
+  systemMessages: fc.constantFrom('anywhere', 'merge_leading', 'leading_only'),
+  emptyAssistantContent: fc.constantFrom('null', 'empty'),
+  reasoningReplay: fc.constantFrom('none', 'reasoning_content', 'reasoning'),
+  reasoningScope: fc.constantFrom('all', 'tool_turns'),
+  reasoningBackfill: fc.constantFrom(null, { text: ' ', on: 'all' }, { text: ' ', on: 'calls' }),
+};
+const flags = fc.record(flagValues, { requiredKeys: [] }) as fc.Arbitrary<Partial<Profile>>;
+
+it('every flag that a pass reads is varied below', () => {
+  const read = new Set<string>();
+  for (const pass of messagePasses) {
+    const { flags: own, before } = caseOf(pass.name);
+    const profile = new Proxy<Profile>(
+      { ...plain, ...own },
+      {
+        get(target, name) {
+          read.add(String(name));
+          return target[name as keyof Profile];
+        },
+      },
+    );
+    if (pass.appliesTo(profile)) pass.run(before, profile);
+  }
+  expect([...read].filter((name) => !(name in flagValues))).toEqual([]);
+});
 
 const content = fc.constantFrom('', 'a', 'b c');
 const turns: fc.Arbitrary<ChatMessage[]> = fc
