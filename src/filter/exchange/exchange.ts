@@ -5,7 +5,14 @@ import { ResponseLeg } from './response/response-leg.ts';
 import type { Pace, Steps } from './steps.ts';
 import { type ExchangeSummary, summaryOf } from './summary.ts';
 import { type ExchangeTap, tapped } from './tap.ts';
-import type { ExchangeEvent, ExchangeReply, Hold, Replies, RequestEvent } from './types.ts';
+import {
+  type ExchangeEvent,
+  type ExchangeReply,
+  type Hold,
+  isRequestEvent,
+  type Replies,
+  type RequestEvent,
+} from './types.ts';
 import { nextUpdateAfter, usageMetadataOf, withMetadata } from './usage-metadata.ts';
 
 /** One HTTP request and its response: Envoy's messages in, the replies to them out. No clock, no sockets. */
@@ -17,7 +24,7 @@ export class Exchange {
   /** An immediate response ends the exchange: messages already in flight when it was sent get no reply. */
   #closed = false;
   /** What the metadata has told Envoy so far: nothing, that the request was sent upstream, or how the answer ended. */
-  #told: 'nothing' | 'begin' | 'end' = 'nothing';
+  #metadataSent: 'nothing' | 'begin' | 'end' = 'nothing';
   /** Output tokens at which Envoy is told again. */
   #nextUpdate = 1;
   #responseId: string | null = null;
@@ -139,14 +146,14 @@ export class Exchange {
    * `[DONE]` may be gone by then.
    */
   #isDue(): boolean {
-    if (this.#told === 'end') return false;
+    if (this.#metadataSent === 'end') return false;
     if (this.#responseLeg.isComplete()) {
-      this.#told = 'end';
+      this.#metadataSent = 'end';
       return this.#requestLeg.outcome().type !== 'passed';
     }
-    if (this.#told === 'nothing') {
+    if (this.#metadataSent === 'nothing') {
       if (this.#requestLeg.outcome().type !== 'translated') return false;
-      this.#told = 'begin';
+      this.#metadataSent = 'begin';
       return true;
     }
     const tokens = this.#responseLeg.outputTokens();
@@ -154,8 +161,4 @@ export class Exchange {
     this.#nextUpdate = nextUpdateAfter(tokens);
     return true;
   }
-}
-
-function isRequestEvent(event: ExchangeEvent): event is RequestEvent {
-  return event.type !== 'response_body' && event.type !== 'response_headers' && event.type !== 'response_trailers';
 }

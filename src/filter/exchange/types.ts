@@ -39,6 +39,10 @@ export type ExchangeEvent =
 export type RequestEvent = Extract<ExchangeEvent, { type: `request_${string}` }>;
 export type ResponseEvent = Extract<ExchangeEvent, { type: `response_${string}` }>;
 
+export function isRequestEvent(event: ExchangeEvent): event is RequestEvent {
+  return event.type !== 'response_body' && event.type !== 'response_headers' && event.type !== 'response_trailers';
+}
+
 /**
  * The parts of an answer that Envoy's access log, rate limits and headers may use: `envoy/README.md` lists the fields.
  */

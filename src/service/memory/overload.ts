@@ -129,15 +129,15 @@ export class OverloadGuard {
     return this.#ledger.bytes;
   }
 
-  /** Admits one more exchange, or returns the error for its client. `call` may be paused and shed when memory is short. */
-  admit(call?: Holder): Admission | ApiError {
+  /** Admits one more exchange, or returns the error for its client. `holder` may be paused and shed when memory is short. */
+  admit(holder?: Holder): Admission | ApiError {
     const { maxExchanges } = this.#limits;
     if (maxExchanges > 0 && this.#exchanges >= maxExchanges) return this.#refuse('exchanges');
     const refusal = this.refusal();
     if (refusal !== null) return refusal;
     this.#exchanges += 1;
     this.#admitted += 1;
-    return this.enter(call, () => {
+    return this.enter(holder, () => {
       this.#exchanges -= 1;
       this.#endedSinceMeasured += 1;
     });

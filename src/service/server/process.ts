@@ -3,7 +3,13 @@ import { status } from '@grpc/grpc-js';
 import type { Exchange } from '../../filter/exchange/exchange.ts';
 import { ProtocolError } from '../../filter/exchange/protocol-error.ts';
 import type { Pace } from '../../filter/exchange/steps.ts';
-import type { BodyModes, ExchangeEvent, ExchangeReply, Replies, RequestEvent } from '../../filter/exchange/types.ts';
+import {
+  type BodyModes,
+  type ExchangeEvent,
+  type ExchangeReply,
+  isRequestEvent,
+  type Replies,
+} from '../../filter/exchange/types.ts';
 import { deserializeRequest } from '../../filter/extproc/deserialize-request.ts';
 import { serializeReply } from '../../filter/extproc/serialize-reply.ts';
 import type { ApiError } from '../../filter/wire/schema/api-error.ts';
@@ -16,7 +22,7 @@ import type { Ticker, TickListener } from './ticker.ts';
 
 export interface ProcessOptions {
   /** The exchange for this call, in the modes its first message names. */
-  open(modes: BodyModes | null, call: Holder): OpenExchange;
+  open(modes: BodyModes | null, holder: Holder): OpenExchange;
   /** Called with the bytes of each message. */
   readonly worked: (bytes: number) => void;
   /** The error for a body that has waited too long for its turn. */
@@ -316,11 +322,6 @@ class ProcessCall implements GrpcCallListener, TickListener, Holder {
 function paceOf(event: ExchangeEvent, exchange: Exchange): Pace {
   if (isRequestEvent(event)) return exchange.pace(event);
   return event.type === 'response_body' && event.body.length > burstBytes ? 'in_turn' : 'at_once';
-}
-
-function isRequestEvent(event: ExchangeEvent): event is RequestEvent {
-  const { type } = event;
-  return type === 'request_body' || type === 'request_headers' || type === 'request_trailers';
 }
 
 function hasBytesForClient(reply: ExchangeReply): boolean {

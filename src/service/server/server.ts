@@ -125,7 +125,7 @@ export function createService(options: ServiceOptions): Service {
   const acceptProcess = (stream: ServerHttp2Stream, headers: CallMetadata) =>
     acceptCall(stream, headers, maxMessageBytes, (call) =>
       processCall(call, {
-        open: (modes, sheddable) => factory.open(call.metadata, modes, guard?.admit(sheddable) ?? null),
+        open: (modes, holder) => factory.open(call.metadata, modes, guard?.admit(holder) ?? null),
         worked: (bytes) => guard?.worked(bytes),
         longestWaitMs,
         waitedTooLong: () => guard?.waitedTooLong() ?? null,

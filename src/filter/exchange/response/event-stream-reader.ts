@@ -57,22 +57,22 @@ export class EventStreamReader implements UpstreamBodyReader {
   }
 
   push(bytes: Buffer): ClientBytes {
-    return this.#told(this.#translator.ended() ? nothing : this.#push(bytes));
+    return this.#updated(this.#translator.ended() ? nothing : this.#push(bytes));
   }
 
   start(): ClientBytes {
-    return this.#told(this.#encode(this.#translator.start()));
+    return this.#updated(this.#encode(this.#translator.start()));
   }
 
   end(error?: ApiError, sheds = false): ClientBytes {
     const translator = this.#translator;
     if (translator.ended()) return nothing;
-    if (error === undefined) return this.#told(this.#finish());
-    return this.#told(this.#encode(sheds ? translator.shed(error) : translator.fail(error)));
+    if (error === undefined) return this.#updated(this.#finish());
+    return this.#updated(this.#encode(sheds ? translator.shed(error) : translator.fail(error)));
   }
 
   /** Brings the state up to date. */
-  #told(out: ClientBytes): ClientBytes {
+  #updated(out: ClientBytes): ClientBytes {
     const { state } = this;
     const translator = this.#translator;
     state.isComplete = translator.ended();

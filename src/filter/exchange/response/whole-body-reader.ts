@@ -17,7 +17,10 @@ import {
 } from './upstream-body-reader.ts';
 import { tooLarge } from './upstream-errors.ts';
 
-/** What the body is: `error` under an error status, `neither` in a 2xx that is neither JSON nor an event stream. */
+/**
+ * What the body is: `error` under an error status, or whatever came before the request was translated; `neither` in a 2xx that is
+ * neither JSON nor an event stream.
+ */
 export type WholeBodyKind = 'json' | 'error' | 'neither';
 
 const nothing = Buffer.alloc(0);

@@ -27,7 +27,7 @@ const none: readonly CarriedExtra[] = [];
 export class ToolCalls {
   readonly #parts: CallParts;
   /** Deferred tools that the client was told of. */
-  readonly #told = new Set<string>();
+  readonly #announced = new Set<string>();
   readonly #tracker: CallTracker;
   readonly #usedIds = new Set<string>();
   #gathered = new Set<Call>();
@@ -199,8 +199,8 @@ export class ToolCalls {
   #tellFound(name: string): void {
     const { newId, foundTools } = this.#parts.context;
     const tool = foundTools.get(name);
-    if (tool === undefined || this.#told.has(name)) return;
-    this.#told.add(name);
+    if (tool === undefined || this.#announced.has(name)) return;
+    this.#announced.add(name);
     const ran = { call_id: null, execution: 'server' } as const;
     const paths = [(tool as { readonly name?: unknown }).name];
     const call = { id: newId('tsc'), type: 'tool_search_call', ...ran, arguments: { paths } } as const;

@@ -154,14 +154,14 @@ test('a call that the guard fails because of its own message opens no second exc
   const release = () => {
     closed += 1;
   };
-  const sheddable: Holder[] = [];
+  const holders: Holder[] = [];
   let isShort = false;
   const listener = processCall(
     idleCall,
     callOptions({
       open(_modes, call) {
         opened += 1;
-        sheddable.push(call);
+        holders.push(call);
         const exchange = new Exchange(exchangeOptions());
         const admission = { hold: () => null, setUnsent() {}, release };
         return { exchange, modes: defaultModes, admission };
@@ -169,7 +169,7 @@ test('a call that the guard fails because of its own message opens no second exc
       ticker,
       worked() {
         if (isShort)
-          sheddable[0]?.shed(new ApiError('short', { status: 503, type: 'server_error', code: 'server_overloaded' }));
+          holders[0]?.shed(new ApiError('short', { status: 503, type: 'server_error', code: 'server_overloaded' }));
       },
     }),
   );
@@ -227,11 +227,11 @@ test('bursts of many answers wait in a busy turn, tokens do not, and nothing is 
 test('a call that is failed while a burst of its answer waits tells its client, and sends nothing after that', async () => {
   const ticker = createTicker(1000);
   const sent: string[] = [];
-  const sheddable: Holder[] = [];
+  const holders: Holder[] = [];
   const listener = processCall(
     { ...idleCall, send: (frame) => void sent.push(frame.includes('response.failed') ? 'failed' : 'other') },
     callOptions({
-      open: noting(sheddable),
+      open: noting(holders),
       ticker,
     }),
   );
@@ -242,7 +242,7 @@ test('a call that is failed while a burst of its answer waits tells its client, 
   send({ type: 'response_body', body: chunk('first'), endOfStream: false });
   sent.length = 0;
   send({ type: 'response_body', body: chunk('x'.repeat(60_000)), endOfStream: false });
-  sheddable[0]?.shed(new ApiError('short', { status: 503, type: 'server_error', code: 'server_overloaded' }));
+  holders[0]?.shed(new ApiError('short', { status: 503, type: 'server_error', code: 'server_overloaded' }));
   expect(sent).toEqual(['failed']);
   await setImmediate();
   expect(sent).toEqual(['failed']);
@@ -331,7 +331,7 @@ test.each([
 
 test('a call that the guard resumes while a burst waits is not read before that', async () => {
   const ticker = createTicker(1000);
-  const sheddable: Holder[] = [];
+  const holders: Holder[] = [];
   let isReading = true;
   const read = (is: boolean) => () => {
     isReading = is;
@@ -339,15 +339,15 @@ test('a call that the guard resumes while a burst waits is not read before that'
   const listener = processCall(
     { ...idleCall, pause: read(false), resume: read(true) },
     callOptions({
-      open: noting(sheddable),
+      open: noting(holders),
       ticker,
     }),
   );
   const send = sender(listener);
   beginStream(send);
   send({ type: 'response_body', body: Buffer.from(textOf300kB), endOfStream: false });
-  sheddable[0]?.pause();
-  sheddable[0]?.resume();
+  holders[0]?.pause();
+  holders[0]?.resume();
   expect(isReading).toBe(false);
   await setImmediate();
   expect(isReading).toBe(true);
