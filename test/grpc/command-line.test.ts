@@ -10,7 +10,7 @@ const root = join(import.meta.dirname, '../..');
 
 function run(args: readonly string[], environment: Readonly<Record<string, string>> = {}, service = serviceMain) {
   const env = { ...process.env, ...service.environment, ...environment };
-  return spawnSync(process.execPath, [service.main, ...args], { encoding: 'utf8', env, timeout: 20_000 });
+  return spawnSync(process.execPath, [service.main, ...args], { encoding: 'utf8', env, timeout: 240_000 });
 }
 
 describe('the command line', () => {

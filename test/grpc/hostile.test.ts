@@ -20,7 +20,7 @@ beforeAll(async () => {
   session = open();
   for (let round = 0; round < 200; round++) await exchange();
   first = { handles: handles(), memory: residentMiB(service.child.pid) };
-}, 60_000);
+});
 afterAll(async () => {
   session.destroy();
   await service.remove();

@@ -15,7 +15,7 @@ beforeAll(async () => {
   // Inside a node_modules, as npm puts it: there Node runs no TypeScript.
   folder = join(mkdtempSync(join(tmpdir(), 'responses-extproc-package-')), 'node_modules/responses-extproc');
   await createNpmPackage(folder, 'https://example.com/responses-extproc');
-}, 120_000);
+});
 afterAll(() => rmSync(join(folder, '../..'), { recursive: true, force: true }));
 
 function run(...args: string[]) {
