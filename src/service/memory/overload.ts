@@ -175,7 +175,7 @@ export class OverloadGuard {
   }
 
   /**
-   * Enters what is kept for later: it counts with the bodies, and is evicted before anybody is refused, paused or cut for
+   * Enters what is kept for later: it counts with the bodies, and is evicted before a body is refused or anybody is cut for
    * want of room. The result is to be called with its size whenever that has changed.
    */
   addStore(store: EvictableStore): (bytes: number) => void {
