@@ -86,6 +86,9 @@ describe('the inspector', () => {
     const { page } = await open();
     await page.getByRole('option', { name: /turns.*ws turn 2/ }).click();
     await page.getByText('conversation-of-two-turn-2').waitFor();
+    await page.getByRole('button', { name: 'As it came over WebSocket' }).click();
+    await page.getByLabel('Message, body', { exact: true }).getByText('"type": "response.create"').waitFor();
+    await page.getByRole('listbox', { name: 'Request made of it, body' }).getByText('"stream": true').waitFor();
     await page.getByRole('button', { name: 'Show all turns' }).click();
     const list = page.getByRole('listbox', { name: /newest first/ });
     await list.getByText('between').waitFor({ state: 'detached' });

@@ -2,10 +2,13 @@ import { request as httpRequest } from 'node:http';
 import { connect as connectTcp } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { ExchangeRow } from '../../src/tools/inspect/exchange-json.ts';
+import { anyFreePort } from '../../tools/mesh/ports.ts';
 import { connectExtProc, type ExtProcClient } from '../support/extproc-client.ts';
 import { loadDetail } from '../support/recorded-exchange.ts';
 import { beginStream, endStream, sendRequest } from '../support/scripted-exchange.ts';
 import { type ServiceProcess, startServiceProcess } from '../support/service-process.ts';
+import { done, eventStream, type ScriptedUpstream, startScriptedUpstream } from '../support/upstream.ts';
+import { openWebSocket } from '../support/websocket-client.ts';
 
 const streamed = (model: string) => JSON.stringify({ model, input: 'Hi', stream: true });
 
@@ -68,10 +71,19 @@ async function rowsOf(running: ServiceProcess): Promise<ExchangeRow[]> {
 describe('INSPECT=on', () => {
   /** For what leaves its service as it was. From its sources, which build the page when it starts. */
   let shared: ServiceProcess;
+  let proxy: ScriptedUpstream;
+  let webSocket: string;
   beforeAll(async () => {
-    shared = await startServiceProcess({ INSPECT: 'on' }, { fromSources: true });
+    proxy = await startScriptedUpstream({ http2: true });
+    webSocket = `127.0.0.1:${await anyFreePort()}`;
+    const forwardTo = `http://127.0.0.1:${proxy.port}/v1`;
+    const settings = { INSPECT: 'on', WEBSOCKET_LISTEN: webSocket, WEBSOCKET_FORWARD_TO: forwardTo };
+    shared = await startServiceProcess(settings, { fromSources: true });
   });
-  afterAll(() => shared.remove());
+  afterAll(async () => {
+    await shared.remove();
+    await proxy.close();
+  });
 
   it('is a page of the admin port when it is on, and the log says so', async () => {
     const running = shared;
@@ -106,6 +118,45 @@ describe('INSPECT=on', () => {
     expect(detail.file).toMatchObject({ outcome: 'completed', chat_response: { status: 200 } });
     const pieces = detail.file.client_response?.pieces ?? [];
     expect(pieces.map((piece) => ('text' in piece ? piece.text : '')).join('')).toContain('response.completed');
+  });
+
+  it('has the message on a WebSocket beside the request made of it, as it came, without credentials', async () => {
+    const key = 'sk-of-the-message-1234567890';
+    const came = (apiKey: string) =>
+      `{ "type":"response.create",\n\t"model": "m-turn", "stream_id": "lane", "input": "Gr\\u00fc\u00dfe", "api_key":"${apiKey}"  }`;
+    const client = connectExtProc(shared.listen[0] ?? '');
+    clients.push(client);
+    /** The filter's part, as the proxy has it done before it answers. */
+    const filter = async (id: string) => {
+      const [request] = proxy.received('m-turn');
+      const { call } = await sendRequest(client, request?.body ?? '', { headers: { 'x-request-id': id } });
+      await beginStream(call);
+      await endStream(call);
+      call.halfClose();
+    };
+    const completed = { type: 'response.completed', response: { id: 'resp_1', status: 'completed', output: [] } };
+    const last = `event: response.completed\ndata: ${JSON.stringify(completed)}\n\n`;
+    proxy.script('m-turn', {
+      headers: eventStream,
+      body: [() => filter(String(proxy.received('m-turn')[0]?.headers['x-request-id'])), last, done],
+    });
+    const socket = await openWebSocket(`ws://${webSocket}/v1/responses`, { 'x-request-id': 'inspected' });
+    ends.push(() => socket.socket.terminate());
+    socket.send(came(key));
+    await socket.message(({ type }) => type === 'response.completed');
+    // Its turn has ended: this is somebody's own request with the same id.
+    await filter('inspected-turn-1');
+
+    const rows = (await rowsOf(shared)).filter(({ request_id }) => request_id === 'inspected-turn-1');
+    const [ofTurn, other] = rows.sort((one, two) => one.id - two.id);
+    const detail = await loadDetail((path) => shared.get(path), ofTurn?.id ?? 0);
+    const textOf = (pieces: typeof detail.pieces.websocket_message) =>
+      pieces.map((piece) => ('text' in piece ? piece.text : 'not text')).join('');
+    expect(textOf(detail.pieces.websocket_message)).toBe(came('[redacted]'));
+    const body = 'body' in detail.file.client_request ? detail.file.client_request.body : '';
+    expect(JSON.parse(body)).toMatchObject({ model: 'm-turn', input: 'Gr\u00fc\u00dfe', stream: true });
+    expect(JSON.stringify(detail)).not.toContain(key);
+    expect((await loadDetail((path) => shared.get(path), other?.id ?? 0)).pieces.websocket_message).toEqual([]);
   });
 
   it('a page that does not read costs a bounded buffer, and others go on', async () => {

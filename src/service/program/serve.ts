@@ -14,6 +14,7 @@ import { createOccasionalWarning, type Log } from '../telemetry/log.ts';
 import type { LogOutput } from '../telemetry/log-output.ts';
 import { createMetrics, type Metrics } from '../telemetry/metrics.ts';
 import type { ExchangeObserver } from '../telemetry/observer.ts';
+import type { WebSocketEndpoint } from '../websocket/websocket-server.ts';
 import { memoryOfProcess, releaseWhenIdle, residentBytes } from './process-memory.ts';
 import { openWebSocket } from './serve-websocket.ts';
 import { version } from './version.ts';
@@ -54,7 +55,9 @@ export async function serve(config: Config, log: Log, output: LogOutput): Promis
   const tracing = await loadTracing(config, log, metrics);
   const tls = tlsOf(config, log, metrics);
   const profiles = profilesOf(config, log, metrics);
-  const inspection = config.INSPECT === 'on' ? await loadInspection(config) : null;
+  let webSocket: WebSocketEndpoint | null = null;
+  const messageOf = (requestId: string) => webSocket?.messageOf(requestId) ?? null;
+  const inspection = config.INSPECT === 'on' ? await loadInspection(config, messageOf) : null;
   const observers: ExchangeObserver[] = [createExchangeLog(log), createExchangeMetrics(metrics)];
   if (inspection !== null) observers.push(inspection.recorder.observer);
   if (tracing !== null) observers.push(createExchangeTrace(tracing));
@@ -81,7 +84,7 @@ export async function serve(config: Config, log: Log, output: LogOutput): Promis
   });
 
   const listen = await service.listen();
-  const webSocket =
+  webSocket =
     config.WEBSOCKET_LISTEN === ''
       ? null
       : await openWebSocket(config, {
@@ -129,7 +132,7 @@ export async function serve(config: Config, log: Log, output: LogOutput): Promis
 }
 
 /** Recording costs memory and time: none of its code is loaded where it is off. */
-async function loadInspection(config: Config) {
+async function loadInspection(config: Config, messageOf: WebSocketEndpoint['messageOf']) {
   const { createRecorder } = await import('../../tools/inspect/record-exchanges.ts');
   const { createInspector } = await import('../../tools/inspect/inspector.ts');
   const { createExchangeStore } = await import('../../tools/inspect/exchange-store.ts');
@@ -138,7 +141,7 @@ async function loadInspection(config: Config) {
   const sendTo = config.INSPECT_SEND_TO === '' ? null : config.INSPECT_SEND_TO;
   const prices = config.INSPECT_PRICES;
   const inspector = await createInspector({ store, version, sendTo, prices, explain: explainInChild });
-  return { recorder: createRecorder(store), inspector };
+  return { recorder: createRecorder(store, messageOf), inspector };
 }
 
 /** Logs where the inspector is, and what it exposes: a warning, unless only this machine can reach it. */

@@ -57,6 +57,8 @@ export interface Connection {
   end(why: Farewell): void;
   /** Running turns are aborted, with an error if anybody still listens, and kept conversations are discarded. */
   abort(why: Farewell | null): void;
+  /** The message of a turn that has not ended, as it came; null for any other. */
+  messageOf(turn: number): Buffer | null;
   /** Whether the client reads more slowly than its turns are answered. */
   setBlocked(blocked: boolean): void;
 }
@@ -77,6 +79,8 @@ export function createConnection(host: ConnectionHost): Connection {
   const lanes = new Map<string | null, Lane>();
   /** Turns whose answer has not ended, in any phase. */
   const onTheWay = new Set<Turn>();
+  /** Of turns that have not ended, by number, as they came. Not for as long as the proxy may go on with the answer. */
+  const messages = new Map<number, Buffer>();
   let isClosed = false;
   let farewell: Farewell | null = null;
   let farewellSaid = false;
@@ -176,11 +180,11 @@ export function createConnection(host: ConnectionHost): Connection {
     }
     // Only now, since it may take another lane's conversation.
     const lane = laneOf(streamId);
-    // Not for as long as the proxy may go on with the answer.
-    let asSent: Buffer | null = message;
     let kept = bytes;
     let untaken = bytes;
     number += 1;
+    const thisTurn = number;
+    messages.set(thisTurn, message);
     const turnHost: TurnHost = {
       limits,
       forward(body, ofTurn, answer) {
@@ -204,16 +208,16 @@ export function createConnection(host: ConnectionHost): Connection {
         kept += more;
         if (more > 0) host.keepBytes(more);
       },
-      refused: (error) => host.refused(error, asSent),
+      refused: (error) => host.refused(error, messages.get(thisTurn) ?? null),
       ended(outcome) {
-        asSent = null;
+        messages.delete(thisTurn);
         host.keepBytes(-kept);
         if (!turn.isOnTheWay) onTheWay.delete(turn);
         host.turnEnded(outcome);
         turnEnded(lane, turn);
       },
     };
-    const turn = new Turn(fields, streamId, number, turnHost);
+    const turn = new Turn(fields, streamId, thisTurn, turnHost);
     lane.waiting.push(turn);
     waiting += 1;
     startNext(lane);
@@ -285,6 +289,7 @@ export function createConnection(host: ConnectionHost): Connection {
       closeIfIdle();
     },
     abort,
+    messageOf: (turn) => messages.get(turn) ?? null,
     setBlocked(now) {
       blocked = now;
       for (const turn of onTheWay)

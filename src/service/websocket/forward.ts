@@ -8,6 +8,15 @@ export interface Forwarder {
   close(): void;
 }
 
+/** Between a connection's id and a turn's number, in the id of the turn's request. */
+const infix = '-turn-';
+
+/** The number of the turn whose request has this id; null if it is none of that connection's. */
+export function turnOfRequest(requestId: string, connectionId: string): number | null {
+  const start = connectionId + infix;
+  return requestId.startsWith(start) ? Number(requestId.slice(start.length)) : null;
+}
+
 /** A connection to the proxy takes no new turns after so long without a byte. */
 const idleSessionMs = 4_000;
 
@@ -49,7 +58,7 @@ export function createForwarder(baseUrl: string): Forwarder {
           accept: 'text/event-stream',
           'content-type': 'application/json',
           'content-length': body.reduce((sum, { length }) => sum + length, 0),
-          'x-request-id': `${id}-turn-${number}`,
+          'x-request-id': `${id}${infix}${number}`,
         });
         const broken = (reason: string) => end(() => answer.broken(reason));
         let isAnswered = false;

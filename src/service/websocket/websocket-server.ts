@@ -9,7 +9,7 @@ import type { OverloadGuard } from '../memory/overload.ts';
 import { type Connection, type ConnectionLimits, createConnection, type Farewell, farewells } from './connection.ts';
 import { type Conversations, createConversations } from './conversations.ts';
 import type { TurnError } from './errors.ts';
-import { createForwarder } from './forward.ts';
+import { createForwarder, turnOfRequest } from './forward.ts';
 import { forwardedHeaders } from './forwarded-headers.ts';
 import type { TurnOutcome } from './turn.ts';
 
@@ -69,6 +69,8 @@ export interface WebSocketEndpoint {
   readonly connections: number;
   readonly keptBytes: number;
   readonly evictions: number;
+  /** The client's message that became the request of this id, as it came, while its turn runs; null for any other. */
+  messageOf(requestId: string): Buffer | null;
   /**
    * Reports unhealthy at once, still accepts connections for `delayMs`, then ends each connection after its running turn;
    * those left after another `timeoutMs` are cut.
@@ -185,6 +187,14 @@ export async function startWebSocketEndpoint(options: WebSocketOptions): Promise
     get evictions() {
       return conversations.evictions;
     },
+    messageOf(requestId) {
+      for (const { id, connection } of sockets) {
+        const turn = turnOfRequest(requestId, id);
+        const message = turn === null ? null : connection.messageOf(turn);
+        if (message !== null) return message;
+      }
+      return null;
+    },
     async drain(timeoutMs, delayMs) {
       draining = true;
       await sleep(delayMs);
@@ -206,6 +216,7 @@ export async function startWebSocketEndpoint(options: WebSocketOptions): Promise
 }
 
 interface OpenSocket {
+  readonly id: string;
   readonly connection: Connection;
   /** Ends it now, its turns with an error, because the service stops. */
   stop(): void;
@@ -429,6 +440,7 @@ function openSocket(
   });
 
   return {
+    id,
     connection,
     over,
     stop: () => cutNow(serviceRestart, farewells.shutdown.code, 'shutdown'),

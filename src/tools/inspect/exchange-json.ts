@@ -81,6 +81,7 @@ export function partOf(exchange: StoredExchange, from: Readonly<Record<BodyName,
     chat_request: [],
     chat_response: [],
     client_response: [],
+    websocket_message: [],
   };
   /** The earliest that is not among them. */
   function next() {

@@ -125,6 +125,7 @@ export class StoredExchange {
     chat_request: [],
     chat_response: [],
     client_response: [],
+    websocket_message: [],
   };
   /** Bytes of each body that are not kept, because it is too long. */
   readonly omitted: Record<BodyName, number> = {
@@ -132,6 +133,7 @@ export class StoredExchange {
     chat_request: 0,
     chat_response: 0,
     client_response: 0,
+    websocket_message: 0,
   };
   /** Counts what was recorded: a page compares it with what it has shown. */
   version = 0;

@@ -8,7 +8,7 @@ import { partOf, requestFileOf } from './exchange-json.ts';
 import type { ExchangeStore, StoredExchange } from './exchange-store.ts';
 import { createListEvents } from './list-events.ts';
 import { loadPage } from './page-files.ts';
-import { maxBodyBytes } from './recording.ts';
+import { type BodyName, bodyNames, maxBodyBytes } from './recording.ts';
 import { createRequestSender, readAtMost } from './send-request.ts';
 
 export interface InspectorOptions {
@@ -62,13 +62,11 @@ export async function createInspector({
     pipeline(Readable.from(listEvents(text, gone), { highWaterMark: 1 }), response).catch(() => response.destroy());
   }
 
-  /** `/inspect/exchanges/7?from=1,1,20,60`: its next part, behind so many pieces of each body. */
+  /** `/inspect/exchanges/7?from=1,1,20,60,0`: its next part, behind so many pieces of each body. */
   function sendPart(response: ServerResponse, exchange: StoredExchange, from: string): void {
-    const [client_request = 0, chat_request = 0, chat_response = 0, client_response = 0] = from
-      .split(',')
-      .map((text) => Number(text) || 0);
-    const start = { client_request, chat_request, chat_response, client_response };
-    sendJson(response, 200, partOf(exchange, start));
+    const counts = from.split(',').map((text) => Number(text) || 0);
+    const start = Object.fromEntries(bodyNames.map((name, index) => [name, counts[index] ?? 0]));
+    sendJson(response, 200, partOf(exchange, start as Record<BodyName, number>));
   }
 
   /** `/inspect/exchanges/7/explanation` */

@@ -21,12 +21,15 @@ export interface Recorder {
   readonly refused: WebSocketObserver['refused'];
 }
 
+/** The message on a WebSocket that became the request of this id, while its turn runs; null for any other request. */
+type MessageOf = (requestId: string) => Buffer | null;
+
 /** Records each exchange in the store, from its first message to its end. */
-export function createRecorder(store: ExchangeStore): Recorder {
+export function createRecorder(store: ExchangeStore, messageOf: MessageOf = () => null): Recorder {
   const records = new WeakMap<Exchange, ExchangeRecord>();
   return {
     createExchange(options) {
-      const record = new ExchangeRecord(store, () => exchange.summary());
+      const record = new ExchangeRecord(store, messageOf, () => exchange.summary());
       const exchange: Exchange = new Exchange({ ...options, tap: record });
       records.set(exchange, record);
       return exchange;
@@ -62,6 +65,7 @@ const maxCauseLength = 16 * 1024;
 /** Records what one exchange takes and gives, without its credentials. */
 class ExchangeRecord implements ExchangeTap {
   readonly #store: ExchangeStore;
+  readonly #messageOf: MessageOf;
   readonly #summary: () => ExchangeSummary;
   readonly #startedUnixMs = Date.now();
   readonly #startedAt = performance.now();
@@ -77,8 +81,9 @@ class ExchangeRecord implements ExchangeTap {
   #upstreamAnswered = false;
   #clientAnswered = false;
 
-  constructor(store: ExchangeStore, summary: () => ExchangeSummary) {
+  constructor(store: ExchangeStore, messageOf: MessageOf, summary: () => ExchangeSummary) {
     this.#store = store;
+    this.#messageOf = messageOf;
     this.#summary = summary;
   }
 
@@ -93,6 +98,7 @@ class ExchangeRecord implements ExchangeTap {
         if (this.#isProbe()) return;
         this.#kept = this.#store.open(this.#startedUnixMs);
         this.#kept.setHead('client_request', this.#redactor.headers(event.headers));
+        this.#recordMessage(this.#kept);
         this.#begin('request', 'client_request', 'chat_request');
         return;
       case 'request_body':
@@ -217,6 +223,14 @@ class ExchangeRecord implements ExchangeTap {
   #changed(head: Head = new Map(), { set = {}, remove = [] }: HeaderMutation = {}): Head {
     const rest = [...head].filter(([name]) => !remove.includes(name));
     return new Map([...rest, ...this.#redactor.headers(Object.entries(set))]);
+  }
+
+  #recordMessage(kept: StoredExchange): void {
+    const message = this.#messageOf(this.#requestHeaders.get('x-request-id') ?? '');
+    if (message === null) return;
+    const record = new BodyRecord(kept, 'websocket_message', this.#redactor, 'request');
+    record.push(0, message);
+    record.end(0);
   }
 
   #begin(kind: BodyKind, ...names: readonly BodyName[]): void {

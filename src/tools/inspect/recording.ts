@@ -1,5 +1,14 @@
-/** The four bodies of an exchange: the request and the answer, each as the client and as the upstream has it. */
-export const bodyNames = ['client_request', 'chat_request', 'chat_response', 'client_response'] as const;
+/**
+ * The bodies of an exchange: the request and the answer, each as the client and as the upstream has it, and the message on a
+ * WebSocket of which the client's request was made.
+ */
+export const bodyNames = [
+  'client_request',
+  'chat_request',
+  'chat_response',
+  'client_response',
+  'websocket_message',
+] as const;
 export type BodyName = (typeof bodyNames)[number];
 
 /** Bytes of a body that are held until it is whole, or of an event until that is; those of a longer one are not kept. */

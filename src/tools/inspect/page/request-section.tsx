@@ -5,7 +5,7 @@ import { curlOf } from '../view/curl.ts';
 import { type Account, accountOf, comparedHeaders } from '../view/explained.ts';
 import { upstreamOf } from '../view/har.ts';
 import { pretty } from '../view/indent-json.ts';
-import type { ExchangeDetail } from '../view/join-parts.ts';
+import { contentOf, type ExchangeDetail } from '../view/join-parts.ts';
 import { type JsonLine, visible } from '../view/json-lines.ts';
 import { size } from './format.ts';
 import { baseOf, type Model } from './model.ts';
@@ -18,7 +18,10 @@ import { type Explanation, useExplanation } from './use-explanation.ts';
 export function RequestSection(props: { readonly detail: ExchangeDetail; readonly model: Model }): JSX.Element {
   const { detail, model } = props;
   const { client_request: client, chat_request: chat, dropped } = detail.file;
-  const [showsHeaders, setShowsHeaders] = useState(false);
+  const [shows, setShows] = useState<'bodies' | 'headers' | 'message'>('bodies');
+  const showsHeaders = shows === 'headers';
+  const pieces = detail.pieces.websocket_message;
+  const message = useMemo(() => contentOf(pieces), [pieces, pieces.length]);
   const explanation = useExplanation(detail, model);
   const extra = (
     <>
@@ -26,7 +29,22 @@ export function RequestSection(props: { readonly detail: ExchangeDetail; readonl
         <i class="mark changed" /> rewritten <i class="mark only" /> only here <i class="mark dropped" /> dropped
       </span>
       {explanation === 'asked' ? <span class="legend">explaining …</span> : null}
-      <button type="button" class="small" aria-pressed={showsHeaders} onClick={() => setShowsHeaders(!showsHeaders)}>
+      {pieces.length === 0 ? null : (
+        <button
+          type="button"
+          class="small"
+          aria-pressed={shows === 'message'}
+          onClick={() => setShows(shows === 'message' ? 'bodies' : 'message')}
+        >
+          As it came over WebSocket
+        </button>
+      )}
+      <button
+        type="button"
+        class="small"
+        aria-pressed={showsHeaders}
+        onClick={() => setShows(showsHeaders ? 'bodies' : 'headers')}
+      >
         {showsHeaders ? 'Bodies' : 'Headers'}
       </button>
     </>
@@ -45,7 +63,8 @@ export function RequestSection(props: { readonly detail: ExchangeDetail; readonl
         <p class="dropped-list">Not explained: {visible(explanation.problem)}</p>
       ) : null}
       <Sides
-        key={String(showsHeaders)}
+        key={shows}
+        message={shows === 'message' ? message : null}
         client={client}
         chat={chat}
         model={model}
@@ -56,15 +75,17 @@ export function RequestSection(props: { readonly detail: ExchangeDetail; readonl
   );
 }
 
-/** The bodies, or the headers. */
+/** The bodies, or the headers, or the message on a WebSocket and the request made of it. */
 function Sides(props: {
+  /** Shown beside the client's request, in the place of the Chat request; null if that is shown. */
+  readonly message: Content | null;
   readonly client: ExchangeFileRequest;
   readonly chat: ExchangeFileRequest | null;
   readonly model: Model;
   readonly explanation: Explanation;
   readonly showsHeaders: boolean;
 }): JSX.Element {
-  const { client, chat, model, explanation, showsHeaders } = props;
+  const { message, client, chat, model, explanation, showsHeaders } = props;
   const explained = useMemo(() => {
     if (showsHeaders) return comparedHeaders(headersOf(client), headersOf(chat));
     return typeof explanation === 'object' && explanation !== null && 'client' in explanation ? explanation : null;
@@ -79,7 +100,7 @@ function Sides(props: {
   const account = path === null || places === undefined ? null : accountOf(places, path);
   const kind = showsHeaders ? 'headers' : 'body';
   const pane = (side: 'client' | 'chat', title: string, request: ExchangeFileRequest, base: string) => {
-    const body = 'body' in request ? request.body : `(not text) ${request.base64}`;
+    const body = textOf('body' in request ? { text: request.body } : request);
     const text = showsHeaders ? pretty(headersOf(request)) : body;
     const isSelected = selected?.side === side;
     return (
@@ -106,12 +127,24 @@ function Sides(props: {
       />
     );
   };
+  const messagePane = (content: Content) => (
+    <TextPane
+      id="message"
+      title="As it came over WebSocket"
+      label="Message, body"
+      what="the message on the WebSocket"
+      text={textOf(content)}
+      find={model.find}
+    />
+  );
   const base = baseOf(model);
   return (
     <>
       <Split name="sides" label="Width of both sides" as="columns" usual={0.5}>
-        {pane('client', 'Client sent', client, base)}
-        {chat === null ? (
+        {message === null ? pane('client', 'Client sent', client, base) : messagePane(message)}
+        {message !== null ? (
+          pane('client', 'Request made of it', client, base)
+        ) : chat === null ? (
           <div class="pane">
             <p class="pane-title">Chat request</p>
             <p class="empty">The upstream was not called.</p>
@@ -123,6 +156,12 @@ function Sides(props: {
       {account === null ? null : <AccountOf account={account} onClose={() => setSelected(null)} />}
     </>
   );
+}
+
+type Content = ReturnType<typeof contentOf>;
+
+function textOf(content: Content): string {
+  return 'text' in content ? content.text : `(not text) ${content.base64}`;
 }
 
 function headersOf(request: ExchangeFileRequest | null): Readonly<Record<string, string>> {

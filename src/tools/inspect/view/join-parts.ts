@@ -7,7 +7,13 @@ export type ExchangeDetail = ExchangePart;
 
 /** Adds a part to those before. The lists of pieces grow in place: there may be many, and each part has a few. */
 export function joinParts(before: ExchangeDetail | null, part: ExchangePart): ExchangeDetail {
-  const pieces = before?.pieces ?? { client_request: [], chat_request: [], chat_response: [], client_response: [] };
+  const pieces = before?.pieces ?? {
+    client_request: [],
+    chat_request: [],
+    chat_response: [],
+    client_response: [],
+    websocket_message: [],
+  };
   for (const [name, more] of Object.entries(part.pieces) as [BodyName, ExchangeFilePiece[]][])
     for (const piece of more) pieces[name].push(piece);
 

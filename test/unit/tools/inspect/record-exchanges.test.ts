@@ -79,6 +79,20 @@ it('keeps 8 MiB of a request, also of one that is longer when its compression is
   }
 });
 
+it('counts what it keeps of a message on a WebSocket as any body: the beginning of a long one', () => {
+  const store = createExchangeStore();
+  const message = Buffer.from(JSON.stringify({ type: 'response.create', input: 'x'.repeat(10 * MiB) }));
+  const { createExchange } = createRecorder(store, (id) => (id === 'long-turn-1' ? message : null));
+  const headers = new Map([...requestHead, ['x-request-id', 'long-turn-1']]);
+  createExchange(exchangeOptions()).handle({ type: 'request_headers', headers, endOfStream: false });
+  const [kept] = store.list();
+  const bytes = kept?.bytesOf('websocket_message').length ?? 0;
+  expect(bytes).toBeGreaterThan(maxBodyBytes / 2);
+  expect(bytes).toBeLessThanOrEqual(maxBodyBytes);
+  expect(bytes + (kept?.omitted.websocket_message ?? 0)).toBe(message.length);
+  expect(store.heldBytes).toBeGreaterThan(bytes);
+});
+
 it('a client’s request is listed', () => {
   expect(recordedAfter('a-client')).toMatchObject([{ client: 'a-client', outcome: 'aborted', endpoint: 'responses' }]);
 });

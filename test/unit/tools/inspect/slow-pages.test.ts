@@ -105,6 +105,7 @@ it('a part goes on behind what a page has, both sides at the same time', () => {
     chat_request: exchange.pieces.chat_request.length,
     chat_response: 0,
     client_response: 0,
+    websocket_message: 0,
   };
   const { pieces, has_more } = partOf(exchange, counts);
   const times = Object.values(pieces).map((list) => list.map(({ at_ms }) => at_ms));
