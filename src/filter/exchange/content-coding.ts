@@ -65,6 +65,7 @@ function isKnown(name: string): name is ContentCoding {
 
 /** A decoder for a body that arrives in pieces; it emits all output that the input so far allows. */
 export function createContentDecoder(codings: readonly ContentCoding[]): ContentDecoder {
+  if (codings.length === 0) return identity;
   const layers = codings.toReversed().map(createLayer);
   return {
     push: (bytes) => layers.reduce((decoded, layer) => layer.push(decoded), asBuffer(bytes)),
@@ -72,6 +73,8 @@ export function createContentDecoder(codings: readonly ContentCoding[]): Content
     failure: () => layers.map((layer) => layer.failure()).find((failure) => failure !== null) ?? null,
   };
 }
+
+const identity: ContentDecoder = { push: asBuffer, windowBytes: () => 0, failure: () => null };
 
 /** Decodes a whole body to at most `maxBytes`. Throws `ContentCodingError`. */
 export function decodeContent(body: Uint8Array, codings: readonly ContentCoding[], maxBytes: number): Uint8Array {

@@ -81,8 +81,9 @@ class Http2Call implements GrpcCall {
   readonly #stream: ServerHttp2Stream;
   readonly #reader: MessageFrameReader;
   #listener = noopListener;
-  /** Frames sent while reading a batch; nearly always one. */
-  #unsent: Buffer[] = [];
+  /** Frames sent while reading a batch; nearly always one, which needs no list. */
+  #unsent: Buffer | null = null;
+  #more: Buffer[] | null = null;
   #deadline: NodeJS.Timeout | null = null;
   #reading = false;
   #blocked = false;
@@ -108,7 +109,9 @@ class Http2Call implements GrpcCall {
 
   send(frame: Buffer): void {
     putFrameHead(frame);
-    this.#unsent.push(frame);
+    if (this.#unsent === null) this.#unsent = frame;
+    else if (this.#more === null) this.#more = [this.#unsent, frame];
+    else this.#more.push(frame);
     if (!this.#reading) this.#flush();
   }
 
@@ -133,7 +136,8 @@ class Http2Call implements GrpcCall {
   }
 
   cancel(): void {
-    this.#unsent = [];
+    this.#unsent = null;
+    this.#more = null;
     this.#over = true;
     this.#stream.close(constants.NGHTTP2_INTERNAL_ERROR);
     this.#stream.destroy();
@@ -216,10 +220,10 @@ class Http2Call implements GrpcCall {
   }
 
   #flush(): void {
-    const [first, ...more] = this.#unsent;
-    if (first === undefined) return;
-    const bytes = more.length === 0 ? first : Buffer.concat(this.#unsent);
-    this.#unsent = [];
+    if (this.#unsent === null) return;
+    const bytes = this.#more === null ? this.#unsent : Buffer.concat(this.#more);
+    this.#unsent = null;
+    this.#more = null;
     if (!isOpen(this.#stream)) return;
     if (!this.#stream.headersSent) this.#stream.respond(responseHeaders, responseOptions);
     // Backpressure: once a slow caller's window is full, nothing more is read from it until it has caught up.

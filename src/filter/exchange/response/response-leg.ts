@@ -76,6 +76,8 @@ export class ResponseLeg {
   readonly #lastClientWrite = new Stopwatch();
   readonly #finish = new Stopwatch();
   #state: LegState = { phase: 'awaiting_headers' };
+  /** The event that this phase was last found to allow: nearly always the next one is of the same kind. */
+  #allowed: ResponseEvent['type'] | null = null;
   #refusal: ApiError | null = null;
   #upstreamStatus: number | null = null;
   #clientStatus: number | null = null;
@@ -94,7 +96,8 @@ export class ResponseLeg {
    */
   handle(event: ResponseEvent, request: RequestOutcome): Replies {
     const state = this.#state;
-    checkEvent(responseMoves, state.phase, event.type);
+    if (event.type !== this.#allowed) checkEvent(responseMoves, state.phase, event.type);
+    this.#allowed = event.type;
     this.#lastUpstreamActivity.touch();
     if (event.type === 'response_body') this.#upstreamBytes += event.body.length;
     if (event.type === 'response_headers') return this.#onHeaders(event, request);
@@ -179,7 +182,10 @@ export class ResponseLeg {
 
   #move(cause: Cause, to: LegState): void {
     if (to === this.#state) return;
-    if (to.phase !== this.#state.phase) checkMove(responseMoves, this.#state.phase, cause, to.phase);
+    if (to.phase !== this.#state.phase) {
+      checkMove(responseMoves, this.#state.phase, cause, to.phase);
+      this.#allowed = null;
+    }
     this.#state = to;
   }
 
