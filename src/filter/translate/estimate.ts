@@ -1,6 +1,9 @@
 import type { ChatCompletionRequest, ChatMessage } from '../wire/schema/chat-request.ts';
 
-/** Also in `running-response.ts`. Of English text and code; of languages without spaces a character is about a token, and three bytes of UTF-8. */
+/**
+ * Also in `running-response.ts`. Of English text and code; of languages without spaces a character is about a token, and three
+ * bytes of UTF-8.
+ */
 const unitsPerToken = 4;
 
 /** Models make from a hundred to several thousand of one; its bytes say nothing about it. */

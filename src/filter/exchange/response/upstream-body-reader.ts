@@ -37,7 +37,10 @@ export class AnswerState {
   parsesWhole = true;
   /** Tokens of the output so far, as the upstream counts them or estimated. */
   outputTokens = 0;
-  /** Of an answer that is translated as it arrives: what it has come to. No function here that closes over its reader: V8 kept each until a full collection. */
+  /**
+   * Of an answer that is translated as it arrives: what it has come to. Not a function that closes over its reader: with one, V8
+   * kept each exchange until a full collection.
+   */
   translator: { summary(): UpstreamBodyReport } | null = null;
   /** Of any other. */
   whole: UpstreamBodyReport = emptyReport;
