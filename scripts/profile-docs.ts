@@ -2,7 +2,13 @@
 import type { BuiltInProfile } from '../src/filter/upstream/built-in-profile.ts';
 import { templateRules } from '../src/filter/upstream/chat-templates.ts';
 import { flagJson } from '../src/filter/upstream/flag-json.ts';
-import { type FlagName, type ModelRule, profileFlags, unprobed } from '../src/filter/upstream/profile.ts';
+import {
+  type FlagName,
+  type ModelRule,
+  type ProfileFlags,
+  profileFlags,
+  unprobed,
+} from '../src/filter/upstream/profile.ts';
 import { builtInProfiles } from '../src/filter/upstream/profiles.ts';
 import { profilesFileJsonSchema, takenBy } from '../src/filter/upstream/profiles-file.ts';
 import { effortTable } from '../src/filter/upstream/servers/effort-table.ts';
@@ -12,7 +18,7 @@ export const profileDocs: Generator = {
   name: 'profiles',
   source: 'src/filter/upstream',
   files: () => {
-    const sections = [...builtInProfiles.map(sectionOf), usualList(), ruleList(), toolTable(), flagTable()].join(
+    const sections = [...builtInProfiles.map(sectionOf), usualList(), ruleList(), toolFlagList(), flagTable()].join(
       '\n\n',
     );
     return {
@@ -41,30 +47,28 @@ function sectionOf(row: BuiltInProfile): string {
   const isUsual = (flag: FlagName) => usualReasons.has(reasonKey(row, flag));
   const usual = flags.filter(isUsual).map((flag) => {
     const unsourced = reasons[flag]?.endsWith(' †') ? ' †' : '';
-    return `\`${flag}\` ${code(profile[flag])}${unsourced}`;
+    return `${setting(flag, profile[flag])}${unsourced}`;
   });
-  const rules = rulesOf(row);
-  const shared = sharedRules.filter((rule) => rules.includes(rule)).map(({ match }) => code(match));
-  const hasTemplates = profile.models.length > ownRulesOf(profile).length;
-  const elsewhere = [...(hasTemplates ? ['chat templates'] : []), ...shared];
   const own = [
-    ...flags.filter((flag) => !isUsual(flag)).map((flag) => `- \`${flag}\` ${code(profile[flag])}: ${reasons[flag]}`),
-    ...rules.filter((rule) => !sharedRules.includes(rule)).map(ruleLine),
+    ...flags.filter((flag) => !isUsual(flag)).map((flag) => `- ${setting(flag, profile[flag])}: ${reasons[flag]}`),
+    ...rulesOf(row)
+      .filter((rule) => !sharedRules.includes(rule))
+      .map(ruleLine),
   ];
+  const like = base?.base == null ? [] : [`As \`${base.profile.name}\`, but:`];
+  const usualLine = usual.length === 0 ? [] : [`[Usual](#usual-reasons): ${usual.join(', ')}.`];
   return [
     `## ${profile.name}`,
-    about,
-    namesOf(row),
-    ...(elsewhere.length === 0 ? [] : [`[Rules for models](#rules-for-models): ${elsewhere.join(', ')}.`]),
-    ...(base?.base == null ? [] : [`As \`${base.profile.name}\`, but:`]),
-    ...(usual.length === 0 ? [] : [`For [usual reasons](#usual-reasons): ${usual.join(', ')}.`]),
+    `${about} ${namesOf(row)}`,
+    ...(like.length + usualLine.length === 0 ? [] : [[...like, ...usualLine].join(' ')]),
     ...(own.length === 0 ? [] : [own.join('\n')]),
   ].join('\n\n');
 }
 
 function ruleLine({ match, flags, reason = '' }: ModelRule): string {
-  const set = Object.entries(flags).map(([flag, value]) => `\`${flag}\` ${code(value)}`);
-  return `- for models ${code(match)} ${set.join(', ')}: ${reason}`;
+  const values: Partial<ProfileFlags> = flags;
+  const set = (Object.keys(values) as FlagName[]).map((flag) => setting(flag, values[flag]));
+  return `- ${code(match)} ${set.join(', ')}: ${reason}`;
 }
 
 /** A flag and why, without the mark of what has no source. */
@@ -94,15 +98,15 @@ function usualList(): string {
   return `## Usual reasons\n\nWhy a flag is set, where a profile above does not say:\n\n${[...usualReasons].map((reason) => `- ${reason}`).join('\n')}`;
 }
 
-/** How `doctor` recognises the server, and its name in telemetry. */
+/** How `doctor` recognises the server, and its name in telemetry where that is not the profile's. */
 function namesOf({ profile, recognisedBy, otelName }: BuiltInProfile): string {
-  const name = typeof otelName === 'string' ? otelName : profile.name;
-  return `${recognition(recognisedBy)} \`gen_ai.provider.name\`: \`${name}\`.`;
+  const isOther = typeof otelName === 'string' && otelName !== profile.name;
+  return `${recognition(recognisedBy)}${isOther ? ` Provider \`${otelName}\`.` : ''}`;
 }
 
 function recognition(by: BuiltInProfile['recognisedBy']): string {
-  if ('not' in by) return `Not recognised by \`doctor\`: ${by.not}`;
-  if ('hosts' in by) return `Recognised by its host: ${by.hosts.map((host) => `\`${host}\``).join(', ')}.`;
+  if ('not' in by) return `Not recognised: ${by.not}`;
+  if ('hosts' in by) return `Recognised by ${by.hosts.map((host) => `\`${host}\``).join(', ')}.`;
   const { ownedBy, path } = by.engine;
   const signs = [
     ...(ownedBy === null ? [] : [`the owner \`${ownedBy}\` in \`/v1/models\``]),
@@ -121,60 +125,59 @@ function ownRulesOf({ models }: BuiltInProfile['profile']): readonly ModelRule[]
 }
 
 function ruleList(): string {
-  const rows = [...templateRules, ...sharedRules].map(ruleLine);
-  const about =
-    'What a model’s chat template refuses is refused by every server that runs it: their profiles have these rules, by the model’s name. The last ones are of models behind several hosts.';
-  return `## Rules for models\n\n${about}\n\n${rows.join('\n')}`;
+  const withTemplates = builtInProfiles.filter(({ profile }) => profile.models.length > ownRulesOf(profile).length);
+  const about = `What a model’s chat template refuses is refused by every server that runs it: these rules, by the model’s name, are in the profiles ${namesIn(withTemplates)}.`;
+  const shared = sharedRules.map((rule) => {
+    const having = builtInProfiles.filter((row) => rulesOf(row).includes(rule));
+    return `${ruleLine(rule)} In ${namesIn(having)}.`;
+  });
+  return `## Rules for models\n\n${about}\n\n${[...templateRules.map(ruleLine), ...shared].join('\n')}`;
+}
+
+function namesIn(rows: readonly BuiltInProfile[]): string {
+  return rows.map(({ profile }) => profile.name).join(', ');
 }
 
 /** Flags of what a session carries from model to model: tools, their names and schemas, and calls. */
 const toolFlags = ['toolSchemaRoot', 'maxToolName', 'callIdForm'] as const;
 
-/** What servers refuse of tools and calls, with the source, in one place. */
-function toolTable(): string {
-  const ofServers = builtInProfiles.flatMap((row) => {
-    const { profile, reasons } = row;
-    const own = toolFlags.flatMap((flag) => {
-      const reason = reasons[flag];
-      return reason === undefined ? [] : [[`\`${profile.name}\`: \`${flag}\` ${code(profile[flag])}`, reason]];
-    });
-    const rules = rulesOf(row).filter((rule) => !sharedRules.includes(rule));
-    return [...own, ...rules.flatMap(toolRow)];
+/** Where servers say what they refuse of tools and calls. */
+function toolFlagList(): string {
+  const lines = toolFlags.map((flag) => {
+    const ownRules = (row: BuiltInProfile) => rulesOf(row).filter((rule) => !sharedRules.includes(rule));
+    const having = builtInProfiles.filter(
+      (row) => flag in row.reasons || ownRules(row).some(({ flags }) => flag in flags),
+    );
+    const rules = [...templateRules, ...sharedRules].filter(({ flags }) => flag in flags);
+    return `- \`${flag}\`: ${[namesIn(having), ...rules.map(({ match }) => code(match))].filter(Boolean).join(', ')}`;
   });
-  const rows = [...ofServers, ...[...templateRules, ...sharedRules].flatMap(toolRow)].map((row) =>
-    row.map((cell) => cell.replaceAll('|', '\\|')),
-  );
   const about =
-    'A session brings tools and calls of other servers, and one that is refused ends it, since it is sent in every turn. [A guard](../test/support/server-guards.ts) refuses what each server does; the tests put every golden request through it.';
-  return `## What servers refuse of tools and calls\n\n${about}\n\n${markdownTable(['Server, and what it is sent', 'Because'], rows)}`;
-}
-
-function toolRow({ match, flags, reason = '' }: ModelRule): string[][] {
-  const set = toolFlags.filter((flag) => flag in flags).map((flag) => `\`${flag}\` ${code(flags[flag])}`);
-  return set.length === 0 ? [] : [[`models ${code(match)}: ${set.join(', ')}`, reason]];
+    'A session brings tools and calls of other servers, and one that is refused ends it, since it is sent in every turn. Three flags prevent that; the sections of these profiles and rules say what their servers answer. [A guard](../test/support/server-guards.ts) refuses what each server does, and the tests put every golden request through it.';
+  return `## What servers refuse of tools and calls\n\n${about}\n\n${lines.join('\n')}`;
 }
 
 function flagTable(): string {
   const generic = builtInProfiles[0]?.profile;
   const rows = (Object.keys(profileFlags) as FlagName[]).map((flag) => {
-    const usual = generic === undefined ? '' : `; ${code(generic[flag])}`;
+    const taken = takenBy(flag);
+    const values = taken === 'true, false' ? '' : `${taken}; `;
     const probe = unprobed.has(profileFlags[flag]) ? ' ○' : '';
-    return `- \`${flag}\`${probe} (${takenBy(flag)}${usual}): ${profileFlags[flag].description} _For ${neededBy(flag)}._`;
+    return `- \`${flag}\`${probe} (${values}${code(generic?.[flag])}): ${profileFlags[flag].description} _${neededBy(flag)}._`;
   });
   const about =
-    'What each takes; its value in `generic`; what it means. [`doctor`](doctor.md#probes) probes for all but those with a ○, for which [profile.ts](../src/filter/upstream/profile.ts) says why no request can show them.';
+    'What each takes, but for true and false; its value in `generic`; what it means; who sets it. [`doctor`](doctor.md#probes) probes for all but those with a ○, for which [profile.ts](../src/filter/upstream/profile.ts) says why no request can show them.';
   return `## Flags\n\n${about}\n\n${rows.join('\n')}`;
 }
 
 /** Who sets the flags that no built-in profile does. */
 const ofOperators: { readonly [Name in FlagName]?: string } = {
-  guardrails: 'operators of LiteLLM or NeMo Guardrails',
-  image: 'operators of models that take text alone',
-  phase: 'operators whose server knows `phase`',
-  implicitThink: 'operators whose chat template opens the reasoning',
-  contextOverflow: 'operators whose server words it in its own way',
-  cumulativeDeltas: 'operators whose server repeats the text, as some models of DashScope’s coding plan do',
-  passExtensions: 'operators whose clients know extensions of the server',
+  guardrails: 'For LiteLLM or NeMo Guardrails',
+  image: 'For models that take text alone',
+  phase: 'For servers that know `phase`',
+  implicitThink: 'For chat templates that open the reasoning',
+  contextOverflow: 'For servers with words of their own',
+  cumulativeDeltas: 'For servers that repeat the text, as some models of DashScope’s coding plan do',
+  passExtensions: 'For clients that know extensions of the server',
 };
 
 /** Who sets the flag to another value than `generic`. Throws where nobody does. */
@@ -190,16 +193,41 @@ function neededBy(flag: FlagName): string {
       `${flag}: is set by a built-in profile, or by operators whom scripts/profile-docs.ts names, or removed.`,
     );
   if (operators !== undefined) return operators;
-  return needs.length < 4 ? needs.join(', ') : `${needs.slice(0, 2).join(', ')} and ${needs.length - 2} more`;
+  return needs.length < 4 ? needs.join(', ') : `${needs.length} profiles`;
+}
+
+/** A flag with its value: of a tool choice the keys that differ from `generic`, of efforts and tiers what each becomes. */
+function setting<Name extends FlagName>(flag: Name, value: ProfileFlags[Name] | undefined): string {
+  if (flag === 'effortRules') return `\`${flag}\` ${effortsOf(value as ProfileFlags['effortRules'])}`;
+  if (flag === 'serviceTiers') {
+    const words = Object.entries(value as ProfileFlags['serviceTiers']);
+    return `\`${flag}\` ${code(words.map(([tier, word]) => (tier === word ? tier : `${tier}→${word}`)).join(', '))}`;
+  }
+  if (flag !== 'toolChoice') return `\`${flag}\` ${code(value)}`;
+  const usual = Object.entries(builtInProfiles[0]?.profile.toolChoice ?? {});
+  const others = Object.entries(value as ProfileFlags['toolChoice']).filter(([key, one]) =>
+    usual.some(([name, other]) => name === key && other !== one),
+  );
+  return `\`${flag}\` ${others.map(([key, one]) => code(`${key}: ${JSON.stringify(one)}`)).join(', ')}`;
+}
+
+/** `/gpt-6/i`: none/minimal→low. */
+function effortsOf(rules: ProfileFlags['effortRules']): string {
+  const own = rules.filter((rule) => !tabledRules.has(rule));
+  const lines = own.map(({ models, efforts }) => {
+    const targets = [...new Set(Object.values(efforts))];
+    const sourcesOf = (target: string) => Object.keys(efforts).filter((effort) => efforts[effort] === target);
+    const replaced = targets.map((target) => `${sourcesOf(target).join('/')}→${target}`).join(', ');
+    if (String(models) !== '/./') return `${code(models)}: ${replaced}`;
+    return rules.length === 1 ? replaced : `others: ${replaced}`;
+  });
+  const tabled = rules.length - own.length;
+  const table = tabled === 0 ? [] : [`[${tabled} rules](../src/filter/upstream/servers/effort-table.ts)`];
+  return [...table, ...lines].join('; ');
 }
 
 function code(value: unknown): string {
-  const tabled = Array.isArray(value) ? value.filter((rule) => tabledRules.has(rule)) : [];
-  const own = Array.isArray(value) && tabled.length > 0 ? value.filter((rule) => !tabledRules.has(rule)) : value;
-  const text = value instanceof RegExp ? String(value) : spaced(own);
-  const others =
-    tabled.length === 0 ? '' : `[${tabled.length} rules](../src/filter/upstream/servers/effort-table.ts) and `;
-  return `${others}\`${text}\``;
+  return `\`${value instanceof RegExp || typeof value === 'string' ? String(value) : spaced(value)}\``;
 }
 
 /** JSON that can break between its parts, so that a table fits its column. */
@@ -207,5 +235,5 @@ function spaced(value: unknown): string {
   return (flagJson(value, 1) ?? 'undefined').replace(/\n\s*/g, ' ').replace(/([[{]) | (?=[\]}])/g, '$1');
 }
 
-/** Too long for a cell. */
+/** Too long for the page. */
 const tabledRules: ReadonlySet<unknown> = new Set(Object.values(effortTable).flat());
