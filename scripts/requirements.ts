@@ -77,19 +77,19 @@ function pageOf(documents: readonly RequirementDocument[]): string {
 
 Five documents say what this service was asked to do. They are not in this repository; [${data.slice('docs/'.length)}](${data.slice('docs/'.length)}) has what each
 asks of a service without state, by its own number and in our words. Of ${rows.length} rows, ${count('met')} are met, ${count('differs')} differ and ${count('refused')} are
-refused, with an error that names the field. Each number links the golden case or the test that shows it, which must exist.
+refused, with an error that names the field. Here are those that are not met; each number links what shows it.
 
 ${documents.map(sectionOf).join('\n\n')}
 `;
 }
 
 function sectionOf({ document, title, rows }: RequirementDocument): string {
-  const met = rows.filter(({ is }) => is === 'met').map(numberOf);
   const others = rows
     .filter(({ is }) => is !== 'met')
     .map((row) => `| ${numberOf(row)} | ${row.asks} | **${row.is}**: ${row.why} |`);
   const table = `| | What is asked | Here |\n| --- | --- | --- |\n${others.join('\n')}`;
-  return [`## ${document} ${title}`, ...(others.length === 0 ? [] : [table]), `Met: ${met.join(', ')}.`].join('\n\n');
+  const met = `${rows.length - others.length} of ${rows.length} are met.`;
+  return [`## ${document} ${title}`, met, ...(others.length === 0 ? [] : [table])].join('\n\n');
 }
 
 /** The number in its document, which links what shows it. */
