@@ -60,16 +60,19 @@ export const lastRunsTable: Generator = {
 
 /** A row for each suite. What ran before the last release (its date; null before the first), red or never, says so. */
 export function table(runs: LastRuns, released: string | null): string {
+  const machines = new Set(Object.values(runs).map(({ machine }) => machine));
   const rows = suites.map(([name]) => {
     const command = name === 'test' ? '`npm test`' : `\`npm run ${name}\``;
     const run = runs[name];
-    if (run === undefined) return [command, '**never recorded**', '', '', '', ''];
-    const { commit, date, machine, passed, failed, ok, seconds } = run;
+    if (run === undefined) return [command, '**never recorded**', '', '', ''];
+    const { date, machine, passed, failed, ok, seconds } = run;
+    const commit = machines.size > 1 ? `${run.commit}, ${machine}` : run.commit;
     const age = released !== null && date < released ? `${date} **before the last release**` : date;
     const counts = passed === null ? '' : `${passed} passed, ${failed} failed`;
-    return [command, age, commit, machine, ok ? counts || 'green' : `**red** ${counts}`.trim(), seconds];
+    return [command, age, commit, ok ? counts || 'green' : `**red** ${counts}`.trim(), seconds];
   });
-  return markdownTable(['command', 'last ran', 'commit', 'machine', 'result', 'seconds'], rows);
+  const rowsOfAll = markdownTable(['command', 'last ran', 'commit', 'result', 'seconds'], rows);
+  return machines.size === 1 ? `${rowsOfAll}\n\nOn ${[...machines].join()}.` : rowsOfAll;
 }
 
 /** The date of the newest release: of the first heading of CHANGELOG.md that has one (`## 1.2.3 (2027-01-31)`). */

@@ -35,9 +35,12 @@ test('`npm run nightly` runs all that CI and the nightly workflow run', () => {
 test('what last ran is told where it is old, red or missing', () => {
   const green = { commit: 'abc', date: '2027-01-30', machine: 'm', passed: 2, failed: 0, ok: true, seconds: 3 };
   const rows = table({ test: green, fuzz: { ...green, date: '2027-02-01', failed: 1, ok: false } }, '2027-01-31');
-  expect(rows).toContain('| `npm test` | 2027-01-30 **before the last release** | abc | m | 2 passed, 0 failed | 3 |');
-  expect(rows).toContain('| `npm run fuzz` | 2027-02-01 | abc | m | **red** 2 passed, 1 failed | 3 |');
-  expect(rows).toContain('| `npm run mutate` | **never recorded** | | | | |');
+  expect(rows).toContain('| `npm test` | 2027-01-30 **before the last release** | abc | 2 passed, 0 failed | 3 |');
+  expect(rows).toContain('| `npm run fuzz` | 2027-02-01 | abc | **red** 2 passed, 1 failed | 3 |');
+  expect(rows).toContain('| `npm run mutate` | **never recorded** | | | |');
+  expect(rows).toMatch(/\n\nOn m\.$/);
+  const elsewhere = { ...green, machine: 'n' };
+  expect(table({ test: green, fuzz: elsewhere }, null)).toContain('| `npm run fuzz` | 2027-01-30 | abc, n |');
   expect(releasedOn('# C\n\n## 0.2.0 (unreleased)\n\n## 0.1.0 (2027-01-31)\n')).toBe('2027-01-31');
   expect(releasedOn('## 0.1.0 (unreleased)\n')).toBeNull();
 });

@@ -38,7 +38,7 @@ export function count(least: number, most: number): Form<number> {
   return {
     read: (text) => (/^\d+$/.test(text) && Number(text) >= least && Number(text) <= most ? Number(text) : undefined),
     takes: `a whole number from ${least} to ${most}`,
-    values: `From ${least} to ${most}.`,
+    values: `${least}–${most}.`,
     json: {
       anyOf: [
         { type: 'integer', minimum: least, maximum: most },
