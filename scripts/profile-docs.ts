@@ -3,11 +3,11 @@ import type { BuiltInProfile } from '../src/filter/upstream/built-in-profile.ts'
 import { templateRules } from '../src/filter/upstream/chat-templates.ts';
 import { flagJson } from '../src/filter/upstream/flag-json.ts';
 import {
+  aboutFlag,
   type FlagName,
   type ModelRule,
   type ProfileFlags,
   profileFlags,
-  unprobed,
 } from '../src/filter/upstream/profile.ts';
 import { builtInProfiles } from '../src/filter/upstream/profiles.ts';
 import { profilesFileJsonSchema, takenBy } from '../src/filter/upstream/profiles-file.ts';
@@ -100,7 +100,7 @@ function usualList(): string {
 
 /** How `doctor` recognises the server, and its name in telemetry where that is not the profile's. */
 function namesOf({ profile, recognisedBy, otelName }: BuiltInProfile): string {
-  const isOther = typeof otelName === 'string' && otelName !== profile.name;
+  const isOther = otelName !== undefined && otelName !== profile.name;
   return `${recognition(recognisedBy)}${isOther ? ` Provider \`${otelName}\`.` : ''}`;
 }
 
@@ -161,7 +161,7 @@ function flagTable(): string {
   const rows = (Object.keys(profileFlags) as FlagName[]).map((flag) => {
     const taken = takenBy(flag);
     const values = taken === 'true, false' ? '' : `${taken}; `;
-    const probe = unprobed.has(profileFlags[flag]) ? ' ○' : '';
+    const probe = aboutFlag.get(profileFlags[flag])?.unprobed === undefined ? '' : ' ○';
     return `- \`${flag}\`${probe} (${values}${code(generic?.[flag])}): ${profileFlags[flag].description} _${neededBy(flag)}._`;
   });
   const about =

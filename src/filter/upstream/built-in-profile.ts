@@ -1,4 +1,4 @@
-import type { FlagName, ModelRule, Profile, ProfileFlags } from './profile.ts';
+import type { FlagName, Profile } from './profile.ts';
 
 /** Everything known about one kind of server: what it accepts and sends, and how it is recognised and named. */
 export interface BuiltInProfile {
@@ -10,7 +10,8 @@ export interface BuiltInProfile {
   /** Why each flag differs from the base: the source, or † where none was found. */
   readonly reasons: Partial<Readonly<Record<FlagName, string>>>;
   readonly recognisedBy: RecognisedBy;
-  readonly otelName: OtelName;
+  /** `gen_ai.provider.name` in OpenTelemetry’s conventions; without one the profile’s own name is reported. */
+  readonly otelName?: string | undefined;
 }
 
 /**
@@ -28,26 +29,4 @@ export interface Engine {
   readonly ownedBy: string | null;
   /** A path that only this engine has; `doctor` knows how to read the answer. */
   readonly path: '/props' | '/api/version' | '/metrics' | null;
-}
-
-/** `gen_ai.provider.name` in OpenTelemetry’s conventions; `not` says why the profile’s own name is used instead. */
-export type OtelName = string | { readonly not: string };
-
-interface ServerRow {
-  readonly name: string;
-  readonly base: BuiltInProfile;
-  readonly recognisedBy: RecognisedBy;
-  readonly otelName: OtelName;
-  readonly about: string;
-  /** The flags in which it differs from the base, each with the reason. */
-  readonly flags: { readonly [Name in FlagName]?: readonly [value: ProfileFlags[Name], reason: string] };
-  readonly models?: readonly ModelRule[];
-}
-
-/** The built-in profile of a row. */
-export function server({ name, base, recognisedBy, otelName, about, flags, models = [] }: ServerRow): BuiltInProfile {
-  const entries = Object.entries(flags) as [FlagName, readonly [unknown, string]][];
-  const values = Object.fromEntries(entries.map(([flag, [value]]) => [flag, value])) as Partial<ProfileFlags>;
-  const reasons = Object.fromEntries(entries.map(([flag, [, reason]]) => [flag, reason]));
-  return { profile: { ...base.profile, ...values, name, models }, base, about, reasons, recognisedBy, otelName };
 }

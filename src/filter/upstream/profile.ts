@@ -20,6 +20,8 @@ export const pattern = z
     }
   });
 
+const urlPath = z.string().regex(/^\/[\x21-\x7e]*$/, 'must be a path that starts with /');
+
 /** Each error is matched against all of them. */
 const maxWordings = 50;
 const maxWordingLength = 200;
@@ -36,85 +38,97 @@ const toolChoiceSupport = z.strictObject({
   allowed: z.boolean().describe('`allowed_tools`.'),
 });
 
-/** Why `doctor` does not ask a server about a flag. Every other flag has a row in `doctor/evidence/`. */
-export const unprobed = z.registry<{ readonly because: string }>();
+/** What is known of each flag beside its schema. */
+export const aboutFlag = z.registry<{
+  /** Its value in `generic`. */
+  readonly usual: unknown;
+  /** Why `doctor` does not ask a server about it. Every other flag has a row in `doctor/evidence/`. */
+  readonly unprobed: string | undefined;
+}>();
 
-/** Every flag: the values it takes, what it means, and why no probe can show it, if so. */
+function flag<Schema extends z.ZodType>(
+  values: Schema,
+  usual: Frozen<z.output<Schema>>,
+  meaning: string,
+  unprobed?: string,
+): Schema {
+  const described = values.describe(meaning);
+  aboutFlag.add(described, { usual, unprobed });
+  return described;
+}
+
+/** True for nearly every server. */
+const on = (meaning: string) => flag(z.boolean(), true, meaning);
+/** False for nearly every server. */
+const off = (meaning: string, unprobed?: string) => flag(z.boolean(), false, meaning, unprobed);
+
+/** Every flag: the values it takes, its value in `generic`, what it means, and why no probe can show it, if so. */
 export const profileFlags = {
-  path: z
-    .string()
-    .regex(/^\/[\x21-\x7e]*$/, 'must be a path that starts with /')
-    .describe('Path that replaces `/v1/responses` (a prefix before `/v1` is kept); `{model}` is filled in.'),
-  tokenizePath: z
-    .string()
-    .regex(/^\/[\x21-\x7e]*$/, 'must be a path that starts with /')
-    .nullable()
-    .describe('Path at which the server counts the tokens of `messages` and `tools`; null where it has none.')
-    .register(unprobed, {
-      because: 'It is part of an engine’s own API: an engine that has it is recognised by how it identifies itself.',
-    }),
+  path: flag(
+    urlPath,
+    '/v1/chat/completions',
+    'Path that replaces `/v1/responses` (a prefix before `/v1` is kept); `{model}` is filled in.',
+  ),
+  tokenizePath: flag(
+    urlPath.nullable(),
+    null,
+    'Path at which the server counts the tokens of `messages` and `tools`; null where it has none.',
+    'It is part of an engine’s own API: an engine that has it is recognised by how it identifies itself.',
+  ),
 
   // What is sent: fields
-  maxTokensField: z.enum(['max_tokens', 'max_completion_tokens']).describe('Field for `max_output_tokens`.'),
-  includeUsage: z.boolean().describe('Understands `stream_options.include_usage`.'),
-  refusedFields: z
-    .array(z.enum(['temperature', 'top_p', 'presence_penalty', 'frequency_penalty', 'logprobs', 'stop']))
-    .describe(
-      'Chat fields the server refuses or does not know; a request that needs one is refused here, except for `temperature` and `top_p`, which are left out and named.',
-    ),
-  verbosity: z
-    .boolean()
-    .describe('Takes `verbosity`.')
-    .register(unprobed, { because: 'Answers differ in length by themselves: one longer answer shows nothing.' }),
-  user: z.boolean().describe('Takes `user`.').register(unprobed, { because: 'A label, which no answer reflects.' }),
-  safetyIdentifier: z
-    .boolean()
-    .describe('Takes `safety_identifier`.')
-    .register(unprobed, { because: 'A label, which no answer reflects.' }),
-  promptCacheKey: z.boolean().describe('Takes `prompt_cache_key`.').register(unprobed, {
-    because: 'What is cached shows only when long prompts are repeated, and may come from a cache without keys.',
-  }),
-  prefixCache: z
-    .boolean()
-    .describe(
-      'Keeps the beginning of a prompt for the next request: a request to prewarm is sent with a limit of one token, which is discarded. Elsewhere it is answered with an empty Response, and nothing is sent to the server.',
-    )
-    .register(unprobed, {
-      because:
-        'On most servers a cache shows only in the time taken; the engines that have one are recognised by name.',
-    }),
-  serviceTiers: z
-    .record(z.string(), z.string())
-    .describe('Service tiers the server knows → its word for each.')
-    .register(unprobed, { because: 'Which tiers there are depends on the account, and some cost more.' }),
-  defaults: z
-    .record(z.string(), z.json())
-    .describe('Fields every request is sent with, unless the client sends its own; an object is merged key by key.'),
-  openaiOnly: z
-    .boolean()
-    .describe(
-      'Takes what only OpenAI’s own API has: `moderation`; `prompt_cache_retention`, `prompt_cache_options` and breakpoints in content parts; the image detail `original`, which elsewhere is `high`, and named; `stream_options.include_obfuscation: false`, which is then sent, since padding is added here.',
-    )
-    .register(unprobed, { because: 'One vendor has them, and is recognised by its host.' }),
-  guardrails: z
-    .boolean()
-    .describe('Takes `guardrails` (LiteLLM and NeMo Guardrails do); elsewhere a request that asks for some is refused.')
-    .register(unprobed, {
-      because: 'Which guardrails there are is up to the proxy, and a harmless prompt passes them all.',
-    }),
-  renames: z
-    .record(z.string(), z.string())
-    .describe('Fields that have another name upstream: `seed` → `random_seed`.')
-    .register(unprobed, { because: 'What another name would be cannot be guessed.' }),
-  jsonSchema: z
-    .enum(['native', 'native_without_tools', 'json_object', 'prompt'])
-    .describe(
-      'How an answer is made to fit a JSON schema: by the server; by the server unless tools are offered, and then by the prompt; as plain JSON with the schema in the prompt; or by the prompt alone.',
-    ),
+  maxTokensField: flag(z.enum(['max_tokens', 'max_completion_tokens']), 'max_tokens', 'Field for `max_output_tokens`.'),
+  includeUsage: on('Understands `stream_options.include_usage`.'),
+  refusedFields: flag(
+    z.array(z.enum(['temperature', 'top_p', 'presence_penalty', 'frequency_penalty', 'logprobs', 'stop'])),
+    [],
+    'Chat fields the server refuses or does not know; a request that needs one is refused here, except for `temperature` and `top_p`, which are left out and named.',
+  ),
+  verbosity: off('Takes `verbosity`.', 'Answers differ in length by themselves: one longer answer shows nothing.'),
+  user: off('Takes `user`.', 'A label, which no answer reflects.'),
+  safetyIdentifier: off('Takes `safety_identifier`.', 'A label, which no answer reflects.'),
+  promptCacheKey: off(
+    'Takes `prompt_cache_key`.',
+    'What is cached shows only when long prompts are repeated, and may come from a cache without keys.',
+  ),
+  prefixCache: off(
+    'Keeps the beginning of a prompt for the next request: a request to prewarm is sent with a limit of one token, which is discarded. Elsewhere it is answered with an empty Response, and nothing is sent to the server.',
+    'On most servers a cache shows only in the time taken; the engines that have one are recognised by name.',
+  ),
+  serviceTiers: flag(
+    z.record(z.string(), z.string()),
+    {},
+    'Service tiers the server knows → its word for each.',
+    'Which tiers there are depends on the account, and some cost more.',
+  ),
+  defaults: flag(
+    z.record(z.string(), z.json()),
+    {},
+    'Fields every request is sent with, unless the client sends its own; an object is merged key by key.',
+  ),
+  openaiOnly: off(
+    'Takes what only OpenAI’s own API has: `moderation`; `prompt_cache_retention`, `prompt_cache_options` and breakpoints in content parts; the image detail `original`, which elsewhere is `high`, and named; `stream_options.include_obfuscation: false`, which is then sent, since padding is added here.',
+    'One vendor has them, and is recognised by its host.',
+  ),
+  guardrails: off(
+    'Takes `guardrails` (LiteLLM and NeMo Guardrails do); elsewhere a request that asks for some is refused.',
+    'Which guardrails there are is up to the proxy, and a harmless prompt passes them all.',
+  ),
+  renames: flag(
+    z.record(z.string(), z.string()),
+    {},
+    'Fields that have another name upstream: `seed` → `random_seed`.',
+    'What another name would be cannot be guessed.',
+  ),
+  jsonSchema: flag(
+    z.enum(['native', 'native_without_tools', 'json_object', 'prompt']),
+    'native',
+    'How an answer is made to fit a JSON schema: by the server; by the server unless tools are offered, and then by the prompt; as plain JSON with the schema in the prompt; or by the prompt alone.',
+  ),
 
   // What is sent: reasoning
-  reasoningEffort: z
-    .enum([
+  reasoningEffort: flag(
+    z.enum([
       'reasoning_effort',
       'reasoning_object',
       'thinking_type',
@@ -122,169 +136,161 @@ export const profileFlags = {
       'thinking_and_effort',
       'enable_thinking',
       'none',
-    ])
-    .describe(
-      'Field that takes the effort; `thinking_type`, `thinking_keep` and `enable_thinking` are switches, which have no levels; `thinking_keep` also asks for earlier reasoning to be read. What a request does not get is named.',
-    ),
-  effortRules: z
-    .array(effortRule)
-    .describe('Efforts a model refuses, and what is sent to it instead; the first rule that matches the model counts.'),
-  effortWithTools: z
-    .strictObject({ effort: z.string(), when: z.enum(['offered', 'required']) })
-    .nullable()
-    .describe(
-      'Effort sent with every request that offers tools, or that requires a call of one, regardless of the requested effort, where the server refuses others.',
-    ),
-  reasoningReplay: z
-    .enum(['none', 'reasoning_content', 'reasoning', 'both', 'reasoning_details', 'mistral_thinking'])
-    .describe('How earlier reasoning is given back. Signed `thinking_blocks` go back regardless of this flag.'),
-  reasoningScope: z
-    .enum(['all', 'tool_turns'])
-    .describe('Which assistant messages get theirs back: every one, or those after the last user message.')
-    .register(unprobed, { because: 'Both are taken: it is a choice of what is worth its tokens.' }),
-  reasoningBackfill: z
-    .strictObject({ text: z.string(), on: z.enum(['all', 'calls', 'calls_while_thinking']) })
-    .nullable()
-    .describe('What replaces missing reasoning where the server requires the field, and on which assistant messages.')
-    .register(unprobed, {
-      because:
-        'A model would have to reason before a call; the servers that require the field are recognised by their hosts.',
-    }),
-  geminiSignatures: z
-    .boolean()
-    .describe(
-      'Refuses calls without a thought signature: those made elsewhere get Google’s word for “no signature”. What came in `extra_content` goes back to every server.',
-    ),
+    ]),
+    'reasoning_effort',
+    'Field that takes the effort; `thinking_type`, `thinking_keep` and `enable_thinking` are switches, which have no levels; `thinking_keep` also asks for earlier reasoning to be read. What a request does not get is named.',
+  ),
+  effortRules: flag(
+    z.array(effortRule),
+    [],
+    'Efforts a model refuses, and what is sent to it instead; the first rule that matches the model counts.',
+  ),
+  effortWithTools: flag(
+    z.strictObject({ effort: z.string(), when: z.enum(['offered', 'required']) }).nullable(),
+    null,
+    'Effort sent with every request that offers tools, or that requires a call of one, regardless of the requested effort, where the server refuses others.',
+  ),
+  reasoningReplay: flag(
+    z.enum(['none', 'reasoning_content', 'reasoning', 'both', 'reasoning_details', 'mistral_thinking']),
+    'none',
+    'How earlier reasoning is given back. Signed `thinking_blocks` go back regardless of this flag.',
+  ),
+  reasoningScope: flag(
+    z.enum(['all', 'tool_turns']),
+    'all',
+    'Which assistant messages get theirs back: every one, or those after the last user message.',
+    'Both are taken: it is a choice of what is worth its tokens.',
+  ),
+  reasoningBackfill: flag(
+    z.strictObject({ text: z.string(), on: z.enum(['all', 'calls', 'calls_while_thinking']) }).nullable(),
+    null,
+    'What replaces missing reasoning where the server requires the field, and on which assistant messages.',
+    'A model would have to reason before a call; the servers that require the field are recognised by their hosts.',
+  ),
+  geminiSignatures: off(
+    'Refuses calls without a thought signature: those made elsewhere get Google’s word for “no signature”. What came in `extra_content` goes back to every server.',
+  ),
 
   // What is sent: messages
-  developerRole: z.enum(['keep', 'system']).describe('Whether the role `developer` is known.'),
-  systemMessages: z
-    .enum(['anywhere', 'merge_leading', 'leading_only'])
-    .describe('Where system messages may stand: as they came; the leading ones as one; or only leading, as one.'),
-  alternateRoles: z
-    .boolean()
-    .describe(
-      'User and assistant must take turns: neighbours of one role become one message, and where a turn is missing, before an assistant or between a tool and a user, a short message is inserted.',
-    ),
-  needsUser: z.boolean().describe('A conversation must have a user message; a short one is inserted if it has none.'),
-  singleCalls: z
-    .boolean()
-    .describe('An assistant message may hold one tool call: of several calls, each has a message with its output.'),
-  emptyAssistantContent: z
-    .enum(['null', 'empty'])
-    .describe('`content` of an assistant message that holds only tool calls.'),
-  arrayContent: z
-    .boolean()
-    .describe('Several text parts may stay an array; otherwise they are one text, with nothing between them.'),
-  refusalField: z
-    .boolean()
-    .describe('Assistant messages have a `refusal` field.')
-    .register(unprobed, { because: 'Where the field is not known it is ignored, and the answer is the same.' }),
-  file: z
-    .enum(['openai', 'mistral', 'openrouter', 'none'])
-    .describe('The shape of file parts; `none` takes only text files, as text.')
-    .register(unprobed, {
-      because: 'The shapes belong to vendors that are recognised by their hosts; pages are paid for as images.',
-    }),
-  image: z
-    .union([z.boolean(), z.enum(['omit'])])
-    .describe(
-      'Takes `image_url` parts. With `false` an image in the user’s latest messages is refused here, and one before that is a short text; with `omit` every one is.',
-    ),
-  audio: z.boolean().describe('Takes `input_audio` parts; as for images.'),
-  video: z.boolean().describe('Takes `video_url` parts; as for images.'),
-  callIdForm: z
-    .enum(['any', 'any_40', 'word_64', 'alphanumeric_9', 'functions.NAME:N', 'NAME:N'])
-    .describe(
-      'The form of tool call ids: at most 40 characters; at most 64 letters, digits, `_` and `-`; nine letters or digits; or the function’s name and the number of calls before this one. Others, and those that repeat, are replaced.',
-    ),
-  toolMessageName: z
-    .boolean()
-    .describe('Tool messages repeat the function’s name.')
-    .register(unprobed, { because: 'With the name and without it, the answer is the same.' }),
-  assistantAfterTool: z.boolean().describe('After a tool message only an assistant or another tool may follow.'),
-  assistantPrefix: z
-    .boolean()
-    .describe('A last assistant message is a prefix to continue only when marked `prefix: true`.')
-    .register(unprobed, { because: 'Whether an answer continues the last message depends on the model as well.' }),
+  developerRole: flag(z.enum(['keep', 'system']), 'system', 'Whether the role `developer` is known.'),
+  systemMessages: flag(
+    z.enum(['anywhere', 'merge_leading', 'leading_only']),
+    'leading_only',
+    'Where system messages may stand: as they came; the leading ones as one; or only leading, as one.',
+  ),
+  alternateRoles: off(
+    'User and assistant must take turns: neighbours of one role become one message, and where a turn is missing, before an assistant or between a tool and a user, a short message is inserted.',
+  ),
+  needsUser: off('A conversation must have a user message; a short one is inserted if it has none.'),
+  singleCalls: off(
+    'An assistant message may hold one tool call: of several calls, each has a message with its output.',
+  ),
+  emptyAssistantContent: flag(
+    z.enum(['null', 'empty']),
+    'null',
+    '`content` of an assistant message that holds only tool calls.',
+  ),
+  arrayContent: off('Several text parts may stay an array; otherwise they are one text, with nothing between them.'),
+  refusalField: off(
+    'Assistant messages have a `refusal` field.',
+    'Where the field is not known it is ignored, and the answer is the same.',
+  ),
+  file: flag(
+    z.enum(['openai', 'mistral', 'openrouter', 'none']),
+    'none',
+    'The shape of file parts; `none` takes only text files, as text.',
+    'The shapes belong to vendors that are recognised by their hosts; pages are paid for as images.',
+  ),
+  image: flag(
+    z.union([z.boolean(), z.enum(['omit'])]),
+    true,
+    'Takes `image_url` parts. With `false` an image in the user’s latest messages is refused here, and one before that is a short text; with `omit` every one is.',
+  ),
+  audio: on('Takes `input_audio` parts; as for images.'),
+  video: off('Takes `video_url` parts; as for images.'),
+  callIdForm: flag(
+    z.enum(['any', 'any_40', 'word_64', 'alphanumeric_9', 'functions.NAME:N', 'NAME:N']),
+    'any',
+    'The form of tool call ids: at most 40 characters; at most 64 letters, digits, `_` and `-`; nine letters or digits; or the function’s name and the number of calls before this one. Others, and those that repeat, are replaced.',
+  ),
+  toolMessageName: off(
+    'Tool messages repeat the function’s name.',
+    'With the name and without it, the answer is the same.',
+  ),
+  assistantAfterTool: off('After a tool message only an assistant or another tool may follow.'),
+  assistantPrefix: off(
+    'A last assistant message is a prefix to continue only when marked `prefix: true`.',
+    'Whether an answer continues the last message depends on the model as well.',
+  ),
 
-  cacheControl: z.boolean().describe('Takes `cache_control` on content parts and tools.').register(unprobed, {
-    because: 'What is cached shows only when long prompts are repeated, and may come from a cache without marks.',
-  }),
-  phase: z
-    .boolean()
-    .describe('Takes `phase` (`commentary`, `final_answer`) on assistant messages.')
-    .register(unprobed, { because: 'A label in the history, whose effect one answer does not show.' }),
+  cacheControl: off(
+    'Takes `cache_control` on content parts and tools.',
+    'What is cached shows only when long prompts are repeated, and may come from a cache without marks.',
+  ),
+  phase: off(
+    'Takes `phase` (`commentary`, `final_answer`) on assistant messages.',
+    'A label in the history, whose effect one answer does not show.',
+  ),
 
   // What is sent: tools
-  tools: z.boolean().describe('Takes tools; elsewhere a request that offers some is refused here.'),
-  strict: z.boolean().describe('Understands `strict` of functions and of JSON schemas.'),
-  toolSchemaRoot: z
-    .enum(['any', 'object', 'bare_object', 'plain_object'])
-    .describe(
-      'The root of a tool’s parameters: any schema; one that says `"type": "object"` and has `properties`; such a one without `$schema` and `$id`; or one without `anyOf`, `oneOf`, `allOf`, `not`, `enum` and `const`, which become the properties of all branches and are named.',
-    )
-    .register(unprobed, {
-      because: 'Every server takes the plainest root, and a probe for each form would cost more.',
-    }),
-  maxToolName: z
-    .literal([64, 128])
-    .describe('Characters that the name of a tool may have: a longer one is shortened, and restored in the answer.')
-    .register(unprobed, { because: 'Names are shortened for every server that is not known to take longer ones.' }),
-  customTools: z
-    .enum(['native', 'wrapped', 'wrapped_strict'])
-    .describe('Takes custom tools; otherwise each is wrapped in a function, which may be marked `strict`.'),
-  parallelToolCalls: z.boolean().describe('Takes `parallel_tool_calls`.'),
-  toolStream: z
-    .boolean()
-    .describe(
-      'Streams the arguments of calls only when told to: `tool_stream: true` is sent with streams that offer tools.',
-    )
-    .register(unprobed, {
-      because:
-        'Servers that do not know the field answer as if it were not there; one vendor has it, recognised by its host.',
-    }),
-  stubTools: z
-    .boolean()
-    .describe(
-      'Refuses calls in the history of a request that offers no tools: the called ones are offered, but cannot be chosen.',
-    ),
-  toolChoice: toolChoiceSupport.describe(
+  tools: on('Takes tools; elsewhere a request that offers some is refused here.'),
+  strict: on('Understands `strict` of functions and of JSON schemas.'),
+  toolSchemaRoot: flag(
+    z.enum(['any', 'object', 'bare_object', 'plain_object']),
+    'any',
+    'The root of a tool’s parameters: any schema; one that says `"type": "object"` and has `properties`; such a one without `$schema` and `$id`; or one without `anyOf`, `oneOf`, `allOf`, `not`, `enum` and `const`, which become the properties of all branches and are named.',
+    'Every server takes the plainest root, and a probe for each form would cost more.',
+  ),
+  maxToolName: flag(
+    z.literal([64, 128]),
+    64,
+    'Characters that the name of a tool may have: a longer one is shortened, and restored in the answer.',
+    'Names are shortened for every server that is not known to take longer ones.',
+  ),
+  customTools: flag(
+    z.enum(['native', 'wrapped', 'wrapped_strict']),
+    'wrapped',
+    'Takes custom tools; otherwise each is wrapped in a function, which may be marked `strict`.',
+  ),
+  parallelToolCalls: on('Takes `parallel_tool_calls`.'),
+  toolStream: off(
+    'Streams the arguments of calls only when told to: `tool_stream: true` is sent with streams that offer tools.',
+    'Servers that do not know the field answer as if it were not there; one vendor has it, recognised by its host.',
+  ),
+  stubTools: off(
+    'Refuses calls in the history of a request that offers no tools: the called ones are offered, but cannot be chosen.',
+  ),
+  toolChoice: flag(
+    toolChoiceSupport,
+    { sent: true, required: 'required', named: true, allowed: false },
     '`tool_choice` as the server reads it. What it cannot express is expressed by offering fewer tools.',
   ),
 
   // What comes back
-  thinkTags: z
-    .enum(['off', 'auto', 'on'])
-    .describe(
-      'Reasoning in tags inside the text (`<think>`, `<thinking>`, `<thought>`, `<reasoning>`, `<seed:think>`, `<mm:think>`, `[THINK]`, Harmony’s channels): left there; read at the very start of the answer; or after calls too.',
-    ),
-  implicitThink: z
-    .boolean()
-    .describe('The text begins inside the reasoning, without an opening tag; needs `thinkTags`.'),
-  reasoningTokensExtra: z.boolean().describe('Reasoning tokens are not part of `completion_tokens`.'),
-  contextOverflow: z
-    .array(z.string().max(maxWordingLength, `must have at most ${maxWordingLength} characters`).pipe(pattern))
-    .max(maxWordings, `must be at most ${maxWordings}`)
-    .describe(
-      'Wording of its errors when a prompt is longer than the context, as regular expressions that RE2 can match, in addition to those known for all servers.',
-    )
-    .register(unprobed, {
-      because: 'The wordings known for all servers are found without it; others need a person to read them.',
-    }),
-  dedupeTail: z
-    .boolean()
-    .describe('The last chunk may repeat the whole text.')
-    .register(unprobed, { because: 'Some answers of one vendor did this, which is recognised by its host.' }),
-  cumulativeDeltas: z
-    .boolean()
-    .describe('Each delta of a stream repeats all of the text, or of the reasoning, before it.'),
-  passExtensions: z
-    .boolean()
-    .describe(
-      'Events that it names `provider:type` and fields of its own go to the client, whose library must take types that it does not know; elsewhere they are left out and counted.',
-    )
-    .register(unprobed, { because: 'It depends on the clients: some throw on events that they do not know.' }),
+  thinkTags: flag(
+    z.enum(['off', 'auto', 'on']),
+    'auto',
+    'Reasoning in tags inside the text (`<think>`, `<thinking>`, `<thought>`, `<reasoning>`, `<seed:think>`, `<mm:think>`, `[THINK]`, Harmony’s channels): left there; read at the very start of the answer; or after calls too.',
+  ),
+  implicitThink: off('The text begins inside the reasoning, without an opening tag; needs `thinkTags`.'),
+  reasoningTokensExtra: off('Reasoning tokens are not part of `completion_tokens`.'),
+  contextOverflow: flag(
+    z
+      .array(z.string().max(maxWordingLength, `must have at most ${maxWordingLength} characters`).pipe(pattern))
+      .max(maxWordings, `must be at most ${maxWordings}`),
+    [],
+    'Wording of its errors when a prompt is longer than the context, as regular expressions that RE2 can match, in addition to those known for all servers.',
+    'The wordings known for all servers are found without it; others need a person to read them.',
+  ),
+  dedupeTail: off(
+    'The last chunk may repeat the whole text.',
+    'Some answers of one vendor did this, which is recognised by its host.',
+  ),
+  cumulativeDeltas: off('Each delta of a stream repeats all of the text, or of the reasoning, before it.'),
+  passExtensions: off(
+    'Events that it names `provider:type` and fields of its own go to the client, whose library must take types that it does not know; elsewhere they are left out and counted.',
+    'It depends on the clients: some throw on events that they do not know.',
+  ),
 } as const;
 
 export type FlagName = keyof typeof profileFlags;

@@ -36,6 +36,5 @@ function matches(pattern: string, host: string): boolean {
 
 /** `gen_ai.provider.name` for a profile: OpenTelemetry’s word for a built-in one, else the profile’s own name. */
 export function otelNameOf(name: string): string {
-  const known = byName.get(name)?.otelName;
-  return typeof known === 'string' ? known : name;
+  return byName.get(name)?.otelName ?? name;
 }

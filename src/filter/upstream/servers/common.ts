@@ -1,15 +1,9 @@
-import type { OtelName } from '../built-in-profile.ts';
 import type { ModelRule, ProfileFlags, ToolChoiceSupport } from '../profile.ts';
 import { effortTable } from './effort-table.ts';
 
 /** What several servers have in common: values of flags, with the reasons where these are the same too. */
 
-/** No name in OpenTelemetry’s registry of `gen_ai.provider.name`. */
-export const unlisted: OtelName = {
-  not: 'OpenTelemetry’s conventions have no name for it: the profile’s own is reported.',
-};
-
-export const namedChoice: ToolChoiceSupport = { sent: true, required: 'required', named: true, allowed: false };
+const namedChoice: ToolChoiceSupport = { sent: true, required: 'required', named: true, allowed: false };
 export const fullChoice: ToolChoiceSupport = { ...namedChoice, allowed: true };
 export const modeChoice: ToolChoiceSupport = { ...namedChoice, named: false };
 export const mistralChoice: ToolChoiceSupport = { ...modeChoice, required: 'any' };

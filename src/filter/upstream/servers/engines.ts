@@ -1,4 +1,3 @@
-import { server } from '../built-in-profile.ts';
 import { templateRules } from '../chat-templates.ts';
 import {
   dashscopeChoice,
@@ -8,17 +7,14 @@ import {
   noNull,
   noSound,
   readsReasoningContent,
-  unlisted,
 } from './common.ts';
-import { generic } from './generic.ts';
+import { server } from './generic.ts';
 
 /** Engines that people run themselves. */
 
 export const vllm = server({
   name: 'vllm',
-  base: generic,
   recognisedBy: { engine: { ownedBy: 'vllm', path: '/metrics' } },
-  otelName: unlisted,
   about:
     'vLLM’s OpenAI-compatible server. It has a `/v1/responses` of its own; behind this filter it is used through Chat. Recordings of vLLM 0.32 are replayed by the tests; vLLM 0.33 was not run. It enforces a function’s schema only if the function is `strict`: otherwise even `tool_choice: "required"` can give arguments that are not an object. With a reasoning parser, `response_format` and functions that are not strict together are a 500. A call that its parser cannot read is text in a JSON answer and missing from a stream.',
   flags: {
@@ -40,9 +36,7 @@ export const vllm = server({
 
 export const sglang = server({
   name: 'sglang',
-  base: generic,
   recognisedBy: { engine: { ownedBy: 'sglang', path: null } },
-  otelName: unlisted,
   about: 'SGLang’s OpenAI-compatible server.',
   flags: {
     maxTokensField: newerLimit,
@@ -55,9 +49,7 @@ export const sglang = server({
 
 export const llamaCpp = server({
   name: 'llama.cpp',
-  base: generic,
   recognisedBy: { engine: { ownedBy: 'llamacpp', path: '/props' } },
-  otelName: unlisted,
   about:
     'The HTTP server of llama.cpp. With `response_format` and `tools` at once the schema wins and no tool can be called; `parallel_tool_calls: false` has no effect. Both are the server’s behaviour (observed), and are not worked around here. It closes idle connections after five seconds: set the cluster’s `idle_timeout` below that.',
   flags: {
@@ -75,9 +67,7 @@ export const llamaCpp = server({
 
 export const ollama = server({
   name: 'ollama',
-  base: generic,
   recognisedBy: { engine: { ownedBy: null, path: '/api/version' } },
-  otelName: unlisted,
   about:
     'Ollama. It silently cuts long prompts to its context window, and answers 400 to efforts a model does not know: raise `num_ctx` on the server.',
   flags: {
@@ -99,11 +89,9 @@ export const ollama = server({
 
 export const lmstudio = server({
   name: 'lmstudio',
-  base: generic,
   recognisedBy: {
     not: 'It listens wherever its user chooses, and its list of models names the owner as `organization_owner`, which names no engine.',
   },
-  otelName: unlisted,
   about: 'LM Studio’s local server.',
   flags: {
     reasoningReplay: ['reasoning', 'Reads earlier reasoning from this field.'],
@@ -116,11 +104,9 @@ export const lmstudio = server({
 
 export const tgi = server({
   name: 'tgi',
-  base: generic,
   recognisedBy: {
     not: 'It listens wherever its operator chooses, and its list of models gives the model’s own name as the owner.',
   },
-  otelName: unlisted,
   about: 'Hugging Face TGI and its router. Errors are 422, and are converted to the API’s form.',
   flags: {
     emptyAssistantContent: noNull,
@@ -132,9 +118,7 @@ export const tgi = server({
 
 export const nim = server({
   name: 'nim',
-  base: generic,
   recognisedBy: { hosts: ['integrate.api.nvidia.com'] },
-  otelName: unlisted,
   about:
     'NVIDIA NIM, as a container and at integrate.api.nvidia.com. Most containers run vLLM with the model’s own template.',
   flags: {
@@ -148,9 +132,7 @@ export const nim = server({
 
 export const llamaCppPython = server({
   name: 'llama-cpp-python',
-  base: generic,
   recognisedBy: { not: 'It listens wherever its user chooses, and its list of models names the owner as `me`.' },
-  otelName: unlisted,
   about:
     'The server of llama-cpp-python, as observed in 0.3.36 with `chatml-function-calling`. With logprobs its streams lose characters that are split over tokens, and a prompt that is too long is, in a stream, a 200 without a body.',
   flags: {

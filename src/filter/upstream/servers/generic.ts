@@ -1,74 +1,42 @@
-import type { BuiltInProfile } from '../built-in-profile.ts';
+import type { BuiltInProfile, RecognisedBy } from '../built-in-profile.ts';
 import { templateRules } from '../chat-templates.ts';
-import { claudeRule, namedChoice, unlisted } from './common.ts';
+import { aboutFlag, type FlagName, type ModelRule, type ProfileFlags, profileFlags } from '../profile.ts';
+import { claudeRule } from './common.ts';
+
+const usual = Object.fromEntries(
+  Object.entries(profileFlags).map(([flag, values]) => [flag, aboutFlag.get(values)?.usual]),
+);
 
 /** What nearly every server understands. */
 export const generic: BuiltInProfile = {
   base: null,
   recognisedBy: { not: 'It is the profile of every server that matches no other.' },
-  otelName: unlisted,
   about:
     'Any server. What nearly every Chat server understands: the default, from which every other profile lists its differences. `max_tokens`; developer messages become system messages, the leading ones are merged into one and later ones become user messages, since many chat templates refuse a system message anywhere else; text parts are joined, with nothing between them; custom tools become functions; reasoning is not sent back; labels such as `metadata` and `prompt_cache_key` are not sent.',
   reasons: {},
   profile: {
+    ...(usual as ProfileFlags),
     name: 'generic',
     models: [...templateRules, claudeRule],
-    path: '/v1/chat/completions',
-    tokenizePath: null,
-    maxTokensField: 'max_tokens',
-    includeUsage: true,
-    refusedFields: [],
-    verbosity: false,
-    user: false,
-    safetyIdentifier: false,
-    promptCacheKey: false,
-    prefixCache: false,
-    serviceTiers: {},
-    defaults: {},
-    openaiOnly: false,
-    guardrails: false,
-    renames: {},
-    jsonSchema: 'native',
-    reasoningEffort: 'reasoning_effort',
-    effortRules: [],
-    effortWithTools: null,
-    reasoningReplay: 'none',
-    reasoningScope: 'all',
-    reasoningBackfill: null,
-    geminiSignatures: false,
-    developerRole: 'system',
-    systemMessages: 'leading_only',
-    alternateRoles: false,
-    needsUser: false,
-    singleCalls: false,
-    emptyAssistantContent: 'null',
-    arrayContent: false,
-    refusalField: false,
-    file: 'none',
-    image: true,
-    audio: true,
-    video: false,
-    callIdForm: 'any',
-    toolMessageName: false,
-    assistantAfterTool: false,
-    assistantPrefix: false,
-    cacheControl: false,
-    phase: false,
-    tools: true,
-    strict: true,
-    toolSchemaRoot: 'any',
-    maxToolName: 64,
-    customTools: 'wrapped',
-    parallelToolCalls: true,
-    toolStream: false,
-    stubTools: false,
-    toolChoice: namedChoice,
-    thinkTags: 'auto',
-    implicitThink: false,
-    reasoningTokensExtra: false,
-    contextOverflow: [],
-    dedupeTail: false,
-    cumulativeDeltas: false,
-    passExtensions: false,
   },
 };
+
+interface ServerRow {
+  readonly name: string;
+  /** `generic`, unless given. */
+  readonly base?: BuiltInProfile;
+  readonly recognisedBy: RecognisedBy;
+  readonly otelName?: string;
+  readonly about: string;
+  /** The flags in which it differs from the base, each with the reason. */
+  readonly flags: { readonly [Name in FlagName]?: readonly [value: ProfileFlags[Name], reason: string] };
+  readonly models?: readonly ModelRule[];
+}
+
+/** The built-in profile of a row. */
+export function server({ name, base = generic, flags, models = [], ...row }: ServerRow): BuiltInProfile {
+  const entries = Object.entries(flags) as [FlagName, readonly [unknown, string]][];
+  const values = Object.fromEntries(entries.map(([flag, [value]]) => [flag, value])) as Partial<ProfileFlags>;
+  const reasons = Object.fromEntries(entries.map(([flag, [, reason]]) => [flag, reason]));
+  return { ...row, profile: { ...base.profile, ...values, name, models }, base, reasons };
+}

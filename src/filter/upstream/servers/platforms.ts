@@ -1,4 +1,3 @@
-import { server } from '../built-in-profile.ts';
 import { kimiIds, templateRules } from '../chat-templates.ts';
 import {
   claudeRule,
@@ -8,9 +7,8 @@ import {
   noSound,
   readsReasoningContent,
   tabledEfforts,
-  unlisted,
 } from './common.ts';
-import { generic } from './generic.ts';
+import { server } from './generic.ts';
 
 /** Platforms that host or route to the models of others. */
 
@@ -20,7 +18,6 @@ const onlyDefault = Object.fromEntries(
 
 export const groq = server({
   name: 'groq',
-  base: generic,
   recognisedBy: { hosts: ['api.groq.com'] },
   otelName: 'groq',
   about: 'api.groq.com.',
@@ -60,9 +57,7 @@ export const groq = server({
 
 export const openrouter = server({
   name: 'openrouter',
-  base: generic,
   recognisedBy: { hosts: ['openrouter.ai'] },
-  otelName: unlisted,
   about: 'OpenRouter. Many providers behind one API; it drops what a provider does not take.',
   flags: {
     path: ['/api/v1/chat/completions', 'Where its Chat API lives.'],
@@ -86,9 +81,7 @@ export const openrouter = server({
 
 export const together = server({
   name: 'together',
-  base: generic,
   recognisedBy: { hosts: ['api.together.xyz', 'api.together.ai'] },
-  otelName: unlisted,
   about: 'api.together.xyz.',
   flags: {
     effortRules: [[{ models: /gpt-oss/i, efforts: gptOssEfforts }], 'gpt-oss answers 400 to `none` and `max`.'],
@@ -101,9 +94,7 @@ export const together = server({
 
 export const fireworks = server({
   name: 'fireworks',
-  base: generic,
   recognisedBy: { hosts: ['api.fireworks.ai'] },
-  otelName: unlisted,
   about: 'api.fireworks.ai.',
   flags: {
     path: ['/inference/v1/chat/completions', 'Where its Chat API lives.'],
@@ -119,9 +110,7 @@ export const fireworks = server({
 
 export const cerebras = server({
   name: 'cerebras',
-  base: generic,
   recognisedBy: { hosts: ['api.cerebras.ai'] },
-  otelName: unlisted,
   about:
     'Cerebras. It refuses fields it does not support with a 400 (inference-docs.cerebras.ai, OpenAI Compatibility).',
   flags: {
@@ -141,7 +130,6 @@ export const cerebras = server({
 
 export const bedrock = server({
   name: 'bedrock',
-  base: generic,
   recognisedBy: { hosts: ['bedrock-runtime.*.amazonaws.com', 'bedrock-runtime.*.amazonaws.com.cn'] },
   otelName: 'aws.bedrock',
   about:
@@ -169,9 +157,7 @@ export const bedrock = server({
 
 export const databricks = server({
   name: 'databricks',
-  base: generic,
   recognisedBy: { hosts: ['*.databricks.com', '*.databricksapps.com', '*.azuredatabricks.net'] },
-  otelName: unlisted,
   about: 'Databricks (Foundation Model APIs). Claude’s reasoning comes as parts of the content.',
   flags: {
     path: ['/serving-endpoints/chat/completions', 'Where its Chat API lives.'],
@@ -186,9 +172,7 @@ export const databricks = server({
 
 export const huggingface = server({
   name: 'huggingface',
-  base: generic,
   recognisedBy: { hosts: ['router.huggingface.co'] },
-  otelName: unlisted,
   about:
     'Hugging Face’s router (router.huggingface.co), to many providers. A model’s name may end in a provider, `:fireworks-ai`, or a policy, `:fastest`.',
   flags: {

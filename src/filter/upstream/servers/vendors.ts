@@ -1,4 +1,3 @@
-import { server } from '../built-in-profile.ts';
 import type { ModelRule } from '../profile.ts';
 import {
   claudeRule,
@@ -13,9 +12,8 @@ import {
   readsReasoningContent,
   tabledEfforts,
   threeEfforts,
-  unlisted,
 } from './common.ts';
-import { generic } from './generic.ts';
+import { server } from './generic.ts';
 
 /** Vendors’ own APIs to their own models. */
 
@@ -31,7 +29,6 @@ const toolsWithoutReasoning: readonly ModelRule[] = [
 
 export const openai = server({
   name: 'openai',
-  base: generic,
   recognisedBy: { hosts: ['api.openai.com'] },
   otelName: 'openai',
   about:
@@ -94,7 +91,6 @@ export const azure = server({
 
 export const mistral = server({
   name: 'mistral',
-  base: generic,
   recognisedBy: { hosts: ['api.mistral.ai'] },
   otelName: 'mistral_ai',
   about: 'Mistral. The strictest of all: unknown fields are 422, so what is not in its API is not sent.',
@@ -143,7 +139,6 @@ export const mistral = server({
 
 export const deepseek = server({
   name: 'deepseek',
-  base: generic,
   recognisedBy: { hosts: ['api.deepseek.com'] },
   otelName: 'deepseek',
   about:
@@ -186,7 +181,6 @@ const schemaOrTools: ModelRule = {
 
 export const gemini = server({
   name: 'gemini',
-  base: generic,
   recognisedBy: { hosts: ['generativelanguage.googleapis.com'] },
   otelName: 'gcp.gemini',
   about: 'Gemini (OpenAI-compatible endpoint). Errors are arrays, and tool deltas have no index: both are read.',
@@ -226,7 +220,6 @@ export const vertex = server({
 
 export const anthropic = server({
   name: 'anthropic',
-  base: generic,
   recognisedBy: { hosts: ['api.anthropic.com'] },
   otelName: 'anthropic',
   about:
@@ -249,7 +242,6 @@ export const anthropic = server({
 
 export const xai = server({
   name: 'xai',
-  base: generic,
   recognisedBy: { hosts: ['api.x.ai'] },
   otelName: 'x_ai',
   about: 'api.x.ai.',
@@ -297,7 +289,6 @@ export const xai = server({
 
 export const moonshot = server({
   name: 'moonshot',
-  base: generic,
   recognisedBy: { hosts: ['api.moonshot.ai', 'api.moonshot.cn'] },
   otelName: 'moonshot_ai',
   about:
@@ -358,9 +349,7 @@ export const moonshot = server({
 
 export const dashscope = server({
   name: 'dashscope',
-  base: generic,
   recognisedBy: { hosts: ['dashscope.aliyuncs.com', 'dashscope-intl.aliyuncs.com', 'dashscope-us.aliyuncs.com'] },
-  otelName: unlisted,
   about:
     'Alibaba’s endpoint for Qwen, in its OpenAI-compatible mode. Tool content must be text, which it always is here. Some models of its coding plan repeat all of the text in every delta (qwen-code#3896): for those set `cumulativeDeltas`.',
   flags: {
@@ -377,9 +366,7 @@ export const dashscope = server({
 
 export const zai = server({
   name: 'zai',
-  base: generic,
   recognisedBy: { hosts: ['api.z.ai', 'open.bigmodel.cn'] },
-  otelName: unlisted,
   about:
     'z.ai (GLM), and bigmodel.cn, whose API is the same. For its coding plan set `UPSTREAM_PATH` to `/api/coding/paas/v4/chat/completions`.',
   flags: {
@@ -424,7 +411,6 @@ export const zai = server({
 
 export const minimax = server({
   name: 'minimax',
-  base: generic,
   recognisedBy: {
     hosts: [
       'api.minimax.io',
@@ -435,7 +421,6 @@ export const minimax = server({
       'api.minimaxi.io',
     ],
   },
-  otelName: unlisted,
   about: 'MiniMax (api.minimax.io). Its models always think.',
   flags: {
     maxTokensField: ['max_completion_tokens', 'The older name is deprecated there (as AgentScope found).'],
@@ -456,7 +441,6 @@ export const minimax = server({
 
 export const perplexity = server({
   name: 'perplexity',
-  base: generic,
   recognisedBy: { hosts: ['api.perplexity.ai'] },
   otelName: 'perplexity',
   about: 'Perplexity (Sonar). It searches the web itself and supports no tools.',
@@ -482,7 +466,6 @@ export const perplexity = server({
 
 export const cohere = server({
   name: 'cohere',
-  base: generic,
   recognisedBy: { hosts: ['api.cohere.ai', 'api.cohere.com'] },
   otelName: 'cohere',
   about:
