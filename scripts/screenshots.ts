@@ -1,13 +1,15 @@
 /**
  * Pictures of the inspector for the documentation, from real runs: `node scripts/screenshots.ts` starts what `npm start`
  * starts, sends requests through it and writes docs/images/inspector-light.png and inspector-dark.png; then it has Codex
- * repair a file for docs/images/inspector-conversation-….png. Needs Chromium, and Codex (`npm run test:clients` installs it).
+ * repair a file for docs/images/inspector-conversation-….png. Needs Chromium; installs Codex where it is not there, as
+ * `npm run test:clients` does.
  */
 import { mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { answer, call } from '../test/clients/answers.ts';
 import { createCodex } from '../test/clients/codex.ts';
+import installClients from '../test/clients/install.ts';
 import { startBrowser } from '../test/support/browser.ts';
 import { startTestMesh } from '../test/support/mesh.ts';
 import { startChild } from '../tools/mesh/child-process.ts';
@@ -104,6 +106,7 @@ async function photograph(port: number, output: () => string): Promise<void> {
 
 /** A session of Codex as a conversation of its turns. */
 async function takeConversation(): Promise<void> {
+  installClients();
   const mesh = await startTestMesh({ environment: { INSPECT: 'on', INSPECT_PRICES: 'qwen*=0.4/0.1/1.6' } });
   const model = 'qwen3-coder';
   let turn = 0;
