@@ -51,7 +51,7 @@ describe.each(operations.map((operation) => ({ ...operation, name: operation.pat
 
     test('has a row in docs/mapping.md', () => {
       const rows =
-        mapping.match(new RegExp(`^\\| <a id="row-endpoint-[a-z-]+"></a>\`${method} /${name}[\`?]`, 'gm')) ?? [];
+        mapping.match(new RegExp(`^\\| <a id="row-endpoint-[a-z-]+"></a>\\[\`${method} /${name}[\`?]`, 'gm')) ?? [];
       expect(rows, 'Say under “Endpoints” of docs/mapping.md what becomes of it.').toHaveLength(1);
     });
   },
