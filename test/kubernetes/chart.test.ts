@@ -4,6 +4,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { renderChart, renderManifests } from '../../scripts/kubernetes-render.ts';
+import { commandsIn, startedBy } from '../support/doc-commands.ts';
 import type { Rules } from '../support/monitoring.ts';
 import { type ApiServer, startApiServer } from './api-server.ts';
 import { lists } from './complete-values.ts';
@@ -53,6 +54,17 @@ describe('the chart', () => {
   test('the plain manifests are what it renders (else: npm run generate)', () => {
     for (const [path, text] of Object.entries(renderManifests()))
       expect(readFileSync(join(root, path), 'utf8'), path).toBe(text);
+  });
+
+  test.each(['docs/kubernetes.md', 'docs/other-proxies.md'])('each `helm install` of %s renders', (page) => {
+    const installs = startedBy(commandsIn(readFileSync(join(root, page), 'utf8')))
+      .filter(({ program, args }) => program === 'helm' && args[0] === 'install' && args.includes('deploy/chart'))
+      .map(({ args }) =>
+        args.filter((word) => !['install', 'deploy/chart', '--create-namespace'].includes(word)).slice(1),
+      );
+    expect(installs.length).toBeGreaterThan(0);
+    for (const args of installs)
+      expect(objectOf(renderWith(...args), 'Deployment').metadata.name).toBe('responses-extproc');
   });
 
   test('Helm 3 renders the same as Helm 4', () => {

@@ -1,54 +1,210 @@
-import { existsSync, globSync, readFileSync } from 'node:fs';
+import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
+import { parse } from 'yaml';
 import { parseBenchArguments } from '../../../bench/arguments.ts';
+import { suites } from '../../../scripts/suites.ts';
+import { translateRequest } from '../../../src/filter/translate/request.ts';
+import { readCommand } from '../../../src/service/program/command-line.ts';
+import { readConfig } from '../../../src/service/settings/config.ts';
 import { settingsIn } from '../../../src/service/settings/setting.ts';
 import { settings } from '../../../src/service/settings/settings-table.ts';
-import { helpText as doctorHelp } from '../../../src/tools/doctor/doctor-options.ts';
-import { helpText as explainHelp } from '../../../src/tools/explain/help.ts';
-import { usage } from '../../../tools/mesh/options.ts';
+import { readOptions as readDoctorOptions } from '../../../src/tools/doctor/doctor-options.ts';
+import { explain } from '../../../src/tools/explain/explain-command.ts';
+import { readOptions as readMeshOptions } from '../../../tools/mesh/options.ts';
+import { createCountedIds } from '../../support/context.ts';
+import { commandsIn, type Started, startedBy } from '../../support/doc-commands.ts';
+import { runSubcommand } from '../../support/run-subcommand.ts';
+import { createTestSettings } from '../../support/settings.ts';
 
 const root = join(import.meta.dirname, '../../..');
-const pages = ['README.md', 'CONTRIBUTING.md', 'envoy/README.md', ...globSync('docs/**/*.md', { cwd: root }).sort()];
-const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { scripts: Record<string, string> };
+const pages = [
+  ...['README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'envoy/README.md', 'deploy/chart/README.md'],
+  ...['test/recordings/README.md', ...globSync('docs/**/*.md', { cwd: root }).sort()],
+];
 const read = (page: string) => readFileSync(join(root, page), 'utf8');
+const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
+const isFile = (path: string) => existsSync(join(root, path));
 
-/** Whole commands, from blocks and from code in a line; the first word of each is where the expression begins. */
-function commandsIn(page: string, expression: RegExp): readonly RegExpExecArray[] {
-  const text = read(page).replaceAll(/\\\n\s*/g, ' ');
-  return [...text.matchAll(new RegExp(`(?<![\\w/-])${expression.source}`, 'g'))];
-}
-
-const helps: Readonly<Record<string, string>> = {
-  start: usage,
-  'run explain': explainHelp,
-  'run doctor': doctorHelp,
+/** What the names in capitals stand for, and what is left out. */
+const folder = mkdtempSync(join(tmpdir(), 'responses-extproc-pages-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+const request = join(folder, 'request.json');
+writeFileSync(request, '{"model": "m", "input": "Hi"}');
+const placeholders: Readonly<Record<string, string>> = {
+  ...{ FILE: request, 'request.json': request, 'exchange.json': request, URL: 'http://127.0.0.1:1/v1', NAME: 'vllm' },
+  ...{ 'https://…': 'https://api.example.com/v1', 'stream-chunks.md:LINE': 'stream-chunks.md:8' },
 };
 
-test.each(pages)('the commands of %s are there: npm scripts, their options, programs and compose files', (page) => {
-  const isFile = (path: string) => existsSync(join(root, path));
-  const faults = [
-    ...commandsIn(page, /npm run (?:-s |--silent )?([a-z:-]+)/).filter(([, script = '']) => !(script in scripts)),
-    ...commandsIn(page, /npm (start|run explain|run doctor) -- ([^`\n]*)/).filter(([, script = '', rest = '']) =>
-      [...rest.matchAll(/(?<= )--[a-z-]+/g)].some(([option]) => helps[script]?.includes(option) !== true),
-    ),
-    ...commandsIn(page, /node (?:--[\w=-]+ )*((?:bench|scripts|src|test|docs)\/[\w./-]+)/).filter(
-      ([, file = '']) => !isFile(file),
-    ),
-    ...commandsIn(page, /npm run bench -- ([^`#)\n]*)/).filter(([, given = '']) => !benchTakes(given)),
-    ...commandsIn(page, /docker compose(?: -f \S+)* -f (\S+)/).filter(([, file = '']) => !isFile(file)),
-  ];
-  expect(faults.map(([command]) => command)).toEqual([]);
-});
+/** Each runs a command, or has what would run it read its words; throws, or fails an expectation, where it cannot be. */
+const checks: Readonly<Record<string, (started: Started) => unknown>> = {
+  npm({ args: [name = '', ...rest], environment }) {
+    if (['ci', 'audit'].includes(name)) return undefined;
+    const script = name === 'run' ? (rest.shift() ?? '') : name;
+    expect(Object.keys(scripts)).toContain(script);
+    const words = rest[0] === '--' ? rest.slice(1) : [];
+    expect(rest.length, 'npm keeps options that stand before --').toBe(words.length + (rest[0] === '--' ? 1 : 0));
+    return checkScript(script, words, environment);
+  },
+  node({ args: [file = '', ...words], environment }) {
+    if (file === '-e') return undefined;
+    if (file !== 'dist/main.js') return checkOptions(file, words);
+    expect(readCommand(words).type).toBe('serve');
+    return readConfig(environment);
+  },
+  'responses-extproc': ({ args: [script = '', ...words], environment }) => checkScript(script, words, environment),
+  vitest({ args }) {
+    const config = read('vitest.config.ts');
+    for (const word of args.filter((one) => one !== 'run')) {
+      const [, project] = /^--project=(.*)$/.exec(word) ?? [];
+      if (project === undefined) expect(isFile(word), word).toBe(true);
+      else expect(config).toContain(`name: '${project}'`);
+    }
+  },
+  'scripts/kubernetes-tools.sh': ({ args }) => checkOptions('scripts/kubernetes-tools.sh', args),
+  'bench/contender.sh': ({ args }) => checkOptions('bench/contender.sh', args),
+  /** Bodies are translated; what is answered, test/envoy, test/state and test/kubernetes see. */
+  curl({ args }) {
+    const url = args.find((word) => word.startsWith('http'));
+    if (url === undefined) return;
+    expect(new URL(url.replace('http:///', 'http://gateway/')).pathname).toBe('/v1/responses');
+    const body = JSON.parse(args[args.indexOf('-d') + 1] ?? '') as object;
+    translateRequest(body, createTestSettings({ profile: 'generic' }), { now: () => 0, newId: createCountedIds() });
+  },
+  helm({ args: [command = '', ...args] }) {
+    expect(['install', 'upgrade', 'rollback', 'template', 'test']).toContain(command);
+    for (const word of args) if (word.startsWith('deploy/')) expect(isFile(join(word, 'Chart.yaml')), word).toBe(true);
+    const values = parse(read('deploy/chart/values.yaml'));
+    for (const [, path = ''] of args.join(' ').matchAll(/--set (\S+?)=/g)) {
+      if (!path.startsWith('config.')) expect(valueAt(values, path), path).toBeDefined();
+      else expect(settingsIn(settings).map(({ variable }) => `config.${variable}`)).toContain(path);
+    }
+  },
+  kubectl({ args }) {
+    const manifests = ['envoy/service.yaml', 'envoy/gateway/gateway.yaml'].map(read).join('\n---\n').split(/^---$/m);
+    const kinds: Readonly<Record<string, string>> = {
+      deploy: 'Deployment',
+      deployment: 'Deployment',
+      gateway: 'Gateway',
+    };
+    const [, kind = '', name = ''] = /(deploy|deployment|gateway)[ /](\S+)/.exec(args.join(' ')) ?? [];
+    const named = manifests.map((one) => parse(one)).find((one) => one?.kind === kinds[kind]);
+    expect(named?.metadata.name).toBe(name);
+  },
+  docker({ args: [command = '', ...args] }) {
+    expect(['build', 'push', 'run', 'compose']).toContain(command);
+    args.forEach((word, index) => {
+      const value = args[index + 1] ?? '';
+      if (word === '-f') expect(isFile(value), value).toBe(true);
+      if (word === '--build-arg') expect(read('Dockerfile')).toContain(`ARG ${value.split('=')[0]}`);
+    });
+  },
+  pip({ args: [, wanted = ''] }) {
+    const [name = '', version] = wanted.replace(/\[.*\]/, '').split('==');
+    const pinned = ['test/state/requirements.txt', 'test/clients/requirements.txt'].map(read).join('\n');
+    expect(pinned).toMatch(new RegExp(`^${name}==${version ?? ''}`, 'm'));
+  },
+  'agentic-server': ({ args }) => checkOptions('test/state/agentic-api.ts', args),
+  git({ args: [command, , path = ''] }) {
+    if (command === 'config') expect(isFile(path), path).toBe(true);
+  },
+};
 
-/** Whether the bench takes these options, and has these parts. */
-function benchTakes(given: string): boolean {
-  try {
-    return parseBenchArguments(given.trim().split(/\s+/)) !== null;
-  } catch {
-    return false;
+/** Of others, and nothing here says what they take. */
+const unchecked = ['sudo', 'cosign', 'istioctl', 'egctl'];
+
+/** A script of package.json with these words behind it. */
+async function checkScript(script: string, words: readonly string[], environment: Started['environment']) {
+  const args = words.map((word) => placeholders[word] ?? word);
+  switch (script) {
+    case 'start':
+      return readMeshOptions(args, environment);
+    case 'doctor':
+      return args.length === 0 ? undefined : readDoctorOptions(args, { ...environment, UPSTREAM_API_KEY: 'none' });
+    case 'explain': {
+      const own = args.includes('--response') ? [request, ...args] : args;
+      const { code, err } = await runSubcommand(explain, own, { input: readFileSync(request, 'utf8') });
+      // A request is no answer, which is what a file that stands for one is here.
+      expect(err).toBe('');
+      return expect(code).toBe(args.includes('--response') ? 3 : 0);
+    }
+    case 'bench':
+      return args.length === 0 ? undefined : expect(parseBenchArguments(args)).not.toBeNull();
+    case 'nightly':
+      return expect(suites.map(([name]) => name)).toEqual(expect.arrayContaining(args));
+    case 'golden':
+      for (const word of args) if (word.includes('.md')) checkCase(word);
+      return checkOptions('scripts/golden.ts', args);
+    default:
+      for (const word of args)
+        if (word.startsWith('test/') || word.startsWith('src/')) expect(isFile(word), word).toBe(true);
+      return checkOptions(/node (?:--\S+ )*(\S+)/.exec(scripts[script] ?? '')?.[1] ?? 'package.json', args);
   }
 }
+
+/** `stream-chunks.md:8`: the file has a case at that line. */
+function checkCase(word: string): void {
+  const [file = '', line = '1'] = word.split(':');
+  expect(read(`test/golden/${file}`).split('\n').length).toBeGreaterThanOrEqual(Number(line));
+}
+
+/** That the file is there, and names each option. */
+function checkOptions(file: string, words: readonly string[]): void {
+  const source = read(file);
+  for (const word of words) {
+    const [option = ''] = word.split('=');
+    if (option.startsWith('--'))
+      expect(source, word).toMatch(new RegExp(`['"\`\\s[]${option}\\b|['\\s]${option.slice(2)}'?:`));
+  }
+}
+
+function valueAt(values: unknown, path: string): unknown {
+  return path
+    .split('.')
+    .reduce<unknown>((object, key) => (object as Record<string, unknown> | undefined)?.[key], values);
+}
+
+test.each(pages)('every command of %s runs: a shell reads it, and what it names takes its words', async (page) => {
+  const faults: string[] = [];
+  for (const started of startedBy(commandsIn(read(page)))) {
+    try {
+      await checkStarted(started);
+    } catch (error) {
+      faults.push(`${started.program} ${started.args.join(' ')}: ${error}`);
+    }
+  }
+  expect(faults).toEqual([]);
+});
+
+async function checkStarted(started: Started): Promise<void> {
+  if (unchecked.includes(started.program)) return;
+  const check = checks[started.program];
+  if (check === undefined) throw new Error(`${import.meta.filename} does not say how it is checked.`);
+  await check(started);
+}
+
+test('a command that is wrong is found', async () => {
+  const wrong: readonly (readonly [command: string, why: RegExp])[] = [
+    ['npm start -- --profil vllm', /Unknown option/],
+    ['npm start --profile vllm', /npm keeps/],
+    ['npm run explian -- FILE', /explian/],
+    ['npm run explain -- --profile vlm FILE', /UPSTREAM_PROF/],
+    ['npm test -- test/unit/nothing', /nothing/],
+    ['WORKERS=0 node dist/main.js', /WORKERS/],
+    ['node scripts/record-upstream.ts --profiles vllm', /profiles/],
+    [`curl http://127.0.0.1:10000/v1/responses -d '{"model":"m"}'`, /input/],
+    ['helm install x deploy/chart --set gateway.sort=istio', /sort/],
+    ['kubectl rollout status deployment/response-extproc', /response-extproc/],
+    ['docker compose -f compose.yml up', /compose\.yml/],
+    ['make test', /does not say/],
+  ];
+  for (const [command, why] of wrong) {
+    const [started] = startedBy([command]);
+    await expect(async () => checkStarted(started as Started), command).rejects.toThrow(why);
+  }
+  expect(() => startedBy(["echo 'a"])).toThrow(/unexpected EOF/);
+});
 
 test.each(pages)('the files that %s names are there', (page) => {
   const named = [...read(page).matchAll(/`((?:src|test|bench|scripts|tools|deploy|envoy|docs|proto)\/[\w./-]+)`/g)];
