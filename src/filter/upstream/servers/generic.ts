@@ -12,7 +12,7 @@ export const generic: BuiltInProfile = {
   base: null,
   recognisedBy: { not: 'It is the profile of every server that matches no other.' },
   about:
-    'Any server. What nearly every Chat server understands: the default, from which every other profile lists its differences. `max_tokens`; developer messages become system messages, the leading ones are merged into one and later ones become user messages, since many chat templates refuse a system message anywhere else; text parts are joined, with nothing between them; custom tools become functions; reasoning is not sent back; labels such as `metadata` and `prompt_cache_key` are not sent.',
+    'Any server. What nearly every Chat server understands: [the values below](#flags), from which every other profile lists its differences.',
   reasons: {},
   profile: {
     ...(usual as ProfileFlags),
