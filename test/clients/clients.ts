@@ -7,7 +7,7 @@ export const features = {
   text: 'A turn',
   stream: 'A turn, streamed',
   tools: 'Two parallel tool calls',
-  'tools-stream': 'The same, streamed',
+  'tools-stream': 'Two parallel tool calls, streamed',
   structured: 'Structured output',
   reasoning: 'Reasoning shown, and back at the server in the next turn',
   'rate-limit': 'A 429, then an answer',

@@ -29,7 +29,10 @@ const marks = { passed: '✓', failed: '✗' };
 /** Columns that fit GitHub's page. */
 const widest = 5;
 
-/** The tables of docs/clients.md: a row for each feature, a column for each client with the versions that are pinned. */
+/**
+ * The tables of docs/clients.md: a row for each feature, a column for each client with the versions that are pinned. Below each
+ * stands what works with all of its clients.
+ */
 export function tableOf(outcomes: Outcomes): string {
   const ids = Object.keys(clients) as ClientId[];
   const groups = Array.from({ length: Math.ceil(ids.length / widest) }, (_, group) =>
@@ -40,8 +43,12 @@ export function tableOf(outcomes: Outcomes): string {
 
 /** Without the features that were tested with none of these clients. */
 function tableOfGroup(ids: readonly ClientId[], outcomes: Outcomes): string {
-  const rows = (Object.keys(features) as Feature[])
-    .filter((feature) => ids.some((id) => outcomes[`${id} ${feature}`] !== undefined))
+  const tested = (Object.keys(features) as Feature[]).filter((feature) =>
+    ids.some((id) => outcomes[`${id} ${feature}`] !== undefined),
+  );
+  const isOfAll = (feature: Feature) => ids.every((id) => outcomes[`${id} ${feature}`] === 'passed');
+  const rows = tested
+    .filter((feature) => !isOfAll(feature))
     .map((feature) => {
       const cells = ids.map((id) => {
         const outcome = outcomes[`${id} ${feature}`];
@@ -50,10 +57,13 @@ function tableOfGroup(ids: readonly ClientId[], outcomes: Outcomes): string {
       return [features[feature], ...cells];
     });
   const titles = ids.map((id) => titleOf(clients[id]));
-  return [['', ...titles], ['---', ...ids.map(() => ':-:')], ...rows]
-    .map((cells) => `| ${cells.join(' | ')} |`)
-    .join('\n');
+  const table = [['', ...titles], ['---', ...ids.map(() => ':-:')], ...rows].map((cells) => `| ${cells.join(' | ')} |`);
+  const ofAll = tested.filter(isOfAll).map((feature) => features[feature]);
+  return `${table.join('\n')}\n\n${ofAllBegin}${ofAll.join('; ')}.`;
 }
+
+/** How the list of what works with all clients of a table begins. */
+export const ofAllBegin = '✓ with all of these: ';
 
 function titleOf(client: Client): string {
   return `${client.name}<br>${versionsOf(client).join(' + ')}`;

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { type ClientId, clients, type Feature, features } from '../../clients/clients.ts';
-import { type Outcomes, tableIn, tableOf } from '../../clients/table.ts';
+import { type Outcomes, ofAllBegin, tableIn, tableOf } from '../../clients/table.ts';
 
 const text = tableIn(readFileSync(new URL('../../../docs/clients.md', import.meta.url), 'utf8'));
 const ids = Object.keys(clients) as ClientId[];
@@ -10,15 +10,18 @@ const ids = Object.keys(clients) as ClientId[];
 function outcomesShown(): Outcomes {
   const outcomes: Outcomes = {};
   let column = 0;
-  for (const table of text.split('\n\n')) {
+  const featureOf = (title: string) => (Object.keys(features) as Feature[]).find((one) => features[one] === title);
+  const blocks = text.split('\n\n');
+  for (const [index, table] of blocks.entries()) {
+    if (!table.startsWith('|')) continue;
     const [header = [], , ...rows] = table.split('\n').map((row) => row.split(' | '));
     const those = ids.slice(column, column + header.length - 1);
-    for (const [title = '', ...cells] of rows) {
-      const feature = (Object.keys(features) as Feature[]).find((one) => title === `| ${features[one]}`);
-      those.forEach((id, index) => {
-        if (cells[index]?.startsWith('✓')) outcomes[`${id} ${feature}` as keyof Outcomes] = 'passed';
+    const ofAll = blocks[index + 1]?.slice(ofAllBegin.length, -1).split('; ') ?? [];
+    const shown = [...rows, ...ofAll.map((title) => [`| ${title}`, ...those.map(() => '✓')])];
+    for (const [title = '', ...cells] of shown)
+      those.forEach((id, place) => {
+        if (cells[place]?.startsWith('✓')) outcomes[`${id} ${featureOf(title.slice(2))}` as keyof Outcomes] = 'passed';
       });
-    }
     column += those.length;
   }
   return outcomes;
