@@ -161,11 +161,12 @@ function flagTable(): string {
   const rows = (Object.keys(profileFlags) as FlagName[]).map((flag) => {
     const taken = takenBy(flag);
     const values = taken === 'true, false' ? '' : `${taken}; `;
+    const who = neededBy(flag);
     const probe = aboutFlag.get(profileFlags[flag])?.unprobed === undefined ? '' : ' ○';
-    return `- \`${flag}\`${probe} (${values}${code(generic?.[flag])}): ${profileFlags[flag].description} _${neededBy(flag)}._`;
+    return `- \`${flag}\`${probe} (${values}${code(generic?.[flag])}): ${profileFlags[flag].description}${who === null ? '' : ` _${who}._`}`;
   });
   const about =
-    'What each takes, but for true and false; its value in `generic`; what it means; who sets it. [`doctor`](doctor.md#probes) probes for all but those with a ○, for which [profile.ts](../src/filter/upstream/profile.ts) says why no request can show them.';
+    'What each takes, but for true and false; its value in `generic`; what it means; who sets it, unless many do. [`doctor`](doctor.md#probes) probes for all but those with a ○, for which [profile.ts](../src/filter/upstream/profile.ts) says why no request can show them.';
   return `## Flags\n\n${about}\n\n${rows.join('\n')}`;
 }
 
@@ -180,8 +181,8 @@ const ofOperators: { readonly [Name in FlagName]?: string } = {
   passExtensions: 'For clients that know extensions of the server',
 };
 
-/** Who sets the flag to another value than `generic`. Throws where nobody does. */
-function neededBy(flag: FlagName): string {
+/** Who sets the flag to another value than `generic`; null where more than three do. Throws where nobody does. */
+function neededBy(flag: FlagName): string | null {
   const [generic, ...others] = builtInProfiles.map(({ profile }) => profile);
   const names = others.filter((profile) => code(profile[flag]) !== code(generic?.[flag])).map(({ name }) => name);
   const isIn = (rules: readonly ModelRule[]) => rules.some(({ flags }) => flag in flags);
@@ -193,7 +194,7 @@ function neededBy(flag: FlagName): string {
       `${flag}: is set by a built-in profile, or by operators whom scripts/profile-docs.ts names, or removed.`,
     );
   if (operators !== undefined) return operators;
-  return needs.length < 4 ? needs.join(', ') : `${needs.length} profiles`;
+  return needs.length < 4 ? needs.join(', ') : null;
 }
 
 /** A flag with its value: of a tool choice the keys that differ from `generic`, of efforts and tiers what each becomes. */
