@@ -61,14 +61,10 @@ export function startWebSocketSession(
     },
     send: (text) => lines.push(`server: ${text}`),
     close: (code, reason) => lines.push(`close: ${code} ${reason}`),
-    hold(bytes) {
-      if (held + bytes > maxHeld) return overload;
+    hold(bytes, untaken) {
+      if (untaken > 0 && held + bytes > maxHeld) return overload;
       held += bytes;
       return null;
-    },
-    taken() {},
-    keepBytes(bytes) {
-      held += bytes;
     },
     refused: ({ error: { code } }) => lines.push(`refused: ${code}`),
     turnEnded: (outcome) => lines.push(`ended: ${outcome}`),

@@ -1,13 +1,12 @@
 import type { Buffer } from 'node:buffer';
-import { invalid, type TurnError } from './errors.ts';
+import { invalid, readOrRefuse, type TurnError } from './errors.ts';
 import { parseRaw, type RawFields, readOwnField, readRawFields } from './raw-fields.ts';
 
 /** A client's text message, decoded. */
 export type ClientMessage =
   | { readonly type: 'create'; readonly fields: RawFields; readonly streamId: string | null }
   | { readonly type: 'steer'; readonly steer: Readonly<Record<string, unknown>>; readonly inputIsValid: boolean }
-  | { readonly type: 'interrupt'; readonly responseId: string }
-  | { readonly type: 'invalid'; readonly error: TurnError; readonly streamId: string | null };
+  | { readonly type: 'interrupt'; readonly responseId: string };
 
 /** It is sent back. */
 const maxSteerBytes = 1024 * 1024;
@@ -15,62 +14,39 @@ const maxSteerBytes = 1024 * 1024;
 const maxStreamIdLength = 256;
 
 /** Reads the type and the lane of a message; the rest of a turn's request is read when the turn begins. */
-export function readClientMessage(data: Buffer, maxValues: number): ClientMessage {
-  try {
+export function readClientMessage(data: Buffer, maxValues: number): ClientMessage | TurnError {
+  return readOrRefuse(() => {
     const fields = readRawFields(data);
-    if (fields === null)
-      return refused(invalid('invalid_json', null, 'The message must be a JSON object with a `type`.'));
-    return readFields(fields, data.length, maxValues);
-  } catch (error) {
-    return refused(unreadable(error));
-  }
-}
-
-/** The client's error for a value that cannot be read. Rethrows anything else. */
-export function unreadable(error: unknown): TurnError {
-  if (error instanceof RangeError)
-    return {
-      status: 413,
-      error: { type: 'invalid_request', code: 'request_too_large', param: null, message: error.message },
-    };
-  if (error instanceof SyntaxError)
-    return invalid('invalid_json', null, 'The message is not valid JSON. Send one JSON object.');
-  throw error;
-}
-
-function readFields(fields: RawFields, bytes: number, maxValues: number): ClientMessage {
-  const read = (name: string) => readOwnField(fields, name, maxValues);
-  const type = read('type');
-  if (type === 'response.steer') {
-    if (bytes > maxSteerBytes) throw new RangeError(`A 'response.steer' may have ${maxSteerBytes} bytes.`);
-    const raw = fields.get('input');
-    const input = raw === undefined ? undefined : parseRaw(raw, maxValues);
-    const previous_response_id = read('previous_response_id');
-    const inputIsValid = typeof input === 'string' || (Array.isArray(input) && input.length > 0);
-    return { type: 'steer', steer: { previous_response_id, input }, inputIsValid };
-  }
-  if (type === 'response.interrupt') {
-    const responseId = read('response_id');
-    if (typeof responseId !== 'string')
-      return refused(invalid('invalid_type', 'response_id', '`response_id` must be a string.'));
-    if (read('mode') !== 'discard_partial_items')
-      return refused(invalid('unsupported_value', 'mode', '`mode` must be `discard_partial_items`.'));
-    return { type: 'interrupt', responseId };
-  }
-  if (type !== 'response.create')
-    return refused(
-      invalid(
-        'unsupported_value',
-        'type',
-        `\`type\` must be \`response.create\`${typeof type === 'string' ? `, not \`${type.slice(0, 64)}\`` : ''}.`,
-      ),
-    );
-  const streamId = read('stream_id') ?? null;
-  if (streamId !== null && (typeof streamId !== 'string' || streamId === '' || streamId.length > maxStreamIdLength))
-    return refused(
-      invalid('invalid_type', 'stream_id', `\`stream_id\` must be a string of 1 to ${maxStreamIdLength} characters.`),
-    );
-  return { type: 'create', fields, streamId };
+    if (fields === null) return invalid('invalid_json', null, 'The message must be a JSON object with a `type`.');
+    const read = (name: string) => readOwnField(fields, name, maxValues);
+    const type = read('type');
+    if (type === 'response.steer') {
+      if (data.length > maxSteerBytes) throw new RangeError(`A 'response.steer' may have ${maxSteerBytes} bytes.`);
+      const raw = fields.get('input');
+      const input = raw === undefined ? undefined : parseRaw(raw, maxValues);
+      const previous_response_id = read('previous_response_id');
+      const inputIsValid = typeof input === 'string' || (Array.isArray(input) && input.length > 0);
+      return { type: 'steer', steer: { previous_response_id, input }, inputIsValid };
+    }
+    if (type === 'response.interrupt') {
+      const responseId = read('response_id');
+      if (typeof responseId !== 'string')
+        return invalid('invalid_type', 'response_id', '`response_id` must be a string.');
+      if (read('mode') !== 'discard_partial_items')
+        return invalid('unsupported_value', 'mode', '`mode` must be `discard_partial_items`.');
+      return { type: 'interrupt', responseId };
+    }
+    if (type !== 'response.create') {
+      const given = typeof type === 'string' ? `, not \`${type.slice(0, 64)}\`` : '';
+      return invalid('unsupported_value', 'type', `\`type\` must be \`response.create\`${given}.`);
+    }
+    const streamId = read('stream_id') ?? null;
+    if (streamId !== null && (typeof streamId !== 'string' || streamId === '' || streamId.length > maxStreamIdLength)) {
+      const message = `\`stream_id\` must be a string of 1 to ${maxStreamIdLength} characters.`;
+      return invalid('invalid_type', 'stream_id', message);
+    }
+    return { type: 'create', fields, streamId };
+  });
 }
 
 /**
@@ -90,8 +66,4 @@ export function steerFailed({ steer, inputIsValid }: ClientMessage & { readonly 
         : '`input` must be a string or a non-empty array of items.',
     },
   });
-}
-
-function refused(error: TurnError): ClientMessage {
-  return { type: 'invalid', error, streamId: null };
 }

@@ -2,7 +2,7 @@ import type { Buffer } from 'node:buffer';
 import type { ApiError } from '../../filter/wire/schema/api-error.ts';
 import { readClientMessage, steerFailed } from './client-message.ts';
 import type { Conversation, Conversations } from './conversations.ts';
-import { errorMessage, invalid, type TurnError } from './errors.ts';
+import { errorMessage, invalid, type TurnError, turnError, turnErrorOf } from './errors.ts';
 import type { RawFields } from './raw-fields.ts';
 import { type ForwardTurn, Turn, type TurnHost, type TurnLimits, type TurnOutcome } from './turn.ts';
 
@@ -13,9 +13,6 @@ export interface ConnectionLimits extends TurnLimits {
   readonly maxWaiting: number;
 }
 
-/** What the connection to the proxy takes, with a turn on it. */
-const proxyConnectionBytes = 40 * 1024;
-
 /** The effects of a connection, and its dependencies. */
 export interface ConnectionHost {
   readonly limits: ConnectionLimits;
@@ -24,12 +21,11 @@ export interface ConnectionHost {
   send(text: string): void;
   /** Closes the WebSocket once everything sent has left. Called at most once. */
   close(code: number, reason: string): void;
-  /** Counts the bytes of a message whose turn has not ended; returns the error for its client if there is no room for them. */
-  hold(bytes: number): ApiError | null;
-  /** The proxy has all of them: they are not to be parsed any more. */
-  taken(bytes: number): void;
-  /** So many more bytes are kept for its turn; fewer if negative. */
-  keepBytes(bytes: number): void;
+  /**
+   * Counts so many bytes more, or fewer if negative; of them, `untaken` are of a message that is yet to be parsed by whoever
+   * takes it. Returns the error for its client if there is no room for those; then it counts none.
+   */
+  hold(bytes: number, untaken: number): ApiError | null;
   /** A message will get this error in its place, or a turn of which the proxy was not asked. */
   refused(error: TurnError, message: Buffer | null): void;
   turnEnded(outcome: TurnOutcome): void;
@@ -49,19 +45,7 @@ export const farewells: Readonly<Record<Farewell, { readonly code: string; reado
   },
 };
 
-/** The protocol of one WebSocket: lanes of turns, and the response that the next turn of each may continue. */
-export interface Connection {
-  /** A text message of the client, in UTF-8. */
-  message(data: Buffer): void;
-  /** No new turn begins; running turns finish, and after the last the connection is closed. */
-  end(why: Farewell): void;
-  /** Running turns are aborted, with an error if anybody still listens, and kept conversations are discarded. */
-  abort(why: Farewell | null): void;
-  /** The message of a turn that has not ended, as it came; null for any other. */
-  messageOf(turn: number): Buffer | null;
-  /** Whether the client reads more slowly than its turns are answered. */
-  setBlocked(blocked: boolean): void;
-}
+export type Connection = ReturnType<typeof createConnection>;
 
 interface Lane {
   readonly streamId: string | null;
@@ -72,15 +56,13 @@ interface Lane {
   last: Conversation | null;
 }
 
-/** A new connection that is open. */
-export function createConnection(host: ConnectionHost): Connection {
-  const { limits, conversations } = host;
+/** The protocol of one WebSocket: lanes of turns, and the response that the next turn of each may continue. */
+export function createConnection(host: ConnectionHost) {
+  const { limits, conversations, send } = host;
   /** By `stream_id`, in the order of their last turns; null is the lane without one. */
   const lanes = new Map<string | null, Lane>();
   /** Turns whose answer has not ended, in any phase. */
   const onTheWay = new Set<Turn>();
-  /** Of turns that have not ended, by number, as they came. Not for as long as the proxy may go on with the answer. */
-  const messages = new Map<number, Buffer>();
   let isClosed = false;
   let farewell: Farewell | null = null;
   let farewellSaid = false;
@@ -116,7 +98,7 @@ export function createConnection(host: ConnectionHost): Connection {
   }
 
   function sendError(error: TurnError, streamId: string | null): void {
-    host.send(errorMessage(error, streamId));
+    send(errorMessage(error, streamId));
     host.turnEnded('error');
   }
 
@@ -161,89 +143,67 @@ export function createConnection(host: ConnectionHost): Connection {
   }
 
   function createTurn(fields: RawFields, streamId: string | null, message: Buffer): void {
-    const bytes = message.length;
     const known = lanes.get(streamId);
     if (known === undefined && lanes.size >= limits.maxLanes && replaceable() === null) {
       const text = `There are ${limits.maxLanes} lanes already, and all of them are busy.`;
-      refuse(tooMany('too_many_lanes', 'stream_id', text), streamId, message);
+      refuse(turnError(429, 'too_many_lanes', text, 'stream_id'), streamId, message);
       return;
     }
     if (known !== undefined && known.running !== null && waiting >= limits.maxWaiting) {
       const text = `${limits.maxWaiting} requests are waiting on this connection already: wait for a response.`;
-      refuse(tooMany('too_many_waiting_responses', null, text), streamId, message);
+      refuse(turnError(429, 'too_many_waiting_responses', text), streamId, message);
       return;
     }
-    const overload = host.hold(bytes);
+    const overload = host.hold(message.length, message.length);
     if (overload !== null) {
-      refuse({ status: overload.status, error: overload.toObject(), headers: overload.headers }, streamId, message);
+      refuse(turnErrorOf(overload), streamId, message);
       return;
     }
     // Only now, since it may take another lane's conversation.
     const lane = laneOf(streamId);
-    let kept = bytes;
-    let untaken = bytes;
     number += 1;
-    const thisTurn = number;
-    messages.set(thisTurn, message);
-    const turnHost: TurnHost = {
-      limits,
-      forward(body, ofTurn, answer) {
-        turnHost.keepBytes(proxyConnectionBytes);
-        const forwarded = host.forward(body, ofTurn, answer);
-        if (blocked) forwarded.pause();
-        return forwarded;
-      },
-      taken() {
-        host.taken(untaken);
-        untaken = 0;
-      },
-      answerEnded: () => onTheWay.delete(turn),
-      send: host.send,
-      find,
-      keep: (conversation) => setLast(lane, conversation),
-      evict(responseId) {
-        for (const candidate of lanes.values()) if (candidate.last?.responseId === responseId) setLast(candidate, null);
-      },
-      keepBytes(more) {
-        kept += more;
-        if (more > 0) host.keepBytes(more);
-      },
-      refused: (error) => host.refused(error, messages.get(thisTurn) ?? null),
-      ended(outcome) {
-        messages.delete(thisTurn);
-        host.keepBytes(-kept);
-        if (!turn.isOnTheWay) onTheWay.delete(turn);
-        host.turnEnded(outcome);
-        turnEnded(lane, turn);
-      },
-    };
-    const turn = new Turn(fields, streamId, thisTurn, turnHost);
+    const turn = new Turn(message, fields, streamId, number, turnHost);
     lane.waiting.push(turn);
     waiting += 1;
     startNext(lane);
   }
 
-  function turnEnded(lane: Lane, turn: Turn): void {
-    if (lane.running === turn) lane.running = null;
-    if (isClosed) return;
-    startNext(lane);
-    closeIfIdle();
-  }
+  const turnHost: TurnHost = {
+    ...{ limits, send, find, hold: host.hold, refused: host.refused },
+    forward(body, ofTurn, answer) {
+      const forwarded = host.forward(body, ofTurn, answer);
+      if (blocked) forwarded.pause();
+      return forwarded;
+    },
+    keep({ streamId }, conversation) {
+      const lane = lanes.get(streamId);
+      if (lane !== undefined) setLast(lane, conversation);
+    },
+    evict(responseId) {
+      for (const lane of lanes.values()) if (lane.last?.responseId === responseId) setLast(lane, null);
+    },
+    answerEnded: (turn) => onTheWay.delete(turn),
+    ended(turn, outcome) {
+      if (!turn.isOnTheWay) onTheWay.delete(turn);
+      host.turnEnded(outcome);
+      const lane = lanes.get(turn.streamId);
+      if (lane?.running === turn) lane.running = null;
+      if (isClosed) return;
+      if (lane !== undefined) startNext(lane);
+      closeIfIdle();
+    },
+  };
 
   function closeIfIdle(): void {
     if (isClosed || farewell === null) return;
     if ([...lanes.values()].some(({ running }) => running !== null)) return;
     isClosed = true;
-    sayFarewell(farewell);
-  }
-
-  function sayFarewell(why: Farewell): void {
-    if (!farewellSaid && why === 'time_limit') host.send(errorMessage(farewellError(why), null));
+    if (!farewellSaid && farewell === 'time_limit') send(errorMessage(farewellError(farewell), null));
     forgetAll();
-    host.close(1001, farewells[why].code);
+    host.close(1001, farewells[farewell].code);
   }
 
-  /** Ends what runs and what waits. */
+  /** Ends what runs and what waits, with an error if anybody still listens, and discards kept conversations. */
   function abort(why: Farewell | null): void {
     isClosed = true;
     const error = why === null ? null : farewellError(why);
@@ -261,36 +221,37 @@ export function createConnection(host: ConnectionHost): Connection {
   }
 
   return {
-    message(data) {
+    /** A text message of the client, in UTF-8. */
+    message(data: Buffer): void {
       if (isClosed) return;
       const message = readClientMessage(data, limits.maxValues);
-      switch (message.type) {
-        case 'invalid':
-          refuse(message.error, message.streamId, data);
-          return;
-        case 'steer':
-          host.send(steerFailed(message));
-          return;
-        case 'interrupt':
-          // One that has ended meanwhile has told its client so.
-          for (const turn of onTheWay) if (turn.interrupt(message.responseId)) return;
-          return;
-        case 'create':
-          if (farewell === null) createTurn(message.fields, message.streamId, data);
-          else {
-            farewellSaid = true;
-            refuse(farewellError(farewell), message.streamId, data);
-          }
+      if ('status' in message) refuse(message, null, data);
+      else if (message.type === 'steer') send(steerFailed(message));
+      else if (message.type === 'interrupt') {
+        // One that has ended meanwhile has told its client so.
+        for (const turn of onTheWay) if (turn.interrupt(message.responseId)) return;
+      } else if (farewell === null) createTurn(message.fields, message.streamId, data);
+      else {
+        farewellSaid = true;
+        refuse(farewellError(farewell), message.streamId, data);
       }
     },
-    end(why) {
+    /** No new turn begins; running turns finish, and after the last the connection is closed. */
+    end(why: Farewell): void {
       if (isClosed || farewell !== null) return;
       farewell = why;
       closeIfIdle();
     },
     abort,
-    messageOf: (turn) => messages.get(turn) ?? null,
-    setBlocked(now) {
+    /** The message of a turn that has not ended, as it came; null for any other. */
+    messageOf(number: number): Buffer | null {
+      for (const lane of lanes.values())
+        for (const turn of [lane.running, ...lane.waiting])
+          if (turn instanceof Turn && turn.number === number) return turn.message;
+      return null;
+    },
+    /** Whether the client reads more slowly than its turns are answered. */
+    setBlocked(now: boolean): void {
       blocked = now;
       for (const turn of onTheWay)
         if (now) turn.pause();
@@ -299,13 +260,9 @@ export function createConnection(host: ConnectionHost): Connection {
   };
 }
 
-function tooMany(code: string, param: string | null, message: string): TurnError {
-  return { status: 429, error: { type: 'too_many_requests', code, param, message } };
-}
-
 function farewellError(why: Farewell): TurnError {
   const { code, message } = farewells[why];
   // The time limit is an error for the client (OpenAI sends 400); a server that shuts down is not.
   if (why === 'time_limit') return invalid(code, null, message);
-  return { status: 503, error: { type: 'server_error', code, param: null, message } };
+  return turnError(503, code, message);
 }

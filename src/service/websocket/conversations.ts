@@ -12,24 +12,16 @@ export interface Conversation {
   readonly bytes: number;
 }
 
-/** The conversations of all connections of this process: counted, and evicted least recently used first. */
-export interface Conversations {
-  /** Keeps it, evicting older ones if necessary. One that does not fit at all is dropped at once. */
-  keep(conversation: Conversation): void;
-  forget(conversation: Conversation): void;
-  /** Evicts the oldest until this many bytes are free. */
-  evict(bytes: number): void;
-  /** Bytes kept now. */
-  readonly bytes: number;
-  /** How many have been evicted for lack of room. */
-  readonly evictions: number;
-}
+export type Conversations = ReturnType<typeof createConversations>;
 
 /** Objects and buffers of a conversation, besides its bytes. */
 const conversationOverheadBytes = 512;
 
-/** `resized` is called with the total whenever it has changed; it may call `evict`. */
-export function createConversations(resized: (bytes: number) => void): Conversations {
+/**
+ * The conversations of all connections of this process: counted, and evicted least recently used first. `resized` is called with
+ * the total whenever it has changed; it may call `evict`.
+ */
+export function createConversations(resized: (bytes: number) => void) {
   // In the order of insertion: a continued conversation is inserted again.
   const kept = new Set<Conversation>();
   let bytes = 0;
@@ -42,13 +34,15 @@ export function createConversations(resized: (bytes: number) => void): Conversat
   }
 
   return {
-    keep(conversation) {
+    /** Keeps it, evicting older ones if necessary. One that does not fit at all is dropped at once. */
+    keep(conversation: Conversation) {
       kept.add(conversation);
       bytes += conversation.bytes + conversationOverheadBytes;
       resized(bytes);
     },
     forget,
-    evict(wanted) {
+    /** Evicts the oldest until this many bytes are free. */
+    evict(wanted: number) {
       const least = bytes - wanted;
       for (const conversation of kept) {
         if (bytes <= least) return;
@@ -58,9 +52,11 @@ export function createConversations(resized: (bytes: number) => void): Conversat
         evictions += 1;
       }
     },
+    /** Bytes kept now. */
     get bytes() {
       return bytes;
     },
+    /** How many have been evicted for lack of room. */
     get evictions() {
       return evictions;
     },

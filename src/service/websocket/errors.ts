@@ -1,4 +1,4 @@
-import type { ApiErrorObject } from '../../filter/wire/schema/api-error.ts';
+import type { ApiError, ApiErrorObject, ApiErrorType } from '../../filter/wire/schema/api-error.ts';
 
 /** An error message: about one turn, or about a message that is not a turn. The connection stays usable. */
 export interface TurnError {
@@ -9,14 +9,34 @@ export interface TurnError {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** A mistake of the client, by the field that it is in: status 400. */
-export function invalid(code: string, param: string | null, message: string): TurnError {
-  return { status: 400, error: { type: 'invalid_request', code, param, message } };
+/** An error of this side's own; its type follows from the status, as over HTTP. */
+export function turnError(status: number, code: string, message: string, param: string | null = null): TurnError {
+  const type = status >= 500 ? 'server_error' : (typesOfStatus[status] ?? 'invalid_request');
+  return { status, error: { type, code, param, message } };
 }
 
-/** The proxy's answer is unusable or incomplete. */
-export function failed(status: 502 | 503, code: string, message: string): TurnError {
-  return { status, error: { type: 'server_error', code, param: null, message } };
+const typesOfStatus: Readonly<Record<number, ApiErrorType>> = { 404: 'not_found', 429: 'too_many_requests' };
+
+/** An error of the rest of the service. */
+export function turnErrorOf(error: ApiError): TurnError {
+  return { status: error.status, error: error.toObject(), headers: error.headers };
+}
+
+/** A mistake of the client, by the field that it is in: status 400. */
+export function invalid(code: string, param: string | null, message: string): TurnError {
+  return turnError(400, code, message, param);
+}
+
+/** What was read, or the client's error for a value that cannot be. Rethrows anything else. */
+export function readOrRefuse<Result>(read: () => Result): Result | TurnError {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof RangeError) return turnError(413, 'request_too_large', error.message);
+    if (error instanceof SyntaxError)
+      return invalid('invalid_json', null, 'The message is not valid JSON. Send one JSON object.');
+    throw error;
+  }
 }
 
 /** The text of the message. `streamId` is the lane's. */

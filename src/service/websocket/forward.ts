@@ -1,13 +1,6 @@
 import { type ClientHttp2Session, connect, constants } from 'node:http2';
 import type { ForwardTurn } from './turn.ts';
 
-/** Sends turns to the proxy. */
-export interface Forwarder {
-  /** For one connection: `headers` are its handshake's, `query` is its URL's with the `?`, `id` begins its turns' request ids. */
-  forConnection(headers: Readonly<Record<string, string>>, query: string, id: string): ForwardTurn;
-  close(): void;
-}
-
 /** Between a connection's id and a turn's number, in the id of the turn's request. */
 const infix = '-turn-';
 
@@ -21,10 +14,10 @@ export function turnOfRequest(requestId: string, connectionId: string): number |
 const idleSessionMs = 4_000;
 
 /**
- * `baseUrl` is the proxy's, such as `http://127.0.0.1:10000/v1`. It is spoken to in HTTP/2, with prior knowledge where there is
+ * Sends turns to the proxy. `baseUrl` is the proxy's, such as `http://127.0.0.1:10000/v1`. It is spoken to in HTTP/2, with prior knowledge where there is
  * no TLS: over HTTP/1.1 Envoy tells of an answer that broke off only after its `delayed_close_timeout`.
  */
-export function createForwarder(baseUrl: string): Forwarder {
+export function createForwarder(baseUrl: string) {
   const url = new URL(`${baseUrl.replace(/\/+$/, '')}/responses`);
   const sessions = new Set<ClientHttp2Session>();
 
@@ -38,7 +31,8 @@ export function createForwarder(baseUrl: string): Forwarder {
   }
 
   return {
-    forConnection(headers, query, id) {
+    /** For one connection: `headers` are its handshake's, `query` is its URL's with the `?`, `id` begins its turns' request ids. */
+    forConnection(headers: Readonly<Record<string, string>>, query: string, id: string): ForwardTurn {
       const { host = url.host, ...rest } = headers;
       let session: ClientHttp2Session | null = null;
       return (body, number, answer) => {

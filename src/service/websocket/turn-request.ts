@@ -1,7 +1,6 @@
 import { Buffer } from 'node:buffer';
-import { unreadable } from './client-message.ts';
 import { type Conversation, itemsOf } from './conversations.ts';
-import { invalid, type TurnError } from './errors.ts';
+import { invalid, readOrRefuse, type TurnError } from './errors.ts';
 import { type RawFields, readOwnField } from './raw-fields.ts';
 
 /** A `response.create`, decoded when its turn begins. */
@@ -38,53 +37,42 @@ export function readTurnRequest(
   find: (responseId: string) => Conversation | null,
   maxValues: number,
 ): TurnRequest | TurnError {
-  try {
-    return readFields(given, find, maxValues);
-  } catch (error) {
-    return unreadable(error);
-  }
-}
+  return readOrRefuse(() => {
+    const read = (name: string) => readOwnField(given, name, maxValues) ?? null;
+    const [stream, background] = [read('stream'), read('background')];
+    // Codex sends `stream: true`, which is what happens anyway.
+    if (stream !== null && stream !== true)
+      return invalid('unsupported_value', 'stream', 'Over a WebSocket every response is streamed: leave `stream` out.');
+    if (background !== null && background !== false)
+      return invalid(
+        'unsupported_value',
+        'background',
+        'A response cannot run in the background: leave `background` out.',
+      );
+    if (read('stream_options') !== null)
+      return invalid(
+        'unsupported_parameter',
+        'stream_options',
+        '`stream_options` is not for WebSockets: leave it out.',
+      );
 
-function readFields(
-  given: RawFields,
-  find: (responseId: string) => Conversation | null,
-  maxValues: number,
-): TurnRequest | TurnError {
-  const read = (name: string) => readOwnField(given, name, maxValues) ?? null;
-  const [stream, background] = [read('stream'), read('background')];
-  // Codex sends `stream: true`, which is what happens anyway.
-  if (stream !== null && stream !== true)
-    return invalid('unsupported_value', 'stream', 'Over a WebSocket every response is streamed: leave `stream` out.');
-  if (background !== null && background !== false)
-    return invalid(
-      'unsupported_value',
-      'background',
-      'A response cannot run in the background: leave `background` out.',
-    );
-  if (read('stream_options') !== null)
-    return invalid('unsupported_parameter', 'stream_options', '`stream_options` is not for WebSockets: leave it out.');
-
-  const previousId = read('previous_response_id');
-  const previous = typeof previousId === 'string' ? find(previousId) : null;
-  if (previousId !== null && previous === null)
-    return invalid(
-      'previous_response_not_found',
-      'previous_response_id',
-      'The response is not known on this connection, which keeps only its last one: send the whole conversation as `input`, without `previous_response_id`.',
-    );
-  const fields = new Map([...given].filter(([name]) => !own.has(name)));
-  const input = given.get('input') ?? null;
-  const isList = input?.[0] === 0x5b;
-  if (previous !== null && input !== null && !isList && input[0] !== 0x22 && String(input) !== 'null')
-    return invalid('invalid_type', 'input', '`input` must be a string or an array of items.');
-  const listsInput = isList || previous !== null;
-  if (listsInput) fields.delete('input');
-  return {
-    fields,
-    input: input === null ? null : itemsOf(input),
-    listsInput,
-    previous,
-  };
+    const previousId = read('previous_response_id');
+    const previous = typeof previousId === 'string' ? find(previousId) : null;
+    if (previousId !== null && previous === null)
+      return invalid(
+        'previous_response_not_found',
+        'previous_response_id',
+        'The response is not known on this connection, which keeps only its last one: send the whole conversation as `input`, without `previous_response_id`.',
+      );
+    const fields = new Map([...given].filter(([name]) => !own.has(name)));
+    const input = given.get('input') ?? null;
+    const isList = input?.[0] === 0x5b;
+    if (previous !== null && input !== null && !isList && input[0] !== 0x22 && String(input) !== 'null')
+      return invalid('invalid_type', 'input', '`input` must be a string or an array of items.');
+    const listsInput = isList || previous !== null;
+    if (listsInput) fields.delete('input');
+    return { fields, input: input === null ? null : itemsOf(input), listsInput, previous };
+  });
 }
 
 /** The body of the turn's `POST /v1/responses`, in pieces. */

@@ -2,7 +2,7 @@ import type { Buffer } from 'node:buffer';
 import { checkMove } from '../../filter/machine/moves.ts';
 import { SseDecoder, SseLimitError, type SseMessage } from '../../filter/wire/sse/sse-decoder.ts';
 import { type Conversation, conversationOf, itemsOfOutput } from './conversations.ts';
-import { errorMessage, failed, type TurnError } from './errors.ts';
+import { errorMessage, type TurnError, turnError } from './errors.ts';
 import type { RawFields } from './raw-fields.ts';
 import { RunningResponse } from './running-response.ts';
 import { bodyOf, previousIdOf, readTurnRequest } from './turn-request.ts';
@@ -11,17 +11,10 @@ import { type TurnEvent, type TurnPhase, turnMoves } from './websocket-phases.ts
 /** How a turn ended: as its Response did, with an error message, or without any because the connection is gone. */
 export type TurnOutcome = 'completed' | 'incomplete' | 'failed' | 'error' | 'aborted';
 
-/** The proxy's answer to a turn's `POST /v1/responses`, as it arrives. */
-export interface AnswerListener {
-  headers(answer: AnswerHead): void;
-  body(bytes: Buffer): void;
-  /** The body is complete. */
-  end(): void;
-  /** There is no answer, or it is incomplete. */
-  broken(reason: string): void;
-}
+/** What takes the proxy's answer to a turn's `POST /v1/responses`, as it arrives. */
+export type AnswerListener = Pick<Turn, 'headers' | 'body' | 'end' | 'broken'>;
 
-export interface AnswerHead {
+interface AnswerHead {
   readonly status: number;
   readonly contentType: string;
   readonly retryAfter: string | null;
@@ -46,27 +39,28 @@ export interface TurnLimits {
   readonly maxValues: number;
 }
 
-/** A turn's dependencies on its connection. */
+/** The turns' dependencies on their connection. */
 export interface TurnHost {
+  readonly limits: TurnLimits;
   readonly forward: ForwardTurn;
   send(text: string): void;
   find(responseId: string): Conversation | null;
   /** The turn's response can be continued. */
-  keep(conversation: Conversation): void;
-  /** The response that the turn named can no longer be continued. */
+  keep(turn: Turn, conversation: Conversation): void;
+  /** The response that a turn named can no longer be continued. */
   evict(responseId: string): void;
+  /** Counts so many bytes more, or fewer if negative; of them, `untaken` are of a message that the proxy has not taken. */
+  hold(bytes: number, untaken: number): void;
   /** The proxy was not asked. Called before `ended`. */
-  refused(error: TurnError): void;
-  /** The turn has ended. Called once. */
-  ended(outcome: TurnOutcome): void;
-  readonly limits: TurnLimits;
-  /** The proxy has all of the request. */
-  taken(): void;
+  refused(error: TurnError, message: Buffer): void;
   /** The proxy's answer has ended, or there is none. */
-  answerEnded(): void;
-  /** So many more bytes are kept until the turn ends. */
-  keepBytes(bytes: number): void;
+  answerEnded(turn: Turn): void;
+  /** The turn has ended. Called once. */
+  ended(turn: Turn, outcome: TurnOutcome): void;
 }
+
+/** What the connection to the proxy takes, with a turn on it. */
+const proxyConnectionBytes = 40 * 1024;
 
 /** Events that carry the Response. */
 const withResponse = /^response\.(?:created|queued|in_progress|completed|incomplete|failed)$/;
@@ -77,11 +71,16 @@ const terminal = {
 };
 
 /** One `response.create` of a connection, from its message to the last event of its response. */
-export class Turn implements AnswerListener {
+export class Turn {
   readonly streamId: string | null;
-  readonly #number: number;
+  readonly number: number;
   readonly #host: TurnHost;
+  /** As it came. Not for as long as the proxy may go on with the answer. */
+  #message: Buffer | null;
   #fields: RawFields | null;
+  /** Bytes that are counted until the turn ends, and those of its message until the proxy has it. */
+  #held: number;
+  #untaken: number;
   #phase: TurnPhase = 'waiting';
   #previousId: string | null = null;
   #previous: Conversation | null = null;
@@ -96,11 +95,20 @@ export class Turn implements AnswerListener {
   /** The `error` event of the stream: the `response.failed` that follows says the same, and a turn has one end. */
   #errorEvent: string | null = null;
 
-  constructor(fields: RawFields, streamId: string | null, number: number, host: TurnHost) {
+  /** `message` is counted already. */
+  constructor(message: Buffer, fields: RawFields, streamId: string | null, number: number, host: TurnHost) {
+    this.#message = message;
     this.#fields = fields;
     this.streamId = streamId;
-    this.#number = number;
+    this.number = number;
     this.#host = host;
+    this.#held = message.length;
+    this.#untaken = message.length;
+  }
+
+  /** Null once the turn has ended. */
+  get message(): Buffer | null {
+    return this.#message;
   }
 
   /** The proxy's answer has not ended, though the client may have been sent all of it. */
@@ -115,7 +123,7 @@ export class Turn implements AnswerListener {
     this.#previousId = previousIdOf(fields);
     const request = readTurnRequest(fields, this.#host.find, this.#host.limits.maxValues);
     if ('status' in request) {
-      this.#host.refused(request);
+      this.#refused(request);
       this.#refuse('start', request);
       return;
     }
@@ -124,14 +132,15 @@ export class Turn implements AnswerListener {
     this.#move('start', 'requesting');
     const body = bodyOf(request);
     this.#response = new RunningResponse(body.reduce((sum, { length }) => sum + length, 0));
-    const forwarded = this.#host.forward(body, this.#number, this);
+    this.#hold(proxyConnectionBytes);
+    const forwarded = this.#host.forward(body, this.number, this);
     // It may have failed at once.
     if (this.#isOver()) return;
     this.#forwarded = forwarded;
   }
 
   headers(head: AnswerHead): void {
-    this.#host.taken();
+    this.#taken();
     const isStream = head.status === 200 && head.contentType.startsWith('text/event-stream');
     this.#move('answer_headers', isStream ? 'streaming' : 'reading_error');
     this.#head = head;
@@ -149,6 +158,7 @@ export class Turn implements AnswerListener {
     } else this.#move('answer_body', 'ended');
   }
 
+  /** The body is complete. */
   end(): void {
     this.#answerEnded();
     if (this.#phase === 'streaming') this.#events(() => this.#decoder?.finish() ?? []);
@@ -157,17 +167,18 @@ export class Turn implements AnswerListener {
     else this.#endEarly('answer_end');
   }
 
+  /** There is no answer, or it is incomplete. */
   broken(reason: string): void {
     this.#answerEnded();
     if (this.#phase === 'ended') this.#move('broken', 'ended');
     else if (this.#phase === 'requesting')
-      this.#refuse('broken', failed(502, 'upstream_unavailable', `The gateway did not answer: ${reason}.`));
+      this.#refuse('broken', turnError(502, 'upstream_unavailable', `The gateway did not answer: ${reason}.`));
     else this.#endEarly('broken');
   }
 
   #answerEnded(): void {
     this.#forwarded = null;
-    this.#host.answerEnded();
+    this.#host.answerEnded(this);
   }
 
   /** The answer is over without a terminal event. */
@@ -185,7 +196,7 @@ export class Turn implements AnswerListener {
     this.#forwarded = null;
     if (this.#phase !== 'ended') {
       if (error !== null) this.#host.send(errorMessage(error, this.streamId));
-      if (error !== null && this.#phase === 'waiting') this.#host.refused(error);
+      if (error !== null && this.#phase === 'waiting') this.#refused(error);
       this.#finish('cancel', error === null ? 'aborted' : 'error');
     }
     forwarded?.abort();
@@ -217,7 +228,7 @@ export class Turn implements AnswerListener {
     } catch (error) {
       if (!(error instanceof SseLimitError)) throw error;
       this.#abortForwarded();
-      this.#refuse('answer_body', failed(502, 'upstream_event_too_large', error.message));
+      this.#refuse('answer_body', turnError(502, 'upstream_event_too_large', error.message));
       return;
     }
     for (const message of messages)
@@ -231,7 +242,7 @@ export class Turn implements AnswerListener {
       this.#refuse('answer_body', notEvents);
       return;
     }
-    this.#host.keepBytes(this.#response?.push(name, data) ?? 0);
+    this.#hold(this.#response?.push(name, data) ?? 0);
     // A delta's text is forwarded unchanged; only events that contain the Response are parsed.
     if (name === 'error') this.#errorEvent = data;
     else if (name === null || !withResponse.test(name)) this.#send(data);
@@ -245,7 +256,7 @@ export class Turn implements AnswerListener {
       response: { id: string; output: unknown };
     };
     const { type, response } = event;
-    this.#host.keepBytes(this.#response?.begin(response.id, data) ?? 0);
+    this.#hold(this.#response?.begin(response.id, data) ?? 0);
     // The proxy was sent the whole conversation: only this side knows that it is a continuation.
     const continued = { ...event, response: { ...response, previous_response_id: this.#previousId } };
     // It takes the number of the error that is left out.
@@ -255,7 +266,7 @@ export class Turn implements AnswerListener {
     if (outcome === undefined) return;
     if (outcome !== 'failed') {
       const kept = conversationOf(response.id, this.#previous, this.#input, itemsOfOutput(response.output));
-      if (kept !== null) this.#host.keep(kept);
+      if (kept !== null) this.#host.keep(this, kept);
     }
     this.#finish('answer_body', outcome);
   }
@@ -288,14 +299,32 @@ export class Turn implements AnswerListener {
 
   #finish(event: TurnEvent, outcome: TurnOutcome): void {
     this.#move(event, 'ended');
+    this.#message = null;
     this.#fields = null;
     this.#previous = null;
     this.#input = null;
     this.#decoder = null;
     this.#response = null;
     this.#errorBody = [];
-    this.#host.taken();
-    this.#host.ended(outcome);
+    this.#taken();
+    this.#host.hold(-this.#held, 0);
+    this.#host.ended(this, outcome);
+  }
+
+  /** So many bytes more are kept until the turn ends. */
+  #hold(bytes: number): void {
+    this.#held += bytes;
+    if (bytes > 0) this.#host.hold(bytes, 0);
+  }
+
+  /** The proxy has all of the request. */
+  #taken(): void {
+    this.#host.hold(0, -this.#untaken);
+    this.#untaken = 0;
+  }
+
+  #refused(error: TurnError): void {
+    if (this.#message !== null) this.#host.refused(error, this.#message);
   }
 
   #abortForwarded(): void {
@@ -313,8 +342,8 @@ export class Turn implements AnswerListener {
   }
 }
 
-const truncated = failed(502, 'upstream_stream_truncated', 'The stream of the response broke off before its end.');
-const notEvents = failed(502, 'invalid_upstream_response', 'The gateway’s answer is not a stream of events.');
+const truncated = turnError(502, 'upstream_stream_truncated', 'The stream of the response broke off before its end.');
+const notEvents = turnError(502, 'invalid_upstream_response', 'The gateway’s answer is not a stream of events.');
 const notAnswered: AnswerHead = { status: 502, contentType: '', retryAfter: null };
 
 /** The error object of a body `{"error": {…}}`, or null. */

@@ -6,9 +6,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type WebSocket, WebSocketServer } from 'ws';
 import type { ApiError } from '../../filter/wire/schema/api-error.ts';
 import type { OverloadGuard } from '../memory/overload.ts';
-import { type Connection, type ConnectionLimits, createConnection, type Farewell, farewells } from './connection.ts';
+import {
+  type ConnectionHost,
+  type ConnectionLimits,
+  createConnection,
+  type Farewell,
+  farewells,
+} from './connection.ts';
 import { type Conversations, createConversations } from './conversations.ts';
-import type { TurnError } from './errors.ts';
+import { type TurnError, turnError, turnErrorOf } from './errors.ts';
 import { createForwarder, turnOfRequest } from './forward.ts';
 import { forwardedHeaders } from './forwarded-headers.ts';
 import type { TurnOutcome } from './turn.ts';
@@ -62,21 +68,7 @@ export interface ClosedConnection {
   readonly bytesOut: number;
 }
 
-/** The server of WebSockets. */
-export interface WebSocketEndpoint {
-  /** `HOST:PORT` with the port that the system gave, or `unix:PATH`. */
-  readonly address: string;
-  readonly connections: number;
-  readonly keptBytes: number;
-  readonly evictions: number;
-  /** The client's message that became the request of this id, as it came, while its turn runs; null for any other. */
-  messageOf(requestId: string): Buffer | null;
-  /**
-   * Reports unhealthy at once, still accepts connections for `delayMs`, then ends each connection after its running turn;
-   * those left after another `timeoutMs` are cut.
-   */
-  drain(timeoutMs: number, delayMs: number): Promise<void>;
-}
+export type WebSocketEndpoint = Awaited<ReturnType<typeof startWebSocketEndpoint>>;
 
 /** Bytes pending for a client that reads slowly, above which its turns are paused. */
 const maxUnsentBytes = 256 * 1024;
@@ -94,6 +86,7 @@ const maxFragments = 1024;
 /** Sockets beyond the connections that may be open: handshakes, health checks, and those that are refused. */
 const spareSockets = 256;
 const unread = 'client_does_not_read';
+const later = { 'retry-after': '2' };
 const responsesPath = /\/responses\/?$/;
 /** Client ids that are safe to repeat in logs and headers. */
 const usableId = /^[\w.:-]{1,128}$/;
@@ -102,9 +95,9 @@ function idOf({ headers: { 'x-request-id': id } }: IncomingMessage): string | nu
   return typeof id === 'string' && usableId.test(id) ? id : null;
 }
 
-/** Starts it. Rejects when the address is taken. */
-export async function startWebSocketEndpoint(options: WebSocketOptions): Promise<WebSocketEndpoint> {
-  const { listen, limits, maxConnections, memory, observer, origins, pingMs } = options;
+/** Starts the server of WebSockets. Rejects when the address is taken. */
+export async function startWebSocketEndpoint(options: WebSocketOptions) {
+  const { listen, maxConnections, memory, observer, origins, pingMs } = options;
   const forwarder = createForwarder(options.forwardTo);
   const conversations: Conversations = createConversations((bytes) => resized(bytes));
   const resized = memory.addStore(conversations);
@@ -135,35 +128,30 @@ export async function startWebSocketEndpoint(options: WebSocketOptions): Promise
 
   function refusalOf({ headers, url = '' }: IncomingMessage): TurnError | null {
     if (!responsesPath.test(url.split('?', 1)[0] ?? ''))
-      return refusal(404, 'not_found', 'not_found', 'WebSockets are served at /v1/responses.');
+      return turnError(404, 'not_found', 'WebSockets are served at /v1/responses.');
     const { origin } = headers;
     if (origin !== undefined && !origins.includes('*') && !origins.includes(origin))
-      return refusal(
+      return turnError(
         403,
-        'invalid_request',
         'origin_not_allowed',
         'Pages of this origin may not connect, unless the gateway’s WEBSOCKET_ORIGINS lists it.',
       );
     if (!accepting)
-      return refusal(503, 'server_error', 'server_shutting_down', 'The server is going away: connect again.');
+      return { ...turnError(503, 'server_shutting_down', 'The server is going away: connect again.'), headers: later };
     if (sockets.size >= maxConnections)
-      return refusal(
-        503,
-        'server_error',
-        'server_overloaded',
-        'The gateway has too many connections: try again later.',
-      );
+      return {
+        ...turnError(503, 'server_overloaded', 'The gateway has too many connections: try again later.'),
+        headers: later,
+      };
     const short = memory.refusal();
-    return short === null ? null : { status: short.status, error: short.toObject(), headers: short.headers };
+    return short === null ? null : turnErrorOf(short);
   }
 
   function accept(webSocket: WebSocket, socket: Socket, request: IncomingMessage): void {
     const id = idOf(request) ?? randomUUID();
     const query = /\?.*$/s.exec(request.url ?? '')?.[0] ?? '';
     const forward = forwarder.forConnection(forwardedHeaders(request.rawHeaders), query, id);
-    const open = openSocket(webSocket, socket, id, options, (host) =>
-      createConnection({ ...host, limits, conversations, forward }),
-    );
+    const open = openSocket(webSocket, socket, id, options, { conversations, forward });
     sockets.add(open);
     webSocket.once('close', () => sockets.delete(open));
   }
@@ -177,6 +165,7 @@ export async function startWebSocketEndpoint(options: WebSocketOptions): Promise
     server.listen(listen, resolve);
   });
   return {
+    /** `HOST:PORT` with the port that the system gave, or `unix:PATH`. */
     address: addressOf(server.address()),
     get connections() {
       return sockets.size;
@@ -187,7 +176,8 @@ export async function startWebSocketEndpoint(options: WebSocketOptions): Promise
     get evictions() {
       return conversations.evictions;
     },
-    messageOf(requestId) {
+    /** The client's message that became the request of this id, as it came, while its turn runs; null for any other. */
+    messageOf(requestId: string): Buffer | null {
       for (const { id, connection } of sockets) {
         const turn = turnOfRequest(requestId, id);
         const message = turn === null ? null : connection.messageOf(turn);
@@ -195,7 +185,11 @@ export async function startWebSocketEndpoint(options: WebSocketOptions): Promise
       }
       return null;
     },
-    async drain(timeoutMs, delayMs) {
+    /**
+     * Reports unhealthy at once, still accepts connections for `delayMs`, then ends each connection after its running turn;
+     * those left after another `timeoutMs` are cut.
+     */
+    async drain(timeoutMs: number, delayMs: number): Promise<void> {
       draining = true;
       await sleep(delayMs);
       accepting = false;
@@ -215,29 +209,16 @@ export async function startWebSocketEndpoint(options: WebSocketOptions): Promise
   };
 }
 
-interface OpenSocket {
-  readonly id: string;
-  readonly connection: Connection;
-  /** Ends it now, its turns with an error, because the service stops. */
-  stop(): void;
-  /** Pings the client; cuts the connection if it did not answer the last ping, or does not read. */
-  ping(): void;
-  readonly over: Promise<void>;
-}
+type OpenSocket = ReturnType<typeof openSocket>;
 
 /** Connects a WebSocket to a `Connection`: messages, backpressure, the end. */
 function openSocket(
   webSocket: WebSocket,
   socket: Socket,
   id: string,
-  { lifetimeMs, memory, observer, writeTimeoutMs }: WebSocketOptions,
-  create: (
-    host: Pick<
-      Parameters<typeof createConnection>[0],
-      'send' | 'close' | 'hold' | 'taken' | 'keepBytes' | 'refused' | 'turnEnded'
-    >,
-  ) => Connection,
-): OpenSocket {
+  { lifetimeMs, limits, memory, observer, writeTimeoutMs }: WebSocketOptions,
+  shared: Pick<ConnectionHost, 'conversations' | 'forward'>,
+) {
   const startedAt = performance.now();
   const turns: Partial<Record<TurnOutcome, number>> = {};
   let reason: string | null = null;
@@ -256,8 +237,14 @@ function openSocket(
   let untaken = 0;
 
   const account = memory.enter({
-    pause: () => setPaused(true),
-    resume: () => setPaused(false),
+    pause() {
+      isPaused = true;
+      read();
+    },
+    resume() {
+      isPaused = false;
+      read();
+    },
     shed: ({ code }) => cutNow(tryAgainLater, code, null),
     mayTakeLong: true,
   });
@@ -271,7 +258,9 @@ function openSocket(
     return overload;
   }
 
-  const connection = create({
+  const connection = createConnection({
+    ...shared,
+    limits,
     send(text) {
       if (webSocket.readyState !== webSocket.OPEN) return;
       // Events that arrive together leave in one write.
@@ -287,23 +276,15 @@ function openSocket(
       reason ??= why;
       webSocket.close(code, why);
     },
-    hold(bytes) {
+    hold(bytes, ofMessage) {
       messages += bytes;
-      untaken += bytes;
+      untaken += ofMessage;
       const overload = tell();
-      if (overload === null) return null;
+      if (overload === null || ofMessage <= 0) return null;
       messages -= bytes;
-      untaken -= bytes;
+      untaken -= ofMessage;
       tell();
       return overload;
-    },
-    taken(bytes) {
-      untaken -= bytes;
-      tell();
-    },
-    keepBytes(bytes) {
-      messages += bytes;
-      tell();
     },
     refused: (error, message) => observer.refused({ id, ...error }, message),
     turnEnded(outcome) {
@@ -337,11 +318,6 @@ function openSocket(
   function block(): void {
     blocked = true;
     watch(taken());
-    read();
-  }
-
-  function setPaused(now: boolean): void {
-    isPaused = now;
     read();
   }
 
@@ -443,7 +419,9 @@ function openSocket(
     id,
     connection,
     over,
+    /** Ends it now, its turns with an error, because the service stops. */
     stop: () => cutNow(serviceRestart, farewells.shutdown.code, 'shutdown'),
+    /** Pings the client; cuts the connection if it did not answer the last ping, or does not read. */
     ping() {
       // Nothing is read from a client that does not read, so its pong would not be seen.
       if (blocked || isPaused || webSocket.readyState !== webSocket.OPEN) return;
@@ -454,14 +432,6 @@ function openSocket(
       alive = false;
       webSocket.ping();
     },
-  };
-}
-
-function refusal(status: number, type: string, code: string, message: string): TurnError {
-  return {
-    status,
-    error: { type, code, param: null, message },
-    ...(status === 503 ? { headers: { 'retry-after': '2' } } : {}),
   };
 }
 
@@ -485,12 +455,8 @@ function answerHttp(request: IncomingMessage, response: ServerResponse, isDraini
     response.writeHead(status, { 'content-type': 'text/plain' }).end(status === 200 ? 'ok\n' : 'draining\n');
     return;
   }
-  const { status, error } = refusal(
-    426,
-    'invalid_request',
-    'websocket_required',
-    'This is the listener for WebSockets: HTTP requests go to the proxy.',
-  );
+  const message = 'This is the listener for WebSockets: HTTP requests go to the proxy.';
+  const { status, error } = turnError(426, 'websocket_required', message);
   const headers = { 'content-type': 'application/json', upgrade: 'websocket', connection: 'close' };
   response.writeHead(status, headers).end(JSON.stringify({ error }));
 }
