@@ -231,7 +231,7 @@ function run(codex: string | undefined): number {
       if (fields !== struct.fields)
         tell(`${struct.what}: Codex decodes ${fields} fields, and ${struct.fields} were looked at`);
     }
-    const traces = readFileSync(join(root, 'src/service/telemetry/exchange-trace.ts'), 'utf8');
+    const traces = readFileSync(join(root, 'src/service/telemetry/tracing.ts'), 'utf8');
     const attributes = newAttributes(pythonSourcesOf('opentelemetry-util-genai', folder), traces);
     for (const name of attributes) tell(`attribute ${name}: traces do not have it (opentelemetry-util-genai)`);
     const matrix = readFileSync(join(root, '.github/workflows/nightly.yml'), 'utf8');

@@ -15,13 +15,13 @@ export const metricTable: Generator = {
 };
 
 function table(): string {
-  const ofSupervisor = supervisorRows.filter(({ name }) => !stateRows.some((row) => row.name === name));
+  const ofSupervisor = Object.entries(supervisorRows).filter(([name]) => !(name in stateRows));
   return markdownTable(
     ['metric', 'labels', 'what'],
     [
-      ...[...Object.values<MetricRow>(metricRows), ...stateRows].map((row) => lineOf(row, '')),
-      ...webSocketRows.map((row) => lineOf(row, 'With `WEBSOCKET_LISTEN`. ')),
-      ...ofSupervisor.map((row) => lineOf(row, 'With `WORKERS`. ')),
+      ...[...Object.values<MetricRow>(metricRows), ...Object.values(stateRows)].map((row) => lineOf(row, '')),
+      ...Object.values(webSocketRows).map((row) => lineOf(row, 'With `WEBSOCKET_LISTEN`. ')),
+      ...ofSupervisor.map(([, row]) => lineOf(row, 'With `WORKERS`. ')),
     ],
   );
 }

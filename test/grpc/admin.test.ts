@@ -1,16 +1,10 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
-import {
-  type AdminServer,
-  type AdminSources,
-  hostProblem,
-  parseHostPort,
-  startAdminServer,
-} from '../../src/service/server/admin.ts';
+import { type AdminSources, hostProblem, parseHostPort, startAdminServer } from '../../src/service/server/admin.ts';
 import { readConfig, redactConfig } from '../../src/service/settings/config.ts';
 
-let admin: AdminServer | undefined;
+let admin: Awaited<ReturnType<typeof startAdminServer>> | undefined;
 afterEach(() => admin?.close());
 
 async function start(sources: Partial<AdminSources> = {}, listen = '127.0.0.1:0', idleMs?: number): Promise<string> {

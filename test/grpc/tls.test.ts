@@ -51,8 +51,9 @@ afterEach(() => {
 });
 
 async function serve(intervalMs?: number): Promise<number> {
+  const { certFile, keyFile, clientCaFile } = files;
   tls = createTlsCredentials(
-    files,
+    clientCaFile === null ? [certFile, keyFile] : [certFile, keyFile, clientCaFile],
     {
       reloaded: () => void log.push(`reloaded ${tls?.certificate().subject}`),
       rejected: (error) => log.push(`rejected ${error.message.replaceAll(folder, '')}`),

@@ -1,6 +1,6 @@
 import { constants, PerformanceObserver } from 'node:perf_hooks';
-import { getHeapStatistics } from 'node:v8';
-import { collectAndGiveBack, takeCollector } from './collector.ts';
+import { getHeapStatistics, setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 
 /** The state of the JavaScript heap. */
 export type HeapGauge = Pick<MeasuredHeap, 'limit' | 'live' | 'collect' | 'giveBack'>;
@@ -57,8 +57,9 @@ export function createHeapGauge(limit: number): HeapGauge {
 export class MeasuredHeap {
   /** Maximum live bytes; beyond it the process dies. */
   readonly limit: number;
+  /** Live bytes as of the last full collection; what has become garbage since is still counted. */
+  live = 0;
   readonly #options: CollectorOptions;
-  #live = 0;
   #measuredAt = Number.NEGATIVE_INFINITY;
   /** Before this time only an urgent collection is forced. */
   #affordableAt = 0;
@@ -70,11 +71,6 @@ export class MeasuredHeap {
   constructor(limit: number, options: CollectorOptions) {
     this.limit = limit;
     this.#options = options;
-  }
-
-  /** Live bytes as of the last full collection; what has become garbage since is still counted. */
-  get live(): number {
-    return this.#live;
   }
 
   /**
@@ -110,7 +106,7 @@ export class MeasuredHeap {
   }
 
   #measure(): void {
-    this.#live = this.#options.used();
+    this.live = this.#options.used();
     this.#measuredAt = this.#options.now();
   }
 
@@ -133,6 +129,25 @@ function collectGarbage(givesBack: boolean): void {
   collector ??= takeCollector();
   if (givesBack) collectAndGiveBack(collector);
   else collector();
+}
+
+/**
+ * Makes the collection that V8 makes before it runs out of memory: it shrinks both generations and gives their pages back. Any other
+ * puts the pages that become free into a pool, where they stay in the process (`pooled` in `--trace-gc`).
+ */
+export function collectAndGiveBack(collect: NodeJS.GCFunction): void {
+  collect({ type: 'major', execution: 'sync', flavor: 'last-resort' });
+}
+
+/**
+ * V8's full garbage collection, which JavaScript can call only with a flag: it is set for a moment. The function keeps
+ * a context of a megabyte alive: do not hold on to it after a single collection.
+ */
+export function takeCollector(): NodeJS.GCFunction {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as NodeJS.GCFunction;
+  setFlagsFromString('--no-expose-gc');
+  return collect;
 }
 
 /**

@@ -13,46 +13,34 @@ export class Ledger {
 /** What one of them holds. It counts until `close`. */
 export class Account {
   readonly #ledger: Ledger;
-  #held = 0;
-  #body = 0;
   #unsent = 0;
-  #isOpen = true;
+  /** What it says that it holds. */
+  held = 0;
+  /** Of that, bytes of a body that is yet to be parsed. */
+  body = 0;
+  isOpen = true;
 
   constructor(ledger: Ledger) {
     this.#ledger = ledger;
   }
 
-  get isOpen(): boolean {
-    return this.#isOpen;
-  }
-
-  /** Bytes of a body that is yet to be parsed. */
-  get body(): number {
-    return this.#body;
-  }
-
-  /** What it says that it holds. */
-  get held(): number {
-    return this.#held;
-  }
-
   /** What is held, with what is unsent. */
   get total(): number {
-    return this.#held + this.#unsent;
+    return this.held + this.#unsent;
   }
 
   /** Sets what it holds, and how much of that is of a body. */
   set(held: number, body: number): void {
-    if (!this.#isOpen) return;
-    this.#ledger.bytes += held - this.#held;
-    this.#ledger.bodies += body - this.#body;
-    this.#held = held;
-    this.#body = body;
+    if (!this.isOpen) return;
+    this.#ledger.bytes += held - this.held;
+    this.#ledger.bodies += body - this.body;
+    this.held = held;
+    this.body = body;
   }
 
   /** Sets what was written and not yet read by the other side. */
   setUnsent(bytes: number): void {
-    if (!this.#isOpen) return;
+    if (!this.isOpen) return;
     this.#ledger.bytes += bytes - this.#unsent;
     this.#unsent = bytes;
   }
@@ -61,6 +49,6 @@ export class Account {
   close(): void {
     this.set(0, 0);
     this.setUnsent(0);
-    this.#isOpen = false;
+    this.isOpen = false;
   }
 }

@@ -4,7 +4,7 @@ import { Account, Ledger } from './ledger.ts';
 import { MemoryMeter } from './memory-meter.ts';
 
 /** The limit that refused an exchange. */
-export type OverloadReason = 'exchanges' | 'buffered_bytes' | 'memory' | 'waiting';
+export type OverloadReason = keyof typeof why;
 
 export interface OverloadLimits {
   /** Maximum concurrent exchanges; 0 for no limit. */
@@ -31,17 +31,7 @@ export interface EvictableStore {
 }
 
 /** A holder's entry in the ledger. */
-export interface Admission {
-  /**
-   * Sets how many bytes the holder holds; `body` of them are of a body that is yet to be parsed. Returns the error for its
-   * client if there is no room for what will be made of that body; it then holds nothing.
-   */
-  hold(bytes: number, body?: number): ApiError | null;
-  /** Sets how many bytes were written that the other side has not read yet. */
-  setUnsent(bytes: number): void;
-  /** Ends the admission and frees what it holds; later calls do nothing. */
-  release(): void;
-}
+export type Admission = ReturnType<OverloadGuard['enter']>;
 
 /** JSON.parse takes up to 21 bytes of heap per byte of body (`[{},{},…`), and a body is parsed in one go. */
 const heapBytesPerBodyByte = 22;
@@ -83,6 +73,10 @@ const smallHolderBytes = 256 * 1024;
  * say they hold, and by the process's actual memory.
  */
 export class OverloadGuard {
+  /** Exchanges that run now. */
+  exchanges = 0;
+  /** Exchanges admitted since the start. */
+  admitted = 0;
   readonly #limits: OverloadLimits;
   readonly #ledger = new Ledger();
   readonly #meter: MemoryMeter;
@@ -91,8 +85,6 @@ export class OverloadGuard {
   readonly #holders = new Map<Account, Holder>();
   readonly #paused = new Set<Holder>();
   readonly #stores = new Map<Account, EvictableStore>();
-  #exchanges = 0;
-  #admitted = 0;
   /** Exchanges that ended since the heap was last to be measured. */
   #endedSinceMeasured = 0;
   #isAvailable = true;
@@ -114,16 +106,6 @@ export class OverloadGuard {
     this.#now = now;
   }
 
-  /** Exchanges that run now. */
-  get exchanges(): number {
-    return this.#exchanges;
-  }
-
-  /** Exchanges admitted since the start. */
-  get admitted(): number {
-    return this.#admitted;
-  }
-
   /** Bytes that are held, as counted. */
   get held(): number {
     return this.#ledger.bytes;
@@ -132,13 +114,13 @@ export class OverloadGuard {
   /** Admits one more exchange, or returns the error for its client. `holder` may be paused and shed when memory is short. */
   admit(holder?: Holder): Admission | ApiError {
     const { maxExchanges } = this.#limits;
-    if (maxExchanges > 0 && this.#exchanges >= maxExchanges) return this.#refuse('exchanges');
+    if (maxExchanges > 0 && this.exchanges >= maxExchanges) return this.#refuse('exchanges');
     const refusal = this.refusal();
     if (refusal !== null) return refusal;
-    this.#exchanges += 1;
-    this.#admitted += 1;
+    this.exchanges += 1;
+    this.admitted += 1;
     return this.enter(holder, () => {
-      this.#exchanges -= 1;
+      this.exchanges -= 1;
       this.#endedSinceMeasured += 1;
     });
   }
@@ -156,19 +138,23 @@ export class OverloadGuard {
   }
 
   /** Enters a holder; `released` is called when it ends. */
-  enter(holder?: Holder, released = () => {}): Admission {
+  enter(holder?: Holder, released = () => {}) {
     const account = new Account(this.#ledger);
     if (holder !== undefined) this.#holders.set(account, holder);
     let isReleased = false;
     return {
-      hold: (bytes, body = 0) => this.#hold(account, bytes, body),
-      setUnsent: (bytes) => account.setUnsent(bytes),
-      release: () => {
+      /**
+       * Sets how many bytes the holder holds; `body` of them are of a body that is yet to be parsed. Returns the error for its
+       * client if there is no room for what will be made of that body; it then holds nothing.
+       */
+      hold: (bytes: number, body = 0): ApiError | null => this.#hold(account, bytes, body),
+      /** Sets how many bytes were written that the other side has not read yet. */
+      setUnsent: (bytes: number): void => account.setUnsent(bytes),
+      /** Ends the admission and frees what it holds; later calls do nothing. */
+      release: (): void => {
         if (isReleased) return;
         isReleased = true;
-        account.close();
-        this.#holders.delete(account);
-        if (holder !== undefined) this.#paused.delete(holder);
+        this.#forget(account);
         released();
       },
     };
@@ -204,7 +190,7 @@ export class OverloadGuard {
   checkAvailability(): boolean {
     const isMeasured = this.#relieve();
     // Once most exchanges have ended, most of what was live is likely garbage.
-    const isUrgent = this.#endedSinceMeasured > this.#exchanges;
+    const isUrgent = this.#endedSinceMeasured > this.exchanges;
     if (isMeasured || (this.#isBusy(recoveryShare) && this.#meter.collect(isUrgent))) this.#endedSinceMeasured = 0;
     if (this.#hasRoom(this.#isAvailable ? 1 : recoveryShare)) {
       this.#isAvailable = true;
@@ -288,7 +274,7 @@ export class OverloadGuard {
   /** Whether a small request would be admitted at this share of the limits. */
   #hasRoom(share: number): boolean {
     const { maxExchanges, maxBufferedBytes } = this.#limits;
-    if (maxExchanges > 0 && this.#exchanges >= maxExchanges * share) return false;
+    if (maxExchanges > 0 && this.exchanges >= maxExchanges * share) return false;
     const waiting = [...this.#stores.keys()].reduce((bytes, { body }) => bytes - body, this.#ledger.bodies);
     if (maxBufferedBytes > 0 && waiting + smallBodyBytes > maxBufferedBytes * share && waiting > 0) return false;
     return !this.#isBusy(share);
@@ -353,10 +339,15 @@ export class OverloadGuard {
   #cut(account: Account, holder: Holder, reason: OverloadReason = 'memory'): void {
     const heapBefore = this.#ledger.heap;
     holder.shed(this.#refuse(reason));
-    account.close();
+    this.#forget(account);
     this.#meter.wasCut(heapBefore - this.#ledger.heap);
+  }
+
+  #forget(account: Account): void {
+    account.close();
+    const holder = this.#holders.get(account);
     this.#holders.delete(account);
-    this.#paused.delete(holder);
+    if (holder !== undefined) this.#paused.delete(holder);
   }
 
   #pause(holder: Holder): void {
@@ -380,7 +371,7 @@ export class OverloadGuard {
   }
 }
 
-const why: Readonly<Record<OverloadReason, string>> = {
+const why = {
   exchanges: 'too many requests at once',
   buffered_bytes: 'too many bytes are waiting',
   memory: 'memory is short',

@@ -16,8 +16,10 @@ export function checkConfig(config: Config): void {
   readOperatorFiles(config);
 }
 
+const tlsVariables = ['TLS_CERT_FILE', 'TLS_KEY_FILE', 'TLS_CLIENT_CA_FILE'] as const;
+
 function unreadable(config: Config): string[] {
-  return (['TLS_CERT_FILE', 'TLS_KEY_FILE', 'TLS_CLIENT_CA_FILE'] as const).flatMap((name) => {
+  return tlsVariables.flatMap((name) => {
     if (config[name] === '') return [];
     try {
       accessSync(config[name], constants.R_OK);
@@ -34,8 +36,7 @@ function mismatched(config: Config): string[] {
     if (files !== null) readTlsFiles(files);
     return [];
   } catch (error) {
-    const names = files?.clientCaFile === null ? [] : ['TLS_CLIENT_CA_FILE'];
-    return [`${['TLS_CERT_FILE', 'TLS_KEY_FILE', ...names].join(', ')}: cannot be used: ${messageOf(error)}`];
+    return [`${tlsVariables.slice(0, files?.length).join(', ')}: cannot be used: ${messageOf(error)}`];
   }
 }
 

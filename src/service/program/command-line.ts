@@ -15,7 +15,7 @@ const subcommands = {
   doctor: 'probe a Chat server and name the profile that fits it',
 } as const;
 
-export type SubcommandName = keyof typeof subcommands;
+type SubcommandName = keyof typeof subcommands;
 
 const options = {
   help: { type: 'boolean', short: 'h' },

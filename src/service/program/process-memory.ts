@@ -1,6 +1,5 @@
 import { totalmem } from 'node:os';
-import { collectAndGiveBack, takeCollector } from '../memory/collector.ts';
-import { heapLimit } from '../memory/heap.ts';
+import { collectAndGiveBack, heapLimit, takeCollector } from '../memory/heap.ts';
 
 /** The memory of this process in bytes: the heap that V8 was given, and what the machine or container has in all. */
 export function memoryOfProcess(): { readonly heap: number; readonly total: number } {

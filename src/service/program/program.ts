@@ -6,7 +6,7 @@ import { ConfigError, readConfig, redactConfig } from '../settings/config.ts';
 import { createLog } from '../telemetry/log.ts';
 import { createLogOutput } from '../telemetry/log-output.ts';
 import { checkConfig } from './check-config.ts';
-import { helpText, readCommand, type SubcommandName } from './command-line.ts';
+import { helpText, readCommand } from './command-line.ts';
 import { memoryOfProcess } from './process-memory.ts';
 import { serve } from './serve.ts';
 import { supervise } from './supervise.ts';
@@ -42,22 +42,15 @@ async function main(): Promise<void> {
     case 'print_config':
       printConfig();
       return;
+    // Loaded on demand, so that the service does not start slower.
     case 'explain':
+      await runSubcommand((await import('../../tools/explain/explain-command.ts')).explain, command.args);
+      return;
     case 'doctor':
-      await runSubcommand(await loadSubcommand(command.type), command.args);
+      await runSubcommand((await import('../../tools/doctor/doctor-command.ts')).doctor, command.args);
       return;
     case 'serve':
       await run();
-  }
-}
-
-/** Loaded on demand, so that the service does not start slower. */
-async function loadSubcommand(name: SubcommandName): Promise<Subcommand> {
-  switch (name) {
-    case 'explain':
-      return (await import('../../tools/explain/explain-command.ts')).explain;
-    case 'doctor':
-      return (await import('../../tools/doctor/doctor-command.ts')).doctor;
   }
 }
 

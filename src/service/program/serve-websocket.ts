@@ -4,28 +4,22 @@ import { removeStaleSocket } from '../server/server.ts';
 import type { Config } from '../settings/config.ts';
 import type { Log } from '../telemetry/log.ts';
 import { addWebSocketMetrics, type Metrics } from '../telemetry/metrics.ts';
-import { createWebSocketObserver } from '../telemetry/websocket.ts';
 import type { WebSocketEndpoint, WebSocketObserver } from '../websocket/websocket-server.ts';
 
+/** Clients choose close codes: only those with a defined meaning have their own label. */
+const knownCodes = new Set([1000, 1001, 1002, 1003, 1005, 1006, 1007, 1008, 1009, 1011, 1012, 1013]);
+
 /**
- * Opens the listener for WebSockets of `WEBSOCKET_LISTEN`. Its code and the library are loaded here, so that a service
- * without it does not start slower. Rejects when the address is taken.
+ * Opens the listener for WebSockets of `WEBSOCKET_LISTEN`; its turns, closes and refusals are counted, the last two also logged.
+ * Its code and the library are loaded here, so that a service without it does not start slower. Rejects when the address is taken.
  */
 export async function openWebSocket(
   config: Config,
-  {
-    guard,
-    log,
-    metrics,
-    isWorker,
-    onRefused = () => {},
-  }: {
-    guard: OverloadGuard;
-    log: Log;
-    metrics: Metrics;
-    isWorker: boolean;
-    onRefused?: WebSocketObserver['refused'] | undefined;
-  },
+  guard: OverloadGuard,
+  log: Log,
+  metrics: Metrics,
+  isWorker: boolean,
+  onRefused: WebSocketObserver['refused'] = () => {},
 ): Promise<WebSocketEndpoint> {
   const { startWebSocketEndpoint } = await import('../websocket/websocket-server.ts');
   const address = config.WEBSOCKET_LISTEN;
@@ -49,7 +43,21 @@ export async function openWebSocket(
     pingMs: 30_000,
     writeTimeoutMs: 60_000,
     memory: guard,
-    observer: createWebSocketObserver(log, metrics, onRefused),
+    observer: {
+      turnEnded: (outcome) => metrics.webSocketTurns.inc({ outcome }),
+      refused(refusal, message) {
+        const { id, status, error } = refusal;
+        const { code, param } = error;
+        onRefused(refusal, message);
+        metrics.webSocketRefusals.inc({ code: String(code) });
+        log.info({ connection_id: id, status, code, param }, 'websocket refused');
+      },
+      closed({ id, code, reason, durationMs, turns, bytesIn, bytesOut }) {
+        metrics.webSocketCloses.inc({ code: knownCodes.has(code) ? String(code) : 'other' });
+        const line = { connection_id: id, code, reason, duration_ms: Math.round(durationMs), turns };
+        log.info({ ...line, bytes: [bytesIn, bytesOut] }, 'websocket');
+      },
+    },
   });
   addWebSocketMetrics(metrics, () => endpoint);
   return endpoint;

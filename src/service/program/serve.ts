@@ -1,15 +1,16 @@
 import { setLogger } from '@grpc/grpc-js';
+import { otelNameOf } from '../../filter/upstream/profiles.ts';
 import { createHeapGauge } from '../memory/heap.ts';
 import { OverloadGuard } from '../memory/overload.ts';
 import { startAdminServer } from '../server/admin.ts';
 import { describeProfiles, openProfiles, type ProfileSource } from '../server/profile-source.ts';
 import { createService } from '../server/server.ts';
 import { createTlsCredentials, type TlsCredentials, tlsFilesOf } from '../server/tls.ts';
+import type { WatchedFilesObserver } from '../server/watched-files.ts';
 import { joinSupervisor } from '../server/workers.ts';
 import { type Config, redactConfig } from '../settings/config.ts';
 import { causeOf, createExchangeLog } from '../telemetry/exchange-log.ts';
 import { createExchangeMetrics } from '../telemetry/exchange-metrics.ts';
-import { createExchangeTrace } from '../telemetry/exchange-trace.ts';
 import { createOccasionalWarning, type Log } from '../telemetry/log.ts';
 import type { LogOutput } from '../telemetry/log-output.ts';
 import { createMetrics, type Metrics } from '../telemetry/metrics.ts';
@@ -54,13 +55,17 @@ export async function serve(config: Config, log: Log, output: LogOutput): Promis
   );
   const tracing = await loadTracing(config, log, metrics);
   const tls = tlsOf(config, log, metrics);
-  const profiles = profilesOf(config, log, metrics);
+  const ofProfiles = counted(metrics.profileReloads, {
+    reloaded: () => log.info({ profiles: [...profiles.ofFile().keys()] }, 'profiles file read again'),
+    rejected: ({ message }) => log.error({ reason: message }, 'the changed profiles file cannot be used'),
+  });
+  const profiles: ProfileSource = openProfiles(config, ofProfiles);
   let webSocket: WebSocketEndpoint | null = null;
   const messageOf = (requestId: string) => webSocket?.messageOf(requestId) ?? null;
   const inspection = config.INSPECT === 'on' ? await loadInspection(config, messageOf) : null;
   const observers: ExchangeObserver[] = [createExchangeLog(log), createExchangeMetrics(metrics)];
   if (inspection !== null) observers.push(inspection.recorder.observer);
-  if (tracing !== null) observers.push(createExchangeTrace(tracing));
+  if (tracing !== null) observers.push(tracing.observer);
   const warnOfHandshake = createOccasionalWarning(log, 'a TLS handshake failed');
   const service = createService({
     config: { ...config, LISTEN: config.LISTEN.replaceAll('{worker}', String(worker?.number ?? 1)) },
@@ -84,13 +89,8 @@ export async function serve(config: Config, log: Log, output: LogOutput): Promis
   });
 
   const listen = await service.listen();
-  webSocket =
-    config.WEBSOCKET_LISTEN === ''
-      ? null
-      : await openWebSocket(config, {
-          ...{ guard, log, metrics, isWorker: worker !== null },
-          onRefused: inspection?.recorder.refused,
-        });
+  if (config.WEBSOCKET_LISTEN !== '')
+    webSocket = await openWebSocket(config, guard, log, metrics, worker !== null, inspection?.recorder.refused);
   listening = true;
   worker?.setReady(true);
   const admin =
@@ -165,6 +165,7 @@ async function loadTracing(config: Config, log: Log, metrics: Metrics) {
     version,
     ratio: config.OTEL_TRACES_SAMPLER_ARG,
     delayMs: config.OTEL_BSP_SCHEDULE_DELAY,
+    providerOf: otelNameOf,
     onLost(spans, reason) {
       metrics.spansLost.inc(spans);
       warn(spans, { reason });
@@ -172,36 +173,33 @@ async function loadTracing(config: Config, log: Log, metrics: Metrics) {
   });
 }
 
-function profilesOf(config: Config, log: Log, metrics: Metrics): ProfileSource {
-  const profiles = openProfiles(config, {
+/** The observer, which counts each change too. */
+function counted(reloads: Metrics['profileReloads'], { reloaded, rejected }: WatchedFilesObserver) {
+  return {
     reloaded() {
-      metrics.profileReloads.inc({ result: 'taken' });
-      log.info({ profiles: [...profiles.ofFile().keys()] }, 'profiles file read again');
+      reloads.inc({ result: 'taken' });
+      reloaded();
     },
-    rejected(error) {
-      metrics.profileReloads.inc({ result: 'rejected' });
-      log.error({ reason: error.message }, 'the changed profiles file cannot be used');
+    rejected(error: Error) {
+      reloads.inc({ result: 'rejected' });
+      rejected(error);
     },
-  });
-  return profiles;
+  };
 }
 
 function tlsOf(config: Config, log: Log, metrics: Metrics): TlsCredentials | null {
   const files = tlsFilesOf(config);
   if (files === null) return null;
   const showExpiry = () => metrics.certificateExpiry.set(tls.certificate().validToDate.getTime() / 1000);
-  const tls = createTlsCredentials(files, {
+  const observer: WatchedFilesObserver = {
     reloaded() {
-      metrics.certificateReloads.inc({ result: 'taken' });
       showExpiry();
       const { subject, validTo } = tls.certificate();
       log.info({ subject, validTo }, 'new certificate');
     },
-    rejected(error) {
-      metrics.certificateReloads.inc({ result: 'rejected' });
-      log.error({ reason: error.message }, 'the changed certificate files cannot be used');
-    },
-  });
+    rejected: ({ message }) => log.error({ reason: message }, 'the changed certificate files cannot be used'),
+  };
+  const tls = createTlsCredentials(files, counted(metrics.certificateReloads, observer));
   showExpiry();
   return tls;
 }

@@ -16,16 +16,13 @@ export async function supervise(config: Config, log: Log, output: LogOutput): Pr
     for (const address of config.LISTEN.replaceAll('{worker}', `${number}`).split(','))
       await removeStaleSocket(address.trim());
   if (config.WEBSOCKET_LISTEN !== '') await removeStaleSocket(config.WEBSOCKET_LISTEN);
-  const supervisor = superviseWorkers(config.WORKERS, {
-    onWorkerExit({ number, pid, how, restartInMs }) {
-      log.error({ worker: number, pid, how, restart_in_ms: restartInMs }, 'a worker died');
-    },
+  const supervisor = superviseWorkers(config.WORKERS, ({ number, pid, how, restartInMs }) =>
+    log.error({ worker: number, pid, how, restart_in_ms: restartInMs }, 'a worker died'),
+  );
+  const own = createSupervisorMetrics(() => {
+    const { readyWorkers, restarts } = supervisor;
+    return { readyWorkers, restarts, lostLogLines: output.lost };
   });
-  const own = createSupervisorMetrics(() => ({
-    readyWorkers: supervisor.readyWorkers,
-    restarts: supervisor.restarts,
-    lostLogLines: output.lost,
-  }));
   const profiles = openProfiles(config); // for `/config` alone: each worker reads the file itself
   const stop = async () => {
     await supervisor.stop('SIGTERM');

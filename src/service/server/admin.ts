@@ -22,12 +22,6 @@ export interface AdminRoutes {
   readonly paths: readonly string[];
 }
 
-export interface AdminServer {
-  /** `HOST:PORT`, with the port the system assigned when 0 was configured. */
-  readonly address: string;
-  close(): Promise<void>;
-}
-
 interface Page {
   readonly status: number;
   readonly contentType?: string;
@@ -43,11 +37,7 @@ const defaultIdleTimeoutMs = 10_000;
  * Serves probes, metrics and the configuration in use, read-only, and the given routes. `listen` is `HOST:PORT` (an IPv6 host in brackets).
  * Rejects when it cannot listen there.
  */
-export async function startAdminServer(
-  listen: string,
-  sources: AdminSources,
-  idleMs = defaultIdleTimeoutMs,
-): Promise<AdminServer> {
+export async function startAdminServer(listen: string, sources: AdminSources, idleMs = defaultIdleTimeoutMs) {
   const pages: Readonly<Record<string, () => Page | Promise<Page>>> = {
     '/healthz': () => ({ status: 200, body: 'ok\n' }),
     '/readyz': () => (sources.ready() ? { status: 200, body: 'ready\n' } : { status: 503, body: 'not ready\n' }),
@@ -81,9 +71,10 @@ export async function startAdminServer(
   });
   const bound = server.address() as AddressInfo; // a TCP listener that is up
   return {
+    /** `HOST:PORT`, with the port the system assigned when 0 was configured. */
     address: `${bound.family === 'IPv6' ? `[${bound.address}]` : bound.address}:${bound.port}`,
     close: () =>
-      new Promise((resolve) => {
+      new Promise<void>((resolve) => {
         server.close(() => resolve());
         server.closeAllConnections();
       }),

@@ -14,15 +14,6 @@ import { type OperatorFiles, readOperatorFiles } from './operator-files.ts';
 import type { OpenExchange } from './process.ts';
 import type { ProfileSource } from './profile-source.ts';
 
-/** Creates exchanges as configured. */
-export interface ExchangeFactory {
-  /**
-   * `metadata` is the call's; `admission` is its admission by the overload guard, the error that refuses it, or null
-   * without a guard.
-   */
-  open(metadata: CallMetadata, modes: BodyModes | null, admission: Admission | ApiError | null): OpenExchange;
-}
-
 /**
  * What a route may choose: the call's initial metadata, which Envoy writes from its own configuration
  * (`grpc_service.initial_metadata`). Nothing that a client sends ends up there.
@@ -50,7 +41,7 @@ export function createExchangeFactory(
     readonly createExchange?: ((options: ExchangeOptions) => Exchange) | undefined;
     readonly files?: OperatorFiles | undefined;
   } = {},
-): ExchangeFactory {
+) {
   const ofProfiles = new WeakMap<Profile, TranslationSettings>();
   const ofExchange = valuesOf(settings.exchange, config, files);
   const ofTranslation = valuesOf(settings.translation, config, files);
@@ -69,7 +60,11 @@ export function createExchangeFactory(
 
   configuredProfile();
   return {
-    open(metadata, given, admission) {
+    /**
+     * `metadata` is the call's; `admission` is its admission by the overload guard, the error that refuses it, or null
+     * without a guard.
+     */
+    open(metadata: CallMetadata, given: BodyModes | null, admission: Admission | ApiError | null): OpenExchange {
       const [admitted, overload] = admission instanceof ApiError ? [null, admission] : [admission, null];
       const name = textOf(metadata, profileKey);
       const path = textOf(metadata, pathKey);
@@ -87,7 +82,8 @@ export function createExchangeFactory(
           modes,
           settings: settingsFor(profile ?? configuredProfile()),
           upstreamPath: path ?? configuredPath,
-          refusal: problem === null ? overload : misconfigured(),
+          // The client gets none of the operator's names; they are in the log.
+          refusal: problem === null ? overload : ApiError.misconfigured(misconfigured),
           hold: (bytes, body) => admitted?.hold(bytes, body) ?? null,
           clock,
         });
@@ -115,7 +111,4 @@ function pathProblem(path: string): string | null {
     : `${pathKey} is ${JSON.stringify(path)}; it must be a path that starts with /`;
 }
 
-/** The client gets none of the operator's names; they are in the log. */
-function misconfigured(): ApiError {
-  return ApiError.misconfigured('The route is not configured correctly; the log of responses-extproc says why.');
-}
+const misconfigured = 'The route is not configured correctly; the log of responses-extproc says why.';

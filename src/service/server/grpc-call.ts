@@ -1,37 +1,13 @@
 import { constants, type OutgoingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
-import { status } from '@grpc/grpc-js';
+import { type StatusObject, status } from '@grpc/grpc-js';
 import type { CallMetadata } from '../../filter/extproc/call-metadata.ts';
 import { MessageFrameError, MessageFrameReader, putFrameHead } from './message-frames.ts';
 
-/** A call of a bidirectional streaming method, with its messages as bytes. */
-export interface GrpcCall {
-  readonly metadata: CallMetadata;
-  /**
-   * Sends a message: its bytes with `frameHeadBytes` free ones in front. Messages sent while a batch of incoming
-   * messages is being read leave in one write.
-   */
-  send(frame: Buffer): void;
-  /**
-   * True under backpressure: nothing more is read from the caller until it has read what it was sent. Call it regularly
-   * meanwhile: it also detects streams that have been reset.
-   */
-  isBlocked(): boolean;
-  /** Sends what is pending; false if the caller should read some of it before it is sent more. */
-  hasRoom(): boolean;
-  /** Pauses and resumes reading, when this process is short of memory. */
-  pause(): void;
-  resume(): void;
-  /** Sends the status and ends the call; later calls do nothing. */
-  end(how: CallStatus): void;
-  /** Resets the call: what has not been sent yet is discarded. */
-  cancel(): void;
-}
+/** A call as its listener sees it. */
+export type GrpcCall = Pick<Http2Call, keyof Http2Call>;
 
 /** A gRPC status and its message. */
-export interface CallStatus {
-  readonly code: status;
-  readonly details: string;
-}
+type CallStatus = Pick<StatusObject, 'code' | 'details'>;
 
 /** Callbacks of a call; none may throw. */
 export interface GrpcCallListener {
@@ -63,7 +39,7 @@ export function acceptCall(
   stream.on('error', ignore);
   if (headers['content-type']?.startsWith('application/grpc') !== true)
     stream.respond({ ':status': constants.HTTP_STATUS_UNSUPPORTED_MEDIA_TYPE }, { endStream: true });
-  else new Http2Call(stream, headers, maxMessageBytes).start(accept);
+  else new Http2Call(stream, headers, maxMessageBytes, accept);
 }
 
 function ignore(): void {}
@@ -75,8 +51,8 @@ const noopListener: GrpcCallListener = { message() {}, blocked() {}, drained() {
 const responseHeaders = Object.freeze({ ':status': 200, 'content-type': 'application/grpc+proto' });
 const responseOptions = { waitForTrailers: true };
 
-/** Reads and writes the HTTP/2 stream itself. */
-class Http2Call implements GrpcCall {
+/** A call of a bidirectional streaming method, with its messages as bytes. Reads and writes the HTTP/2 stream itself. */
+class Http2Call {
   readonly metadata: CallMetadata;
   readonly #stream: ServerHttp2Stream;
   readonly #reader: MessageFrameReader;
@@ -90,14 +66,15 @@ class Http2Call implements GrpcCall {
   #paused = false;
   #over = false;
 
-  constructor(stream: ServerHttp2Stream, headers: CallMetadata, maxMessageBytes: number) {
+  constructor(
+    stream: ServerHttp2Stream,
+    headers: CallMetadata,
+    maxMessageBytes: number,
+    accept: (call: GrpcCall) => GrpcCallListener,
+  ) {
     this.metadata = headers;
     this.#stream = stream;
     this.#reader = new MessageFrameReader(maxMessageBytes);
-  }
-
-  start(accept: (call: GrpcCall) => GrpcCallListener): void {
-    const stream = this.#stream;
     stream.on('data', (bytes: Buffer) => this.#read(bytes));
     stream.on('end', () => this.#halfClose());
     stream.on('drain', () => this.#unblock());
@@ -107,6 +84,10 @@ class Http2Call implements GrpcCall {
     if (timeout !== undefined) this.#startDeadline(String(timeout));
   }
 
+  /**
+   * Sends a message: its bytes with `frameHeadBytes` free ones in front. Messages sent while a batch of incoming
+   * messages is being read leave in one write.
+   */
   send(frame: Buffer): void {
     putFrameHead(frame);
     if (this.#unsent === null) this.#unsent = frame;
@@ -115,16 +96,22 @@ class Http2Call implements GrpcCall {
     if (!this.#reading) this.#flush();
   }
 
+  /**
+   * True under backpressure: nothing more is read from the caller until it has read what it was sent. Call it regularly
+   * meanwhile: it also detects streams that have been reset.
+   */
   isBlocked(): boolean {
     if (this.#blocked || this.#paused) this.#destroyIfReset();
     return this.#blocked;
   }
 
+  /** Sends what is pending; false if the caller should read some of it before it is sent more. */
   hasRoom(): boolean {
     this.#flush();
     return !this.#blocked && isOpen(this.#stream);
   }
 
+  /** Pauses and resumes reading, when this process is short of memory. */
   pause(): void {
     this.#paused = true;
     this.#stream.pause();
@@ -135,6 +122,7 @@ class Http2Call implements GrpcCall {
     if (!this.#blocked) this.#stream.resume();
   }
 
+  /** Resets the call: what has not been sent yet is discarded. */
   cancel(): void {
     this.#unsent = null;
     this.#more = null;
@@ -143,6 +131,7 @@ class Http2Call implements GrpcCall {
     this.#stream.destroy();
   }
 
+  /** Sends the status and ends the call; later calls do nothing. */
   end(how: CallStatus): void {
     this.#flush();
     this.#over = true;

@@ -12,49 +12,36 @@ interface HealthCheckResponse {
   readonly status: ServingStatus;
 }
 
-export interface Health {
-  /** Handlers of `grpc.health.v1.Health`. */
-  readonly handlers: {
-    Check(
-      call: ServerUnaryCall<HealthCheckRequest, HealthCheckResponse>,
-      answer: sendUnaryData<HealthCheckResponse>,
-    ): void;
-    Watch(call: ServerWritableStream<HealthCheckRequest, HealthCheckResponse>): void;
-  };
-  readonly serving: boolean;
-  /** Turns everything but liveness SERVING or NOT_SERVING; watchers are notified of a change. No effect after `drain`. */
-  setAvailable(available: boolean): void;
-  /** Turns everything but liveness NOT_SERVING for good; ends every watch, so that none delays the shutdown. */
-  drain(): void;
-}
+type Watcher = ServerWritableStream<HealthCheckRequest, HealthCheckResponse>;
 
 /** The standard gRPC health service. It serves from the start, because it is reachable only once the server is. */
-export function createHealth(): Health {
+export function createHealth() {
   let available = true;
   let draining = false;
-  const watchers = new Map<ServerWritableStream<HealthCheckRequest, HealthCheckResponse>, Name | null>();
+  const watchers = new Map<Watcher, Name | null>();
 
   const serving = () => available && !draining;
 
-  function statusOf(name: Name): ServingStatus {
+  function statusOf(name: Name | null): ServingStatus {
+    // The protocol allows watching a name that does not exist, or not yet.
+    if (name === null) return 'SERVICE_UNKNOWN';
     return serving() || name === 'liveness' ? 'SERVING' : 'NOT_SERVING';
   }
 
-  /** The protocol allows watching a name that does not exist, or not yet. */
-  function watchedStatusOf(name: Name | null): ServingStatus {
-    return name === null ? 'SERVICE_UNKNOWN' : statusOf(name);
-  }
-
   return {
+    /** Handlers of `grpc.health.v1.Health`. */
     handlers: {
-      Check(call, answer) {
-        const name = nameOf(call.request);
+      Check(
+        { request }: ServerUnaryCall<HealthCheckRequest, HealthCheckResponse>,
+        answer: sendUnaryData<HealthCheckResponse>,
+      ): void {
+        const name = nameOf(request);
         if (name === null) answer({ code: status.NOT_FOUND, details: 'No service of that name.' });
         else answer(null, { status: statusOf(name) });
       },
-      Watch(call) {
+      Watch(call: Watcher): void {
         const name = nameOf(call.request);
-        call.write({ status: watchedStatusOf(name) });
+        call.write({ status: statusOf(name) });
         if (!draining) {
           watchers.set(call, name);
           call.on('cancelled', () => watchers.delete(call));
@@ -64,16 +51,18 @@ export function createHealth(): Health {
     get serving() {
       return serving();
     },
-    setAvailable(value) {
+    /** Turns everything but liveness SERVING or NOT_SERVING; watchers are notified of a change. No effect after `drain`. */
+    setAvailable(value: boolean): void {
       if (draining || value === available) return;
       available = value;
       for (const [call, name] of watchers)
         if (name !== null && name !== 'liveness') call.write({ status: statusOf(name) });
     },
-    drain() {
+    /** Turns everything but liveness NOT_SERVING for good; ends every watch, so that none delays the shutdown. */
+    drain(): void {
       draining = true;
       for (const [call, name] of watchers) {
-        call.write({ status: watchedStatusOf(name) });
+        call.write({ status: statusOf(name) });
         call.end();
       }
       watchers.clear();

@@ -3,7 +3,7 @@ import { flagJson } from '../../filter/upstream/flag-json.ts';
 import type { Profile } from '../../filter/upstream/profile.ts';
 import { profileNames, profileOf } from '../../filter/upstream/profiles.ts';
 import { type Config, ConfigError } from '../settings/config.ts';
-import { type WatchedFiles, type WatchedFilesObserver, watchFiles } from './watched-files.ts';
+import { type WatchedFilesObserver, watchFiles } from './watched-files.ts';
 
 // YAML and a schema of every flag: loaded where there is a file to read.
 const require = createRequire(import.meta.url);
@@ -11,13 +11,7 @@ const fileReader = () =>
   require('../../filter/upstream/profiles-file.ts') as typeof import('../../filter/upstream/profiles-file.ts');
 
 /** The profiles that routes may name: the built-in ones and those of the operator's file, as it is now. */
-export interface ProfileSource extends WatchedFiles {
-  /** The profile of that name, or undefined. */
-  profileOf(name: string): Profile | undefined;
-  names(): readonly string[];
-  /** The profiles of the file, by name; for `/config` and `--print-config`. */
-  ofFile(): ReadonlyMap<string, Profile>;
-}
+export type ProfileSource = ReturnType<typeof createProfileSource>;
 
 const maxFileBytes = 1024 * 1024;
 
@@ -54,7 +48,7 @@ export function createProfileSource(
   required: string,
   observer: WatchedFilesObserver,
   intervalMs?: number,
-): ProfileSource {
+) {
   let profiles: ReadonlyMap<string, Profile> = new Map();
   const watched = watchFiles(
     [file],
@@ -66,8 +60,9 @@ export function createProfileSource(
   );
   return {
     ...watched,
-    profileOf: (name) => profileOf(name) ?? profiles.get(name),
-    names: () => [...profileNames, ...profiles.keys()],
+    profileOf: (name: string) => profileOf(name) ?? profiles.get(name),
+    names: (): readonly string[] => [...profileNames, ...profiles.keys()],
+    /** The profiles of the file, by name; for `/config` and `--print-config`. */
     ofFile: () => profiles,
   };
 }

@@ -6,21 +6,17 @@ export interface ResetLimits {
   readonly perSecond: number;
 }
 
-/** Bounds the calls that peers reset before they were answered, over all connections of this process. */
-export interface ResetGuard {
-  watch(session: ServerHttp2Session): void;
-}
-
 /** Resets within a second up to which a connection is kept, though the process has had too many: they are another's. */
 const keptUpTo = 100;
 const windowMs = 1000;
 
 /**
- * Node's limit is one connection's: four together would keep everybody else waiting for four times as long, and whoever is cut
+ * Bounds the calls that peers reset before they were answered, over all connections of this process: the result is to be called
+ * with each of them. Node's limit is one connection's: four together would keep everybody else waiting for four times as long, and whoever is cut
  * off connects again. Beyond `limits`, a connection that resets more than a hundred calls a second is closed. Envoy resets
  * every call at its end, which is after an answer and not counted. `now` counts milliseconds.
  */
-export function createResetGuard(limits: ResetLimits, now: () => number): ResetGuard {
+export function createResetGuard(limits: ResetLimits, now: () => number) {
   let left = limits.burst;
   let filledAt = now();
 
@@ -34,19 +30,17 @@ export function createResetGuard(limits: ResetLimits, now: () => number): ResetG
     return true;
   }
 
-  return {
-    watch(session) {
-      let [resets, since] = [0, 0];
-      const closed = (stream: ServerHttp2Stream) => {
-        // The streams of a connection that has ended close with it.
-        if (isAnswered(stream) || stream.rstCode === constants.NGHTTP2_NO_ERROR || session.destroyed) return;
-        const at = now();
-        if (at - since > windowMs) [resets, since] = [0, at];
-        resets += 1;
-        if (!take() && resets > keptUpTo) session.destroy(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM);
-      };
-      session.on('stream', (stream) => stream.once('close', () => closed(stream)));
-    },
+  return (session: ServerHttp2Session): void => {
+    let [resets, since] = [0, 0];
+    const closed = (stream: ServerHttp2Stream) => {
+      // The streams of a connection that has ended close with it.
+      if (isAnswered(stream) || stream.rstCode === constants.NGHTTP2_NO_ERROR || session.destroyed) return;
+      const at = now();
+      if (at - since > windowMs) [resets, since] = [0, at];
+      resets += 1;
+      if (!take() && resets > keptUpTo) session.destroy(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM);
+    };
+    session.on('stream', (stream) => stream.once('close', () => closed(stream)));
   };
 }
 

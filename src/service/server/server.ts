@@ -3,6 +3,7 @@ import { lstatSync, rmSync } from 'node:fs';
 import type { Http2Server, ServerHttp2Session, ServerHttp2Stream } from 'node:http2';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import { Server, ServerCredentials, type UntypedServiceImplementation } from '@grpc/grpc-js';
 import type { Exchange } from '../../filter/exchange/exchange.ts';
 import type { ExchangeOptions } from '../../filter/exchange/options.ts';
@@ -54,20 +55,7 @@ export interface ServiceOptions {
   readonly onFault: (thrown: unknown) => void;
 }
 
-export interface Service {
-  /**
-   * Binds every address of `LISTEN` and returns them with the ports they were given. Rejects when one is taken, and when
-   * grpc-js has internals that this service does not know.
-   */
-  listen(): Promise<readonly string[]>;
-  /** False from the moment the drain starts, and while the guard would refuse every request. */
-  readonly ready: boolean;
-  /**
-   * Reports NOT_SERVING, still accepts calls for `delayMs` from proxies that have not noticed, then accepts none; lets
-   * running calls finish, and cancels those that still run after `timeoutMs` more.
-   */
-  drain(timeoutMs: number, delayMs?: number): Promise<'drained' | 'forced'>;
-}
+export type Service = ReturnType<typeof createService>;
 
 /** The shipped Envoy configurations take requests this much longer: what they pass on is refused here, by name, and not by gRPC's limit. */
 const envoyRoom = 1.25;
@@ -107,20 +95,18 @@ const tlsHandshakeMs = 10_000;
 const longestWaitMs = 5_000;
 
 /** The gRPC server: `ExternalProcessor` and `grpc.health.v1`. */
-export function createService(options: ServiceOptions): Service {
-  const { config, credentials, guard, observers, onMisconfigured, onFault, pingMs = defaultPingMs } = options;
-  const { resetLimits = defaultResetLimits, firstCallMs = defaultFirstCallMs } = options;
-  const { firstMessageMs = defaultFirstMessageMs } = options;
+export function createService(options: ServiceOptions) {
+  const { config, guard, observers, onMisconfigured, onFault, pingMs = defaultPingMs } = options;
+  const { resetLimits = defaultResetLimits, unansweredResetLimits = defaultUnansweredResetLimits } = options;
+  const { firstCallMs = defaultFirstCallMs, firstMessageMs = defaultFirstMessageMs } = options;
+  const { credentials = ServerCredentials.createInsecure(), profiles = builtInProfileSource } = options;
   // Where Envoy buffers, one message carries a whole request or response body.
   const maxMessageBytes =
     Math.max(Math.ceil(config.MAX_REQUEST_BYTES * envoyRoom), config.MAX_RESPONSE_BYTES) + messageRoom;
-  const factory = createExchangeFactory(config, options.profiles ?? builtInProfileSource, onMisconfigured, {
-    createExchange: options.createExchange,
-  });
+  const { createExchange } = options;
+  const factory = createExchangeFactory(config, profiles, onMisconfigured, { createExchange });
   const ticker = createTicker(tickMs);
-  const resetGuard = createResetGuard(options.unansweredResetLimits ?? defaultUnansweredResetLimits, () =>
-    performance.now(),
-  );
+  const watchResets = createResetGuard(unansweredResetLimits, () => performance.now());
   const queues = { in_turn: createStepQueue(turnMs), in_steps: createStepQueue(0) };
   const acceptProcess = (stream: ServerHttp2Stream, headers: CallMetadata) =>
     acceptCall(stream, headers, maxMessageBytes, (call) =>
@@ -167,7 +153,7 @@ export function createService(options: ServiceOptions): Service {
     http2Server.on('session', (session) => {
       session.setLocalWindowSize(connectionWindow);
       closeUnused(session, firstCallMs);
-      resetGuard.watch(session);
+      watchResets(session);
     });
     http2Server.on('tlsClientError', (error, socket) =>
       options.onHandshakeFailure?.(error.message, socket.remoteAddress),
@@ -175,23 +161,32 @@ export function createService(options: ServiceOptions): Service {
   }
 
   return {
+    /**
+     * Binds every address of `LISTEN` and returns them with the ports they were given. Rejects when one is taken, and when
+     * grpc-js has internals that this service does not know.
+     */
     async listen() {
       await checkGrpcJsInternals();
       const bound: string[] = [];
       for (const address of config.LISTEN.split(',').map((text) => text.trim())) {
         if (options.removesStaleSockets !== false) await removeStaleSocket(address);
         const before = http2ServersOf(server).length;
-        const port = await bind(server, address, credentials ?? ServerCredentials.createInsecure());
+        const port = await promisify(server.bindAsync.bind(server))(address, credentials);
         bound.push(address.replace(/:0$/, `:${port}`));
         // At once, before a connection can have been accepted.
         for (const http2Server of http2ServersOf(server).slice(before)) prepare(http2Server);
       }
       return bound;
     },
+    /** False from the moment the drain starts, and while the guard would refuse every request. */
     get ready() {
       return health.serving;
     },
-    async drain(timeoutMs, delayMs = 0) {
+    /**
+     * Reports NOT_SERVING, still accepts calls for `delayMs` from proxies that have not noticed, then accepts none; lets
+     * running calls finish, and cancels those that still run after `timeoutMs` more.
+     */
+    async drain(timeoutMs: number, delayMs = 0) {
       health.drain();
       await sleep(delayMs);
       stopPings(server);
@@ -207,12 +202,6 @@ function closeUnused(session: ServerHttp2Session, withinMs: number): void {
   const timer = setTimeout(() => session.destroy(), withinMs).unref();
   session.once('stream', () => clearTimeout(timer));
   session.once('close', () => clearTimeout(timer));
-}
-
-function bind(server: Server, address: string, credentials: ServerCredentials): Promise<number> {
-  return new Promise((resolve, reject) => {
-    server.bindAsync(address, credentials, (error, port) => (error === null ? resolve(port) : reject(error)));
-  });
 }
 
 /** Removes a socket that a killed process left behind, which would keep the address taken; one that answers is in use. */

@@ -1,19 +1,14 @@
-/** Does one step of a long task. True once the task is done or abandoned. */
-export type TakeStep = () => boolean;
+export type StepQueue = ReturnType<typeof createStepQueue>;
 
-/** Runs long tasks one after the other, so that the memory for one is needed only once. */
-export interface StepQueue {
-  add(takeStep: TakeStep): void;
-  /** Whether a task of one step may be done at once: nothing waits, and this turn of the event loop may take more. */
-  hasTime(): boolean;
-}
+/** Does one step of a long task. True once the task is done or abandoned. */
+type TakeStep = () => boolean;
 
 /**
- * A turn of the event loop takes as many steps as begin within `turnMs`, but one at least. A turn for every step would let
+ * Runs long tasks one after the other, so that the memory for one is needed only once. A turn of the event loop takes as many steps as begin within `turnMs`, but one at least. A turn for every step would let
  * all that is read meanwhile go first (docs/decisions/0006-cpu-of-a-request.md). `now` is a clock in milliseconds: by default
  * of this process's CPU time, since a turn that ends earlier is of no use to anybody while another process has the core.
  */
-export function createStepQueue(turnMs: number, now: () => number = cpuMs): StepQueue {
+export function createStepQueue(turnMs: number, now: () => number = cpuMs) {
   const waiting: TakeStep[] = [];
   let isScheduled = false;
   let turnStartedAt = 0;
@@ -38,11 +33,12 @@ export function createStepQueue(turnMs: number, now: () => number = cpuMs): Step
   }
 
   return {
-    add(takeStep) {
+    add(takeStep: TakeStep): void {
       waiting.push(takeStep);
       schedule();
     },
-    hasTime() {
+    /** Whether a task of one step may be done at once: nothing waits, and this turn of the event loop may take more. */
+    hasTime(): boolean {
       if (waiting.length > 0) return false;
       if (isScheduled) return hasTimeLeft();
       schedule();

@@ -2,34 +2,24 @@ import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
 import { ServerCredentials } from '@grpc/grpc-js';
 import type { Config } from '../settings/config.ts';
-import { readFiles, type WatchedFiles, type WatchedFilesObserver, watchFiles } from './watched-files.ts';
+import { readFiles, type WatchedFilesObserver, watchFiles } from './watched-files.ts';
 
-export interface TlsFiles {
-  /** PEM certificate chain, the server's own first. */
-  readonly certFile: string;
-  /** PEM key of that certificate. */
-  readonly keyFile: string;
-  /** PEM authorities whose client certificates are required; null asks clients for none. */
-  readonly clientCaFile: string | null;
-}
+/**
+ * PEM files: the certificate chain, the server's own first; the key of that certificate; the authorities whose client
+ * certificates are required, without which clients are asked for none.
+ */
+export type TlsFiles = readonly [certFile: string, keyFile: string, ...clientCaFile: readonly string[]];
 
-export interface TlsCredentials extends WatchedFiles {
-  readonly credentials: ServerCredentials;
-  /** The certificate in use. */
-  readonly certificate: () => X509Certificate;
-}
+export type TlsCredentials = ReturnType<typeof createTlsCredentials>;
 
 /** The files that are configured; null without TLS. */
-export function tlsFilesOf({ TLS_CERT_FILE, TLS_KEY_FILE, TLS_CLIENT_CA_FILE }: Config): TlsFiles | null {
-  if (TLS_CERT_FILE === '') return null;
-  const clientCaFile = TLS_CLIENT_CA_FILE === '' ? null : TLS_CLIENT_CA_FILE;
-  return { certFile: TLS_CERT_FILE, keyFile: TLS_KEY_FILE, clientCaFile };
-}
-
-/** Their contents, as options of node:tls; the certificate alone too. */
-interface TlsContext {
-  readonly certificate: X509Certificate;
-  readonly options: SecureContextOptions;
+export function tlsFilesOf({
+  TLS_CERT_FILE: cert,
+  TLS_KEY_FILE: key,
+  TLS_CLIENT_CA_FILE: ca,
+}: Config): TlsFiles | null {
+  if (cert === '') return null;
+  return ca === '' ? [cert, key] : [cert, key, ca];
 }
 
 /**
@@ -39,15 +29,11 @@ interface TlsContext {
  * grpc-js's own file watcher accepts a certificate and a key that do not match (half of a rotation) and then drops every
  * connection; this one keeps the last pair that works.
  */
-export function createTlsCredentials(
-  files: TlsFiles,
-  observer: WatchedFilesObserver,
-  intervalMs?: number,
-): TlsCredentials {
+export function createTlsCredentials(files: TlsFiles, observer: WatchedFilesObserver, intervalMs?: number) {
   let current = readTlsFiles(files);
-  const credentials = new ReplaceableCredentials(current.options, files.clientCaFile !== null);
+  const credentials = new ReplaceableCredentials(current.options, files.length > 2);
   const watched = watchFiles(
-    pathsOf(files),
+    files,
     (contents) => {
       current = contextOf(files, contents);
       credentials.replace(current.options);
@@ -55,7 +41,12 @@ export function createTlsCredentials(
     observer,
     intervalMs,
   );
-  return { ...watched, credentials, certificate: () => current.certificate };
+  return {
+    ...watched,
+    credentials,
+    /** The certificate in use. */
+    certificate: () => current.certificate,
+  };
 }
 
 class ReplaceableCredentials extends ServerCredentials {
@@ -74,18 +65,12 @@ class ReplaceableCredentials extends ServerCredentials {
 }
 
 /** The files' content; throws when one is missing, is not PEM, or the key is not the certificate's. */
-export function readTlsFiles(files: TlsFiles): TlsContext {
-  return contextOf(files, readFiles(pathsOf(files)));
+export function readTlsFiles(files: TlsFiles) {
+  return contextOf(files, readFiles(files));
 }
 
-function pathsOf({ certFile, keyFile, clientCaFile }: TlsFiles): readonly string[] {
-  return [certFile, keyFile, ...(clientCaFile === null ? [] : [clientCaFile])];
-}
-
-function contextOf(
-  { certFile, keyFile }: TlsFiles,
-  [cert = noBytes, key = noBytes, ca]: readonly Buffer[],
-): TlsContext {
+/** Their contents, as options of node:tls; the certificate alone too. */
+function contextOf([certFile, keyFile]: TlsFiles, [cert = noBytes, key = noBytes, ca]: readonly Buffer[]) {
   const certificate = new X509Certificate(cert);
   if (!certificate.checkPrivateKey(createPrivateKey(key))) throw new Error(`${keyFile} is not the key of ${certFile}`);
   const options = { cert, key, ca };

@@ -1,15 +1,5 @@
 import { readFileSync } from 'node:fs';
 
-/** Files whose content is in use, and is read again when it changes. */
-export interface WatchedFiles {
-  /** Why the files as they are now cannot be used, so that an earlier content is; null if they can. */
-  problem(): string | null;
-  /** Reads the files now. */
-  reload(): void;
-  /** Stops watching them. */
-  close(): void;
-}
-
 /** Each is called once for a change. */
 export interface WatchedFilesObserver {
   reloaded(): void;
@@ -27,7 +17,7 @@ export function watchFiles(
   take: (contents: readonly Buffer[]) => void,
   observer: WatchedFilesObserver,
   intervalMs = 10_000,
-): WatchedFiles {
+) {
   /** Null after a failure to read them: then whatever is there next counts as changed. */
   let seen: readonly Buffer[] | null = readFiles(paths);
   let problem: string | null = null;
@@ -52,7 +42,14 @@ export function watchFiles(
   }
 
   const timer = setInterval(reload, intervalMs).unref();
-  return { problem: () => problem, reload, close: () => clearInterval(timer) };
+  return {
+    /** Why the files as they are now cannot be used, so that an earlier content is; null if they can. */
+    problem: () => problem,
+    /** Reads the files now. */
+    reload,
+    /** Stops watching them. */
+    close: () => clearInterval(timer),
+  };
 }
 
 export function readFiles(paths: readonly string[]): readonly Buffer[] {

@@ -1,5 +1,6 @@
 import type { Cluster, Worker } from 'node:cluster';
 import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { MetricObject } from 'prom-client';
 
 /**
@@ -24,34 +25,16 @@ type WorkerMessage =
   | { readonly type: 'metrics'; readonly metrics: MetricObject[] };
 type SupervisorMessage = { readonly type: 'collect_metrics' };
 
-export interface SupervisorObserver {
-  onWorkerExit(worker: { number: number; pid: number | undefined; how: string; restartInMs: number }): void;
-}
-
-export interface Supervisor {
-  /** How many workers accept new exchanges now; one that is stuck does not. */
-  readonly readyWorkers: number;
-  readonly restarts: number;
-  /** Each worker's metrics; a worker that does not answer in time is left out. */
-  collectMetrics(): Promise<MetricObject[][]>;
-  /** Forwards the signal and restarts nothing from then on. Resolves when every worker has exited. */
-  stop(signal: NodeJS.Signals): Promise<void>;
-  /**
-   * Resolves when the first worker accepts exchanges. Rejects when one exits before that: its configuration or its port
-   * is wrong, and a restart would not help.
-   */
-  readonly started: Promise<void>;
-}
-
 /** Forks `count` workers that run the program of this process again. Call it in the primary process only. */
-export function superviseWorkers(count: number, observer: SupervisorObserver): Supervisor {
+export function superviseWorkers(
+  count: number,
+  onWorkerExit: (worker: { number: number; pid: number | undefined; how: string; restartInMs: number }) => void,
+) {
   // It imports child_process and dgram, which a single process starts without.
   const cluster = process.getBuiltinModule('node:cluster') as unknown as Cluster; // typed as an ES module, which it is not
   const workers = new Map<number, { worker: Worker; ready: boolean; heardAt: number }>();
-  const delays = new Map<number, number>();
-  const restartTimers = new Set<NodeJS.Timeout>();
+  const stopping = new AbortController();
   let restarts = 0;
-  let stopping = false;
   let everReady = false;
   let settle: { resolve(): void; reject(error: Error): void } | undefined;
   const started = new Promise<void>((resolve, reject) => {
@@ -59,57 +42,56 @@ export function superviseWorkers(count: number, observer: SupervisorObserver): S
   });
   started.catch(() => {}); // it may reject before anyone awaits it
 
-  function start(number: number): void {
-    const startedAt = Date.now();
-    let worker: Worker;
-    try {
-      worker = cluster.fork({ [workerNumberVariable]: String(number) });
-    } catch (error) {
+  /** Runs a worker of that number until it exits, and says how it did. Rejects where the system refuses the process. */
+  function run(number: number): Promise<string> {
+    return new Promise((resolve, reject) => {
       // Node throws some of the errors with which the system refuses a process (ENOMEM), and emits the others (EAGAIN).
-      onExit(number, startedAt, error instanceof Error ? error.message : String(error));
-      return;
-    }
-    const state = { worker, ready: false, heardAt: performance.now() };
-    workers.set(number, state);
-    worker.on('message', (message: WorkerMessage) => {
-      state.heardAt = performance.now();
-      if (message.type !== 'ready') return;
-      state.ready = message.ready;
-      if (!message.ready) return;
-      everReady = true;
-      settle?.resolve();
-    });
-    worker.once('exit', (code, signal) => onExit(number, startedAt, signal ?? `code ${code}`));
-    worker.on('error', ({ message }: Error) => {
-      // The system refused the process. An error of one that runs is followed by its exit.
-      if (worker.process.pid === undefined) onExit(number, startedAt, message);
+      const worker = cluster.fork({ [workerNumberVariable]: String(number) });
+      const state = { worker, ready: false, heardAt: performance.now() };
+      workers.set(number, state);
+      worker.on('message', (message: WorkerMessage) => {
+        state.heardAt = performance.now();
+        if (message.type !== 'ready') return;
+        state.ready = message.ready;
+        if (!message.ready) return;
+        everReady = true;
+        settle?.resolve();
+      });
+      worker.once('exit', (code, signal) => resolve(signal ?? `code ${code}`));
+      // An error of one that runs is followed by its exit.
+      worker.on('error', (error: Error) => worker.process.pid === undefined && reject(error));
     });
   }
 
-  function onExit(number: number, startedAt: number, how: string): void {
-    const pid = workers.get(number)?.worker.process.pid;
-    workers.delete(number);
-    if (stopping) return;
-    if (!everReady) {
-      settle?.reject(new Error(`worker ${number} exited during start-up (${how})`));
-      return;
+  async function keepRunning(number: number): Promise<void> {
+    let delay = 0;
+    while (!stopping.signal.aborted) {
+      const startedAt = Date.now();
+      const how = await run(number).catch(({ message }: Error) => message);
+      const pid = workers.get(number)?.worker.process.pid;
+      workers.delete(number);
+      if (stopping.signal.aborted) return;
+      if (!everReady) {
+        settle?.reject(new Error(`worker ${number} exited during start-up (${how})`));
+        return;
+      }
+      const isSteady = delay === 0 || Date.now() - startedAt > steadyAfterMs;
+      delay = isSteady ? firstRestartDelayMs : Math.min(delay * 2, maxRestartDelayMs);
+      restarts += 1;
+      onWorkerExit({ number, pid, how, restartInMs: delay });
+      await sleep(delay, null, { signal: stopping.signal }).catch(() => {});
     }
-    const last = Date.now() - startedAt > steadyAfterMs ? undefined : delays.get(number);
-    const delay = last === undefined ? firstRestartDelayMs : Math.min(last * 2, maxRestartDelayMs);
-    delays.set(number, delay);
-    restarts += 1;
-    observer.onWorkerExit({ number, pid, how, restartInMs: delay });
-    const timer = setTimeout(() => {
-      restartTimers.delete(timer);
-      start(number);
-    }, delay);
-    restartTimers.add(timer);
   }
 
-  for (let number = 1; number <= count; number += 1) start(number);
+  for (let number = 1; number <= count; number += 1) void keepRunning(number);
 
   return {
+    /**
+     * Resolves when the first worker accepts exchanges. Rejects when one exits before that: its configuration or its port
+     * is wrong, and a restart would not help.
+     */
     started,
+    /** How many workers accept new exchanges now; one that is stuck does not. */
     get readyWorkers() {
       const stuckBefore = performance.now() - stuckAfterMs;
       return [...workers.values()].filter(({ ready, heardAt }) => ready && heardAt > stuckBefore).length;
@@ -117,13 +99,14 @@ export function superviseWorkers(count: number, observer: SupervisorObserver): S
     get restarts() {
       return restarts;
     },
+    /** Each worker's metrics; a worker that does not answer in time is left out. */
     async collectMetrics() {
       const answers = await Promise.all(Array.from(workers.values(), ({ worker }) => metricsOf(worker)));
       return answers.filter((metrics) => metrics !== null);
     },
-    async stop(signal) {
-      stopping = true;
-      for (const timer of restartTimers) clearTimeout(timer);
+    /** Forwards the signal and restarts nothing from then on. Resolves when every worker has exited. */
+    async stop(signal: NodeJS.Signals) {
+      stopping.abort();
       const running = [...workers.values()].map(({ worker }) => worker).filter((worker) => !worker.isDead());
       const ends = running.map((worker) => once(worker, 'exit'));
       // Not `worker.kill`: that first waits for the worker's connections to close, and only the worker decides when.
@@ -151,13 +134,6 @@ function metricsOf(worker: Worker): Promise<MetricObject[] | null> {
   });
 }
 
-export interface WorkerHandle {
-  /** From 1 to `WORKERS`; a restarted worker keeps the number of the one it replaces. */
-  readonly number: number;
-  /** Tells the supervisor whether this worker accepts new exchanges. */
-  setReady(ready: boolean): void;
-}
-
 /** In a worker: its number. In any other process: null. */
 export function workerNumber(): number | null {
   const number = process.env[workerNumberVariable];
@@ -165,7 +141,7 @@ export function workerNumber(): number | null {
 }
 
 /** In a worker: its handle. In any other process: null. `collect` returns this process's metrics for the supervisor. */
-export function joinSupervisor(collect: () => Promise<MetricObject[]>): WorkerHandle | null {
+export function joinSupervisor(collect: () => Promise<MetricObject[]>) {
   const number = workerNumber();
   if (number === null) return null;
   // A message, ours or Node's own, for a supervisor that is gone: Node ends a disconnected worker anyway. Node repeats
@@ -178,7 +154,9 @@ export function joinSupervisor(collect: () => Promise<MetricObject[]>): WorkerHa
     if (message.type === 'collect_metrics') void collect().then((metrics) => send({ type: 'metrics', metrics }));
   });
   return {
+    /** From 1 to `WORKERS`; a restarted worker keeps the number of the one it replaces. */
     number,
-    setReady: (ready) => send({ type: 'ready', ready }),
+    /** Tells the supervisor whether this worker accepts new exchanges. */
+    setReady: (ready: boolean) => send({ type: 'ready', ready }),
   };
 }

@@ -26,17 +26,13 @@ export interface FileForm<Content> {
   readonly others: readonly Content[];
 }
 
-interface More<Value> {
-  others?(value: Value, body: unknown): readonly Value[];
-}
-
 /** A setting whose value the code takes as it is. */
 export function setting<const Variable extends string, Value>(
   variable: Variable,
   form: Form<Value>,
   fallback: string,
   meaning: string,
-  { others = () => form.others }: More<Value> = {},
+  others: Setting<Variable, Value>['others'] = () => form.others,
 ): Setting<Variable, Value, Value> {
   return { variable, form, fallback, meaning, others, use: (value) => value, file: null };
 }
@@ -47,10 +43,10 @@ export function optional<const Variable extends string, Value extends string | n
   form: Form<Value>,
   none: Value,
   meaning: string,
-  { others = () => form.others }: More<Value> = {},
+  others: Setting<Variable, Value>['others'] = () => form.others,
 ): Setting<Variable, Value, Value | null> {
   const use = (value: Value) => (value === none ? null : value);
-  return { variable, form, fallback: String(none), meaning, others, use, file: null };
+  return { ...setting(variable, form, String(none), meaning, others), use };
 }
 
 /** A setting that names a file, read at the start: the code gets its content, or `unset` without one. */
@@ -63,7 +59,7 @@ export function contentOf<const Variable extends string, Content>(
 ): Setting<Variable, string, Content> {
   // `readContents` has put it through `file.read`.
   const use = (_path: string, content: unknown) => (content === null ? unset : (content as Content));
-  return { variable, form, fallback: '', meaning, others: () => [], use, file };
+  return { ...setting(variable, form, '', meaning, () => []), use, file };
 }
 
 /** Settings by their names in the code, nested to any depth; a list where the code reads them from `Config`. */

@@ -203,7 +203,7 @@ const ofExchange = {
     path,
     '',
     'Path of the upstream’s Chat Completions endpoint; the profile’s own when unset. `{model}` is replaced by the model’s name. A route overrides it with `x-upstream-path`.',
-    { others: () => [''] },
+    () => [''],
   ),
   sessionHeader: optional(
     'SESSION_HEADER',
@@ -214,7 +214,7 @@ const ofExchange = {
     ),
     '',
     'Request header that is set from `prompt_cache_key`, for Envoy’s consistent hashing (envoy/README.md): one conversation, one upstream, one warm cache. In request body modes that send the headers before the body it cannot be set.',
-    { others: (name) => [name === '' ? 'x-session' : ''] },
+    (name) => [name === '' ? 'x-session' : ''],
   ),
   sessionHashKey: contentOf(
     'SESSION_HASH_KEY_FILE',
@@ -293,9 +293,7 @@ const ofTranslation = {
     anyText,
     '',
     'Model for requests that name none; when unset they are refused.',
-    {
-      others: () => ['a-model'],
-    },
+    () => ['a-model'],
   ),
   omittedStore: setting(
     'OMITTED_STORE',
@@ -320,7 +318,7 @@ const ofTranslation = {
     list,
     'web_search,web_search_preview,image_generation',
     'Hosted tool types that are dropped and named in `x-responses-dropped` instead of being refused.',
-    { others: (types, body) => [[], [...types, ...toolTypesOf(body)]] },
+    (types, body) => [[], [...types, ...toolTypesOf(body)]],
   ),
   unsupportedItems: setting(
     'UNSUPPORTED_ITEMS',
@@ -383,7 +381,7 @@ const ofTranslation = {
       count(1, 10_000_000),
       '8192',
       'Maximum tokens of such a summary; a smaller `max_output_tokens` of the request counts instead.',
-      { others: (tokens) => [tokens + 1] },
+      (tokens) => [tokens + 1],
     ),
     contextWindow,
   },

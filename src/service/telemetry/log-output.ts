@@ -1,15 +1,7 @@
 import { constants, fstatSync, openSync, write, writeSync } from 'node:fs';
 
 /** Where log lines go. Even if their reader is gone, nothing here throws, waits, or keeps the process alive. */
-export interface LogOutput {
-  write(line: string): void;
-  /** Lines that could not be written: the reader is gone or too slow, or the disk is full. */
-  readonly lost: number;
-  /** Resolves when everything is written, or after that many milliseconds. */
-  drain(timeoutMs: number): Promise<void>;
-  /** Writes the waiting lines synchronously before the process exits. Returns false if a write hangs and must not be waited for. */
-  flushAtExit(): boolean;
-}
+export type LogOutput = ReturnType<typeof createLogOutput>;
 
 /**
  * One write for many lines: each wakes a thread of the pool, which at thousands of exchanges a second costs more than the
@@ -24,7 +16,7 @@ const retryDelayMs = 50;
 const hungAfterMs = 1_000;
 
 /** Writes to a file descriptor that is already open. */
-export function createLogOutput(fd: number): LogOutput {
+export function createLogOutput(fd: number) {
   const target = withoutWaiting(fd);
   let waiting: string[] = [];
   let waitingBytes = 0;
@@ -67,7 +59,7 @@ export function createLogOutput(fd: number): LogOutput {
   }
 
   return {
-    write(line) {
+    write(line: string): void {
       if (waitingBytes + line.length > maxWaitingBytes) {
         lost += 1;
         return;
@@ -77,10 +69,12 @@ export function createLogOutput(fd: number): LogOutput {
       if (waitingBytes >= flushBytes) flush();
       else timer ??= setTimeout(flush, flushDelayMs).unref();
     },
+    /** Lines that could not be written: the reader is gone or too slow, or the disk is full. */
     get lost() {
       return lost;
     },
-    drain(timeoutMs) {
+    /** Resolves when everything is written, or after that many milliseconds. */
+    drain(timeoutMs: number): Promise<void> {
       return new Promise((resolve) => {
         const deadline = setTimeout(resolve, timeoutMs);
         drained = () => {
@@ -90,7 +84,8 @@ export function createLogOutput(fd: number): LogOutput {
         flush();
       });
     },
-    flushAtExit() {
+    /** Writes the waiting lines synchronously before the process exits. Returns false if a write hangs and must not be waited for. */
+    flushAtExit(): boolean {
       if (writingSince !== null && performance.now() - writingSince > hungAfterMs) return false;
       try {
         if (waiting.length > 0) writeSync(target, waiting.join(''));

@@ -16,11 +16,10 @@ export interface MetricRow {
   readonly values?: readonly string[];
 }
 
-/** A metric that is read at each scrape. */
-export type ReadRow<State> = Omit<MetricRow, 'labels' | 'buckets' | 'values'> & {
-  readonly type: 'counter' | 'gauge';
-  readonly read: (state: State) => number;
-};
+/** Metrics that are read at each scrape, by their names in the state that they are read from. */
+export type ReadRows = Readonly<
+  Record<string, Pick<MetricRow, 'name' | 'help' | 'more'> & { readonly type: 'counter' | 'gauge' }>
+>;
 
 /** The object of a row: `metrics.exchanges.inc({ outcome })`. */
 export type MetricOf<Row extends MetricRow> = Row['type'] extends 'counter'
@@ -30,29 +29,6 @@ export type MetricOf<Row extends MetricRow> = Row['type'] extends 'counter'
     : Histogram<LabelsOf<Row>>;
 
 type LabelsOf<Row> = Row extends { readonly labels: readonly (infer Label extends string)[] } ? Label : never;
-
-/** What a process is doing at the time of a scrape. */
-export interface ProcessState {
-  readonly ready: boolean;
-  readonly exchanges: number;
-  readonly bufferedBytes: number;
-  readonly profilesRejected: boolean;
-  readonly lostLogLines: number;
-}
-
-/** What the listener for WebSockets holds at the time of a scrape. */
-export interface WebSocketState {
-  readonly connections: number;
-  readonly keptBytes: number;
-  readonly evictions: number;
-}
-
-/** What the supervisor of workers knows at the time of a scrape. */
-export interface SupervisorState {
-  readonly readyWorkers: number;
-  readonly restarts: number;
-  readonly lostLogLines: number;
-}
 
 /** From an answer on the same machine to an agent that thinks for ten minutes. */
 const secondsOfAnswers = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
@@ -249,77 +225,67 @@ export const metricRows = {
   },
 } as const satisfies Readonly<Record<string, MetricRow>>;
 
-const lostLogLines: ReadRow<{ readonly lostLogLines: number }> = {
+const lostLogLines = {
   type: 'counter',
   name: 'responses_extproc_log_lines_lost_total',
   help: 'Log lines that could not be written: the reader of standard output is gone or too slow, or a disk is full.',
-  read: (state) => state.lostLogLines,
-};
+} as const;
 
 /** Metrics of each process. */
-export const stateRows: readonly ReadRow<ProcessState>[] = [
-  {
+export const stateRows = {
+  ready: {
     type: 'gauge',
     name: 'responses_extproc_ready',
     help: '1 while new exchanges are accepted.',
-    read: ({ ready }) => Number(ready),
   },
-  {
+  exchanges: {
     type: 'gauge',
     name: 'responses_extproc_active_exchanges',
     help: 'Exchanges in progress.',
-    read: ({ exchanges }) => exchanges,
   },
-  {
+  bufferedBytes: {
     type: 'gauge',
     name: 'responses_extproc_buffered_bytes',
     help: 'Bytes that exchanges hold, as counted: bodies, the state of streams, what the proxy has not read.',
-    read: ({ bufferedBytes }) => bufferedBytes,
   },
-  {
+  profilesRejected: {
     type: 'gauge',
     name: 'responses_extproc_profiles_rejected',
     help: '1 while the profiles file as it is now cannot be used, so that the profiles of an earlier version are in force.',
-    read: ({ profilesRejected }) => Number(profilesRejected),
   },
   lostLogLines,
-];
+} as const satisfies ReadRows;
 
 /** Metrics of the listener for WebSockets, where it is on. */
-export const webSocketRows: readonly ReadRow<WebSocketState>[] = [
-  {
+export const webSocketRows = {
+  connections: {
     type: 'gauge',
     name: 'responses_extproc_websocket_connections',
     help: 'Open WebSockets.',
-    read: ({ connections }) => connections,
   },
-  {
+  keptBytes: {
     type: 'gauge',
     name: 'responses_extproc_websocket_kept_bytes',
     help: 'Bytes of conversations kept for continuations.',
-    read: ({ keptBytes }) => keptBytes,
   },
-  {
+  evictions: {
     type: 'counter',
     name: 'responses_extproc_websocket_evictions_total',
     help: 'Conversations forgotten because requests needed the memory.',
-    read: ({ evictions }) => evictions,
   },
-];
+} as const satisfies ReadRows;
 
 /** Metrics of the supervisor, with workers. */
-export const supervisorRows: readonly ReadRow<SupervisorState>[] = [
-  {
+export const supervisorRows = {
+  readyWorkers: {
     type: 'gauge',
     name: 'responses_extproc_ready_workers',
     help: 'Workers that accept new exchanges.',
-    read: ({ readyWorkers }) => readyWorkers,
   },
-  {
+  restarts: {
     type: 'counter',
     name: 'responses_extproc_worker_restarts_total',
     help: 'Workers that exited and were restarted.',
-    read: ({ restarts }) => restarts,
   },
   lostLogLines,
-];
+} as const satisfies ReadRows;

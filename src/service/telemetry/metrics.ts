@@ -3,12 +3,9 @@ import {
   type MetricOf,
   type MetricRow,
   metricRows,
-  type ProcessState,
-  type ReadRow,
-  type SupervisorState,
+  type ReadRows,
   stateRows,
   supervisorRows,
-  type WebSocketState,
   webSocketRows,
 } from './metric-rows.ts';
 
@@ -19,8 +16,11 @@ export interface MetricsOptions {
   /** The worker's number, a label on all of its series, so that counters reset per worker; null without workers. */
   readonly worker: number | null;
   /** Read at each scrape. */
-  readonly state: () => ProcessState;
+  readonly state: () => StateOf<typeof stateRows>;
 }
+
+/** The values of such metrics at the time of a scrape. */
+type StateOf<Rows extends ReadRows> = Readonly<Record<keyof Rows, number | boolean>>;
 
 /** The metrics of one process, by their names in `metric-rows.ts`. */
 export type Metrics = { readonly [Name in keyof typeof metricRows]: MetricOf<(typeof metricRows)[Name]> } & {
@@ -38,7 +38,7 @@ export function createMetrics({ version, maxModels, worker, state }: MetricsOpti
   if (worker !== null) registry.setDefaultLabels({ worker: String(worker) });
   collectDefaultMetrics({ register: registry });
   const entries = Object.entries<MetricRow>(metricRows).map(([name, row]) => [name, metricOf(row, registry)]);
-  for (const row of stateRows) readAtScrapes(row, state, registry);
+  readAtScrapes(stateRows, state, registry);
   // Each is the class that its row's type says.
   const metrics = Object.fromEntries(entries) as Omit<Metrics, 'registry' | 'modelLabel'>;
   metrics.build.set({ version, node: process.versions.node }, 1);
@@ -51,15 +51,15 @@ export function createMetrics({ version, maxModels, worker, state }: MetricsOpti
 }
 
 /** The supervisor's own metrics, in addition to its workers'. */
-export function createSupervisorMetrics(state: () => SupervisorState): Registry {
+export function createSupervisorMetrics(state: () => StateOf<typeof supervisorRows>): Registry {
   const registry = new Registry();
-  for (const row of supervisorRows) readAtScrapes(row, state, registry);
+  readAtScrapes(supervisorRows, state, registry);
   return registry;
 }
 
 /** Adds what is read of the listener for WebSockets to the metrics of its process. */
-export function addWebSocketMetrics({ registry }: Metrics, state: () => WebSocketState): void {
-  for (const row of webSocketRows) readAtScrapes(row, state, registry);
+export function addWebSocketMetrics({ registry }: Metrics, state: () => StateOf<typeof webSocketRows>): void {
+  readAtScrapes(webSocketRows, state, registry);
 }
 
 function metricOf({ type, name, help, labels = [], buckets, values = [] }: MetricRow, registry: Registry) {
@@ -78,19 +78,19 @@ function metricOf({ type, name, help, labels = [], buckets, values = [] }: Metri
   }
 }
 
-function readAtScrapes<State>({ type, name, help, read }: ReadRow<State>, state: () => State, registry: Registry) {
-  const options = { name, help, registers: [registry] };
-  if (type === 'gauge') {
-    const gauge: Gauge = new Gauge({ ...options, collect: () => gauge.set(read(state())) });
-    return;
+function readAtScrapes<Rows extends ReadRows>(rows: Rows, state: () => StateOf<Rows>, registry: Registry): void {
+  for (const [key, { type, name, help }] of Object.entries(rows)) {
+    const collect = () => {
+      metric.reset();
+      metric.inc(Number(state()[key]));
+    };
+    const metric: Gauge | Counter = new { gauge: Gauge, counter: Counter }[type]({
+      name,
+      help,
+      registers: [registry],
+      collect,
+    });
   }
-  const counter: Counter = new Counter({
-    ...options,
-    collect() {
-      counter.reset();
-      counter.inc(read(state()));
-    },
-  });
 }
 
 /** The label of all names that do not have their own. */

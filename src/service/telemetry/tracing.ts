@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
-  type Attributes,
+  type Context,
   createTraceState,
   ROOT_CONTEXT,
   SpanKind,
@@ -18,29 +18,10 @@ import {
   TraceIdRatioBasedSampler,
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
-import type { TraceParent } from './trace-parent.ts';
-
-/**
- * Spans by OpenTelemetry. This module is loaded only when an endpoint is set (`loadTracing` in `serve.ts`): without one,
- * none of its packages is loaded and exchanges pay nothing for tracing.
- */
-export interface Tracing {
-  /** A span that ends now. */
-  record(span: RecordedSpan): void;
-  /** Exports the remaining spans, unless the collector takes too long. */
-  close(): Promise<void>;
-}
-
-export interface RecordedSpan {
-  readonly name: string;
-  /** Unix milliseconds. */
-  readonly startTime: number;
-  readonly parent: TraceParent | null;
-  readonly traceState: string | null;
-  readonly attributes: Attributes;
-  /** Its `error.type`. */
-  readonly error: string | null;
-}
+import type { ExchangeSummary } from '../../filter/exchange/summary.ts';
+import { errorTypeOf } from './error-codes.ts';
+import type { CallEnd, ExchangeObserver } from './observer.ts';
+import { parentOf, type TraceParent } from './trace-parent.ts';
 
 export interface TracingOptions {
   /** URL that takes traces by OTLP/HTTP. */
@@ -51,6 +32,8 @@ export interface TracingOptions {
   readonly ratio: number;
   /** Milliseconds between two exports. */
   readonly delayMs: number;
+  /** The provider's name for a profile. Given, since a bundle of its own would have all profiles a second time. */
+  readonly providerOf: (profile: string) => string;
   /** Called with the number of spans that did not reach the collector. */
   readonly onLost: (spans: number, reason: string) => void;
 }
@@ -58,8 +41,12 @@ export interface TracingOptions {
 /** How long the end of the process waits for the collector. */
 const closeTimeoutMs = 2_000;
 
-/** Starts the exporter. The headers it sends come from `OTEL_EXPORTER_OTLP_HEADERS`, which the exporter reads itself. */
-export function createTracing({ url, serviceName, version, ratio, delayMs, onLost }: TracingOptions): Tracing {
+/**
+ * Spans by OpenTelemetry. This module is loaded only when an endpoint is set (`loadTracing` in `serve.ts`): without one,
+ * none of its packages is loaded and exchanges pay nothing for tracing. The headers that the exporter sends come from
+ * `OTEL_EXPORTER_OTLP_HEADERS`, which it reads itself.
+ */
+export function createTracing({ url, serviceName, version, ratio, delayMs, providerOf, onLost }: TracingOptions) {
   const provider = new TracerProvider({
     // The operator's values (`OTEL_RESOURCE_ATTRIBUTES`) override the defaults made here.
     resource: defaultResource()
@@ -77,23 +64,35 @@ export function createTracing({ url, serviceName, version, ratio, delayMs, onLos
     ],
   });
   const tracer = provider.getTracer('responses-extproc', version);
+  /**
+   * One span per translated exchange, named and described by OpenTelemetry's conventions for generative AI
+   * (open-telemetry/semantic-conventions-genai). Contents are never recorded.
+   */
+  const observer: ExchangeObserver = ({ how, summary, times, metadata }) => {
+    // Without headers there was no request.
+    if (summary.outcome === 'passed' || summary.method === '') return;
+    const wait = times.firstByte === null || summary.events === 0 ? null : times.firstByte / 1000;
+    const error = errorTypeOf(summary, how);
+    const span = tracer.startSpan(
+      summary.model === null ? 'chat' : `chat ${summary.model.slice(0, 120)}`,
+      {
+        kind: SpanKind.CLIENT,
+        startTime: Date.now() - times.duration,
+        attributes: {
+          'gen_ai.provider.name': providerOf(summary.profile),
+          ...attributesOf(summary, how, wait),
+          ...(error === null ? {} : { 'error.type': error }),
+        },
+      },
+      contextOf(parentOf(metadata, summary), summary.traceState),
+    );
+    if (error !== null) span.setStatus({ code: SpanStatusCode.ERROR, message: error });
+    span.end();
+  };
   return {
-    record({ name, startTime, parent, traceState, attributes, error }) {
-      const context =
-        parent === null
-          ? ROOT_CONTEXT
-          : trace.setSpanContext(ROOT_CONTEXT, {
-              traceId: parent.traceId,
-              spanId: parent.spanId,
-              traceFlags: parent.sampled ? TraceFlags.SAMPLED : TraceFlags.NONE,
-              isRemote: true,
-              ...(traceState === null ? {} : { traceState: createTraceState(traceState) }),
-            });
-      const span = tracer.startSpan(name, { kind: SpanKind.CLIENT, startTime, attributes }, context);
-      if (error !== null) span.setStatus({ code: SpanStatusCode.ERROR, message: error });
-      span.end();
-    },
-    async close() {
+    observer,
+    /** Exports the remaining spans, unless the collector takes too long. */
+    async close(): Promise<void> {
       const deadline = new AbortController();
       await Promise.race([
         provider.shutdown().catch(() => {}),
@@ -102,6 +101,57 @@ export function createTracing({ url, serviceName, version, ratio, delayMs, onLos
       deadline.abort();
     },
   };
+}
+
+function contextOf(parent: TraceParent | null, traceState: string | null): Context {
+  if (parent === null) return ROOT_CONTEXT;
+  return trace.setSpanContext(ROOT_CONTEXT, {
+    traceId: parent.traceId,
+    spanId: parent.spanId,
+    traceFlags: parent.sampled ? TraceFlags.SAMPLED : TraceFlags.NONE,
+    isRemote: true,
+    ...(traceState === null ? {} : { traceState: createTraceState(traceState) }),
+  });
+}
+
+function attributesOf(summary: ExchangeSummary, how: CallEnd, secondsToFirstChunk: number | null) {
+  const { tokens } = summary;
+  return {
+    'gen_ai.operation.name': 'chat',
+    ...given({
+      'gen_ai.request.model': summary.model,
+      'gen_ai.request.stream': summary.stream,
+      'gen_ai.request.temperature': summary.parameters.temperature,
+      'gen_ai.request.top_p': summary.parameters.topP,
+      'gen_ai.request.max_tokens': summary.parameters.maxOutputTokens,
+      'gen_ai.response.id': summary.responseId,
+      ...serverOf(summary.authority),
+      'gen_ai.response.model': summary.upstreamModel,
+      'gen_ai.response.finish_reasons': summary.finishReason === null ? null : [summary.finishReason],
+      'gen_ai.response.time_to_first_chunk': summary.stream ? secondsToFirstChunk : null,
+      'gen_ai.usage.input_tokens': tokens?.input_tokens ?? null,
+      'gen_ai.usage.output_tokens': tokens?.output_tokens ?? null,
+      'gen_ai.usage.cache_read.input_tokens': tokens?.cached_tokens ?? null,
+      'gen_ai.usage.cache_write.input_tokens': tokens?.cache_write_tokens ?? null,
+      'gen_ai.usage.reasoning.output_tokens': tokens?.reasoning_tokens ?? null,
+      'http.response.status_code': summary.status,
+      'http.request.header.x-request-id': summary.requestId === null ? null : [summary.requestId],
+    }),
+    'http.request.method': summary.method,
+    'url.path': summary.path,
+    'responses_extproc.outcome': how === 'done' ? summary.outcome : how,
+    'responses_extproc.dropped': summary.dropped.length,
+  };
+}
+
+/** `host`, `host:port` or `[IPv6]:port` as attributes. */
+function serverOf(authority: string | null): Record<string, string | number | null> {
+  const [, six, host, port] = /^(?:\[([^\]]+)\]|([^:]+))(?::(\d+))?$/.exec(authority ?? '') ?? [];
+  return { 'server.address': six ?? host ?? null, 'server.port': port === undefined ? null : Number(port) };
+}
+
+function given<Value>(attributes: Readonly<Record<string, Value | null>>): Record<string, Value> {
+  return Object.fromEntries(Object.entries(attributes).filter((entry): entry is [string, Value] => entry[1] !== null));
 }
 
 /** The exporter itself does not report a collector that is gone, wrong, or refuses. */

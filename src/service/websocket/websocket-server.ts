@@ -224,7 +224,6 @@ function openSocket(
   let reason: string | null = null;
   let alive = true;
   let blocked = false;
-  let stuck: NodeJS.Timeout | null = null;
   /** Memory is short: nothing is read. */
   let isPaused = false;
   /** The code with which it was closed without a closing handshake. */
@@ -317,7 +316,7 @@ function openSocket(
 
   function block(): void {
     blocked = true;
-    watch(taken());
+    socket.setTimeout(writeTimeoutMs);
     read();
   }
 
@@ -329,24 +328,13 @@ function openSocket(
     else webSocket.resume();
   }
 
-  /** How much of what was written the system has accepted. */
-  function taken(): number {
-    return socket.bytesWritten - socket.writableLength;
-  }
-
-  function watch(before: number): void {
-    stuck = setTimeout(() => {
-      const now = taken();
-      if (now === before) cut(unread);
-      else watch(now);
-    }, writeTimeoutMs);
-  }
-
+  // While nothing is read, any activity is that the system has accepted more of what was written.
+  socket.on('timeout', () => cut(unread));
   socket.on('drain', () => {
     account.setUnsent(0);
     if (!blocked) return;
     blocked = false;
-    if (stuck !== null) clearTimeout(stuck);
+    socket.setTimeout(0);
     read();
   });
 
@@ -398,7 +386,6 @@ function openSocket(
   const over = new Promise<void>((resolve) => {
     webSocket.once('close', (code) => {
       clearTimeout(lifetime);
-      if (stuck !== null) clearTimeout(stuck);
       account.release();
       if (cutWith === null) connection.abort(null);
       const { bytesRead: bytesIn, bytesWritten: bytesOut } = socket;

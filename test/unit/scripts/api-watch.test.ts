@@ -99,7 +99,7 @@ it.each(codexStructs)('the fields of what Codex decodes as $what are counted', (
 });
 
 it('an attribute of OpenTelemetry that traces lack, and that has no reason, is new', () => {
-  const traces = read('src/service/telemetry/exchange-trace.ts');
+  const traces = read('src/service/telemetry/tracing.ts');
   const sources = `X = "gen_ai.usage.input_tokens"\nY = "gen_ai.moon.phase"\nZ = "gen_ai.agent.name" # gen_ai.`;
   expect(newAttributes(sources, traces)).toEqual(['gen_ai.moon.phase']);
 });

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { Exchange } from '../../../../src/filter/exchange/exchange.ts';
 import type { ExchangeEvent } from '../../../../src/filter/exchange/types.ts';
 import { ApiError } from '../../../../src/filter/wire/schema/api-error.ts';
-import { takeCollector } from '../../../../src/service/memory/collector.ts';
+import { takeCollector } from '../../../../src/service/memory/heap.ts';
 import type { Holder } from '../../../../src/service/memory/overload.ts';
 import type { GrpcCall, GrpcCallListener } from '../../../../src/service/server/grpc-call.ts';
 import { frameHeadBytes } from '../../../../src/service/server/message-frames.ts';

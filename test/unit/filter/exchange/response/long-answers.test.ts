@@ -6,7 +6,7 @@ import type { UpstreamBodyReader } from '../../../../../src/filter/exchange/resp
 import { createWholeBodyReader } from '../../../../../src/filter/exchange/response/whole-body-reader.ts';
 import type { BodyModes, ExchangeReply, Hold } from '../../../../../src/filter/exchange/types.ts';
 import { ApiError } from '../../../../../src/filter/wire/schema/api-error.ts';
-import { takeCollector } from '../../../../../src/service/memory/collector.ts';
+import { takeCollector } from '../../../../../src/service/memory/heap.ts';
 import { createTestContext } from '../../../../support/context.ts';
 import { exchangeOptions, headersOf } from '../../../../support/exchange-options.ts';
 import { faultsOfStream } from '../../../../support/invariants.ts';
