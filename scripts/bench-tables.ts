@@ -12,7 +12,7 @@ export const benchTables: Generator = {
     documentsWith({
       'README.md': { performance: comparison() },
       'docs/performance.md': Object.fromEntries(shown.map((name) => [`bench-${name}`, recorded(name)])),
-      'docs/operating.md': { sizing: sizing(), attacks: attacks() },
+      'docs/operating.md': { attacks: attacks() },
       'docs/scaling.md': scaling(),
     }),
 };
@@ -36,19 +36,6 @@ function comparison(): string {
     line('a small JSON answer', 'json (per request)'),
   ]);
   return `${table}\n\n${machine}; ${date}.`;
-}
-
-/** Figures for capacity planning, from the same runs. */
-function sizing(): string {
-  const cpu = (row: string) => `${figureOf('envoy', row, 'filter CPU µs', 'service')} µs of CPU`;
-  return markdownTable(
-    ['', ''],
-    [
-      ['an idle process', `${figureOf('start', 'the service, until it listens', 'MB resident')} MB resident`],
-      ['a token that arrives alone', cpu('paced (per token)')],
-      ['a small JSON answer', cpu('json (per request)')],
-    ],
-  );
 }
 
 /** What every attack did to a container of each size. */

@@ -84,10 +84,14 @@ ${documents.map(sectionOf).join('\n\n')}
 }
 
 function sectionOf({ document, title, rows }: RequirementDocument): string {
-  const others = rows
-    .filter(({ is }) => is !== 'met')
-    .map((row) => `| ${numberOf(row)} | ${row.asks} | **${row.is}**: ${row.why} |`);
-  const table = `| | What is asked | Here |\n| --- | --- | --- |\n${others.join('\n')}`;
+  const others = rows.filter(({ is }) => is !== 'met');
+  // What has one reason is one row.
+  const here = ({ is, why }: Requirement) => `**${is}**: ${why}`;
+  const lines = [...new Set(others.map(here))].map((reason) => {
+    const group = others.filter((row) => here(row) === reason);
+    return `| ${group.map(numberOf).join(', ')} | ${group.map(({ asks }) => asks).join('; ')} | ${reason} |`;
+  });
+  const table = `| | What is asked | Here |\n| --- | --- | --- |\n${lines.join('\n')}`;
   const met = `${rows.length - others.length} of ${rows.length} are met.`;
   return [`## ${document} ${title}`, met, ...(others.length === 0 ? [] : [table])].join('\n\n');
 }

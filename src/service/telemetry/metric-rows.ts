@@ -54,7 +54,7 @@ export const metricRows = {
       ...['completed', 'incomplete', 'failed', 'passed', 'refused', 'upstream_error'],
       ...['aborted', 'protocol_error', 'crashed'],
     ],
-    more: 'Outcomes: `completed`, `incomplete`, `failed` (the Response’s status), `refused`, `upstream_error`, `passed` (not translated), `aborted` (Envoy ended the call before the answer was complete: the client disconnected, or the upstream reset the connection; Envoy’s own counters tell the two apart, see the alerts), `protocol_error`, `crashed`.',
+    more: 'Outcomes: `completed`, `incomplete`, `failed` (the Response’s status), `refused`, `upstream_error`, `passed` (not translated), `aborted` (the client disconnected, or the upstream reset the connection: Envoy’s own counters tell which), `protocol_error`, `crashed`.',
   },
   refusals: {
     type: 'counter',
@@ -112,14 +112,14 @@ export const metricRows = {
     name: 'responses_extproc_tokens_total',
     help: 'Tokens, as counted by the upstream.',
     labels: ['model', 'type'],
-    more: 'Types: `input` and `output`, and of these `cached_input` and `reasoning_output`; `METRICS_MAX_MODELS` models that have answered have a label of their own, the rest are `other`; one that was not used for an hour makes room.',
+    more: 'Types: `input` and `output`, and of these `cached_input` and `reasoning_output`; `METRICS_MAX_MODELS` models have a label of their own, the rest are `other`; one that was not used for an hour makes room.',
   },
   estimatedTokens: {
     type: 'counter',
     name: 'responses_extproc_estimated_tokens_total',
     help: 'Tokens of answers that the upstream did not count, estimated, by how they ended.',
     labels: ['model', 'type', 'outcome'],
-    more: 'Types: `input` and `output`. Outcomes: `aborted` (the client disconnected), `failed`, `completed`, `incomplete`, `crashed`, `protocol_error`. No token is counted both here and in the row above. A model that has not answered is `other`.',
+    more: 'Types: `input` and `output`. No token is counted both here and in the row above. A model that has not answered is `other`.',
   },
   requestSeconds: {
     type: 'histogram',
@@ -156,7 +156,7 @@ export const metricRows = {
     help: 'Answers of upstreams in which something was repaired, or left out so that the rest could be used, by kind; an exchange counts each once.',
     labels: ['kind'],
     values: repairKinds,
-    more: 'Kinds: `skipped_data` (data of a stream that was not JSON), `repeated_call` (a tool call that came twice under one id), `whole_number` (`120000.0` where a tool has an integer), `usage` (counts that contradict each other), `service_tier` (one for which the API has no word), `reasoning_alone` (an answer of reasoning and nothing else, which ended normally: agents stop at it; `REASONING_ALONE`).',
+    more: 'Kinds: `skipped_data` (data of a stream that was not JSON), `repeated_call` (a tool call that came twice under one id), `whole_number` (`120000.0` where a tool has an integer), `usage` (counts that contradict each other), `service_tier` (one for which the API has no word), `reasoning_alone` (reasoning and nothing else, at which agents stop; `REASONING_ALONE`).',
   },
   dropped: {
     type: 'counter',
