@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { TranslatedOperation } from '../../src/filter/translate/operations/operation.ts';
 import { operations } from '../../src/filter/translate/operations/operations.ts';
 import { type TranslatedRequest, translateRequest } from '../../src/filter/translate/request.ts';
+import { jsonParts } from '../../src/filter/wire/json/parts.ts';
 import { ApiError } from '../../src/filter/wire/schema/api-error.ts';
 import { isSetting, type SettingTable } from '../../src/service/settings/setting.ts';
 import { settings as settingTable } from '../../src/service/settings/settings-table.ts';
@@ -42,8 +43,8 @@ describe.each(cases)('$where: $title ($profile)', (golden) => {
 
   it('is written in pieces as it is written whole', () => {
     const { chat, passthrough } = translate(golden, settings);
-    const { json, jsonPieces } = operationOf(golden);
-    expect([...jsonPieces(chat, passthrough)].join('')).toBe(json(chat, passthrough));
+    const body = operationOf(golden).body(chat, passthrough);
+    expect([...jsonParts(body)].join('')).toBe(JSON.stringify(body));
   });
 
   it('gives the Chat body written beside it', () => {
@@ -134,7 +135,7 @@ function translate(golden: GoldenCase, settings: SettingsOverrides): TranslatedR
 /** The upstream's body, as it is written. */
 function chatOf(golden: GoldenCase, settings: SettingsOverrides) {
   const { chat, passthrough } = translate(golden, settings);
-  return JSON.parse(operationOf(golden).json(chat, passthrough));
+  return JSON.parse(JSON.stringify(operationOf(golden).body(chat, passthrough)));
 }
 
 function thrownBy(golden: GoldenCase, settings: SettingsOverrides): unknown {

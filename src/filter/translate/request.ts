@@ -27,7 +27,7 @@ import { withholdReasoning } from './request/withhold-reasoning.ts';
 import type { TranslationSettings } from './settings.ts';
 
 export interface TranslatedRequest {
-  /** The request for the upstream, without `passthrough`: `chatRequestJson` writes both. */
+  /** The request for the upstream, without `passthrough`: `chatRequestBody` has both. */
   readonly chat: ChatCompletionRequest;
   /** The client's own fields that go to the upstream as they came. */
   readonly passthrough: Passthrough;

@@ -1,6 +1,7 @@
 import { estimatedInput } from '../../translate/estimate.ts';
 import type { TranslatedOperation } from '../../translate/operations/operation.ts';
 import { type TranslatedRequest, translateRequest } from '../../translate/request.ts';
+import { jsonParts } from '../../wire/json/parts.ts';
 import type { ExchangeOptions } from '../options.ts';
 import type { Steps } from '../steps.ts';
 import type { HeaderMap } from '../types.ts';
@@ -55,12 +56,13 @@ export function* prepareRequest(
     inputTokens: operation.generates ? estimatedInput(chat, body.length) : null,
     ...translated,
   });
+  const upstreamBody = operation.body(chat, passthrough);
   if (bytes.length <= largeBodyBytes && contentEncoding === null)
-    return prepared(Buffer.from(operation.json(chat, passthrough)));
+    return prepared(Buffer.from(JSON.stringify(upstreamBody)));
   const written: Buffer[] = [];
   let sinceLast = 0;
-  for (const text of operation.jsonPieces(chat, passthrough)) {
-    const piece = Buffer.from(text);
+  for (const part of jsonParts(upstreamBody)) {
+    const piece = Buffer.from(part);
     written.push(piece);
     sinceLast += piece.length;
     if (sinceLast < largeBodyBytes) continue;

@@ -1,4 +1,4 @@
-import { chatRequestJson, chatRequestPieces } from '../../wire/schema/chat-request.ts';
+import { chatRequestBody } from '../../wire/schema/chat-request.ts';
 import { translateCompletion } from '../completion.ts';
 import type { AnswerForm } from '../context.ts';
 import { unsupportedValue } from '../request/request-errors.ts';
@@ -31,7 +31,6 @@ export const defaults: Omit<TranslatedOperation, 'path' | 'of'> = {
   constraints: (wanted) => wanted,
   passthrough: (given) => given,
   prewarms: false,
-  json: chatRequestJson,
-  jsonPieces: chatRequestPieces,
+  body: chatRequestBody,
   answer: responseAnswer(),
 };

@@ -1,5 +1,4 @@
 import { ApiError } from '../../wire/schema/api-error.ts';
-import type { ChatCompletionRequest, Passthrough } from '../../wire/schema/chat-request.ts';
 import { objectOf } from '../chat/loose.ts';
 import { errorOfValue, errorOfWords } from '../error.ts';
 import { defaults, responseAnswer } from './defaults.ts';
@@ -15,8 +14,14 @@ export const inputTokens: TranslatedOperation = {
     if (tokenizePath === null) throw notCounted();
     return tokenizePath;
   },
-  json: countRequestJson,
-  jsonPieces: (chat, passthrough) => [countRequestJson(chat, passthrough)],
+  // What its chat template is given, with the beginning of the answer, as vLLM's `/tokenize` takes it.
+  body: ({ model, messages, tools }, passthrough) => ({
+    model,
+    messages,
+    tools,
+    add_generation_prompt: true,
+    chat_template_kwargs: passthrough.get('chat_template_kwargs'),
+  }),
   answer: {
     ...responseAnswer(),
     streams: false,
@@ -48,20 +53,6 @@ function notCounted(): ApiError {
 interface InputTokens {
   readonly object: 'response.input_tokens';
   readonly input_tokens: number;
-}
-
-/**
- * The body that has a server count the tokens of a request: what its chat template is given, with the beginning of the
- * answer, as vLLM's `/tokenize` takes it.
- */
-function countRequestJson({ model, messages, tools }: ChatCompletionRequest, passthrough: Passthrough): string {
-  return JSON.stringify({
-    model,
-    messages,
-    tools,
-    add_generation_prompt: true,
-    chat_template_kwargs: passthrough.get('chat_template_kwargs'),
-  });
 }
 
 /** The server's count. Throws `ApiError` if there is none. */

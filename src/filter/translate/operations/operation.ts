@@ -36,9 +36,8 @@ export interface TranslatedOperation {
   passthrough(given: Passthrough): Passthrough;
   /** A request to prewarm the cache is met, not only answered. */
   readonly prewarms: boolean;
-  /** The upstream's body, and the same text in pieces. */
-  json(chat: ChatCompletionRequest, passthrough: Passthrough): string;
-  jsonPieces(chat: ChatCompletionRequest, passthrough: Passthrough): Iterable<string>;
+  /** The upstream's body. */
+  body(chat: ChatCompletionRequest, passthrough: Passthrough): object;
   readonly answer: AnswerForm;
 }
 

@@ -3,7 +3,11 @@ const parseWithSource = JSON.parse as (
   text: string,
   reviver: (key: string, value: unknown, context: { readonly source?: string }) => unknown,
 ) => unknown;
-const rawJson = (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON;
+/** Not yet in TypeScript's es2023 library either. */
+export const { rawJSON, isRawJSON } = JSON as unknown as {
+  rawJSON(text: string): unknown;
+  isRawJSON(value: unknown): boolean;
+};
 
 /**
  * JSON as a value in which a number that a JavaScript number would change is a `JSON.rawJSON` object, which is written as it
@@ -20,5 +24,5 @@ function keepExact(_key: string, value: unknown, { source }: { readonly source?:
     const digits = source.replace(/[eE].*$/, '').replace(/[^0-9]/g, '');
     if (digits.length <= 15 || String(value) === source) return value;
   }
-  return rawJson(source);
+  return rawJSON(source);
 }

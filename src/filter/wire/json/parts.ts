@@ -1,4 +1,4 @@
-import { parseExactly } from './exact.ts';
+import { isRawJSON, parseExactly } from './exact.ts';
 
 /**
  * A JSON value kept as its bytes: outside V8's heap, no larger than its text, and written any number of times without a
@@ -42,7 +42,8 @@ const partLength = 16 * 1024;
 export function* jsonParts(value: unknown): Generator<string | Buffer> {
   if (value instanceof JsonBytes) yield value.bytes;
   else if (typeof value === 'string' && value.length > partLength) yield* stringParts(value);
-  else if (typeof value !== 'object' || value === null || isSmall(value)) yield JSON.stringify(value) ?? 'null';
+  else if (typeof value !== 'object' || value === null || isSmall(value) || isRawJSON(value))
+    yield JSON.stringify(value) ?? 'null';
   else if (Array.isArray(value)) yield* listParts(value);
   else {
     let before = '{';

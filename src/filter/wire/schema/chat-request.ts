@@ -1,7 +1,7 @@
 /**
  * The Chat Completions request, as written to upstreams: every field that is ever sent, so that a misspelt or invented
  * one does not compile. Fields that would be null or empty are left out. What clients pass on to the upstream by its own names is not
- * here: `chatRequestJson` adds it.
+ * here: `chatRequestBody` adds it.
  */
 export interface ChatCompletionRequest {
   readonly model: string;
@@ -164,52 +164,9 @@ export type ChatResponseFormat =
 export type Passthrough = ReadonlyMap<string, unknown>;
 
 /**
- * The request's body as JSON text, with the client's own fields. A client's field wins over the same one made here (only
- * those for effort can be both): it is the upstream's own field.
+ * The request's body, with the client's own fields. A client's field wins over the same one made here (only those for effort can be
+ * both): it is the upstream's own field.
  */
-export function chatRequestJson(chat: ChatCompletionRequest, passthrough: Passthrough): string {
-  return JSON.stringify(bodyOf(chat, passthrough));
-}
-
-/** The text of `chatRequestJson` in pieces, cut between fields, messages and content parts: anything large is a piece by itself. */
-export function* chatRequestPieces(chat: ChatCompletionRequest, passthrough: Passthrough): Generator<string> {
-  let before = '{';
-  for (const [name, value] of Object.entries(bodyOf(chat, passthrough))) {
-    if (value === undefined) continue;
-    yield `${before}${JSON.stringify(name)}:`;
-    if (name === 'messages' && Array.isArray(value)) yield* arrayPieces(value, messagePieces);
-    else yield JSON.stringify(value);
-    before = ',';
-  }
-  yield '}';
-}
-
-function bodyOf(chat: ChatCompletionRequest, passthrough: Passthrough): object {
+export function chatRequestBody(chat: ChatCompletionRequest, passthrough: Passthrough): object {
   return passthrough.size === 0 ? chat : { ...chat, ...Object.fromEntries(passthrough) };
-}
-
-function* messagePieces(message: object): Generator<string> {
-  let before = '{';
-  for (const [name, value] of Object.entries(message)) {
-    if (value === undefined) continue;
-    yield `${before}${JSON.stringify(name)}:`;
-    if (Array.isArray(value)) yield* arrayPieces(value, onePiece);
-    else yield JSON.stringify(value);
-    before = ',';
-  }
-  yield before === '{' ? '{}' : '}';
-}
-
-function* arrayPieces<Entry>(entries: readonly Entry[], pieces: (entry: Entry) => Iterable<string>): Generator<string> {
-  let before = '[';
-  for (const entry of entries) {
-    yield before;
-    yield* pieces(entry);
-    before = ',';
-  }
-  yield before === '[' ? '[]' : ']';
-}
-
-function onePiece(value: unknown): readonly string[] {
-  return [JSON.stringify(value) ?? 'null'];
 }

@@ -4,6 +4,7 @@ import type { Operation } from '../../../../src/filter/translate/operations/oper
 import { operations } from '../../../../src/filter/translate/operations/operations.ts';
 import { compactionTrigger, notPrewarmed, prewarmed } from '../../../../src/filter/translate/operations/responses.ts';
 import { profileOf } from '../../../../src/filter/upstream/profiles.ts';
+import { jsonParts } from '../../../../src/filter/wire/json/parts.ts';
 import { blockOf, goldenCases } from '../../../support/golden.ts';
 
 const mapping = readFileSync(new URL('../../../../docs/mapping.md', import.meta.url), 'utf8');
@@ -62,8 +63,8 @@ test('each is written in pieces as it is written whole', () => {
   const passthrough = new Map<string, unknown>([['chat_template_kwargs', { a: 1 }]]);
   const translated = operations.filter((operation) => operation.type === 'translated');
   expect(translated.length).toBeGreaterThan(2);
-  for (const { json, jsonPieces } of translated)
-    expect([...jsonPieces(chat, passthrough)].join('')).toBe(json(chat, passthrough));
+  for (const { body } of translated)
+    expect([...jsonParts(body(chat, passthrough))].join('')).toBe(JSON.stringify(body(chat, passthrough)));
 });
 
 const ofBodies = [compactionTrigger, prewarmed, notPrewarmed];

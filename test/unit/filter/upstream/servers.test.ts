@@ -3,7 +3,7 @@ import { translateRequest } from '../../../../src/filter/translate/request.ts';
 import type { Profile } from '../../../../src/filter/upstream/profile.ts';
 import { profileOf } from '../../../../src/filter/upstream/profiles.ts';
 import { ApiError } from '../../../../src/filter/wire/schema/api-error.ts';
-import { chatRequestJson } from '../../../../src/filter/wire/schema/chat-request.ts';
+import { chatRequestBody } from '../../../../src/filter/wire/schema/chat-request.ts';
 import { createCountedIds } from '../../../support/context.ts';
 import { goldenRequests } from '../../../support/golden.ts';
 import { type ServerGuard, serverGuards, toolGuards } from '../../../support/server-guards.ts';
@@ -52,7 +52,7 @@ function bodyOf(given: object, { model }: ServerGuard, profile: string | Profile
     const clock = { now: () => 1, newId: createCountedIds() };
     const { chat, passthrough, context } = translateRequest(request, { ...settings, profile: flags }, clock);
     if (!context.answer.asksUpstream) return null;
-    return JSON.parse(chatRequestJson(chat, passthrough));
+    return JSON.parse(JSON.stringify(chatRequestBody(chat, passthrough)));
   } catch (thrown) {
     if (thrown instanceof ApiError) return null;
     throw thrown;

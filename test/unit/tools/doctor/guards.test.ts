@@ -4,7 +4,7 @@ import type { Profile } from '../../../../src/filter/upstream/profile.ts';
 import { profileOf } from '../../../../src/filter/upstream/profiles.ts';
 import { readProfilesFile } from '../../../../src/filter/upstream/profiles-file.ts';
 import { ApiError } from '../../../../src/filter/wire/schema/api-error.ts';
-import { chatRequestJson } from '../../../../src/filter/wire/schema/chat-request.ts';
+import { chatRequestBody } from '../../../../src/filter/wire/schema/chat-request.ts';
 import { createCountedIds } from '../../../support/context.ts';
 import { goldenRequests } from '../../../support/golden.ts';
 import { type Behaviour, type ProbedBody, startProbedServer } from '../../../support/probed-server.ts';
@@ -199,7 +199,7 @@ function bodyOf(request: object, profile: Profile): ProbedBody | null {
     const clock = { now: () => 1, newId: createCountedIds() };
     const { chat, passthrough, context } = translateRequest(request, settings, clock);
     if (!context.answer.asksUpstream) return null;
-    return JSON.parse(chatRequestJson(chat, passthrough));
+    return JSON.parse(JSON.stringify(chatRequestBody(chat, passthrough)));
   } catch (thrown) {
     if (thrown instanceof ApiError) return null;
     throw thrown;

@@ -5,7 +5,7 @@ import { runSteps } from '../../../../../src/filter/exchange/steps.ts';
 import type { Hold } from '../../../../../src/filter/exchange/types.ts';
 import { translateRequest } from '../../../../../src/filter/translate/request.ts';
 import { ApiError } from '../../../../../src/filter/wire/schema/api-error.ts';
-import { chatRequestJson } from '../../../../../src/filter/wire/schema/chat-request.ts';
+import { chatRequestBody } from '../../../../../src/filter/wire/schema/chat-request.ts';
 import { runRequest } from '../../../../../src/tools/explain/run-request.ts';
 import { brotli } from '../../../../support/brotli.ts';
 import { explainSetupOf } from '../../../../support/config-of-settings.ts';
@@ -281,7 +281,7 @@ describe('numbers beyond what a JavaScript number holds', () => {
     const clock = { now: () => 1, newId: createCountedIds() };
     const { chat, passthrough, context } = translateRequest(body, createTestSettings(), clock);
     expect(JSON.stringify(chat.tools)).toContain('"maximum":9223372036854775807');
-    expect(chatRequestJson(chat, passthrough)).toContain('"seed":12345678901234567890');
+    expect(JSON.stringify(chatRequestBody(chat, passthrough))).toContain('"seed":12345678901234567890');
     expect(chat.temperature).toBe(0.7);
     expect(JSON.stringify(context.echo.tools)).toContain('9223372036854775807');
   });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { translateRequest } from '../../../../../src/filter/translate/request.ts';
 import { ApiError } from '../../../../../src/filter/wire/schema/api-error.ts';
-import { chatRequestJson } from '../../../../../src/filter/wire/schema/chat-request.ts';
+import { chatRequestBody } from '../../../../../src/filter/wire/schema/chat-request.ts';
 import { faultsOfChat } from '../../../../support/chat-rules.ts';
 import { createCountedIds } from '../../../../support/context.ts';
 import { variantsOfPublished } from '../../../../support/published-types.ts';
@@ -84,7 +84,7 @@ function translate(input: readonly unknown[], profile: string): Outcome | ApiErr
       createTestSettings({ profile }),
       clock,
     );
-    const json = chatRequestJson(chat, passthrough);
+    const json = JSON.stringify(chatRequestBody(chat, passthrough));
     return { body: JSON.parse(json), text: JSON.stringify([json, dropped, context.echo]) };
   } catch (thrown) {
     if (thrown instanceof ApiError) return thrown;

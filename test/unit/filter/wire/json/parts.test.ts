@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { rawJSON } from '../../../../../src/filter/wire/json/exact.ts';
 import { JsonBytes, jsonParts } from '../../../../../src/filter/wire/json/parts.ts';
 
 const partsOf = (value: unknown) => Array.from(jsonParts(value), String);
@@ -46,5 +47,7 @@ describe('JSON in parts', () => {
     const kept = new JsonBytes('{"most":18446744073709551615}');
     expect(partsOf([kept]).join('')).toBe('[{"most":18446744073709551615}]');
     expect(JSON.stringify([kept])).toBe('[{"most":18446744073709551615}]');
+    const long = `1${'0'.repeat(20_000)}`;
+    expect(partsOf({ seed: rawJSON(long), list: [rawJSON(long)] }).join('')).toBe(`{"seed":${long},"list":[${long}]}`);
   });
 });
