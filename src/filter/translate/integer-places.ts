@@ -1,5 +1,6 @@
+import type { Loose } from '../wire/schema/chat-completion.ts';
 import type { ChatTool } from '../wire/schema/chat-request.ts';
-import { arrayOf, type Loose, objectOf } from './chat/loose.ts';
+import { arrayOf, objectOf } from './chat/loose.ts';
 import { referred } from './schema-reference.ts';
 
 /** Where a tool's arguments have integers; a place without any below it is null. */

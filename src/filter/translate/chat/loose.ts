@@ -8,9 +8,6 @@ import type { LooseChoice, LooseChunk } from '../../wire/schema/chat-completion.
 /** Only shapes with optional `unknown` fields: naming one assumes nothing about the value. */
 type LooseShape<Shape> = { readonly [Field in keyof Shape]?: unknown extends Shape[Field] ? unknown : never };
 
-/** An object that may have those fields, with whatever in them. */
-export type Loose<Names extends string> = { readonly [Name in Names]?: unknown };
-
 /** The value as an object with those fields; null for anything else, arrays included. */
 export function objectOf<Shape extends LooseShape<Shape> = never>(value: unknown): Shape | null {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Shape) : null;

@@ -1,6 +1,7 @@
 import type { Profile } from '../../upstream/profile.ts';
 import { profileForModel } from '../../upstream/profile-for-model.ts';
-import { type Loose, objectOf, textOf } from '../chat/loose.ts';
+import type { Loose } from '../../wire/schema/chat-completion.ts';
+import { objectOf, textOf } from '../chat/loose.ts';
 import type { CatalogSettings } from '../settings.ts';
 import type { PassedOperation } from './operation.ts';
 

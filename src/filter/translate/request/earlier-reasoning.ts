@@ -1,5 +1,6 @@
+import type { Loose } from '../../wire/schema/chat-completion.ts';
 import type { OpaqueFields } from '../../wire/schema/chat-request.ts';
-import { type Loose, objectOf, objectsOf } from '../chat/loose.ts';
+import { objectOf, objectsOf } from '../chat/loose.ts';
 import { unpackOpaqueFields } from '../reasoning-envelope.ts';
 import type { TranslationSettings } from '../settings.ts';
 import type { InputReasoning } from './parsed.ts';

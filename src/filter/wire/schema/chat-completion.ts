@@ -4,6 +4,9 @@
  * before anything reads it: a misspelt or invented one does not compile.
  */
 
+/** An object that may have those fields, with whatever in them. */
+export type Loose<Names extends string> = { readonly [Name in Names]?: unknown };
+
 /** A completion, or one chunk of a stream. */
 export interface LooseChunk {
   readonly id?: unknown;
@@ -67,23 +70,12 @@ export interface LooseMessage {
 }
 
 /** One entry of an array `content`, or of Mistral's array `thinking`. */
-export interface LooseContentPart {
-  readonly type?: unknown;
-  readonly text?: unknown;
-  readonly thinking?: unknown;
-  readonly summary?: unknown;
-  readonly refusal?: unknown;
-  readonly image_url?: unknown;
-}
+export type LooseContentPart = Loose<'type' | 'text' | 'thinking' | 'summary' | 'refusal' | 'image_url'>;
 
 /** The `image_url` of a picture, where it is no string. */
-export interface LooseImageUrl {
-  readonly url?: unknown;
-}
+export type LooseImageUrl = Loose<'url'>;
 
-export interface LooseAudio {
-  readonly transcript?: unknown;
-}
+export type LooseAudio = Loose<'transcript'>;
 
 /** One entry of `tool_calls`. */
 export interface LooseToolCall {
@@ -109,15 +101,10 @@ export interface LooseFunctionCall {
 }
 
 /** The `custom` of a call. */
-export interface LooseCustomCall {
-  readonly name?: unknown;
-  readonly input?: unknown;
-}
+export type LooseCustomCall = Loose<'name' | 'input'>;
 
 /** What must be sent back with a call or a message, an object for each vendor; Gemini's holds thought signatures. */
-export interface LooseExtraContent {
-  readonly google?: unknown;
-}
+export type LooseExtraContent = Loose<'google'>;
 export interface LooseGoogleExtras {
   readonly thought_signature?: unknown;
   /** The text of this delta is thinking. */
@@ -125,31 +112,15 @@ export interface LooseGoogleExtras {
 }
 
 /** The object some proxies put around `reasoning`. */
-export interface LooseReasoning {
-  readonly text?: unknown;
-  readonly content?: unknown;
-}
+export type LooseReasoning = Loose<'text' | 'content'>;
 
 /** One entry of OpenRouter's `reasoning_details`. It goes back to the upstream with all its fields, including those not listed. */
-export interface LooseReasoningDetail {
-  readonly type?: unknown;
-  readonly index?: unknown;
-  readonly text?: unknown;
-  readonly summary?: unknown;
-  readonly data?: unknown;
-  readonly id?: unknown;
-  readonly format?: unknown;
-  readonly signature?: unknown;
-}
+export type LooseReasoningDetail = Loose<
+  'type' | 'index' | 'text' | 'summary' | 'data' | 'id' | 'format' | 'signature'
+>;
 
-/** One entry of LiteLLM's `thinking_blocks`: Anthropic's own block, which goes back with all its fields. */
-export interface LooseThinkingBlock {
-  readonly type?: unknown;
-  readonly thinking?: unknown;
-  readonly signature?: unknown;
-  /** Of `redacted_thinking`. */
-  readonly data?: unknown;
-}
+/** One entry of LiteLLM's `thinking_blocks`: Anthropic's own block, which goes back with all its fields. `data` is of `redacted_thinking`. */
+export type LooseThinkingBlock = Loose<'type' | 'thinking' | 'signature' | 'data'>;
 
 /** One entry of `annotations`, with its fields nested (OpenAI) or flat. */
 export interface LooseAnnotation extends LooseCitation {
@@ -158,23 +129,11 @@ export interface LooseAnnotation extends LooseCitation {
 }
 
 /** An annotation's own fields, or an entry of `search_results` or `citations`. */
-export interface LooseCitation {
-  readonly url?: unknown;
-  readonly title?: unknown;
-  readonly start_index?: unknown;
-  readonly end_index?: unknown;
-}
+export type LooseCitation = Loose<'url' | 'title' | 'start_index' | 'end_index'>;
 
-export interface LooseLogprobs {
-  readonly content?: unknown;
-}
+export type LooseLogprobs = Loose<'content'>;
 
-export interface LooseTokenLogprob {
-  readonly token?: unknown;
-  readonly logprob?: unknown;
-  readonly bytes?: unknown;
-  readonly top_logprobs?: unknown;
-}
+export type LooseTokenLogprob = Loose<'token' | 'logprob' | 'bytes' | 'top_logprobs'>;
 
 /** Every vendor's spelling of usage. */
 export interface LooseUsage {
@@ -203,20 +162,17 @@ export interface LooseUsage {
 }
 
 /** The `…_tokens_details` of usage. */
-export interface LooseTokenDetails {
-  readonly audio_tokens?: unknown;
-  readonly cached_tokens?: unknown;
-  readonly cache_write_tokens?: unknown;
-  readonly cache_creation_tokens?: unknown;
-  readonly cache_creation_input_tokens?: unknown;
-  readonly reasoning_tokens?: unknown;
-}
+export type LooseTokenDetails = Loose<
+  | 'audio_tokens'
+  | 'cached_tokens'
+  | 'cache_write_tokens'
+  | 'cache_creation_tokens'
+  | 'cache_creation_input_tokens'
+  | 'reasoning_tokens'
+>;
 
 /** Groq's `x_groq`. */
-export interface LooseGroqExtras {
-  readonly error?: unknown;
-  readonly usage?: unknown;
-}
+export type LooseGroqExtras = Loose<'error' | 'usage'>;
 
 /** An error body, the `error` in it, or one entry of a list of errors. */
 export interface LooseError {
@@ -246,12 +202,7 @@ export interface LooseError {
 }
 
 /** One entry of Gemini's `details`. */
-export interface LooseErrorDetail {
-  readonly retryDelay?: unknown;
-}
+export type LooseErrorDetail = Loose<'retryDelay'>;
 
 /** OpenRouter's `metadata`. */
-export interface LooseErrorMetadata {
-  readonly provider_name?: unknown;
-  readonly raw?: unknown;
-}
+export type LooseErrorMetadata = Loose<'provider_name' | 'raw'>;

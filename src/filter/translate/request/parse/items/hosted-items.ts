@@ -1,4 +1,5 @@
-import { arrayOf, type Loose, objectOf, objectsOf, textOf } from '../../../chat/loose.ts';
+import type { Loose } from '../../../../wire/schema/chat-completion.ts';
+import { arrayOf, objectOf, objectsOf, textOf } from '../../../chat/loose.ts';
 import { unsupportedParameter } from '../../request-errors.ts';
 import { parseContent } from '../parse-content.ts';
 import type { ItemType } from './input-builder.ts';

@@ -1,5 +1,6 @@
+import type { Loose } from '../../../../wire/schema/chat-completion.ts';
 import { messageItem } from '../../../../wire/schema/create-response.ts';
-import { type Loose, objectOf, textOf } from '../../../chat/loose.ts';
+import { objectOf, textOf } from '../../../chat/loose.ts';
 import type { TranslationSettings } from '../../../settings.ts';
 import type { InputMessage } from '../../parsed.ts';
 
