@@ -1,50 +1,14 @@
-import type { Profile } from '../../upstream/profile.ts';
 import type { ChatContentPart } from '../../wire/schema/chat-request.ts';
-import type { InputContent, InputFile, InputRefusal, InputText } from './parsed.ts';
-import { carry } from './trace.ts';
+import type { InputContent, InputRefusal, InputText } from './parsed.ts';
 
-/** The parts a Chat message can hold, in the profile's shape. Refusals are written elsewhere, and left out here. */
-export function chatPartsOf(content: readonly InputContent[], profile: Profile): ChatContentPart[] {
-  const parts: ChatContentPart[] = [];
-  for (const part of content) if (part.type !== 'refusal') parts.push(chatPartOf(part, profile));
-  return parts;
-}
-
-function chatPartOf(part: Exclude<InputContent, InputRefusal>, profile: Profile): ChatContentPart {
-  const written = partInShapeOf(part, profile);
-  carry(written, part);
-  return written;
-}
-
-function partInShapeOf(part: Exclude<InputContent, InputRefusal>, profile: Profile): ChatContentPart {
-  switch (part.type) {
-    case 'text': {
-      if (part.hasOwnLines === undefined) return part;
-      const { hasOwnLines: _hasOwnLines, ...written } = part;
-      return written;
-    }
-    case 'image': {
-      const { url, detail, prompt_cache_breakpoint, cache_control } = part;
-      return {
-        type: 'image_url',
-        image_url: { url, ...(detail === null ? {} : { detail }) },
-        ...(prompt_cache_breakpoint === undefined ? {} : { prompt_cache_breakpoint }),
-        ...(cache_control === undefined ? {} : { cache_control }),
-      };
-    }
-    case 'audio':
-      return { type: 'input_audio', input_audio: { data: part.data, format: part.format } };
-    case 'video':
-      return { type: 'video_url', video_url: { url: part.url } };
-    case 'file':
-      return filePartOf(part, profile);
-  }
-}
-
-function filePartOf(file: InputFile, profile: Profile): ChatContentPart {
-  if ('fileId' in file) return { type: 'file', file: { file_id: file.fileId } };
-  if (profile.file === 'mistral') return { type: 'document_url', document_url: file.url };
-  return { type: 'file', file: { filename: file.filename ?? 'file.pdf', file_data: file.url } };
+/** The parts a Chat message can hold. Refusals are written elsewhere, and left out here. */
+export function chatPartsOf(content: readonly InputContent[]): ChatContentPart[] {
+  return content.flatMap((part): ChatContentPart[] => {
+    if (part.type === 'refusal') return [];
+    if (part.type !== 'text' || part.hasOwnLines === undefined) return [part];
+    const { hasOwnLines: _hasOwnLines, ...written } = part;
+    return [written];
+  });
 }
 
 /**

@@ -1,3 +1,4 @@
+import type { CacheHints, ChatContentPart } from '../../wire/schema/chat-request.ts';
 import type { CreateResponseFields } from '../../wire/schema/create-response.ts';
 import type { ToolEcho } from '../../wire/schema/response-resource.ts';
 import type { RestoredTool } from '../context.ts';
@@ -76,14 +77,8 @@ export interface InputReasoning {
   readonly envelope: ReasoningEnvelope | null;
 }
 
-/** A client's prompt cache options, for servers that support them. */
-export interface CacheHints {
-  readonly prompt_cache_breakpoint?: unknown;
-  readonly cache_control?: unknown;
-}
-
-/** A content part. Text of every kind, text files included, is `text`. */
-export type InputContent = InputText | InputRefusal | InputImage | InputAudio | InputVideo | InputFile;
+/** A content part, as Chat has it, or with what is settled by the message around it. Text of every kind, text files included, is `text`. */
+export type InputContent = InputText | InputRefusal | Exclude<ChatContentPart, { readonly type: 'text' }>;
 
 export interface InputText extends CacheHints {
   readonly type: 'text';
@@ -97,29 +92,6 @@ export interface InputRefusal {
   readonly type: 'refusal';
   readonly refusal: string;
 }
-
-export interface InputImage extends CacheHints {
-  readonly type: 'image';
-  readonly url: string;
-  /** Null leaves it to the server. */
-  readonly detail: 'low' | 'high' | 'original' | null;
-}
-
-export interface InputAudio {
-  readonly type: 'audio';
-  readonly data: string;
-  readonly format: string;
-}
-
-export interface InputVideo {
-  readonly type: 'video';
-  readonly url: string;
-}
-
-/** A file by URL (a data URL included) or by the id of an upload. */
-export type InputFile =
-  | { readonly type: 'file'; readonly url: string; readonly filename: string | null }
-  | { readonly type: 'file'; readonly fileId: string };
 
 /** What every tool has. */
 interface NamedDefinition {

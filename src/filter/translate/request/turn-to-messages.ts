@@ -20,13 +20,13 @@ export function chatMessageOf(item: InputMessage, profile: Profile): ChatMessage
 function contentOf({ role, content }: InputMessage, profile: Profile): string | ChatContentPart[] {
   if (role === 'user') return userContent(content, profile);
   const isText = !profile.arrayContent || isPlainText(content);
-  return isText ? joinText(content) : chatPartsOf(content, profile);
+  return isText ? joinText(content) : chatPartsOf(content);
 }
 
 function userContent(content: readonly InputContent[], profile: Profile): string | ChatContentPart[] {
   if (isPlainText(content) && (content.length <= 1 || !profile.arrayContent)) return joinText(content);
   // Anthropic and Bedrock, also behind routers, refuse a text part without text.
-  const parts = chatPartsOf(content, profile).filter((part) => part.type !== 'text' || part.text !== '');
+  const parts = chatPartsOf(content).filter((part) => part.type !== 'text' || part.text !== '');
   return parts.length > 0 ? parts : '';
 }
 
@@ -54,7 +54,7 @@ export function messagesOfTurn(turn: Turn, profile: Profile, tools: ToolTable): 
   for (const key in replayed) for (const earlier of turn.reasoning) carry(assistant, earlier, key);
   return [
     ...(isEmpty ? [] : [assistant]),
-    ...turn.calls.map((call) => toolMessageOf(call, profile)),
+    ...turn.calls.map(toolMessageOf),
     ...turn.deferred.map((item) => chatMessageOf(item, profile)),
   ];
 }
@@ -74,12 +74,12 @@ function chatNameOf({ name, namespace }: PairedCall, profile: Profile, tools: To
   return tools.find(name, namespace)?.name ?? chatToolName(name, namespace, profile);
 }
 
-function toolMessageOf({ callId, outputs }: PairedCall, profile: Profile): ChatMessage {
+function toolMessageOf({ callId, outputs }: PairedCall): ChatMessage {
   const text = outputs
     .map((parts) => joinText(parts))
     .filter((output) => output !== '')
     .join('\n');
-  const media = chatPartsOf(outputs.flat(), profile).filter(({ type }) => type !== 'text');
+  const media = chatPartsOf(outputs.flat()).filter(({ type }) => type !== 'text');
   const parts = text === '' ? media : [{ type: 'text', text } as const, ...media];
   const message: ChatMessage = {
     role: 'tool',

@@ -76,8 +76,8 @@ export interface ExtraContent extends JsonObject {
   readonly google?: unknown;
 }
 
-/** OpenAI's breakpoint, and Anthropic's, which routers know too. */
-interface CacheHints {
+/** A client's prompt cache options: OpenAI's breakpoint, and Anthropic's, which routers know too. */
+export interface CacheHints {
   readonly prompt_cache_breakpoint?: unknown;
   readonly cache_control?: unknown;
 }

@@ -168,21 +168,19 @@ export const reasoningItem = z.object({
 export const reasoningPart = z.object({ text: z.string().nullish() });
 
 /** Content parts by `type`. */
-export const textPart = z.object({ text: z.string(), prompt_cache_breakpoint: z.unknown().optional() });
+export const textPart = z.object({ text: z.string() });
 export const refusalPart = z.object({ refusal: z.string() });
 const imageDetail = z.enum(['low', 'high', 'auto', 'original']);
 export const imagePart = z.object({
   image_url: z.string().nullish(),
   file_id: z.string().nullish(),
   detail: imageDetail.nullish(),
-  prompt_cache_breakpoint: z.unknown().optional(),
 });
 export const filePart = z.object({
   file_data: z.string().nullish(),
   file_url: z.string().nullish(),
   file_id: z.string().nullish(),
   filename: z.string().nullish(),
-  prompt_cache_breakpoint: z.unknown().optional(),
 });
 export const encryptedPart = z.object({ encrypted_content: z.string() });
 /** Flat as in the AI SDK, nested as in Chat, or a URL as in Codex. */
@@ -194,10 +192,7 @@ export const audioPart = z.object({
 });
 export const videoPart = z.object({ video_url: z.string() });
 /** Images, sounds and files in Chat's form, with a nested object. */
-export const chatImagePart = z.object({
-  image_url: z.union([z.string(), jsonObject]),
-  prompt_cache_breakpoint: z.unknown().optional(),
-});
+export const chatImagePart = z.object({ image_url: z.union([z.string(), jsonObject]) });
 export const chatImage = z.object({ url: z.string(), detail: imageDetail.nullish() });
 export const chatFilePart = z.object({ file: jsonObject });
 export const chatVideoPart = z.object({ video_url: z.union([z.string(), jsonObject]) });

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import type { ApiError } from '../../../wire/schema/api-error.ts';
+import type { CacheHints } from '../../../wire/schema/chat-request.ts';
 import {
   audioPart,
   chatFilePart,
@@ -17,7 +18,7 @@ import {
 } from '../../../wire/schema/create-response.ts';
 import type { TranslationSettings } from '../../settings.ts';
 import { knownKeys } from '../dropped.ts';
-import type { CacheHints, InputContent, InputImage, InputText } from '../parsed.ts';
+import type { InputContent, InputText } from '../parsed.ts';
 import type { Reading } from '../reading.ts';
 import {
   invalidType,
@@ -208,7 +209,7 @@ function parseImage(
   at: string,
   reading: Reading,
   part: CacheHints,
-): InputImage | InputText {
+): InputContent {
   const { profile, latestImages } = reading.settings;
   const refusal = notSupported(at, 'images', profile.name);
   if (profile.image === 'omit')
@@ -224,10 +225,10 @@ function parseImage(
   if (!profile.image) return refuseOrOmit('image', refusal, reading);
   const isReduced = detail === 'original' && !profile.openaiOnly;
   if (isReduced) reading.dropped.push('input[].content[].detail.original');
+  const sent = isReduced ? 'high' : detail;
   return {
-    type: 'image',
-    url,
-    detail: detail == null || detail === 'auto' ? null : isReduced ? 'high' : detail, // a missing detail means `auto`
+    type: 'image_url',
+    image_url: { url, ...(sent == null || sent === 'auto' ? {} : { detail: sent }) }, // a missing detail means `auto`
     ...cacheHints(part, reading),
   };
 }
@@ -243,7 +244,7 @@ function parseAudio(read: z.output<typeof audioPart>, at: string, reading: Readi
   if (data == null) throw missingParameter(`${at}.input_audio`);
   if (format == null) throw missingParameter(`${at}.format`);
   if (!profile.audio) return refuseOrOmit('audio', notSupported(at, 'audio', profile.name), reading);
-  return { type: 'audio', data, format };
+  return { type: 'input_audio', input_audio: { data, format } };
 }
 
 /** Codex sends a data URL: `data:audio/wav;base64,…`. */
@@ -255,7 +256,7 @@ function audioOf(url: string | null | undefined): { readonly data: string; reado
 function parseVideo(url: string, at: string, reading: Reading): InputContent {
   const { profile } = reading.settings;
   if (!profile.video) return refuseOrOmit('video', notSupported(at, 'video', profile.name), reading);
-  return { type: 'video', url };
+  return { type: 'video_url', video_url: { url } };
 }
 
 function notSupported(at: string, what: string, profile: string): ApiError {

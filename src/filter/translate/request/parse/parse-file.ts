@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { filePart } from '../../../wire/schema/create-response.ts';
-import type { InputFile, InputText } from '../parsed.ts';
+import type { InputContent, InputText } from '../parsed.ts';
 import type { Reading } from '../reading.ts';
 import { invalidValue, missingParameter, quote, unsupportedParameter } from '../request-errors.ts';
 import { refuseOrOmit } from './omitted.ts';
@@ -14,7 +14,7 @@ export function parseFile(
   { file_data, file_url, file_id, filename }: z.output<typeof filePart>,
   at: string,
   reading: Reading,
-): InputFile | InputText {
+): InputContent {
   const { profile } = reading.settings;
   if (file_data != null) {
     const file = fileOf(file_data, filename, at);
@@ -28,23 +28,26 @@ export function parseFile(
       );
     }
     const url = file_data.startsWith('data:') ? file_data : `data:${mime};base64,${file_data}`;
-    return { type: 'file', url, filename: filename ?? null };
+    return fileAt(url);
   }
   if (file_url != null) {
-    if (profile.file === 'openrouter' || profile.file === 'mistral') {
-      return { type: 'file', url: file_url, filename: filename ?? null };
-    }
+    if (profile.file === 'openrouter' || profile.file === 'mistral') return fileAt(file_url);
     return notTaken(
       `${at}.file_url`,
       `The upstream (profile '${profile.name}') does not accept files by URL ('file_url'), and this server does not fetch them. Send the content in 'file_data'.`,
     );
   }
   if (file_id == null) throw missingParameter(`${at}.file_data`);
-  if (profile.file === 'openai') return { type: 'file', fileId: file_id };
+  if (profile.file === 'openai') return { type: 'file', file: { file_id } };
   return notTaken(
     `${at}.file_id`,
     `Uploaded files are not held here: 'file_id' leads to none. Send the content in 'file_data', as data:…;base64,….`,
   );
+
+  function fileAt(url: string): InputContent {
+    if (profile.file === 'mistral') return { type: 'document_url', document_url: url };
+    return { type: 'file', file: { filename: filename ?? 'file.pdf', file_data: url } };
+  }
 
   function notTaken(param: string, message: string): InputText {
     return refuseOrOmit('file', unsupportedParameter(param, message), reading);
