@@ -16,10 +16,8 @@ const maxNameLength = 300;
  * whatever item it is a key of. Agents repeat their whole history, and with it the same keys, in each request.
  */
 export class Dropped {
-  // Nearly every request drops little or nothing, so these are created when first needed.
-  #names: Set<string> | null = null;
-  #unknown: Map<string, UnknownType> | null = null;
-  #keys: Map<ReadonlySet<string>, Set<string>> | null = null;
+  readonly #names = new Set<string>();
+  readonly #unknown = new Map<string, UnknownType>();
   readonly #trace: Trace | undefined;
 
   /** The trace notes which field each name is dropped from. */
@@ -29,41 +27,26 @@ export class Dropped {
 
   /** Cuts `path`, and makes it safe for a header. */
   push(path: string): void {
-    this.#names ??= new Set();
     if (this.#names.size < maxNames) this.#names.add(headerSafe(path));
     if (this.#trace !== undefined) noteDropped(this.#trace, headerSafe(path));
   }
 
-  /**
-   * The keys of `value` that are not in `known`; null ones say nothing, and are not named. `known` is one set for all
-   * values of that kind, made by `knownKeys`: a key that was named is not looked at again.
-   */
+  /** The keys of `value` that are not in `known`; null ones say nothing, and are not named. */
   pushUnknownKeys(value: Readonly<Record<string, unknown>>, known: ReadonlySet<string>, path: string): void {
-    for (const key in value) if (!known.has(key) && value[key] != null) this.#pushKey(key, known, path);
-  }
-
-  #pushKey(key: string, known: ReadonlySet<string>, path: string): void {
-    if (this.#trace !== undefined) noteDropped(this.#trace, headerSafe(`${path}.${key}`));
-    this.#keys ??= new Map();
-    const named = this.#keys.get(known) ?? new Set<string>();
-    this.#keys.set(known, named);
-    if (named.has(key) || named.size >= maxNames) return;
-    named.add(key);
-    this.push(`${path}.${key}`);
+    for (const key in value) if (!known.has(key) && value[key] != null) this.push(`${path}.${key}`);
   }
 
   pushUnknownType(unknown: UnknownType, path: string): void {
-    this.#unknown ??= new Map();
     if (this.#unknown.size < maxNames) this.#unknown.set(`${unknown.kind} ${unknown.type}`, unknown);
     this.push(`${path}.${unknown.type}`);
   }
 
   names(): readonly string[] {
-    return this.#names === null ? [] : [...this.#names];
+    return [...this.#names];
   }
 
   unknownTypes(): readonly UnknownType[] {
-    return this.#unknown === null ? [] : [...this.#unknown.values()];
+    return [...this.#unknown.values()];
   }
 }
 
