@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { scanJson } from '../wire/json/scan.ts';
-import { objectOf, textOf } from './chat/loose.ts';
+import { jsonOf, objectOf, textOf } from './chat/loose.ts';
 
 /**
  * A summary of a conversation, carried by the client in the `encrypted_content` of a `compaction` item. It is encoded, not
@@ -40,12 +40,7 @@ export function decodeCompactionEnvelope(given: string): CompactionEnvelope | 'f
   if (!given.startsWith(envelopePrefix)) return 'foreign';
   const bytes = Buffer.from(given.slice(envelopePrefix.length), 'base64url');
   if (scanJson(bytes, { maxValues }).values > maxValues) return 'damaged';
-  let value: LooseEnvelope | null;
-  try {
-    value = objectOf<LooseEnvelope>(JSON.parse(bytes.toString('utf8')));
-  } catch {
-    return 'damaged';
-  }
+  const value = objectOf<LooseEnvelope>(jsonOf(bytes.toString('utf8')));
   const text = textOf(value?.text);
   if (value === null || value.v !== 1 || text === '' || value.sum !== sumOf(text)) return 'damaged';
   const model = textOf(value.model);

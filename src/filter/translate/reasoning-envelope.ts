@@ -1,7 +1,7 @@
 import { scanJson } from '../wire/json/scan.ts';
 import type { LooseGoogleExtras } from '../wire/schema/chat-completion.ts';
 import type { ExtraContent, OpaqueFields } from '../wire/schema/chat-request.ts';
-import { jsonTextOf, objectOf, textOf } from './chat/loose.ts';
+import { jsonOf, jsonTextOf, objectOf, textOf } from './chat/loose.ts';
 
 /**
  * What a stateless service must get back to continue a turn, carried by the client in `encrypted_content`. It is encoded,
@@ -108,12 +108,7 @@ export function decodeReasoningEnvelope(
   const { values, tooDeepAt } = scanJson(bytes, { maxNesting, maxValues });
   if (values > maxValues) return 'too_many_values';
   if (tooDeepAt !== null) return null;
-  let value: LooseEnvelope | null;
-  try {
-    value = objectOf<LooseEnvelope>(JSON.parse(bytes.toString('utf8')));
-  } catch {
-    return null;
-  }
+  const value = objectOf<LooseEnvelope>(jsonOf(bytes.toString('utf8')));
   if (value === null) return null;
   const signatures = objectOf<LooseById>(value.g);
   const extras = objectOf<LooseById>(value.x);
