@@ -7,14 +7,14 @@ import type { TranslatedOperation } from './operations/operation.ts';
 import { responses } from './operations/responses.ts';
 import { ChatWriter } from './request/chat-writer.ts';
 import { Dropped, type UnknownType } from './request/dropped.ts';
-import { earlierReasoningOf } from './request/earlier-reasoning.ts';
+import { withholdReasoning } from './request/earlier-reasoning.ts';
 import { echoOf } from './request/echo.ts';
 import { translateEffort } from './request/effort-to-chat.ts';
 import { translateMessages } from './request/items-to-messages.ts';
 import { pairCalls } from './request/pair-calls.ts';
 import { parseRequest } from './request/parse/parse-request.ts';
 import { settingsForModel } from './request/parse/settings-for-model.ts';
-import type { InputMessage, InputReasoning } from './request/parsed.ts';
+import type { InputMessage } from './request/parsed.ts';
 import { withoutBackfill } from './request/passes/adapt-reasoning.ts';
 import { nameOfCall } from './request/passes/message-pass.ts';
 import type { Reading } from './request/reading.ts';
@@ -23,7 +23,6 @@ import { translateTextFormat } from './request/text-format-to-chat.ts';
 import { translateToolChoice } from './request/tool-choice-to-chat.ts';
 import { createToolTable, type OfferedTool } from './request/tools-to-chat.ts';
 import { carry, mark } from './request/trace.ts';
-import { withholdReasoning } from './request/withhold-reasoning.ts';
 import type { TranslationSettings } from './settings.ts';
 
 export interface TranslatedRequest {
@@ -61,8 +60,7 @@ export function translateRequest(
   const operation = accepted.of(request, profile);
   operation.check(request, settings);
   if (request.prewarm !== null && !operation.prewarms) dropped.push(request.prewarm);
-  if (profile.reasoningReplay === 'none' && input.some((item) => item.kind === 'reasoning' && isText(item, settings)))
-    dropped.push('input[].reasoning');
+  const given = withholdReasoning(input, request.reasoning?.context, reading);
   const tools = createToolTable(request.tools, reading);
   const format = translateTextFormat(request.text.format, tools.offered.length > 0, reading);
   const choice = translateToolChoice(request.tool_choice, tools, reading);
@@ -74,7 +72,6 @@ export function translateRequest(
     formatText: format.system,
     logprobs: (request.top_logprobs ?? 0) > 0 || logprobsAt !== -1,
   });
-  const given = withholdReasoning(input, request.reasoning?.context, reading);
   const { items, maxTokens } = operation.conversation(request, given.items, reading);
   const instructions = systemMessage(request.instructions);
   if (trace !== undefined && instructions !== null) mark(instructions, 'instructions');
@@ -187,12 +184,6 @@ function isRequired(choice: ChatCompletionRequest['tool_choice']): boolean {
 
 function isOff(thinking: unknown): boolean {
   return objectOf<{ readonly type?: unknown }>(thinking)?.type === 'disabled';
-}
-
-/** Text that no signed block takes back. */
-function isText(reasoning: InputReasoning, settings: TranslationSettings): boolean {
-  const { text, blocks } = earlierReasoningOf(reasoning, settings);
-  return text !== '' && blocks.length === 0;
 }
 
 /** A developer message with that text; null for no text. */

@@ -1,7 +1,6 @@
 import type { ChatMessage } from '../../wire/schema/chat-request.ts';
 import { upstreamCallId } from '../call-ids.ts';
 import type { TranslationSettings } from '../settings.ts';
-import { Turn } from './assistant-turn.ts';
 import { isRefusal, joinText } from './content-to-chat.ts';
 import { earlierReasoningOf } from './earlier-reasoning.ts';
 import type { PairedCall, PairedItem } from './pair-calls.ts';
@@ -9,7 +8,7 @@ import type { InputMessage, InputReasoning } from './parsed.ts';
 import { applyPasses } from './passes/message-passes.ts';
 import type { ToolTable } from './tools-to-chat.ts';
 import { carry } from './trace.ts';
-import { chatMessageOf, messagesOfTurn } from './turn-to-messages.ts';
+import { chatMessageOf, messagesOfTurn, Turn } from './turn-to-messages.ts';
 
 /**
  * Items as Chat messages: one assistant message per turn (reasoning, text, calls), followed directly by its outputs in

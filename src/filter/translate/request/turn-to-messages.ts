@@ -1,14 +1,33 @@
 import type { Profile } from '../../upstream/profile.ts';
-import type { ChatContentPart, ChatMessage, ChatToolCall } from '../../wire/schema/chat-request.ts';
+import type { ChatContentPart, ChatMessage, ChatToolCall, OpaqueFields } from '../../wire/schema/chat-request.ts';
 import { upstreamCallId } from '../call-ids.ts';
-import type { Turn } from './assistant-turn.ts';
 import { chatToolName } from './chat-tool-name.ts';
 import { chatPartsOf, isPlainText, joinText } from './content-to-chat.ts';
+import type { EarlierReasoning } from './earlier-reasoning.ts';
 import type { PairedCall } from './pair-calls.ts';
 import type { InputContent, InputMessage } from './parsed.ts';
-import { opaqueFieldsOf, replayedReasoning } from './replay-reasoning.ts';
 import type { ToolTable } from './tools-to-chat.ts';
 import { carry } from './trace.ts';
+
+/** What one assistant message is made of. */
+export class Turn {
+  readonly reasoning: EarlierReasoning[] = [];
+  /** How much of the reasoning came before the text. */
+  reasoningBeforeText = 0;
+  text: string | null = null;
+  refusal: string | null = null;
+  /** Of the text, for a server that knows it. */
+  phase: string | null = null;
+  readonly calls: PairedCall[] = [];
+  /** The ids of its calls: one message may hold each only once. */
+  readonly callIds = new Set<string>();
+  /** Calls whose output has not been reached yet. */
+  readonly waiting = new Set<PairedCall>();
+  /** An output of this turn has been reached: what follows is the model's next turn, made with that output. */
+  answered = false;
+  /** Messages that stood between calls and outputs: they follow the outputs. */
+  readonly deferred: InputMessage[] = [];
+}
 
 /** A user, system or developer message as Chat's. */
 export function chatMessageOf(item: InputMessage, profile: Profile): ChatMessage {
@@ -88,4 +107,49 @@ function toolMessageOf({ callId, outputs }: PairedCall): ChatMessage {
   };
   for (const output of outputs) carry(message, output);
   return message;
+}
+
+/**
+ * Earlier reasoning in the field the server reads it from: fields for the turn's assistant message; null if the turn has no
+ * reasoning that this server would accept. Signed thinking blocks go back whatever the profile's `reasoningReplay`: only
+ * the server that sent them gets them, and it refuses a call without them.
+ */
+function replayedReasoning(turn: Turn, { reasoningReplay: mode }: Profile): Partial<ChatMessage> | null {
+  const text = turn.reasoning.map((item) => item.text).join('');
+  const details = mode === 'reasoning_details' ? turn.reasoning.flatMap((item) => item.details) : [];
+  const blocks = turn.reasoning.flatMap((item) => item.blocks);
+  const own = opaqueFieldsOf(turn, '');
+  const reasoning = signedFields(details, blocks) ?? (text === '' ? null : fieldsOfText(text, turn, mode));
+  return own === null ? reasoning : { ...reasoning, ...own };
+}
+
+function signedFields(details: readonly unknown[], blocks: readonly unknown[]): Partial<ChatMessage> | null {
+  if (details.length > 0) return { reasoning_details: details };
+  return blocks.length > 0 ? { thinking_blocks: blocks } : null;
+}
+
+/** What the upstream wants back with a call of the turn, or with its message (`''`); null for nothing. */
+function opaqueFieldsOf(turn: Turn, callId: string): OpaqueFields | null {
+  for (const { fields } of turn.reasoning) {
+    if (Object.hasOwn(fields, callId)) return fields[callId] ?? null;
+  }
+  return null;
+}
+
+function fieldsOfText(text: string, turn: Turn, mode: Profile['reasoningReplay']): Partial<ChatMessage> | null {
+  switch (mode) {
+    case 'none':
+      return null;
+    case 'reasoning_content':
+      return { reasoning_content: text };
+    case 'reasoning':
+    case 'reasoning_details':
+      return { reasoning: text };
+    case 'both':
+      return { reasoning: text, reasoning_content: text };
+    case 'mistral_thinking': {
+      const thinking = { type: 'thinking', thinking: [{ type: 'text', text }] } as const;
+      return { content: turn.text ? [thinking, { type: 'text', text: turn.text }] : [thinking] };
+    }
+  }
 }

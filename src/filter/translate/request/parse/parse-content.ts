@@ -21,6 +21,7 @@ import { knownKeys } from '../dropped.ts';
 import type { InputContent, InputText } from '../parsed.ts';
 import type { Reading } from '../reading.ts';
 import {
+  aboveMax,
   invalidType,
   invalidValue,
   missingParameter,
@@ -34,7 +35,6 @@ import { isRefused, textCarriedBy } from './items/unknown-items.ts';
 import { omit, refuseOrOmit } from './omitted.ts';
 import { parseFile } from './parse-file.ts';
 import { readShape } from './read-shape.ts';
-import { checkBytes } from './text-limits.ts';
 
 /** The role of a message: decides which parts are allowed in it. */
 type Speaker = 'user' | 'system' | 'assistant' | 'tool';
@@ -62,6 +62,12 @@ export function parseContent(
 export function withinTextLimit(text: string, param: string, settings: TranslationSettings): string {
   checkBytes(text, settings.limits.maxTextBytes, param, 'text');
   return text;
+}
+
+function checkBytes(text: string, limit: number, param: string, what: string): void {
+  if (text.length * 3 <= limit) return; // a UTF-16 unit is three bytes at most: short strings need no counting
+  const size = Buffer.byteLength(text);
+  if (size > limit) throw aboveMax('string', param, `the ${what} is too long`, `${limit} bytes`, size);
 }
 
 /** Null for a part that is left out, which `dropped` names. */

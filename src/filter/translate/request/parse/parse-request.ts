@@ -24,7 +24,7 @@ import { parseTextFormat } from './parse-text-format.ts';
 import { parseAllowedList, parseToolChoice, withAllowedTools } from './parse-tool-choice.ts';
 import { parseTools } from './parse-tools.ts';
 import { readShape } from './read-shape.ts';
-import { maxModelLength } from './text-limits.ts';
+import { maxModelLength } from './settings-for-model.ts';
 import { ToolsBuilder } from './tools-builder.ts';
 
 export interface ParsedRequest {

@@ -7,8 +7,8 @@ import {
 import type { ChosenTool, ToolChoiceMode, ToolChoiceRequest } from '../parsed.ts';
 import type { Reading } from '../reading.ts';
 import { invalidType, invalidValue, missingParameter, quote, unsupportedValue } from '../request-errors.ts';
+import { toolTypes } from './parse-tools.ts';
 import { readShape } from './read-shape.ts';
-import { toolTypes } from './tool-types.ts';
 
 const param = 'tool_choice';
 const modes: readonly string[] = ['auto', 'none', 'required'] satisfies ToolChoiceMode[];

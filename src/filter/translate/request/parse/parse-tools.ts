@@ -1,8 +1,17 @@
+import { clientTools } from '../../client-tools/client-tools.ts';
 import { notOneOf, quote, unsupportedParameter } from '../request-errors.ts';
+import { customTools, functionTools, namespaceTools } from './function-tools.ts';
 import type { ToolList } from './items/input-builder.ts';
 import { isRefused } from './items/unknown-items.ts';
-import { toolTypes } from './tool-types.ts';
-import { type ToolsBuilder, typedTool } from './tools-builder.ts';
+import { type ToolsBuilder, type ToolType, typedTool } from './tools-builder.ts';
+
+/** Every type of tool with a rule. Any other is left out, or refused. */
+export const toolTypes: ReadonlyMap<string, ToolType> = new Map([
+  ['function', functionTools],
+  ['custom', customTools],
+  ['namespace', namespaceTools],
+  ...Object.entries(clientTools).map(([type, { tool }]) => [type, tool] as const),
+]);
 
 /**
  * A list of tools, each read by its `type`; `isOwn` for the request's own, not for one that an item brought along. Throws

@@ -1,7 +1,9 @@
 import { profileForModel } from '../../../upstream/profile-for-model.ts';
 import { isJsonObject } from '../../../wire/schema/create-response.ts';
 import type { TranslationSettings } from '../../settings.ts';
-import { maxModelLength } from './text-limits.ts';
+
+/** Maximum length of a model's name. The longest in use are file paths of some 200 characters. */
+export const maxModelLength = 512;
 
 /**
  * The settings with the flags the profile has for the request's model, which even reading the request depends on. A name

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { itemTypes } from '../../../../../src/filter/translate/request/parse/items/item-types.ts';
 import { partTypes } from '../../../../../src/filter/translate/request/parse/parse-content.ts';
-import { toolTypes } from '../../../../../src/filter/translate/request/parse/tool-types.ts';
+import { toolTypes } from '../../../../../src/filter/translate/request/parse/parse-tools.ts';
 import { translateRequest } from '../../../../../src/filter/translate/request.ts';
 import { createCountedIds } from '../../../../support/context.ts';
 import { blockOf, goldenCases } from '../../../../support/golden.ts';
