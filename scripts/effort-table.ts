@@ -55,8 +55,8 @@ export function replacementsOf(map: Readonly<Record<string, string | null>>): Re
   return replaced;
 }
 
-/** Rules for a list of models: a pattern for those with the same replacements. */
-export function rulesOf(models: readonly ListedModel[]): { readonly models: RegExp; readonly efforts: Replacements }[] {
+/** Rules for a list of models: the names of those with the same replacements, as `modelsNamed` reads them. */
+export function rulesOf(models: readonly ListedModel[]): { readonly models: string; readonly efforts: Replacements }[] {
   const known = new Map<string, string>();
   for (const { id, thinkingLevelMap: map } of models) {
     // Words of another API of the same vendor.
@@ -64,34 +64,21 @@ export function rulesOf(models: readonly ListedModel[]): { readonly models: RegE
     const name = id.split('/').at(-1)?.toLowerCase() ?? '';
     known.set(name, map === undefined || isForeign ? '' : JSON.stringify(replacementsOf(map)));
   }
-  const groups = new Map<string, { readonly families: string[]; readonly single: string[] }>();
+  const groups = new Map<string, string[]>();
   for (const [name, efforts] of known) {
     if (efforts === '' || efforts === '{}') continue;
     // A dated or faster variant is like its model, unless the list has one that differs.
     const hasOthers = [...known].some(([other, given]) => isVariant(other, name) && given !== efforts);
-    const group = groups.get(efforts) ?? { families: [], single: [] };
-    group[hasOthers ? 'single' : 'families'].push(name);
-    groups.set(efforts, group);
+    groups.set(efforts, [...(groups.get(efforts) ?? []), hasOthers ? `${name}$` : name]);
   }
-  return Array.from(groups, ([efforts, { families, single }]) => {
-    const shortest = families.filter((name) => !families.some((other) => other !== name && isVariant(name, other)));
-    const patterns = [
-      ...(shortest.length === 0 ? [] : [`(?:${shortest.toSorted().map(escaped).join('|')})(?:[-:@].*)?`]),
-      ...single.map(escaped),
-    ];
-    return {
-      models: new RegExp(`(?:^|/)(?:${patterns.join('|')})$`, 'i'),
-      efforts: JSON.parse(efforts) as Replacements,
-    };
+  return Array.from(groups, ([efforts, names]) => {
+    const shortest = names.filter((name) => !names.some((other) => isVariant(name, other)));
+    return { models: shortest.toSorted().join(' '), efforts: JSON.parse(efforts) as Replacements };
   });
 }
 
 function isVariant(name: string, of: string): boolean {
   return name.startsWith(of) && /^[-:@]/.test(name.slice(of.length));
-}
-
-function escaped(name: string): string {
-  return name.replace(/[^\w-]/g, '\\$&');
 }
 
 function tableFrom(folder: string): string {
@@ -103,16 +90,16 @@ function tableFrom(folder: string): string {
     const models = byApi.filter((entry) => typeof entry === 'object').flatMap((entry) => Object.values(entry));
     const rules = rulesOf(models);
     if (rules.length === 0) throw new Error(`${provider}: no model has a table of efforts; has the package changed?`);
-    return `  ${profile}: [${rules.map(({ models: match, efforts }) => `{ models: ${match}, efforts: ${JSON.stringify(efforts)} }`).join(',\n')}],\n`;
+    return `  ${profile}: [${rules.map(({ models: names, efforts }) => `['${names}', ${JSON.stringify(efforts)}]`).join(',\n')}],\n`;
   });
-  return `import type { ProfileFlags } from '../profile.ts';
+  return `type TableRow = readonly [models: string, efforts: Readonly<Record<string, string>>];
 
 /**
  * Written by \`npm run efforts\` from ${source} ${version} (MIT), whose data are models.dev's (MIT) of
- * ${generatedAt.slice(0, 10)}: by profile, what models are sent in place of reasoning efforts that they refuse.
+ * ${generatedAt.slice(0, 10)}: by profile, names of models, and what these are sent in place of reasoning efforts that they refuse.
  */
 export const effortTable = {
-${rows.join('')}} as const satisfies Readonly<Record<string, ProfileFlags['effortRules']>>;
+${rows.join('')}} as const satisfies Readonly<Record<string, readonly TableRow[]>>;
 `;
 }
 

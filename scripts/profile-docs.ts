@@ -214,7 +214,7 @@ function setting<Name extends FlagName>(flag: Name, value: ProfileFlags[Name] | 
 
 /** `/gpt-6/i`: none/minimal→low. */
 function effortsOf(rules: ProfileFlags['effortRules']): string {
-  const own = rules.filter((rule) => !tabledRules.has(rule));
+  const own = rules.filter((rule) => !tabledEfforts.has(rule.efforts));
   const lines = own.map(({ models, efforts }) => {
     const targets = [...new Set(Object.values(efforts))];
     const sourcesOf = (target: string) => Object.keys(efforts).filter((effort) => efforts[effort] === target);
@@ -237,4 +237,6 @@ function spaced(value: unknown): string {
 }
 
 /** Too long for the page. */
-const tabledRules: ReadonlySet<unknown> = new Set(Object.values(effortTable).flat());
+const tabledEfforts: ReadonlySet<unknown> = new Set(
+  Object.values(effortTable).flatMap((rows) => rows.map(([, efforts]) => efforts)),
+);

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { replacementsOf, rulesOf } from '../../../scripts/effort-table.ts';
 import { profileOf } from '../../../src/filter/upstream/profiles.ts';
+import { modelsNamed } from '../../../src/filter/upstream/servers/common.ts';
 import { effortTable } from '../../../src/filter/upstream/servers/effort-table.ts';
 
 describe('efforts that a model refuses', () => {
@@ -32,7 +33,7 @@ describe('efforts that a model refuses', () => {
 describe('rules', () => {
   const noMax = { max: null, xhigh: 'xhigh' };
   const ofModel = (name: string, list: Parameters<typeof rulesOf>[0]) =>
-    rulesOf(list).find(({ models }) => models.test(name))?.efforts;
+    rulesOf(list).find(({ models }) => modelsNamed(models).test(name))?.efforts;
 
   it('are for a model and its variants, with the name of its maker and without', () => {
     for (const name of ['glm-9', 'z-ai/GLM-9', 'glm-9-0101', 'glm-9:free'])
@@ -53,5 +54,6 @@ describe('rules', () => {
 });
 
 it.each(Object.entries(effortTable))('the rules of %s come first in its profile', (name, rules) => {
-  expect(profileOf(name)?.effortRules.slice(0, rules.length)).toEqual(rules);
+  const expected = rules.map(([models, efforts]) => ({ models: modelsNamed(models), efforts }));
+  expect(profileOf(name)?.effortRules.slice(0, rules.length)).toEqual(expected);
 });

@@ -43,5 +43,18 @@ export function tabledEfforts(
   others: ProfileFlags['effortRules'],
   reason: string,
 ): Cell<'effortRules'> {
-  return [[...effortTable[server], ...others], reason];
+  const tabled = effortTable[server].map(([names, efforts]) => ({ models: modelsNamed(names), efforts }));
+  return [[...tabled, ...others], reason];
+}
+
+/**
+ * Models of these names, with their maker's before it or without, and their dated or faster variants: `name-0101`, `name:free`; of a name
+ * that ends in `$` that model alone.
+ */
+export function modelsNamed(names: string): RegExp {
+  const all = names.split(' ').map((name) => name.replace(/[^\w$-]/g, '\\$&'));
+  const families = all.filter((name) => !name.endsWith('$'));
+  const single = all.filter((name) => name.endsWith('$'));
+  const ofFamilies = families.length === 0 ? [] : [`(?:${families.join('|')})(?:[-:@].*)?$`];
+  return new RegExp(`(?:^|/)(?:${[...ofFamilies, ...single].join('|')})`, 'i');
 }
