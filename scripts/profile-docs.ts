@@ -172,7 +172,7 @@ function flagTable(): string {
 
 /** Who sets the flags that no built-in profile does. */
 const ofOperators: { readonly [Name in FlagName]?: string } = {
-  guardrails: 'For LiteLLM or NeMo Guardrails',
+  guardrails: 'For LiteLLM, NeMo Guardrails',
   image: 'For models that take text alone',
   phase: 'For servers that know `phase`',
   implicitThink: 'For chat templates that open the reasoning',

@@ -92,7 +92,7 @@ export const profileFlags = {
     'What is cached shows only when long prompts are repeated, and may come from a cache without keys.',
   ),
   prefixCache: off(
-    'Keeps the beginning of a prompt for the next request: a request to prewarm is sent with a limit of one token, which is discarded. Elsewhere it is answered with an empty Response, and nothing is sent to the server.',
+    'Keeps the beginning of a prompt for the next request: a request to prewarm is sent, with a limit of one token. Elsewhere it is answered with an empty Response.',
     'On most servers a cache shows only in the time taken; the engines that have one are recognised by name.',
   ),
   serviceTiers: flag(
@@ -107,11 +107,11 @@ export const profileFlags = {
     'Fields every request is sent with, unless the client sends its own; an object is merged key by key.',
   ),
   openaiOnly: off(
-    'Takes what only OpenAI’s own API has: `moderation`; `prompt_cache_retention`, `prompt_cache_options` and breakpoints in content parts; the image detail `original`, which elsewhere is `high`, and named; `stream_options.include_obfuscation: false`, which is then sent, since padding is added here.',
+    'Takes what only OpenAI’s own API has: `moderation`; `prompt_cache_retention`, `prompt_cache_options` and breakpoints in content parts; the image detail `original`; `stream_options.include_obfuscation: false`, which is then sent.',
     'One vendor has them, and is recognised by its host.',
   ),
   guardrails: off(
-    'Takes `guardrails` (LiteLLM and NeMo Guardrails do); elsewhere a request that asks for some is refused.',
+    'Takes `guardrails`; elsewhere a request that asks for some is refused.',
     'Which guardrails there are is up to the proxy, and a harmless prompt passes them all.',
   ),
   renames: flag(
@@ -148,7 +148,7 @@ export const profileFlags = {
   effortWithTools: flag(
     z.strictObject({ effort: z.string(), when: z.enum(['offered', 'required']) }).nullable(),
     null,
-    'Effort sent with every request that offers tools, or that requires a call of one, regardless of the requested effort, where the server refuses others.',
+    'Effort sent with every request that offers tools, or that requires a call of one, where the server refuses others.',
   ),
   reasoningReplay: flag(
     z.enum(['none', 'reasoning_content', 'reasoning', 'both', 'reasoning_details', 'mistral_thinking']),
@@ -179,7 +179,7 @@ export const profileFlags = {
     'Where system messages may stand: as they came; the leading ones as one; or only leading, as one.',
   ),
   alternateRoles: off(
-    'User and assistant must take turns: neighbours of one role become one message, and where a turn is missing, before an assistant or between a tool and a user, a short message is inserted.',
+    'User and assistant must take turns: neighbours of one role become one message, and where a turn is missing a short message is inserted.',
   ),
   needsUser: off('A conversation must have a user message; a short one is inserted if it has none.'),
   singleCalls: off(
@@ -279,7 +279,7 @@ export const profileFlags = {
       .array(z.string().max(maxWordingLength, `must have at most ${maxWordingLength} characters`).pipe(pattern))
       .max(maxWordings, `must be at most ${maxWordings}`),
     [],
-    'Wording of its errors when a prompt is longer than the context, as regular expressions that RE2 can match, in addition to those known for all servers.',
+    'Wording of its errors when a prompt is longer than the context, as regular expressions (RE2), beside those known for all servers.',
     'The wordings known for all servers are found without it; others need a person to read them.',
   ),
   dedupeTail: off(
@@ -288,7 +288,7 @@ export const profileFlags = {
   ),
   cumulativeDeltas: off('Each delta of a stream repeats all of the text, or of the reasoning, before it.'),
   passExtensions: off(
-    'Events that it names `provider:type` and fields of its own go to the client, whose library must take types that it does not know; elsewhere they are left out and counted.',
+    'Events named `provider:type` and fields of its own go to the client, whose library must take what it does not know; elsewhere they are left out and counted.',
     'It depends on the clients: some throw on events that they do not know.',
   ),
 } as const;
