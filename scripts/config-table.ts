@@ -90,6 +90,10 @@ export function settingsNamed(names: readonly string[]): readonly Setting[] {
   });
 }
 
+function inShort(one: Setting): Setting {
+  return { ...one, meaning: `${one.meaning.split(/[.;] | \(/)[0]?.replace(/\.$/, '')}.` };
+}
+
 function tableOf(shown: readonly Setting[]): string {
   const rows = shown.map(({ variable, form, fallback, meaning }) => {
     const value = fallback === '' ? '' : `\`${fallback}\``;
@@ -104,7 +108,8 @@ export const configTables: Generator = {
   source: 'src/service/settings',
   files: () =>
     documentsWith({
-      'README.md': { variables: tableOf(settingsNamed(readmeVariables)) },
+      // What it is, without how it behaves.
+      'README.md': { variables: tableOf(settingsNamed(readmeVariables).map(inShort)) },
       'docs/settings.md': { variables: allTables() },
     }),
 };

@@ -12,7 +12,7 @@ import {
 import { builtInProfiles } from '../src/filter/upstream/profiles.ts';
 import { profilesFileJsonSchema, takenBy } from '../src/filter/upstream/profiles-file.ts';
 import { effortTable } from '../src/filter/upstream/servers/effort-table.ts';
-import { documentsWith, type Generator, markdownTable } from './generator.ts';
+import { documentsWith, type Generator } from './generator.ts';
 
 export const profileDocs: Generator = {
   name: 'profiles',
@@ -23,7 +23,7 @@ export const profileDocs: Generator = {
     );
     return {
       ...documentsWith({
-        'docs/upstreams.md': { choice: choiceTable() },
+        'docs/upstreams.md': { choice: choiceList() },
         'docs/upstreams-reference.md': { profiles: sections },
       }),
       'docs/upstream-profiles.schema.json': `${JSON.stringify(profilesFileJsonSchema(), null, 2)}\n`,
@@ -31,14 +31,18 @@ export const profileDocs: Generator = {
   },
 };
 
-/** One line for each profile: what it is for, and its place in the reference. */
-function choiceTable(): string {
-  const rows = builtInProfiles.map(({ profile: { name }, about }) => {
-    const [what = ''] = about.split(/(?<=[.:]) /);
-    const link = `[\`${name}\`](upstreams-reference.md#${name.replaceAll('.', '')})`;
-    return [what.replace(/[.:]$/, '').replaceAll('|', '\\|'), link];
+/** One line for each profile whose name does not say what it is for, and one for all others; with its place in the reference. */
+function choiceList(): string {
+  const link = (name: string) => `[\`${name}\`](upstreams-reference.md#${name.replaceAll('.', '')})`;
+  const isIn = (text: string, name: string) =>
+    text.toLowerCase().replaceAll(/\W/g, '').includes(name.replaceAll('.', ''));
+  const all = builtInProfiles.map(({ profile: { name }, about }) => {
+    const what = (about.split(/(?<=[.:]) /)[0] ?? '').replace(/[.:]$/, '');
+    return { name, what, isPlain: isIn(what, name) && /^\S+( \w+)?$/.test(what) };
   });
-  return markdownTable(['Your server', 'Profile'], rows);
+  const plain = all.filter(({ isPlain }) => isPlain).map(({ name }) => link(name));
+  const others = all.filter(({ isPlain }) => !isPlain).map(({ name, what }) => `- ${link(name)}: ${what}`);
+  return [...others, `- ${plain.join(', ')}: what their names say`].join('\n');
 }
 
 function sectionOf(row: BuiltInProfile): string {
