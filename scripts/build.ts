@@ -39,10 +39,9 @@ export async function buildService(folder: string): Promise<void> {
   } as const satisfies BuildOptions;
   const entryPoints = ['src/service/program/probe.ts', ...ownFiles].map((file) => ({ in: file, out: outputOf(file) }));
   const { metafile } = await build({ ...options, entryPoints });
-  const id = createHash('sha256')
-    .update(readFileSync(join(folder, 'program.js')))
-    .digest('hex')
-    .slice(0, 16);
+  const program = join(folder, 'program.js');
+  writeFileSync(program, inAscii(readFileSync(program, 'utf8')));
+  const id = createHash('sha256').update(readFileSync(program)).digest('hex').slice(0, 16);
   await build({
     ...options,
     entryPoints: [{ in: 'src/service/program/bundle-main.ts', out: 'main' }],
@@ -51,6 +50,11 @@ export async function buildService(folder: string): Promise<void> {
   const page = await writeInspector(join(folder, 'inspect'));
   writeFileSync(join(folder, 'package.json'), '{"type":"commonjs"}\n');
   writeFileSync(join(folder, 'THIRD_PARTY_LICENSES.txt'), licensesOf([metafile, page]));
+}
+
+/** `bundle-main.ts` reads it as Latin-1. esbuild escapes what is in strings, but not in regular expressions. */
+function inAscii(code: string): string {
+  return code.replace(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
 /** Builds the local mesh as one ES module, `mesh.mjs`, into a folder of `buildService`. */

@@ -35,6 +35,12 @@ describe.each([false, true])('an upstream error is the API’s error JSON with i
       { type: 'invalid_request', code: 'bad', param: 'top_p', message: 'no' },
     ],
     [
+      '400 in Chinese: the built program is read as Latin-1',
+      { status: 400, body: [json({ message: 'Prompt 超长' })] },
+      400,
+      { code: 'context_length_exceeded' },
+    ],
+    [
       '401',
       { status: 401, body: [json({ message: 'wrong key' })] },
       401,
