@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 import { fewestPairs } from './verdict.ts';
 
 /** Parts of a plain run. */
-export const parts = ['envoy', 'start'] as const;
+export const parts = ['envoy', 'start', 'warm'] as const;
 export type PartName = (typeof parts)[number];
 
 /** Parts of a comparison; `envoy` means the four that need one. */

@@ -1,5 +1,6 @@
 /**
- * `npm run bench`: what the service costs next to a filter that does nothing, on a real Envoy; and what a start costs.
+ * `npm run bench`: what the service costs next to a filter that does nothing, on a real Envoy, warm; and what a start and the
+ * requests after it cost.
  * `npm run bench -- --only start --rounds 5`: some of it. `npm run bench -- --compare main`: this tree against a
  * commit, with a verdict for each figure. `npm run bench -- --record`: the figures that the documentation shows are those of
  * this run, after `npm run generate`. How to read them: docs/performance.md.
@@ -13,6 +14,7 @@ import { recordTable } from './results.ts';
 import { runStart, startHeadings } from './start-up.ts';
 import { type Cell, tableOf } from './table.ts';
 import { buildOwnTree } from './trees.ts';
+import { runWarmUp, warmUpHeadings, warmUpNote } from './warm-up.ts';
 
 type Rows = Promise<readonly (readonly Cell[])[]>;
 
@@ -30,6 +32,7 @@ const tables: Readonly<Record<PartName, { note?: string; headings: readonly stri
     rows: (rounds) => runScenarios(rounds, note),
   },
   start: { headings: startHeadings, rows: runStart },
+  warm: { note: warmUpNote, headings: warmUpHeadings, rows: (rounds) => runWarmUp(rounds, note) },
 };
 
 const wanted = argumentsOf();

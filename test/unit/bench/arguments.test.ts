@@ -21,7 +21,7 @@ describe('the command line of npm run bench', () => {
   });
 
   it.each([
-    [['--only', 'start,macro'], 'no part "macro"; there are envoy, start'],
+    [['--only', 'start,macro'], 'no part "macro"; there are envoy, start, warm'],
     [['--compare', 'v1', '--only', 'soak'], 'no part "soak"; there are micro, exchange'],
     [['--rounds', '0'], '--rounds: "0" is not a whole number of at least 1'],
     [['--rounds', 'many'], '--rounds: "many"'],
