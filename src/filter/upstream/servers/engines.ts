@@ -16,7 +16,7 @@ export const vllm = server({
   name: 'vllm',
   recognisedBy: { engine: { ownedBy: 'vllm', path: '/metrics' } },
   about:
-    'vLLM’s OpenAI-compatible server. It has a `/v1/responses` of its own; behind this filter it is used through Chat. Recordings of vLLM 0.32 are replayed by the tests; vLLM 0.33 was not run. It enforces a function’s schema only if the function is `strict`: otherwise even `tool_choice: "required"` can give arguments that are not an object. With a reasoning parser, `response_format` and functions that are not strict together are a 500. A call that its parser cannot read is text in a JSON answer and missing from a stream.',
+    'vLLM’s OpenAI-compatible server. As observed in 0.32; 0.33 was not run. It enforces a function’s schema only if the function is `strict`: otherwise even `tool_choice: "required"` can give arguments that are not an object. With a reasoning parser, `response_format` and functions that are not strict together are a 500. A call that its parser cannot read is text in a JSON answer and missing from a stream.',
   flags: {
     maxTokensField: newerLimit,
     reasoningReplay: [
@@ -51,7 +51,7 @@ export const llamaCpp = server({
   name: 'llama.cpp',
   recognisedBy: { engine: { ownedBy: 'llamacpp', path: '/props' } },
   about:
-    'The HTTP server of llama.cpp. With `response_format` and `tools` at once the schema wins and no tool can be called; `parallel_tool_calls: false` has no effect. Both are the server’s behaviour (observed), and are not worked around here. It closes idle connections after five seconds: set the cluster’s `idle_timeout` below that.',
+    'The HTTP server of llama.cpp. With `response_format` and `tools` at once the schema wins and no tool can be called; `parallel_tool_calls: false` has no effect (observed). It closes idle connections after five seconds: set the cluster’s `idle_timeout` below that.',
   flags: {
     reasoningReplay: readsReasoningContent,
     emptyAssistantContent: noNull,

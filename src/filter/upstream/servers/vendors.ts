@@ -32,7 +32,7 @@ export const openai = server({
   recognisedBy: { hosts: ['api.openai.com'] },
   otelName: 'openai',
   about:
-    'OpenAI. api.openai.com, and proxies that only pass on to it. It has a Responses API of its own; this profile is for models and features behind its Chat endpoint. Over Chat, gpt-5.4 to 5.6 refuse function tools together with reasoning, so beside tools they are sent effort `none`, which is named; GPT-6 Astra and 6.1 Sol take no tools at all: use their Responses API.',
+    'OpenAI. api.openai.com, and proxies that only pass on to it. Over Chat, GPT-6 Astra and 6.1 Sol take no tools at all: use their Responses API.',
   flags: {
     maxTokensField: ['max_completion_tokens', 'Reasoning models refuse `max_tokens`.'],
     verbosity: [true, 'GPT-5 and later.'],
@@ -223,7 +223,7 @@ export const anthropic = server({
   recognisedBy: { hosts: ['api.anthropic.com'] },
   otelName: 'anthropic',
   about:
-    'Anthropic (OpenAI-compatible endpoint). Anthropic says it is for trying out models: it ignores `strict`, `response_format`, `logprobs`, penalties, `seed`, `user` and `service_tier` in silence, and moves all system messages to the front. What would be ignored is refused or named here; only `seed`, which this API does not have, is passed on.',
+    'Anthropic (OpenAI-compatible endpoint). It ignores `strict`, `response_format`, `logprobs`, penalties, `seed`, `user` and `service_tier` in silence, and moves all system messages to the front. What would be ignored is refused or named here, but for `seed`.',
   flags: {
     refusedFields: [['presence_penalty', 'frequency_penalty', 'logprobs'], 'Ignored there.'],
     jsonSchema: ['prompt', 'Ignored there: a strict schema is refused, any other is described in a system message.'],
