@@ -35,56 +35,46 @@ export interface RefusalPart {
   readonly refusal: string;
 }
 
-export interface ReasoningTextPart {
-  readonly type: 'reasoning_text';
+interface TextOfType<Type> {
+  readonly type: Type;
   readonly text: string;
 }
+export type ReasoningTextPart = TextOfType<'reasoning_text'>;
+export type SummaryTextPart = TextOfType<'summary_text'>;
 
-export interface SummaryTextPart {
-  readonly type: 'summary_text';
-  readonly text: string;
-}
-
-export interface MessageItem {
+/** What nearly every item has. */
+interface Item<Type, Status = ItemStatus> {
   readonly id: string;
-  readonly type: 'message';
-  readonly status: ItemStatus;
+  readonly type: Type;
+  readonly status: Status;
+}
+
+export interface MessageItem extends Item<'message'> {
   readonly role: 'assistant';
   readonly content: readonly (OutputTextPart | RefusalPart)[];
   /** Text before tool calls, or the answer; absent where that is not known, or no tools were offered. */
   readonly phase?: 'commentary' | 'final_answer';
 }
 
-export interface ReasoningItem {
-  readonly id: string;
-  readonly type: 'reasoning';
-  readonly status: ItemStatus;
+export interface ReasoningItem extends Item<'reasoning'> {
   readonly summary: readonly SummaryTextPart[];
   readonly content?: readonly ReasoningTextPart[];
   readonly encrypted_content?: string;
 }
 
-export interface FunctionCallItem {
-  readonly id: string;
-  readonly type: 'function_call';
-  readonly status: ItemStatus;
+interface NamedCallItem<Type> extends Item<Type> {
   readonly call_id: string;
   readonly name: string;
   readonly namespace?: string;
   /** Its tool's output may come later. */
   readonly async?: true;
+}
+
+export interface FunctionCallItem extends NamedCallItem<'function_call'> {
   readonly arguments: string;
 }
 
-export interface CustomToolCallItem {
-  readonly id: string;
-  readonly type: 'custom_tool_call';
-  readonly status: ItemStatus;
-  readonly call_id: string;
-  readonly name: string;
-  readonly namespace?: string;
-  /** Its tool's output may come later. */
-  readonly async?: true;
+export interface CustomToolCallItem extends NamedCallItem<'custom_tool_call'> {
   readonly input: string;
 }
 
@@ -92,28 +82,19 @@ export interface CustomToolCallItem {
 export type ClientToolType = 'tool_search' | 'shell' | 'local_shell' | 'apply_patch';
 
 /** A call of such a tool. What else it holds is with its tool, in `translate/client-tools/`. */
-export interface ClientToolCallItem {
-  readonly id: string;
-  readonly type: `${ClientToolType}_call`;
-  readonly status: ItemStatus;
+export interface ClientToolCallItem extends Item<`${ClientToolType}_call`> {
   /** Null for a search that ran here. */
   readonly call_id: string | null;
 }
 
-export interface ToolSearchOutputItem {
-  readonly id: string;
-  readonly type: 'tool_search_output';
-  readonly status: ItemStatus;
+export interface ToolSearchOutputItem extends Item<'tool_search_output'> {
   readonly call_id: string | null;
   readonly execution: 'server';
   readonly tools: readonly ToolEcho[];
 }
 
 /** A picture that the model made. */
-export interface ImageGenerationCallItem {
-  readonly id: string;
-  readonly type: 'image_generation_call';
-  readonly status: 'in_progress' | 'completed';
+export interface ImageGenerationCallItem extends Item<'image_generation_call', 'in_progress' | 'completed'> {
   /** Base64; null until it is there. */
   readonly result: string | null;
   readonly output_format?: 'png' | 'jpeg' | 'webp' | 'gif';
