@@ -1,6 +1,6 @@
 import type { Loose } from '../wire/schema/chat-completion.ts';
 import type { ChatTool } from '../wire/schema/chat-request.ts';
-import { arrayOf, objectOf } from './chat/loose.ts';
+import { arrayOf, objectOf, objectsOf } from './chat/loose.ts';
 import { referred } from './schema-reference.ts';
 
 /** Where a tool's arguments have integers; a place without any below it is null. */
@@ -45,26 +45,21 @@ const readAsIntegers: readonly { readonly tool: string; readonly inNamespaces: b
 export function integerPlacesOf(
   tools: readonly { readonly name: string; readonly chat: ChatTool; readonly origin: Origin }[],
 ): ReadonlyMap<string, IntegerPlaces> {
-  let found: Map<string, IntegerPlaces> | null = null;
+  const found = new Map<string, IntegerPlaces>();
   const budget = { left: maxSchemas };
   for (const { name, chat, origin } of tools) {
     const root = chat.type === 'function' ? objectOf<LooseSchema>(chat.function.parameters) : null;
     if (origin.kind !== 'function' || root === null) continue;
     const reading: Reading = { root, budget, places: new Map(), hasInteger: false };
     const places = placesOf([root], reading, 0, integersBeside(origin));
-    if (places === null || !reading.hasInteger) continue;
-    found ??= new Map();
-    found.set(name, places);
+    if (places !== null && reading.hasInteger) found.set(name, places);
   }
-  return found ?? none;
+  return found;
 }
-
-const none: ReadonlyMap<string, IntegerPlaces> = new Map();
-const noNames: readonly string[] = [];
 
 function integersBeside(origin: Origin): readonly string[] {
   const row = readAsIntegers.find(({ tool }) => tool === origin.name);
-  return row === undefined || (origin.namespace !== undefined && !row.inNamespaces) ? noNames : row.names;
+  return row === undefined || (origin.namespace !== undefined && !row.inNamespaces) ? [] : row.names;
 }
 
 /** What is known while a tool's schema is read. */
@@ -87,20 +82,20 @@ function placesOf(
   given: readonly LooseSchema[],
   reading: Reading,
   depth: number,
-  beside: readonly string[] = noNames,
+  beside: readonly string[] = [],
 ): IntegerPlaces | null {
-  const { root, budget } = reading;
+  const { budget } = reading;
   if (depth > maxDepth || budget.left < 0) return null;
   const [first] = given;
   // Most properties are texts and flags, which each request of an agent has by the hundred.
   if (given.length === 1 && first !== undefined && isSimple(first)) return null;
-  const only = given.length === 1 && first !== undefined ? referredBy(first, root) : null;
-  const known = only === null ? undefined : reading.places.get(only);
+  const schemas = expanded(given, reading);
+  const only = schemas.length === 1 ? schemas[0] : undefined;
+  const known = only === undefined ? undefined : reading.places.get(only);
   if (known !== undefined) return known;
-  const schemas = expanded(only === null ? given : [only], reading);
   const isInteger = schemas.some((schema) => takes(schema, 'integer')) && !schemas.some(takesNumber);
   const places: Places = { isInteger, properties: null, others: null };
-  if (only !== null) reading.places.set(only, places);
+  if (only !== undefined) reading.places.set(only, places);
   if (isInteger) reading.hasInteger = true;
   const byName = new Map<string, LooseSchema[]>();
   const rest: LooseSchema[] = [];
@@ -116,10 +111,7 @@ function placesOf(
       if (same === undefined) byName.set(name, [own]);
       else same.push(own);
     }
-    for (const schema of entries) {
-      const own = objectOf<LooseSchema>(schema);
-      if (own !== null) rest.push(own);
-    }
+    for (const own of objectsOf<LooseSchema>(entries)) rest.push(own);
   }
   for (const [name, own] of byName) {
     const isBeside = beside.includes(name);
@@ -135,18 +127,7 @@ function placesOf(
 
 const integer: IntegerPlaces = { isInteger: true, properties: null, others: null };
 
-/** What a schema that only refers to another refers to, at the end; the schema itself where it says more. */
-function referredBy(given: LooseSchema, root: LooseSchema): LooseSchema {
-  let schema = given;
-  for (let step = 0; step < maxDepth && saysNothing(schema); step += 1) {
-    const next = objectOf<LooseSchema>(referred(schema.$ref, root));
-    if (next === null) break;
-    schema = next;
-  }
-  return schema;
-}
-
-/** The schemas, and those that they refer to or are made of. */
+/** The schemas, and those that they refer to or are made of; not those that only refer to others. */
 function expanded(given: readonly LooseSchema[], { root, budget }: Reading): readonly LooseSchema[] {
   if (given.every(isWhole)) return given;
   const all = new Set<LooseSchema>(given);
@@ -162,7 +143,7 @@ function expanded(given: readonly LooseSchema[], { root, budget }: Reading): rea
       if (own !== null) all.add(type !== undefined && own.type === undefined ? { ...own, type } : own);
     }
   }
-  return [...all];
+  return [...all].filter((schema) => schema.$ref === undefined || !saysNothing(schema));
 }
 
 /** Whether it neither refers to a schema nor is made of others. */
