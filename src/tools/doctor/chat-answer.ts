@@ -7,7 +7,7 @@ import { ThinkTagReader, type ThinkTagTexts } from '../../filter/translate/chat/
 import { translateCompletion } from '../../filter/translate/completion.ts';
 import type { ResponseContext } from '../../filter/translate/context.ts';
 import { errorOfValue } from '../../filter/translate/error.ts';
-import { responseAnswer } from '../../filter/translate/operations/defaults.ts';
+import { responseAnswer } from '../../filter/translate/operations/operation.ts';
 import { StreamTranslator } from '../../filter/translate/stream.ts';
 import { profileOf } from '../../filter/upstream/profiles.ts';
 import { ApiError } from '../../filter/wire/schema/api-error.ts';

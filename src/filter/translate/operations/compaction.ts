@@ -4,10 +4,9 @@ import { noUsage } from '../chat/usage.ts';
 import { encodeCompactionEnvelope } from '../compaction-envelope.ts';
 import type { FinishedAnswer } from '../context.ts';
 import { invalidValue } from '../request/request-errors.ts';
-import { compactionRequest, fitConversation, summaryTokens } from '../request/summary-request.ts';
+import { fitConversation, summaryTokens, userMessage } from '../request/summary-request.ts';
 import { mark } from '../request/trace.ts';
-import { defaults, responseAnswer } from './defaults.ts';
-import type { TranslatedOperation } from './operation.ts';
+import { defaults, responseAnswer, type TranslatedOperation } from './operation.ts';
 
 /** Fields that constrain the form of an answer, which do not apply to a summary. */
 const formFields = new Set(
@@ -26,7 +25,7 @@ export const summary = {
       throw invalidValue('input', `'input' holds no conversation that could be compacted. Send its messages.`);
     const maxTokens = summaryTokens(compaction, max_output_tokens);
     const fitted = fitConversation(input, instructions, maxTokens, reading);
-    const asking = compactionRequest(compaction);
+    const asking = userMessage(compaction.prompt);
     if (trace?.setBy.summary !== undefined) mark(asking, trace.setBy.summary);
     return { items: [...fitted, asking], maxTokens };
   },

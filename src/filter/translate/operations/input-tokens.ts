@@ -1,8 +1,7 @@
 import { ApiError } from '../../wire/schema/api-error.ts';
 import { objectOf } from '../chat/loose.ts';
 import { errorOfValue, errorOfWords } from '../error.ts';
-import { defaults, responseAnswer } from './defaults.ts';
-import type { TranslatedOperation } from './operation.ts';
+import { defaults, responseAnswer, type TranslatedOperation } from './operation.ts';
 
 /** `POST /v1/responses/input_tokens`: counted by the server, where it can. */
 export const inputTokens: TranslatedOperation = {

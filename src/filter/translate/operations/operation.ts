@@ -1,8 +1,15 @@
 import type { Profile } from '../../upstream/profile.ts';
-import type { ChatCompletionRequest, ChatToolChoice, Passthrough } from '../../wire/schema/chat-request.ts';
+import {
+  type ChatCompletionRequest,
+  type ChatToolChoice,
+  chatRequestBody,
+  type Passthrough,
+} from '../../wire/schema/chat-request.ts';
+import { translateCompletion } from '../completion.ts';
 import type { AnswerForm } from '../context.ts';
 import type { CreateResponse, InputItem } from '../request/parsed.ts';
 import type { Reading } from '../request/reading.ts';
+import { unsupportedValue } from '../request/request-errors.ts';
 import type { OfferedTool } from '../request/tools-to-chat.ts';
 import type { CatalogSettings, TranslationSettings } from '../settings.ts';
 
@@ -70,3 +77,34 @@ export interface PassedOperation {
     maxBytes: number,
   ): object | null;
 }
+
+/** An answer that becomes a Response; as JSON, the client gets what `bodyOf` makes of that. */
+export function responseAnswer(bodyOf: AnswerForm['bodyOf'] = (response) => response): AnswerForm {
+  return {
+    streams: true,
+    asksUpstream: true,
+    fold: null,
+    readJson(value, context) {
+      const { response, events, ...report } = translateCompletion(value, context);
+      return { body: bodyOf(response), events, report };
+    },
+    bodyOf,
+  };
+}
+
+/** What operations have in common: a Chat request, answered as JSON. Each has its own path. */
+export const defaults: Omit<TranslatedOperation, 'path' | 'of'> = {
+  type: 'translated',
+  method: 'POST',
+  generates: true,
+  upstreamPath: (_profile, chatPath) => chatPath,
+  check({ stream }) {
+    if (stream === true) throw unsupportedValue('stream', `This endpoint answers with JSON. Leave 'stream' out.`);
+  },
+  conversation: ({ max_output_tokens: maxTokens }, items) => ({ items, maxTokens }),
+  constraints: (wanted) => wanted,
+  passthrough: (given) => given,
+  prewarms: false,
+  body: chatRequestBody,
+  answer: responseAnswer(),
+};

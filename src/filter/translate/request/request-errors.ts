@@ -13,20 +13,14 @@ export function shorten(text: string): string {
   return text.length > 100 ? `${text.slice(0, 100)}…` : text;
 }
 
+const refusal = (code: string) => (param: string, message: string) => ApiError.invalidRequest(code, param, message);
+
 /** 400 `unsupported_parameter`: this service or its upstream has no such feature. */
-export function unsupportedParameter(param: string, message: string): ApiError {
-  return ApiError.invalidRequest('unsupported_parameter', param, message);
-}
-
+export const unsupportedParameter = refusal('unsupported_parameter');
 /** 400 `unsupported_value`: the field is supported, this value of it is not. */
-export function unsupportedValue(param: string, message: string): ApiError {
-  return ApiError.invalidRequest('unsupported_value', param, message);
-}
-
+export const unsupportedValue = refusal('unsupported_value');
 /** 400 `invalid_value`: no such value exists, or it contradicts the rest of the request. */
-export function invalidValue(param: string, message: string): ApiError {
-  return ApiError.invalidRequest('invalid_value', param, message);
-}
+export const invalidValue = refusal('invalid_value');
 
 /** 400 `invalid_value`: the field has a few values, and this is none of them. */
 export function notOneOf(param: string, value: unknown, supported: readonly unknown[]): ApiError {

@@ -11,12 +11,7 @@ export function summaryMessage(text: string): InputMessage {
   return userMessage(`${earlierSummary}\n\n${text}`);
 }
 
-/** The request for the summary, which ends the conversation. */
-export function compactionRequest({ prompt }: CompactionSettings): InputMessage {
-  return userMessage(prompt);
-}
-
-function userMessage(text: string): InputMessage {
+export function userMessage(text: string): InputMessage {
   return { kind: 'message', role: 'user', content: [{ type: 'text', text }] };
 }
 
