@@ -11,7 +11,6 @@ export interface IntegerPlaces {
   readonly others: IntegerPlaces | null;
 }
 
-/** What the tool is on the client's side. */
 interface Origin {
   readonly kind: string;
   readonly name?: string;
@@ -62,7 +61,6 @@ function integersBeside(origin: Origin): readonly string[] {
   return row === undefined || (origin.namespace !== undefined && !row.inNamespaces) ? [] : row.names;
 }
 
-/** What is known while a tool's schema is read. */
 interface Reading {
   readonly root: LooseSchema;
   readonly budget: { left: number };
@@ -146,7 +144,6 @@ function expanded(given: readonly LooseSchema[], { root, budget }: Reading): rea
   return [...all].filter((schema) => schema.$ref === undefined || !saysNothing(schema));
 }
 
-/** Whether it neither refers to a schema nor is made of others. */
 function isWhole({ $ref, anyOf, oneOf, allOf }: LooseSchema): boolean {
   return $ref === undefined && anyOf === undefined && oneOf === undefined && allOf === undefined;
 }

@@ -99,12 +99,8 @@ export function translateRequest(
   if (offered.length > 0 && !profile.tools) {
     throw unsupportedParameter('tools', `The upstream (profile '${profile.name}') takes no tools. Leave 'tools' out.`);
   }
-  if (offered.length > 0)
-    written.put(
-      'tools',
-      offered.map((tool) => tool.chat),
-      null,
-    );
+  const chatTools = offered.map((tool) => tool.chat);
+  if (offered.length > 0) written.put('tools', chatTools, null);
   if (profile.toolStream && stream && offered.length > 0) written.put('tool_stream', true, 'stream');
   written.put('tool_choice', wanted.toolChoice, request.tool_choice);
   written.put('response_format', wanted.format, request.text.format);
@@ -176,7 +172,6 @@ function hasThinking({ reasoningEffort }: Profile): boolean {
   return reasoningEffort === 'thinking_and_effort' || reasoningEffort === 'thinking_keep';
 }
 
-/** Whether the model has to call a tool. */
 function isRequired(choice: ChatCompletionRequest['tool_choice']): boolean {
   if (typeof choice === 'object') return choice.type !== 'allowed_tools' || choice.allowed_tools.mode === 'required';
   return choice === 'required' || choice === 'any';
@@ -193,10 +188,7 @@ function systemMessage(text: string | null | undefined): InputMessage | null {
 
 function streamOptions({ includeUsage, openaiOnly }: Profile): ChatCompletionRequest['stream_options'] {
   if (!includeUsage && !openaiOnly) return undefined;
-  return {
-    ...(includeUsage ? { include_usage: true } : {}),
-    ...(openaiOnly ? { include_obfuscation: false } : {}),
-  };
+  return { ...(includeUsage && { include_usage: true }), ...(openaiOnly && { include_obfuscation: false }) };
 }
 
 /** OpenAI refuses the field without tools, and some servers refuse it always. Only `false` differs from the default. */

@@ -108,7 +108,6 @@ function reasoningLevelsOf(slug: string, { reasoningEffort, effortRules, effortW
   return levels.length > 1 ? levels.map(([effort, description]) => ({ effort, description })) : [];
 }
 
-/** Fields for the effort that have levels. */
 const leveled: ReadonlySet<Profile['reasoningEffort']> = new Set([
   'reasoning_effort',
   'reasoning_object',
@@ -130,8 +129,7 @@ export function contextWindowIn(model: LooseModel): number | null {
     model.context_length, // OpenRouter, Together, Fireworks
     model.context_window, // Groq
   ];
-  for (const value of candidates) if (typeof value === 'number' && Number.isInteger(value) && value > 0) return value;
-  return null;
+  return candidates.find((value): value is number => Number.isInteger(value) && (value as number) > 0) ?? null;
 }
 
 type LooseModalities = Loose<'input_modalities' | 'vision'>;

@@ -54,7 +54,6 @@ interface InputTokens {
   readonly input_tokens: number;
 }
 
-/** The server's count. Throws `ApiError` if there is none. */
 function translateCount(value: unknown): InputTokens {
   const answer = objectOf<{ readonly count?: unknown; readonly input_tokens?: unknown }>(value);
   const count = answer?.count ?? answer?.input_tokens; // vLLM, llama.cpp

@@ -44,7 +44,6 @@ export function translateEffort(
 
 const keptThinking = { thinking: { type: 'enabled', keep: 'all' } } as const;
 
-/** Fields without levels. */
 const switches: ReadonlySet<Profile['reasoningEffort']> = new Set([
   'thinking_type',
   'thinking_keep',

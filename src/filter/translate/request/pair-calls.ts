@@ -87,12 +87,13 @@ export function pairCalls(
     }
   }
 
-  const unanswered =
-    settings.missingOutputs === 'reject'
-      ? calls.find(({ outputs, isAsync }) => outputs.length === 0 && !isAsync)
-      : undefined;
+  const missing = calls.find(({ outputs, isAsync }) => outputs.length === 0 && !isAsync);
+  const unanswered = settings.missingOutputs === 'reject' ? missing : undefined;
   const refused = settings.orphanOutputs === 'reject' ? orphan : null;
-  throwFirst(items, unanswered, refused);
+  for (const item of unanswered === undefined && refused === null ? [] : items) {
+    if (item.kind === 'call' && item.param === unanswered?.param) throw missingOutput(item);
+    if (item === refused) throw orphanOutput(item);
+  }
   for (const call of calls) {
     if (call.outputs.length > 0) continue;
     const output: InputContent[] = [{ type: 'text', text: call.isAsync ? 'pending' : 'aborted' }];
@@ -110,19 +111,6 @@ function lateOutput({ name, callId }: PairedCall, { content }: InputToolOutput):
 
 function standsAlone(item: InputItem): item is Exclude<InputItem, InputToolCall | InputToolOutput> {
   return item.kind === 'message' || item.kind === 'reasoning';
-}
-
-/** Throws for the unanswered call or the orphan output, whichever comes first. */
-function throwFirst(
-  items: readonly InputItem[],
-  unanswered: PairedCall | undefined,
-  orphan: InputToolOutput | null,
-): void {
-  if (unanswered === undefined && orphan === null) return;
-  for (const item of items) {
-    if (item.kind === 'call' && item.param === unanswered?.param) throw missingOutput(item);
-    if (item === orphan) throw orphanOutput(orphan);
-  }
 }
 
 function orphanOutput({ param, callId }: InputToolOutput): Error {

@@ -93,7 +93,6 @@ export interface InputRefusal {
   readonly refusal: string;
 }
 
-/** What every tool has. */
 interface NamedDefinition {
   /** The tool's path in the request. */
   readonly param: string;

@@ -55,14 +55,8 @@ export function createToolTable(
     }
   }
 
-  function functionOf({
-    param,
-    chatName: name,
-    description,
-    parameters,
-    strict,
-    cacheControl,
-  }: FunctionDefinition): ChatTool {
+  function functionOf(definition: FunctionDefinition): ChatTool {
+    const { param, chatName: name, description, parameters, strict, cacheControl } = definition;
     let isLoosened = false;
     const schema = toolSchemaToChat(parameters, profile, (keyword) => {
       isLoosened = true;
@@ -71,15 +65,10 @@ export function createToolTable(
     // Strict schemas have rules of their own, which a schema made of several would not keep.
     const isStrict = profile.strict && !isLoosened;
     if (strict === true && !isStrict) dropped.push(`${param}.strict`);
-    const about = {
-      name,
-      ...described(description),
-      parameters: schema,
-      ...(strict !== null && isStrict ? { strict } : {}),
-    };
+    const strictness = strict !== null && isStrict ? { strict } : {};
     return {
       type: 'function',
-      function: about,
+      function: { name, ...described(description), parameters: schema, ...strictness },
       ...(cacheControl === undefined ? {} : { cache_control: cacheControl }),
     };
   }

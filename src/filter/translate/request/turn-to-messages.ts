@@ -81,16 +81,11 @@ export function messagesOfTurn(turn: Turn, profile: Profile, tools: ToolTable): 
 function toolCallOf(call: PairedCall, turn: Turn, profile: Profile, tools: ToolTable): ChatToolCall {
   const { callId, takesText, input } = call;
   const id = upstreamCallId(callId);
-  const name = chatNameOf(call, profile, tools);
+  const name = tools.find(call.name, call.namespace)?.name ?? chatToolName(call.name, call.namespace, profile);
   const kept = opaqueFieldsOf(turn, callId);
   if (!takesText) return { id, type: 'function', function: { name, arguments: input }, ...kept };
   if (profile.customTools === 'native') return { id, type: 'custom', custom: { name, input }, ...kept };
   return { id, type: 'function', function: { name, arguments: JSON.stringify({ input }) }, ...kept };
-}
-
-/** The name its tool is offered by in this request, or would be. */
-function chatNameOf({ name, namespace }: PairedCall, profile: Profile, tools: ToolTable): string {
-  return tools.find(name, namespace)?.name ?? chatToolName(name, namespace, profile);
 }
 
 function toolMessageOf({ callId, outputs }: PairedCall): ChatMessage {

@@ -171,7 +171,6 @@ const geminiEfforts = [
 ];
 const aboutGeminiEfforts = 'Gemini 3 and 2.5 Pro cannot be told not to think; no Gemini knows more than high.';
 
-/** Gemini’s older models. */
 const schemaOrTools: ModelRule = {
   match: /gemini-(?:1|2)(?:\.|-)/i,
   reason:

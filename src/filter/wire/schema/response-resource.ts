@@ -42,7 +42,6 @@ interface TextOfType<Type> {
 export type ReasoningTextPart = TextOfType<'reasoning_text'>;
 export type SummaryTextPart = TextOfType<'summary_text'>;
 
-/** What nearly every item has. */
 interface Item<Type, Status = ItemStatus> {
   readonly id: string;
   readonly type: Type;

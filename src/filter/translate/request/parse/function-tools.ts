@@ -58,7 +58,6 @@ export const namespaceTools: ToolType = toolType(namespaceTool, null, ({ name, d
   return true;
 });
 
-/** What a tool in a namespace has of it. */
 interface Namespace {
   readonly name: string;
   /** Text before its own description. */
@@ -111,7 +110,6 @@ const functionKeys = knownKeys(...Object.keys(functionTool.shape));
 const cachedFunctionKeys = knownKeys(...functionKeys, 'cache_control');
 const customKeys = knownKeys(...Object.keys(customTool.shape));
 
-/** The names of a tool, and its description. */
 function namedAs(
   kind: 'function' | 'custom',
   read: { readonly name: string; readonly description?: string | null | undefined; readonly async?: unknown },

@@ -36,7 +36,6 @@ import { omit, refuseOrOmit } from './omitted.ts';
 import { parseFile } from './parse-file.ts';
 import { readShape } from './read-shape.ts';
 
-/** The role of a message: decides which parts are allowed in it. */
 type Speaker = 'user' | 'system' | 'assistant' | 'tool';
 
 /** `content` or `output` as parts: a string is one text part. Throws `ApiError` for the first mistake and for a part that is not allowed there. */
@@ -105,7 +104,6 @@ function checkSize(part: object, medium: keyof typeof media, at: string, setting
   }
 }
 
-/** What one type of content part becomes. */
 interface PartType {
   /** Keys that are read, without and with those that only a server with `cacheControl` knows. */
   readonly keys: ReadonlySet<string>;

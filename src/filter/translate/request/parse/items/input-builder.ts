@@ -96,7 +96,6 @@ export function itemType<Schema extends z.ZodObject>(
   };
 }
 
-/** The calls among items that have no output yet, by tool. */
 class UnansweredCalls {
   readonly #calls = new Map<string, string[]>();
   readonly #answered = new Set<string>();

@@ -14,7 +14,6 @@ import { type InputBuilder, type ItemType, itemType } from './input-builder.ts';
 import { agentMessage, message } from './message-items.ts';
 import { reasoning } from './reasoning-items.ts';
 
-/** The keys of the objects in a `configuration_update` that are read. */
 const reasoningKeys = knownKeys('effort');
 const textKeys = knownKeys('format');
 
@@ -41,7 +40,6 @@ export const itemTypes: ReadonlyMap<string, ItemType> = new Map<string, ItemType
   ...hostedItems,
 ]);
 
-/** Tools that are offered from here on. */
 function addTools({ tools }: z.output<typeof additionalToolsItem>, at: string, input: InputBuilder): void {
   input.toolLists.push({ tools, param: `${at}.tools` });
 }

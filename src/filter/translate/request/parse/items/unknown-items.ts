@@ -28,7 +28,6 @@ export function roleStatedBy(value: object): InputMessage['role'] {
   return role.success ? role.data : 'user';
 }
 
-/** A text, or the texts of a list of parts. */
 function textsIn(value: unknown): string[] {
   if (!Array.isArray(value)) return [textOf(value)];
   return value.map((part) => (typeof part === 'string' ? part : textOf(objectOf<Loose<'text'>>(part)?.text)));
