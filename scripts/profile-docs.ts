@@ -178,7 +178,6 @@ function flagTable(): string {
 const ofOperators: { readonly [Name in FlagName]?: string } = {
   guardrails: 'For LiteLLM, NeMo Guardrails',
   image: 'For models that take text alone',
-  phase: 'For servers that know `phase`',
   implicitThink: 'For chat templates that open the reasoning',
   contextOverflow: 'For servers with words of their own',
   cumulativeDeltas: 'For servers that repeat the text, as some models of DashScope’s coding plan do',

@@ -227,10 +227,6 @@ export const profileFlags = {
     'Takes `cache_control` on content parts and tools.',
     'What is cached shows only when long prompts are repeated, and may come from a cache without marks.',
   ),
-  phase: off(
-    'Takes `phase` (`commentary`, `final_answer`) on assistant messages.',
-    'A label in the history, whose effect one answer does not show.',
-  ),
 
   // What is sent: tools
   tools: on('Takes tools; elsewhere a request that offers some is refused here.'),

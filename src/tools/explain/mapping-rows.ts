@@ -52,7 +52,7 @@ export const mappingRows: readonly MappingRow[] = [
   { anchor: 'row-unknown-keys-of-text', fields: ['text', 'reasoning'], rule: 'Refused with `UNKNOWN_FIELDS=reject`, otherwise left out and named.' },
   { anchor: 'row-input-type', fields: ['input[].type'], rule: 'The kind of item; optional for messages. Of an unknown type the text is kept and the item is named (`UNKNOWN_ITEMS`).' },
   { anchor: 'row-input-id', fields: ['input[].id', 'input[].status'], rule: 'Left out: client bookkeeping.' },
-  { anchor: 'row-input-phase', fields: ['input[].phase'], rule: 'Passed on where the upstream knows it, elsewhere left out; named where the message is not the assistant\'s.' },
+  { anchor: 'row-input-phase', fields: ['input[].phase'], rule: 'Left out; named where the message is not the assistant\'s.' },
   { anchor: 'row-unknown-keys-of-items', fields: [], rule: 'Named as dropped, once.' },
   { anchor: 'row-input-role', fields: ['input[].role'], rule: 'Mapped; `developer` becomes `system` where the upstream does not know it.' },
   { anchor: 'row-chat-calls', fields: ['tool_calls', 'tool_call_id'], rule: 'Refused: these are Chat\'s fields. Calls and outputs are items.' },

@@ -96,9 +96,7 @@ export function translateMessages(
       for (const earlier of later) open.reasoning.push(earlier);
     }
     open.reasoningBeforeText = open.reasoning.length;
-    open.phase = item.phase ?? null;
     carry(open, item, 'content');
-    if (open.phase !== null) carry(open, item, 'phase');
     const refusals = item.content.filter(isRefusal).map(({ refusal }) => refusal);
     const text = joinText(item.content);
     if (refusals.length > 0 && profile.refusalField) {

@@ -37,8 +37,6 @@ export interface InputMessage {
   readonly kind: 'message';
   readonly role: 'user' | 'assistant' | 'system' | 'developer';
   readonly content: readonly InputContent[];
-  /** An assistant's `commentary` or `final_answer`, for a server that knows it. */
-  readonly phase?: string;
 }
 
 /** A call the model made earlier. Its Chat name is looked up once all tools are known. */

@@ -16,8 +16,6 @@ export class Turn {
   reasoningBeforeText = 0;
   text: string | null = null;
   refusal: string | null = null;
-  /** Of the text, for a server that knows it. */
-  phase: string | null = null;
   readonly calls: PairedCall[] = [];
   /** The ids of its calls: one message may hold each only once. */
   readonly callIds = new Set<string>();
@@ -65,7 +63,6 @@ export function messagesOfTurn(turn: Turn, profile: Profile, tools: ToolTable): 
     role: 'assistant',
     content: turn.text || (turn.refusal === null && calls.length === 0 ? '' : null),
     ...(turn.refusal === null ? {} : { refusal: turn.refusal }),
-    ...(turn.phase === null ? {} : { phase: turn.phase }),
     ...(calls.length === 0 ? {} : { tool_calls: calls }),
     ...replayed,
   };

@@ -48,8 +48,6 @@ export interface ChatMessage extends OpaqueFields {
   readonly role: 'system' | 'developer' | 'user' | 'assistant' | 'tool';
   readonly content?: string | null | readonly (ChatContentPart | ChatThinkingPart)[];
   readonly refusal?: string;
-  /** An assistant's `commentary` or `final_answer`. */
-  readonly phase?: string;
   readonly tool_calls?: readonly ChatToolCall[];
   readonly tool_call_id?: string;
   /** Mistral's tool messages: the function's name. */

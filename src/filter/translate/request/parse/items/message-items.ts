@@ -12,15 +12,13 @@ const chatMessageFields = [
 const checkedMessage = itemType(
   messageItem,
   ({ role, content, phase }, at, input) => {
-    const { settings, dropped } = input;
     const speaker = role === 'developer' ? 'system' : role;
     const parts = parseContent(content, speaker, `${at}.content`, input);
-    const isPhaseKnown = role === 'assistant' && settings.profile.phase && typeof phase === 'string';
     // An assistant's is what the answer was given here: it says nothing that a model could miss.
-    if (phase != null && role !== 'assistant') dropped.push('input[].phase');
+    if (phase != null && role !== 'assistant') input.dropped.push('input[].phase');
     // A message whose every part was left out is left out too; one that was empty from the start stays.
     if (parts.length === 0 && content.length > 0) return;
-    input.add({ kind: 'message', role, content: parts, ...(isPhaseKnown ? { phase } : {}) });
+    input.add({ kind: 'message', role, content: parts });
   },
   chatMessageFields.map(([name]) => name),
 );
