@@ -1,7 +1,7 @@
 import type { Loose } from '../wire/schema/chat-completion.ts';
 import type { ChatTool } from '../wire/schema/chat-request.ts';
 import { arrayOf, objectOf, objectsOf } from './chat/loose.ts';
-import { referred } from './schema-reference.ts';
+import { referred } from './tool-schema-to-chat.ts';
 
 /** Where a tool's arguments have integers; a place without any below it is null. */
 export interface IntegerPlaces {

@@ -1,6 +1,5 @@
 import type { Profile } from '../upstream/profile.ts';
 import { isJsonObject } from '../wire/schema/create-response.ts';
-import { referred } from './schema-reference.ts';
 
 type Schema = Readonly<Record<string, unknown>>;
 
@@ -189,4 +188,20 @@ function valuesOf(schema: unknown): readonly unknown[] | null {
   if (!isJsonObject(schema)) return null;
   if ('const' in schema) return [schema['const']];
   return Array.isArray(schema['enum']) ? schema['enum'] : null;
+}
+
+/** Characters of a reference that is followed: each step costs, and a schema may have many references. */
+const maxReference = 500;
+
+/** What a schema's `$ref` refers to within its root, as `#/$defs/name`, a JSON pointer (RFC 6901), does; null for nothing there. */
+export function referred(reference: unknown, root: object): unknown {
+  if (reference === '#') return root;
+  if (typeof reference !== 'string' || !reference.startsWith('#/') || reference.length > maxReference) return null;
+  let value: unknown = root;
+  for (const step of reference.slice(2).split('/')) {
+    const name = step.replaceAll('~1', '/').replaceAll('~0', '~');
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return null;
+    value = (value as Record<string, unknown>)[name];
+  }
+  return value;
 }

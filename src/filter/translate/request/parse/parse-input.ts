@@ -47,7 +47,7 @@ function readItem(item: unknown, at: string, builder: InputBuilder): void {
   const type = typeOfItem(item, at);
   const known = itemTypes.get(type);
   if (known === undefined) readUnknown(type, item, at, builder);
-  else known.read(item, at, builder);
+  else known(item, at, builder);
 }
 
 /** The item's `type`; messages and references may omit it. */

@@ -42,32 +42,28 @@ const hostedTexts: Readonly<Record<string, (item: LooseHostedItem) => string>> =
 };
 
 /** The user's answer to `mcp_approval_request`. Throws `ApiError` for one of now; an earlier one is history, as the call is. */
-const mcpApprovalResponse: ItemType = {
-  read(item, at, input) {
-    if (input.settings.isHistory === true) return hostedItem('mcp_approval_response', nothing).read(item, at, input);
-    throw unsupportedParameter(
-      `${at}.type`,
-      `An approval is for a tool of an MCP server that OpenAI's servers call, and nothing here calls it. Offer the tool as one of type 'function' and run it yourself.`,
-    );
-  },
+const mcpApprovalResponse: ItemType = (item, at, input) => {
+  if (input.settings.isHistory === true) return hostedItem('mcp_approval_response', nothing)(item, at, input);
+  throw unsupportedParameter(
+    `${at}.type`,
+    `An approval is for a tool of an MCP server that OpenAI's servers call, and nothing here calls it. Offer the tool as one of type 'function' and run it yourself.`,
+  );
 };
 
 /**
  * A picture that the model made: to a server that takes pictures it goes as one, in a turn of the user, since assistants' have
  * text alone. Elsewhere a text stands for it.
  */
-const imageGenerationCall: ItemType = {
-  read(item, at, input) {
-    const data = textOf(item['result']);
-    if (data === '' || input.settings.profile.image !== true)
-      return hostedItem('image_generation_call', generatedImage).read(item, at, input);
-    const url = `data:image/${formatOf(data)};base64,${data}`;
-    const parts = [
-      { type: 'input_text', text: generatedImage(item) },
-      { type: 'input_image', image_url: url },
-    ];
-    input.add({ kind: 'message', role: 'user', content: parseContent(parts, 'user', `${at}.result`, input) });
-  },
+const imageGenerationCall: ItemType = (item, at, input) => {
+  const data = textOf(item['result']);
+  if (data === '' || input.settings.profile.image !== true)
+    return hostedItem('image_generation_call', generatedImage)(item, at, input);
+  const url = `data:image/${formatOf(data)};base64,${data}`;
+  const parts = [
+    { type: 'input_text', text: generatedImage(item) },
+    { type: 'input_image', image_url: url },
+  ];
+  input.add({ kind: 'message', role: 'user', content: parseContent(parts, 'user', `${at}.result`, input) });
 };
 
 function generatedImage({ revised_prompt: prompt }: LooseHostedItem): string {
@@ -93,17 +89,15 @@ export const hostedItems: ReadonlyMap<string, ItemType> = new Map([
 ]);
 
 function hostedItem(type: string, textIn: (item: LooseHostedItem) => string): ItemType {
-  return {
-    read(item, at, input) {
-      if (input.settings.unsupportedItems === 'reject') {
-        throw unsupportedParameter(
-          `${at}.type`,
-          `Items of type '${type}' belong to tools that OpenAI's servers run, and this server has none. Leave them out.`,
-        );
-      }
-      input.dropped.push(`${at}.${type}`);
-      input.addText('assistant', textIn(item), at);
-    },
+  return (item, at, input) => {
+    if (input.settings.unsupportedItems === 'reject') {
+      throw unsupportedParameter(
+        `${at}.type`,
+        `Items of type '${type}' belong to tools that OpenAI's servers run, and this server has none. Leave them out.`,
+      );
+    }
+    input.dropped.push(`${at}.${type}`);
+    input.addText('assistant', textIn(item), at);
   };
 }
 

@@ -8,11 +8,8 @@ import { mark } from '../../trace.ts';
 import { withinTextLimit } from '../parse-content.ts';
 import { readShape } from '../read-shape.ts';
 
-/** The rule for one type of input item. */
-export interface ItemType {
-  /** Adds the item at `at` to `input`. Throws `ApiError` for the first mistake. */
-  read(item: Record<string, unknown>, at: string, input: InputBuilder): void;
-}
+/** The rule for one type of input item: adds the one at `at` to `input`. Throws `ApiError` for the first mistake. */
+export type ItemType = (item: Record<string, unknown>, at: string, input: InputBuilder) => void;
 
 /** Tools that an item brings along. */
 export interface ToolList {
@@ -88,11 +85,9 @@ export function itemType<Schema extends z.ZodObject>(
   otherKeys: readonly string[] = [],
 ): ItemType {
   const keys = knownKeys(...Object.keys(schema.shape), ...otherKeys);
-  return {
-    read(item, at, input) {
-      read(readShape(schema, item, at), at, input);
-      input.dropped.pushUnknownKeys(item, keys, 'input[]');
-    },
+  return (item, at, input) => {
+    read(readShape(schema, item, at), at, input);
+    input.dropped.pushUnknownKeys(item, keys, 'input[]');
   };
 }
 

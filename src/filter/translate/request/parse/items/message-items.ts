@@ -1,7 +1,7 @@
 import { agentMessageItem, messageItem } from '../../../../wire/schema/create-response.ts';
 import { unsupportedParameter } from '../../request-errors.ts';
 import { parseContent } from '../parse-content.ts';
-import { itemType } from './input-builder.ts';
+import { type ItemType, itemType } from './input-builder.ts';
 
 const chatMessageFields = [
   ['tool_calls', 'function_call'],
@@ -23,12 +23,10 @@ const checkedMessage = itemType(
   chatMessageFields.map(([name]) => name),
 );
 
-export const message = {
-  read(item, at, input) {
-    refuseChatFields(item, at);
-    checkedMessage.read(item, at, input);
-  },
-} satisfies typeof checkedMessage;
+export const message: ItemType = (item, at, input) => {
+  refuseChatFields(item, at);
+  checkedMessage(item, at, input);
+};
 
 /** Refuses fields of Chat messages: ignored, they would silently be missing from the conversation. */
 function refuseChatFields(item: Record<string, unknown>, at: string): void {
