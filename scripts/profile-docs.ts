@@ -1,5 +1,5 @@
 /** What the profiles are: the tables of `docs/upstreams.md` and `docs/upstreams-reference.md`, and the JSON schema that editors use for `UPSTREAM_PROFILES_FILE`. */
-import type { BuiltInProfile } from '../src/filter/upstream/built-in-profile.ts';
+
 import { templateRules } from '../src/filter/upstream/chat-templates.ts';
 import { flagJson } from '../src/filter/upstream/flag-json.ts';
 import {
@@ -12,6 +12,7 @@ import {
 import { builtInProfiles } from '../src/filter/upstream/profiles.ts';
 import { profilesFileJsonSchema, takenBy } from '../src/filter/upstream/profiles-file.ts';
 import { effortTable } from '../src/filter/upstream/servers/effort-table.ts';
+import type { BuiltInProfile } from '../src/filter/upstream/servers/generic.ts';
 import { documentsWith, type Generator } from './generator.ts';
 
 export const profileDocs: Generator = {

@@ -108,16 +108,14 @@ function errorIn(value: unknown): unknown {
 }
 
 /** Envoy's own plain-text answers. Their details about addresses and TLS are for the operator, not the client. */
-const localReplies: readonly { start: string; status: number | null; code: string; message: string }[] = [
+const localReplies: readonly { start: string; status?: number; code: string; message: string }[] = [
   {
     start: 'upstream connect error or disconnect/reset before headers',
-    status: null,
     code: 'upstream_unavailable',
     message: 'The upstream could not be reached, or closed the connection before it answered.',
   },
   {
     start: 'no healthy upstream',
-    status: null,
     code: 'upstream_unavailable',
     message: 'No healthy upstream is available.',
   },
@@ -129,7 +127,6 @@ const localReplies: readonly { start: string; status: number | null; code: strin
   },
   {
     start: 'stream timeout',
-    status: null,
     code: 'request_timeout',
     message: 'The request took too long and was ended.',
   },

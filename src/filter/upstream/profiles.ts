@@ -1,7 +1,6 @@
-import type { BuiltInProfile } from './built-in-profile.ts';
 import type { Profile } from './profile.ts';
 import * as engines from './servers/engines.ts';
-import { generic } from './servers/generic.ts';
+import { type BuiltInProfile, generic } from './servers/generic.ts';
 import * as platforms from './servers/platforms.ts';
 import * as vendors from './servers/vendors.ts';
 

@@ -7,8 +7,8 @@ import {
 } from '../../wire/schema/chat-request.ts';
 import { translateCompletion } from '../completion.ts';
 import type { AnswerForm } from '../context.ts';
+import type { Reading } from '../request/dropped.ts';
 import type { CreateResponse, InputItem } from '../request/parsed.ts';
-import type { Reading } from '../request/reading.ts';
 import { unsupportedValue } from '../request/request-errors.ts';
 import type { OfferedTool } from '../request/tools-to-chat.ts';
 import type { CatalogSettings, TranslationSettings } from '../settings.ts';

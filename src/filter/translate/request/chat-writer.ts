@@ -1,8 +1,7 @@
 import type { Profile } from '../../upstream/profile.ts';
 import type { ChatCompletionRequest } from '../../wire/schema/chat-request.ts';
-import type { Dropped } from './dropped.ts';
+import type { Dropped, Reading } from './dropped.ts';
 import type { CreateResponse } from './parsed.ts';
-import type { Reading } from './reading.ts';
 import { carry, mark, type Trace } from './trace.ts';
 
 type ChatFields = { -readonly [Name in keyof ChatCompletionRequest]: ChatCompletionRequest[Name] };

@@ -1,4 +1,12 @@
+import type { TranslationSettings } from '../settings.ts';
 import { noteDropped, type Trace } from './trace.ts';
+
+/** What every function that reads a part of a request is given. */
+export interface Reading {
+  readonly settings: TranslationSettings;
+  /** Receives the paths of what is left out. */
+  readonly dropped: Dropped;
+}
 
 /** A type of item, part or tool that this version does not know, or an event or a field of an answer: for the counter that tells operators what is new. */
 export interface UnknownType {

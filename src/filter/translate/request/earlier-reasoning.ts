@@ -4,8 +4,8 @@ import type { InputTransformation } from '../../wire/schema/response-resource.ts
 import { objectOf, objectsOf } from '../chat/loose.ts';
 import { unpackOpaqueFields } from '../reasoning-envelope.ts';
 import type { TranslationSettings } from '../settings.ts';
+import type { Reading } from './dropped.ts';
 import type { InputItem, InputReasoning } from './parsed.ts';
-import type { Reading } from './reading.ts';
 
 /** Earlier reasoning, as it can be given back to the upstream. */
 export interface EarlierReasoning {

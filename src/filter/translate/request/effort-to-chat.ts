@@ -1,6 +1,6 @@
 import type { Profile } from '../../upstream/profile.ts';
 import type { ChatCompletionRequest } from '../../wire/schema/chat-request.ts';
-import type { Reading } from './reading.ts';
+import type { Reading } from './dropped.ts';
 
 /**
  * `reasoning.effort` as the field the profile's server reads. A null effort sends nothing, and the server's default

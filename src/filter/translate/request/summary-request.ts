@@ -1,8 +1,7 @@
 import type { CompactionSettings } from '../settings.ts';
 import { isTextPart } from './content-to-chat.ts';
-import type { Dropped } from './dropped.ts';
+import type { Dropped, Reading } from './dropped.ts';
 import type { InputContent, InputItem, InputMessage, InputToolOutput } from './parsed.ts';
-import type { Reading } from './reading.ts';
 
 const earlierSummary = 'Summary of the conversation so far:';
 

@@ -1,6 +1,6 @@
 import type { ChatCompletionRequest, ChatResponseFormat } from '../../wire/schema/chat-request.ts';
+import type { Reading } from './dropped.ts';
 import type { TextFormatRequest } from './parsed.ts';
-import type { Reading } from './reading.ts';
 
 export interface TextFormat {
   /** Chat's `response_format`; undefined leaves it out. */

@@ -1,6 +1,6 @@
 import type { ChatNamedTool, ChatToolChoice } from '../../wire/schema/chat-request.ts';
+import type { Reading } from './dropped.ts';
 import type { ChosenTool, ToolChoiceMode, ToolChoiceRequest } from './parsed.ts';
-import type { Reading } from './reading.ts';
 import { invalidValue, quote, unsupportedValue } from './request-errors.ts';
 import type { OfferedTool, ToolTable } from './tools-to-chat.ts';
 

@@ -4,8 +4,8 @@ import type { ToolEcho } from '../../wire/schema/response-resource.ts';
 import type { RestoredTool } from '../context.ts';
 import { toolSchemaToChat } from '../tool-schema-to-chat.ts';
 import { chatToolName } from './chat-tool-name.ts';
+import type { Reading } from './dropped.ts';
 import type { CustomDefinition, FunctionDefinition, ToolDefinition } from './parsed.ts';
-import type { Reading } from './reading.ts';
 import { carry } from './trace.ts';
 
 /** A tool as it is offered to the upstream. */

@@ -1,6 +1,6 @@
 import type { ApiError } from '../../../wire/schema/api-error.ts';
+import type { Reading } from '../dropped.ts';
 import type { InputText } from '../parsed.ts';
-import type { Reading } from '../reading.ts';
 
 /** What stands where a part was that the server does not take. */
 const omitted = {

@@ -17,9 +17,8 @@ import {
   videoPart,
 } from '../../../wire/schema/create-response.ts';
 import type { TranslationSettings } from '../../settings.ts';
-import { knownKeys } from '../dropped.ts';
+import { knownKeys, type Reading } from '../dropped.ts';
 import type { InputContent, InputText } from '../parsed.ts';
-import type { Reading } from '../reading.ts';
 import {
   aboveMax,
   invalidType,

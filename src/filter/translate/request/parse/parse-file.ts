@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { filePart } from '../../../wire/schema/create-response.ts';
+import type { Reading } from '../dropped.ts';
 import type { InputContent, InputText } from '../parsed.ts';
-import type { Reading } from '../reading.ts';
 import { invalidValue, missingParameter, quote, unsupportedParameter } from '../request-errors.ts';
 import { refuseOrOmit } from './omitted.ts';
 

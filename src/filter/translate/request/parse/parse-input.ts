@@ -1,6 +1,6 @@
 import { isJsonObject } from '../../../wire/schema/create-response.ts';
 import type { TranslationSettings } from '../../settings.ts';
-import type { Reading } from '../reading.ts';
+import type { Reading } from '../dropped.ts';
 import { aboveMax, emptyArray, invalidType, missingParameter, notOneOf } from '../request-errors.ts';
 import { hostedItems } from './items/hosted-items.ts';
 import { InputBuilder } from './items/input-builder.ts';

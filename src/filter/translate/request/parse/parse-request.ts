@@ -6,8 +6,8 @@ import {
   nestedFields,
 } from '../../../wire/schema/create-response.ts';
 import type { TranslationSettings } from '../../settings.ts';
+import type { Reading } from '../dropped.ts';
 import type { ChosenTool, CreateResponse, Prewarm, TextFormatRequest, ToolChoiceRequest } from '../parsed.ts';
-import type { Reading } from '../reading.ts';
 import {
   aboveMax,
   invalidType,

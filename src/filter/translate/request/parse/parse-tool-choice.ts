@@ -4,8 +4,8 @@ import {
   isJsonObject,
   namedToolChoice,
 } from '../../../wire/schema/create-response.ts';
+import type { Reading } from '../dropped.ts';
 import type { ChosenTool, ToolChoiceMode, ToolChoiceRequest } from '../parsed.ts';
-import type { Reading } from '../reading.ts';
 import { invalidType, invalidValue, missingParameter, quote, unsupportedValue } from '../request-errors.ts';
 import { toolTypes } from './parse-tools.ts';
 import { readShape } from './read-shape.ts';

@@ -6,8 +6,8 @@ import {
   toolOutputItem,
 } from '../../../../wire/schema/create-response.ts';
 import { jsonOf } from '../../../chat/loose.ts';
+import type { Reading } from '../../dropped.ts';
 import type { InputToolCall } from '../../parsed.ts';
-import type { Reading } from '../../reading.ts';
 import { missingParameter } from '../../request-errors.ts';
 import { parseContent, withinTextLimit } from '../parse-content.ts';
 import { itemType } from './input-builder.ts';

@@ -1,9 +1,8 @@
 import type { z } from 'zod';
 import type { CreateResponseFields } from '../../../../wire/schema/create-response.ts';
 import type { TranslationSettings } from '../../../settings.ts';
-import { type Dropped, knownKeys } from '../../dropped.ts';
+import { type Dropped, knownKeys, type Reading } from '../../dropped.ts';
 import type { InputContent, InputItem, InputMessage } from '../../parsed.ts';
-import type { Reading } from '../../reading.ts';
 import { mark } from '../../trace.ts';
 import { withinTextLimit } from '../parse-content.ts';
 import { readShape } from '../read-shape.ts';
