@@ -32,10 +32,7 @@ export function encodeCompactionEnvelope({ text, model }: CompactionEnvelope): s
   return envelopePrefix + Buffer.from(JSON.stringify(written)).toString('base64url');
 }
 
-/**
- * Reads what `encodeCompactionEnvelope` wrote: `foreign` for what other servers wrote (no prefix of ours), `damaged` for
- * ours that was cut or changed.
- */
+/** Reads an envelope: `foreign` for what other servers wrote, `damaged` for ours that was cut or changed. */
 export function decodeCompactionEnvelope(given: string): CompactionEnvelope | 'foreign' | 'damaged' {
   if (!given.startsWith(envelopePrefix)) return 'foreign';
   const bytes = Buffer.from(given.slice(envelopePrefix.length), 'base64url');

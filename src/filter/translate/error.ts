@@ -260,10 +260,7 @@ function messageOf({ message }: ErrorReading, status: number): string {
   return message === '' ? `Upstream returned HTTP ${status}` : redactText(cut(message));
 }
 
-/**
- * Codex reads the delay from the message: `try again in 7s`. A `retry-after` that is a date cannot be converted without a
- * clock.
- */
+/** Codex reads the delay from the message: `try again in 7s`. A date in `retry-after` would need a clock. */
 function withRetryHint(message: string, reading: ErrorReading, retryAfter: string | null): string {
   const seconds =
     retryAfter !== null && /^\d{1,6}(\.\d+)?$/.test(retryAfter.trim()) ? Number(retryAfter) : reading.retryAfter;

@@ -14,10 +14,7 @@ export class ProfilesFileError extends Error {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/**
- * The profiles of an operator's file, by name. `text` is YAML or JSON, `file` its name for messages. Throws
- * `ProfilesFileError`.
- */
+/** The profiles of an operator’s file, YAML or JSON, by name; `file` is its name. Throws `ProfilesFileError`. */
 export function readProfilesFile(text: string, file: string): ReadonlyMap<string, Profile> {
   const content = parseFile(text, file);
   const { profiles: entries, $schema = '', ...others } = isObject(content) ? content : {};

@@ -7,10 +7,7 @@ import type { InputBuilder, ItemType } from '../request/parse/items/input-builde
 import { type ToolsBuilder, type ToolType, toolType } from '../request/parse/tools-builder.ts';
 import type { FunctionDefinition } from '../request/parsed.ts';
 
-/**
- * A tool with a type of its own in the API that the client runs. A Chat server is offered a function whose name is that type;
- * calls and outputs have items of their own on our side.
- */
+/** A tool with a type of its own that the client runs: upstream it is a function of that name. */
 export interface ClientTool<Item extends ClientToolCallItem = ClientToolCallItem> {
   /** Its entry in `tools`, and how it is chosen. */
   readonly tool: ToolType;

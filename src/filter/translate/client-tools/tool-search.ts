@@ -74,10 +74,7 @@ function searchArgumentsOf(text: string): unknown {
   return value === undefined || jsonTextOf(value) === '' ? text : value;
 }
 
-/**
- * The names under which the model sees these tools. Of more than the limit of different ones the rest are left out: the list
- * itself is refused then.
- */
+/** The names under which the model sees these tools, up to the limit: a longer list is refused itself. */
 function foundNames(tools: readonly unknown[], { profile, limits }: TranslationSettings): string[] {
   const limit = limits.maxTools;
   const names = new Set<string>();

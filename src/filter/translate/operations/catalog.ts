@@ -114,10 +114,7 @@ const leveled: ReadonlySet<Profile['reasoningEffort']> = new Set([
   'thinking_and_effort',
 ]);
 
-/**
- * The context window, in tokens, that an entry of a list of models names; null when it names none. The configured window
- * takes precedence over the one the model was trained with.
- */
+/** The context window in tokens of an entry of a list of models, as configured rather than as trained; null for none. */
 export function contextWindowIn(model: LooseModel): number | null {
   const meta = objectOf<Loose<'n_ctx' | 'n_ctx_train'>>(model.meta);
   const candidates = [

@@ -14,10 +14,7 @@ const formFields = new Set(
   web_search_options search_parameters`.split(/\s+/),
 );
 
-/**
- * Asks for a summary of the conversation: the same messages, one more that says what is wanted, no tools and no format. The
- * answer becomes one `compaction` item.
- */
+/** Asks for a summary: one more message says so, without tools and format. The answer becomes one `compaction` item. */
 export const summary = {
   conversation({ instructions, max_output_tokens }, input, reading) {
     const { compaction, trace } = reading.settings;

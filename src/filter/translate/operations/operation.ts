@@ -13,10 +13,7 @@ import { unsupportedValue } from '../request/request-errors.ts';
 import type { OfferedTool } from '../request/tools-to-chat.ts';
 import type { CatalogSettings, TranslationSettings } from '../settings.ts';
 
-/**
- * A kind of request that a client can make: its object has all that distinguishes it from the others, and `operations.ts`
- * lists them.
- */
+/** A kind of request: its object has all that distinguishes it from the others. `operations.ts` lists them. */
 export type Operation = TranslatedOperation | PassedOperation;
 
 /** An operation whose body becomes a request of the upstream's own API. */
@@ -27,9 +24,7 @@ export interface TranslatedOperation {
   readonly path: readonly string[];
   /** A model answers it: there are tokens to pay for. */
   readonly generates: boolean;
-  /**
-   * The template of the upstream's path; `chatPath` is that of Chat Completions. Throws `ApiError` if the server has none.
-   */
+  /** Template of the path; `chatPath` is that of Chat Completions. Throws `ApiError` if the server has none. */
   upstreamPath(profile: Profile, chatPath: string): string;
   /** The operation that a body asks for on this path, of a server with that profile. */
   of(request: CreateResponse, profile: Profile): TranslatedOperation;

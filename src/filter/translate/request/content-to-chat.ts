@@ -11,10 +11,7 @@ export function chatPartsOf(content: readonly InputContent[]): ChatContentPart[]
   });
 }
 
-/**
- * The text parts as one text, whatever the role: joined without a separator, since a client may cut its text anywhere. Only
- * a text file, and the placeholder of an image, has lines of its own.
- */
+/** The text parts as one, as clients cut text anywhere; a file, and the placeholder of an image, has lines of its own. */
 export function joinText(content: readonly InputContent[]): string {
   let text = '';
   let previous: InputText | null = null;

@@ -35,10 +35,7 @@ export function earlierReasoningOf(
   };
 }
 
-/**
- * The entries, with the text in those whose own was left out because it stands in the item: a signature alone would be
- * refused.
- */
+/** The entries, with the text in those whose own stands in the item: a signature alone would be refused. */
 function withText(entries: readonly unknown[], key: 'text' | 'thinking', text: string): readonly unknown[] {
   return entries.flatMap((entry): unknown[] => {
     const object = objectOf<Loose<'text' | 'thinking'>>(entry);

@@ -4,10 +4,7 @@ import type { ToolEcho } from '../../wire/schema/response-resource.ts';
 import type { RestoredTool } from '../context.ts';
 import type { ReasoningEnvelope } from '../reasoning-envelope.ts';
 
-/**
- * The input of translation: a request with every value checked. Only `parse/` creates these, so translation never meets a
- * wrong shape.
- */
+/** The input of translation, with every value checked. Only `parse/` creates these. */
 
 /** A parsed `CreateResponse`: fields of one value as the client sent them, the others in the types below. */
 export interface CreateResponse

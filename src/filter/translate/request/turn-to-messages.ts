@@ -47,10 +47,7 @@ function userContent(content: readonly InputContent[], profile: Profile): string
   return parts.length > 0 ? parts : '';
 }
 
-/**
- * An assistant's turn: its message, if it has any content; a tool message for each of its calls, with parts if an output is
- * more than text; and the messages that had to wait for the outputs.
- */
+/** The assistant’s message, if it has content; a tool message for each call; and those that waited for the outputs. */
 export function messagesOfTurn(turn: Turn, profile: Profile, tools: ToolTable): readonly ChatMessage[] {
   const calls = turn.calls.map((call) => {
     const written = toolCallOf(call, turn, profile, tools);

@@ -161,10 +161,7 @@ export type ChatResponseFormat =
 /** The client's own fields that go to the upstream as they came, by the upstream's names. */
 export type Passthrough = ReadonlyMap<string, unknown>;
 
-/**
- * The request's body, with the client's own fields. A client's field wins over the same one made here (only those for effort can be
- * both): it is the upstream's own field.
- */
+/** The body with the client’s own fields, which win over those for effort: they are the upstream’s own. */
 export function chatRequestBody(chat: ChatCompletionRequest, passthrough: Passthrough): object {
   return passthrough.size === 0 ? chat : { ...chat, ...Object.fromEntries(passthrough) };
 }

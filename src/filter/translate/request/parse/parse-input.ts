@@ -11,10 +11,7 @@ import { parseContent } from './parse-content.ts';
 /** The decoded items of an input. */
 export type ParsedInput = Pick<InputBuilder, 'items' | 'toolLists' | 'update' | 'endsInTrigger'>;
 
-/**
- * `input` as items, each parsed by its `type`. Throws `ApiError` for the first mistake. `dropped` receives the paths of the
- * items that are left out.
- */
+/** `input` as items, each by its `type`; `dropped` names those left out. Throws `ApiError` for the first mistake. */
 export function parseInput(input: string | readonly unknown[], reading: Reading): ParsedInput {
   const { settings } = reading;
   const builder = new InputBuilder(input.length, reading);

@@ -13,10 +13,7 @@ export const toolTypes: ReadonlyMap<string, ToolType> = new Map([
   ...Object.entries(clientTools).map(([type, { tool }]) => [type, tool] as const),
 ]);
 
-/**
- * A list of tools, each read by its `type`; `isOwn` for the request's own, not for one that an item brought along. Throws
- * `ApiError` for the first mistake.
- */
+/** Reads each tool of a list by its `type`; `isOwn` for the request’s own. Throws `ApiError` for the first mistake. */
 export function parseTools({ tools, param }: ToolList, isOwn: boolean, builder: ToolsBuilder): void {
   builder.param = param;
   builder.isOwn = isOwn;

@@ -5,10 +5,7 @@ import type { TranslationSettings } from '../../settings.ts';
 /** Maximum length of a model's name. The longest in use are file paths of some 200 characters. */
 export const maxModelLength = 512;
 
-/**
- * The settings with the flags the profile has for the request's model, which even reading the request depends on. A name
- * that is too long, and refused later, is matched with no rule.
- */
+/** The settings with the profile’s flags for the model. A name too long, which is refused later, matches no rule. */
 export function settingsForModel(settings: TranslationSettings, body: unknown): TranslationSettings {
   if (settings.profile.models.length === 0) return settings;
   const named = isJsonObject(body) ? body['model'] : null;

@@ -20,10 +20,7 @@ export interface ToolType {
   read(tool: Record<string, unknown>, at: string, tools: ToolsBuilder): ToolEcho | null;
 }
 
-/**
- * A type of tool with a schema. `offer` gets the checked fields, and returns false where the tool is left out; keys that are
- * not in the schema are named as left out.
- */
+/** A type of tool with a schema; other keys are named as left out. `offer` returns false where the tool is left out. */
 export function toolType<Schema extends z.ZodObject>(
   schema: Schema,
   chosenBy: ToolType['chosenBy'],

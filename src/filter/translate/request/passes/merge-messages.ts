@@ -1,10 +1,7 @@
 import type { ChatMessage } from '../../../wire/schema/chat-request.ts';
 import { carry } from '../trace.ts';
 
-/**
- * Messages of one role in a row as one. Texts are separated by a blank line, parts stay parts, and reasoning stays
- * reasoning. Only the last may have tool calls: the tool messages follow.
- */
+/** Messages of one role in a row as one, texts a blank line apart. Only the last may have calls: their outputs follow. */
 export function mergeMessages(messages: readonly [ChatMessage, ...ChatMessage[]]): ChatMessage {
   if (messages.length === 1) return messages[0];
   const merged: ChatMessage = Object.assign({}, ...messages);

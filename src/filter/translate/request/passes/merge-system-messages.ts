@@ -8,10 +8,7 @@ export function renameDeveloperRole(messages: Messages): Messages {
   return mapRole(messages, 'developer', (message) => ({ ...message, role: 'system' }));
 }
 
-/**
- * The leading system messages are one message. Many chat templates allow one only at the start: there, later ones become
- * user messages.
- */
+/** The leading system messages are one. Where later ones are refused, as by many templates, they become the user’s. */
 export function mergeSystemMessages(messages: Messages, profile: Profile): Messages {
   const first = messages[0];
   if (first === undefined) return messages;

@@ -50,10 +50,7 @@ const mcpApprovalResponse: ItemType = (item, at, input) => {
   );
 };
 
-/**
- * A picture that the model made: to a server that takes pictures it goes as one, in a turn of the user, since assistants' have
- * text alone. Elsewhere a text stands for it.
- */
+/** A picture that the model made goes to servers that take some as the user’s, since assistants’ turns are text alone. */
 const imageGenerationCall: ItemType = (item, at, input) => {
   const data = textOf(item['result']);
   if (data === '' || input.settings.profile.image !== true)

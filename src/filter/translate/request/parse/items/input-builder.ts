@@ -74,10 +74,7 @@ export class InputBuilder implements Reading {
   }
 }
 
-/**
- * An item with a schema. `read` gets its checked fields; keys that are neither in the schema nor in `otherKeys` are named
- * as left out.
- */
+/** An item with a schema. Keys that are neither in it nor in `otherKeys` are named as left out. */
 export function itemType<Schema extends z.ZodObject>(
   schema: Schema,
   read: (fields: z.output<Schema>, at: string, input: InputBuilder) => void,

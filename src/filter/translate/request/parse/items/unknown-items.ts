@@ -7,10 +7,7 @@ import type { InputMessage } from '../../parsed.ts';
 /** Where items of every known type carry text for the model. */
 type LooseItem = Loose<'text' | 'content' | 'message' | 'summary' | 'output' | 'role'>;
 
-/**
- * Whether an item, part or tool of an unknown type is refused. With `extensions` one named `provider:type` is not: that is
- * how Open Responses names the extensions of a provider.
- */
+/** Whether an unknown type is refused; with `extensions` not `provider:type`, a provider’s own by Open Responses. */
 export function isRefused(type: string, { unknownItems }: Pick<TranslationSettings, 'unknownItems'>): boolean {
   return unknownItems === 'reject' || (unknownItems === 'extensions' && !/^[\w.-]+:./.test(type));
 }
