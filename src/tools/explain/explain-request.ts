@@ -151,17 +151,13 @@ function withoutSecrets(headers: Readonly<Record<string, string>>): Readonly<Rec
 
 /** The body as a value, as the service reads it; undefined if it cannot read it. */
 function readable({ config }: Setup, { headers, body }: ClientRequest): unknown {
-  const names = {
-    contentType: headers.get('content-type') ?? null,
-    contentEncoding: headers.get('content-encoding') ?? null,
-  };
   const limits = {
     maxRequestBytes: config.MAX_REQUEST_BYTES,
     maxNesting: config.MAX_NESTING,
     maxValues: config.MAX_REQUEST_VALUES,
   };
   try {
-    return runSteps(readRequestBody(body, names, limits, () => null));
+    return runSteps(readRequestBody(body, headers, limits, () => null));
   } catch {
     return undefined;
   }

@@ -37,11 +37,9 @@ export function* prepareRequest(
   onRead: (body: unknown) => void = () => {},
 ): Steps<PreparedRequest> {
   const { settings, bodyLimits, hold, clock, sessionHeader, sessionHashKey } = options;
-  const contentType = headers.get('content-type') ?? null;
-  const contentEncoding = headers.get('content-encoding') ?? null;
   const { maxNesting, maxValues } = settings.limits;
   const limits = { maxRequestBytes: bodyLimits.maxRequestBytes, maxNesting, maxValues };
-  const value = yield* readRequestBody(bytes, { contentType, contentEncoding }, limits, hold);
+  const value = yield* readRequestBody(bytes, headers, limits, hold);
   onRead(value);
   yield;
   const { chat, passthrough, ...translated } = translateRequest(value, settings, clock, operation);
@@ -57,7 +55,7 @@ export function* prepareRequest(
     ...translated,
   });
   const upstreamBody = operation.body(chat, passthrough);
-  if (bytes.length <= largeBodyBytes && contentEncoding === null)
+  if (bytes.length <= largeBodyBytes && !headers.has('content-encoding'))
     return prepared(Buffer.from(JSON.stringify(upstreamBody)));
   const written: Buffer[] = [];
   let sinceLast = 0;

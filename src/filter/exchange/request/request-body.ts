@@ -1,15 +1,10 @@
 import { ApiError } from '../../wire/schema/api-error.ts';
 import { ContentCodingError, decodeContent, parseContentCodings } from '../content-coding.ts';
 import type { Steps } from '../steps.ts';
-import type { Hold } from '../types.ts';
+import type { HeaderMap, Hold } from '../types.ts';
 import { parseJson } from './json-text.ts';
 
-export interface RequestBodyHeaders {
-  readonly contentType: string | null;
-  readonly contentEncoding: string | null;
-}
-
-export interface RequestBodyLimits {
+interface RequestBodyLimits {
   /** Bytes of the body, as sent and after decompression. */
   readonly maxRequestBytes: number;
   /** Levels of objects and arrays. */
@@ -25,13 +20,13 @@ export interface RequestBodyLimits {
  */
 export function* readRequestBody(
   bytes: Uint8Array,
-  headers: RequestBodyHeaders,
+  headers: HeaderMap,
   limits: RequestBodyLimits,
   hold: Hold,
 ): Steps<unknown> {
-  checkContentType(headers.contentType);
+  checkContentType(headers.get('content-type') ?? '');
   if (bytes.length > limits.maxRequestBytes) throw tooLarge(`exceeds ${limits.maxRequestBytes} bytes`);
-  const plain = decompress(bytes, headers.contentEncoding, limits.maxRequestBytes);
+  const plain = decompress(bytes, headers.get('content-encoding') ?? '', limits.maxRequestBytes);
   // Before parsing: a small body may become a large value.
   const overload = plain === bytes ? null : hold(bytes.length + plain.length, bytes.length + plain.length);
   if (overload !== null) throw overload;
@@ -42,8 +37,8 @@ export function* readRequestBody(
 }
 
 /** JSON by any of its names; a request that names no type is taken for JSON. */
-function checkContentType(contentType: string | null): void {
-  if (contentType === 'application/json' || contentType === null || contentType.trim() === '') return;
+function checkContentType(contentType: string): void {
+  if (contentType === 'application/json' || contentType.trim() === '') return;
   const [type = '', ...parameters] = contentType.toLowerCase().split(';');
   const charset = parameters.map((parameter) => parameter.trim()).find((parameter) => parameter.startsWith('charset='));
   const isJson = /^(application|text)\/json$|^application\/[^/]+\+json$/.test(type.trim());
@@ -53,9 +48,12 @@ function checkContentType(contentType: string | null): void {
 }
 
 /** Undoes `content-encoding`. Throws `ApiError`. */
-function decompress(body: Uint8Array, contentEncoding: string | null, maxBytes: number): Uint8Array {
+function decompress(body: Uint8Array, contentEncoding: string, maxBytes: number): Uint8Array {
   const codings = parseContentCodings(contentEncoding);
-  if (codings === null) throw unsupportedEncoding(contentEncoding ?? '');
+  if (codings === null) {
+    const message = `Content encoding '${contentEncoding.slice(0, 100)}' is not supported. Send gzip, deflate, br, zstd, or none.`;
+    throw new ApiError(message, { status: 415, code: 'unsupported_content_encoding', param: 'content-encoding' });
+  }
   try {
     return decodeContent(body, codings, maxBytes);
   } catch (thrown) {
@@ -66,13 +64,6 @@ function decompress(body: Uint8Array, contentEncoding: string | null, maxBytes: 
       { status: 400, code: 'invalid_encoding', param: 'content-encoding', cause: thrown },
     );
   }
-}
-
-function unsupportedEncoding(contentEncoding: string): ApiError {
-  return new ApiError(
-    `Content encoding '${contentEncoding.slice(0, 100)}' is not supported. Send gzip, deflate, br, zstd, or none.`,
-    { status: 415, code: 'unsupported_content_encoding', param: 'content-encoding' },
-  );
 }
 
 function tooLarge(why: string): ApiError {

@@ -1,4 +1,5 @@
 import { checkMove } from '../../machine/moves.ts';
+import { type Loose, objectOf } from '../../translate/chat/loose.ts';
 import { bytesOfValue } from '../../translate/kept.ts';
 import type { TranslatedOperation } from '../../translate/operations/operation.ts';
 import { responses } from '../../translate/operations/responses.ts';
@@ -76,13 +77,12 @@ export class RequestLeg {
    */
   *handleInSteps(event: RequestEvent, refusal: () => ApiError | null = () => null): Steps<ExchangeReply[]> {
     checkEvent(requestMoves, this.#phase, event.type);
-    const refused = refusal();
-    const replies = refused === null ? yield* this.#handle(event) : this.#refuse(event.type, refused);
-    if (this.#phase === 'translated' && this.#facts === null) {
-      this.#facts = factsOf(this.#headers);
-      this.#headers = noHeaders;
+    try {
+      throwIfAny(refusal());
+      return yield* this.#handle(event);
+    } catch (thrown) {
+      return this.#refuse(event.type, ApiError.from(thrown));
     }
-    return replies;
   }
 
   /** How long what this message leads to may take: a translation of the whole body, where it completes one. */
@@ -132,67 +132,48 @@ export class RequestLeg {
     this.#phase = to;
   }
 
-  #onHeaders(event: Extract<RequestEvent, { type: 'request_headers' }>): ExchangeReply[] {
-    const { headers } = event;
+  #onHeaders({ type, headers, endOfStream }: Extract<RequestEvent, { type: 'request_headers' }>): ExchangeReply[] {
     this.#headers = headers;
     const route = routeOf(headers);
+    if (route.type === 'refuse') throw route.error;
     if (route.type === 'pass') {
-      if (route.withoutBody && !event.endOfStream) return this.#refuse(event.type, unexpectedBody(headers));
+      if (route.withoutBody && !endOfStream) throw unexpectedBody(headers);
       this.#outcome = { type: 'passed', operation: route.operation };
-      this.#move(event.type, event.endOfStream ? 'passed' : 'passing');
-      return [{ type: 'request_headers', ...(route.operation !== null && { headers: wholeAndPlain(headers) }) }];
+      this.#move(type, endOfStream ? 'passed' : 'passing');
+      return [{ type, ...(route.operation !== null && { headers: wholeAndPlain(headers) }) }];
     }
-    if (route.type === 'refuse') return this.#refuse(event.type, route.error);
-    const { settings, upstreamPath: chatPath } = this.#options;
-    try {
-      this.#template = route.operation.upstreamPath(settings.profile, chatPath ?? settings.profile.path);
-    } catch (thrown) {
-      return this.#refuse(event.type, ApiError.from(thrown));
-    }
-    if (this.#options.refusal !== null) return this.#refuse(event.type, this.#options.refusal);
-    const unfit = modeProblem(this.#options.modes, this.#template);
-    if (unfit !== null)
-      return this.#refuse(event.type, ApiError.misconfigured(`The proxy is not configured for translation: ${unfit}.`));
+    const { settings, modes, refusal, upstreamPath: chatPath } = this.#options;
+    this.#template = route.operation.upstreamPath(settings.profile, chatPath ?? settings.profile.path);
+    throwIfAny(refusal);
+    checkModes(modes, this.#template);
     this.#announcedBytes = lengthOf(headers);
-    if (this.#announcedBytes > this.#options.bodyLimits.maxRequestBytes)
-      return this.#refuse(event.type, this.#tooLarge());
-    if (event.endOfStream)
-      return this.#refuse(
-        event.type,
-        ApiError.invalidRequest('missing_body', null, 'The request has no body. Send one JSON object.'),
-      );
-    const overload = this.#options.hold(this.#announcedBytes, this.#announcedBytes);
-    if (overload !== null) return this.#refuse(event.type, overload);
+    this.#checkSize(this.#announcedBytes);
+    if (endOfStream)
+      throw ApiError.invalidRequest('missing_body', null, 'The request has no body. Send one JSON object.');
+    throwIfAny(this.#options.hold(this.#announcedBytes, this.#announcedBytes));
     this.#path = route.path;
     this.#operation = route.operation;
-    this.#move(event.type, 'collecting_body');
+    this.#move(type, 'collecting_body');
     switch (this.#headerTiming) {
       case 'deferred':
         return [];
       case 'with_body':
-        return [{ type: 'request_headers' }];
+        return [{ type }];
       case 'replaceable':
-      case 'sent':
-        return [
-          {
-            type: 'request_headers',
-            headers: upstreamHeaders(headers, {
-              path: upstreamPath(this.#template, this.#path, ''),
-              accept: 'application/json, text/event-stream',
-              contentLength: null,
-            }),
-          },
-        ];
+      case 'sent': {
+        const path = upstreamPath(this.#template, this.#path, '');
+        const accept = 'application/json, text/event-stream';
+        return [{ type, headers: upstreamHeaders(headers, { path, accept, contentLength: null }) }];
+      }
     }
   }
 
   *#onBody({ type, body, endOfStream }: Extract<RequestEvent, { type: 'request_body' }>): Steps<ExchangeReply[]> {
     this.#clientBytes += body.length;
-    if (this.#clientBytes > this.#options.bodyLimits.maxRequestBytes) return this.#refuse(type, this.#tooLarge());
-    if (this.#headerTiming === 'replaceable' && !endOfStream) return this.#refuse(type, partialBody());
+    this.#checkSize(this.#clientBytes);
+    if (this.#headerTiming === 'replaceable' && !endOfStream) throw partialBody();
     const bytes = Math.max(this.#announcedBytes, this.#clientBytes);
-    const overload = this.#options.hold(bytes, bytes);
-    if (overload !== null) return this.#refuse(type, overload);
+    throwIfAny(this.#options.hold(bytes, bytes));
     const isLast = endOfStream || this.#headerTiming === 'with_body';
     if (isLast && this.#body === null) return yield* this.#translate(type, body);
     this.#body ??= new GrowingBytes();
@@ -204,17 +185,11 @@ export class RequestLeg {
   }
 
   *#translate(event: 'request_body' | 'request_trailers', bytes: Uint8Array): Steps<ExchangeReply[]> {
-    let prepared: PreparedRequest;
-    let path: string;
-    try {
-      const request = { operation: this.#operation, headers: this.#headers, bytes };
-      prepared = yield* prepareRequest(request, this.#options, (body) => {
-        this.#asked = askedOf(body);
-      });
-      path = upstreamPath(this.#template, this.#path, prepared.model);
-    } catch (thrown) {
-      return this.#refuse(event, ApiError.from(thrown));
-    }
+    const request = { operation: this.#operation, headers: this.#headers, bytes };
+    const prepared = yield* prepareRequest(request, this.#options, (body) => {
+      this.#asked = askedOf(body);
+    });
+    const path = upstreamPath(this.#template, this.#path, prepared.model);
     const { body, context, dropped, unknownTypes, sessionHash, inputTokens } = prepared;
     if (!context.answer.asksUpstream) return this.#answer(event, prepared);
     this.#letGo();
@@ -223,40 +198,28 @@ export class RequestLeg {
     const kept = this.#isSmall() ? null : keepLarge(context.echo);
     // What the response repeats stays in memory until it has ended.
     hold((kept?.bytes ?? 0) + found);
-    this.#outcome = {
-      type: 'translated',
-      context: kept === null ? context : { ...context, echo: kept.echo },
-      dropped,
-      unknownTypes,
-      inputTokens,
-    };
+    const answered = kept === null ? context : { ...context, echo: kept.echo };
+    this.#outcome = { type: 'translated', context: answered, dropped, unknownTypes, inputTokens };
     this.#upstreamBytes = body.length;
     this.#move(event, 'translated');
     const accept = context.stream ? 'text/event-stream' : 'application/json';
     const session = sessionHeaders(sessionHeader, sessionHash ?? context.echo.prompt_cache_key);
-    const headersFor = (contentLength: number | null) =>
-      upstreamHeaders(this.#headers, { path, accept, contentLength, session });
+    const contentLength = this.#headerTiming === 'with_body' ? body.length : null;
+    const headers = upstreamHeaders(this.#headers, { path, accept, contentLength, session });
+    this.#facts = factsOf(this.#headers);
+    this.#headers = noHeaders;
     switch (this.#headerTiming) {
       case 'deferred': {
         const pieces = cutBytes(body);
         const last = event === 'request_body' ? pieces.length - 1 : -1;
-        return [
-          { type: 'request_headers', headers: headersFor(null) },
-          ...pieces.map(
-            (piece, index): ExchangeReply => ({ type: 'request_body', body: piece, endOfStream: index === last }),
-          ),
-          ...(event === 'request_trailers' ? [translatedTrailers(event)] : []),
-        ];
+        const replies = pieces.map(
+          (piece, at): ExchangeReply => ({ type: 'request_body', body: piece, endOfStream: at === last }),
+        );
+        const trailers = event === 'request_trailers' ? [translatedTrailers(event)] : [];
+        return [{ type: 'request_headers', headers }, ...replies, ...trailers];
       }
       case 'with_body':
-        return [
-          {
-            type: 'request_body',
-            body,
-            headers: headersFor(body.length),
-            endOfStream: true,
-          },
-        ];
+        return [{ type: 'request_body', body, headers, endOfStream: true }];
       case 'replaceable':
       case 'sent':
         return [{ type: 'request_body', body, endOfStream: true }];
@@ -272,9 +235,10 @@ export class RequestLeg {
     if (this.#headerTiming === 'deferred')
       return yield* this.#translate('request_trailers', this.#body?.whole() ?? noBytes);
     // Every body message already has its reply; no message is left to carry the translated body.
-    return this.#refuse(
-      'request_trailers',
-      ApiError.invalidRequest('unsupported_trailers', null, trailersWhere(this.#options.modes)),
+    throw ApiError.invalidRequest(
+      'unsupported_trailers',
+      null,
+      `A request with trailers cannot be translated in the request body mode ${this.#options.modes.request}. Send it without them.`,
     );
   }
 
@@ -311,9 +275,10 @@ export class RequestLeg {
     return [immediateResponse(refusal, id === undefined ? {} : { 'x-request-id': id })];
   }
 
-  #tooLarge(): ApiError {
+  #checkSize(bytes: number): void {
     const { maxRequestBytes } = this.#options.bodyLimits;
-    return ApiError.requestTooLarge(
+    if (bytes <= maxRequestBytes) return;
+    throw ApiError.requestTooLarge(
       `The request body is larger than ${maxRequestBytes} bytes. Shorten 'input', or send fewer files.`,
     );
   }
@@ -324,22 +289,22 @@ const noHeaders: HeaderMap = new Map();
 const noPath: RequestPath = { prefix: '', apiVersion: '' };
 
 function askedOf(body: unknown): RequestLegReport['asked'] {
-  const { model, stream } = (typeof body === 'object' && body !== null ? body : {}) as LooseRequest;
+  const { model, stream } = objectOf<Loose<'model' | 'stream'>>(body) ?? {};
   return { model: typeof model === 'string' ? model : null, stream: typeof stream === 'boolean' ? stream : null };
 }
-interface LooseRequest {
-  readonly model?: unknown;
-  readonly stream?: unknown;
+
+function throwIfAny(error: ApiError | null): void {
+  if (error !== null) throw error;
 }
 
-/** Why these body modes cannot carry a translation; null if they can. */
-function modeProblem({ request, response }: BodyModes, template: string): string | null {
-  if (request === 'NONE') return 'the request body mode is NONE';
-  if (response === 'NONE') return 'the response body mode is NONE';
+/** Throws if these body modes cannot carry a translation. */
+function checkModes({ request, response }: BodyModes, template: string): void {
+  const unfit = (why: string) => ApiError.misconfigured(`The proxy is not configured for translation: ${why}.`);
+  if (request === 'NONE') throw unfit('the request body mode is NONE');
+  if (response === 'NONE') throw unfit('the response body mode is NONE');
   const headersFirst = request === 'STREAMED' || request === 'BUFFERED_PARTIAL';
   if (headersFirst && pathNeedsModel(template))
-    return `the upstream's path contains the model, which is known too late in request body mode ${request}`;
-  return null;
+    throw unfit(`the upstream's path contains the model, which is known too late in request body mode ${request}`);
 }
 
 function unexpectedBody(headers: HeaderMap): ApiError {
@@ -355,8 +320,4 @@ function partialBody(): ApiError {
   return ApiError.requestTooLarge(
     'The request body is larger than the proxy’s buffer (request body mode BUFFERED_PARTIAL). Shorten it.',
   );
-}
-
-function trailersWhere({ request }: BodyModes): string {
-  return `A request with trailers cannot be translated in the request body mode ${request}. Send it without them.`;
 }

@@ -10,6 +10,7 @@ import { runRequest } from '../../../../../src/tools/explain/run-request.ts';
 import { brotli } from '../../../../support/brotli.ts';
 import { explainSetupOf } from '../../../../support/config-of-settings.ts';
 import { createCountedIds } from '../../../../support/context.ts';
+import { headersOf } from '../../../../support/exchange-options.ts';
 import { remedy } from '../../../../support/remedy.ts';
 import { createTestSettings } from '../../../../support/settings.ts';
 
@@ -25,8 +26,11 @@ interface Sent {
 function read(body: string | Uint8Array, sent: Sent = {}): unknown {
   const { contentType = 'application/json', contentEncoding = null } = sent;
   const bytes = typeof body === 'string' ? Buffer.from(body) : body;
-  const given = { contentType, contentEncoding };
-  return runSteps(readRequestBody(bytes, given, { ...limits, ...sent.limits }, sent.hold ?? (() => null)));
+  const headers = headersOf({
+    ...(contentType !== null && { 'content-type': contentType }),
+    ...(contentEncoding !== null && { 'content-encoding': contentEncoding }),
+  });
+  return runSteps(readRequestBody(bytes, headers, { ...limits, ...sent.limits }, sent.hold ?? (() => null)));
 }
 
 /** Status, code and param of what was thrown. */
