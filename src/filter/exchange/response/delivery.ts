@@ -4,19 +4,17 @@ import { cutBytes } from '../pieces.ts';
 import { translatedTrailers } from '../trailers.ts';
 import type { ExchangeReply, HeaderMutation, Replies } from '../types.ts';
 import { LongBody } from './long-body.ts';
+import { withContentLength } from './response-headers.ts';
 
 /** The state of the upstream's body: more may come, it has ended, or it has ended with trailers. */
 export type BodyEnd = 'open' | 'body' | 'trailers';
-
-/** The header changes for a body of that many bytes; null for an unknown length. */
-export type HeadersFor = (contentLength: number | null) => HeaderMutation;
 
 export interface Delivery {
   /** Whole events, or JSON cut anywhere; a long body is generated as it is sent. */
   readonly pieces: readonly Buffer[] | LongBody;
   readonly end: BodyEnd;
-  /** Null once the headers are committed. */
-  readonly headers: HeadersFor | null;
+  /** Null once the headers are committed, or where they stay as they are. */
+  readonly headers: HeaderMutation | null;
 }
 
 /** The replies that carry a part of the response in this body mode; null if no message is left to reply to. */
@@ -29,7 +27,8 @@ export function bodyReplies(timing: HeaderTiming, delivery: Delivery): Replies |
     case 'replaceable': {
       if (end === 'trailers') return null;
       const body = Buffer.concat([...pieces]);
-      const changes = timing === 'with_body' && headers !== null ? { headers: headers(body.length) } : {};
+      const changes =
+        timing === 'with_body' && headers !== null ? { headers: withContentLength(headers, body.length) } : {};
       return [{ type: 'response_body', body, ...changes, endOfStream: true }];
     }
     case 'sent':
@@ -43,14 +42,19 @@ export function bodyReplies(timing: HeaderTiming, delivery: Delivery): Replies |
  * The replies that replace the response with an error and keep the upstream's own headers; null if only an immediate
  * response can do that: while the upstream's body is incomplete, and once headers can no longer be changed.
  */
-export function errorReplies(timing: HeaderTiming, error: ApiError, end: BodyEnd, headers: HeadersFor): Replies | null {
+export function errorReplies(
+  timing: HeaderTiming,
+  error: ApiError,
+  end: BodyEnd,
+  headers: HeaderMutation,
+): Replies | null {
   if (end === 'open' || timing === 'replaceable' || timing === 'sent') return null;
   return bodyReplies(timing, { pieces: cutBytes(Buffer.from(error.toJson())), end, headers });
 }
 
 function fullDuplexReplies({ pieces, end, headers }: Delivery): Replies {
   if (pieces instanceof LongBody) return longReplies(pieces, end, headers);
-  const replies: ExchangeReply[] = headers === null ? [] : [{ type: 'response_headers', headers: headers(null) }];
+  const replies: ExchangeReply[] = headers === null ? [] : [{ type: 'response_headers', headers }];
   const last = end === 'body' ? pieces.length - 1 : -1;
   pieces.forEach((body, at) => {
     replies.push({ type: 'response_body', body, endOfStream: at === last });
@@ -60,8 +64,8 @@ function fullDuplexReplies({ pieces, end, headers }: Delivery): Replies {
   return replies;
 }
 
-function* longReplies(pieces: LongBody, end: BodyEnd, headers: HeadersFor | null): Generator<ExchangeReply, void> {
-  if (headers !== null) yield { type: 'response_headers', headers: headers(null) };
+function* longReplies(pieces: LongBody, end: BodyEnd, headers: HeaderMutation | null): Generator<ExchangeReply, void> {
+  if (headers !== null) yield { type: 'response_headers', headers };
   for (const body of pieces) yield { type: 'response_body', body, endOfStream: false };
   if (end === 'body') yield { type: 'response_body', body: noBytes, endOfStream: true };
   if (end === 'trailers') yield translatedTrailers('response_trailers');

@@ -25,38 +25,36 @@ const forwardedErrorHeaders =
 /** Characters of `x-responses-dropped`: clients limit the size of headers. */
 const maxDroppedLength = 2048;
 
-export interface TranslatedHeaderOptions {
+export interface AnswerFacts {
   readonly stream: boolean;
   /** What was dropped from the request, for `x-responses-dropped`. */
   readonly dropped: readonly string[];
-  /** Bytes of the body, where known and not set by the proxy; null removes the header. */
-  readonly contentLength: number | null;
-  readonly requestId: string | null;
 }
 
 /** The changes to the upstream's headers for a translated body. */
 export function translatedHeaders(
   headers: HeaderMap,
-  { stream, dropped, contentLength, requestId }: TranslatedHeaderOptions,
+  { stream, dropped }: AnswerFacts,
+  requestId: string | null,
 ): HeaderMutation {
   const type: Record<string, string> = stream
     ? { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache', 'x-accel-buffering': 'no' }
     : { 'content-type': 'application/json' };
   const left = dropped.length === 0 ? {} : { 'x-responses-dropped': listOf(dropped) };
-  return mutation(headers, { ...type, ...left, ...idOf(headers, requestId) }, contentLength);
+  return mutation(headers, { ...type, ...left, ...idOf(headers, requestId) });
 }
 
 /** The changes to the upstream's headers for an error: its status, and its own headers. */
-export function errorHeaders(
-  headers: HeaderMap,
-  {
-    error,
-    contentLength,
-    requestId,
-  }: { readonly error: ApiError } & Pick<TranslatedHeaderOptions, 'contentLength' | 'requestId'>,
-): HeaderMutation {
+export function errorHeaders(headers: HeaderMap, error: ApiError, requestId: string | null): HeaderMutation {
   const set = { ...idOf(headers, requestId), ...error.headers, 'content-type': 'application/json' };
-  return mutation(headers, { ':status': String(error.status), ...set }, contentLength);
+  return mutation(headers, { ':status': String(error.status), ...set });
+}
+
+/** The changes with the length of the body, where it is known and not set by the proxy; none stay none. */
+export function withContentLength({ set, remove }: HeaderMutation, length: number): HeaderMutation {
+  if (remove === undefined) return {};
+  const others = remove.filter((name) => name !== 'content-length');
+  return { set: { ...set, 'content-length': String(length) }, remove: others };
 }
 
 /** The upstream's headers that an immediate response repeats. */
@@ -64,10 +62,8 @@ export function keptHeaders(headers: HeaderMap): Record<string, string> {
   return Object.fromEntries([...headers].filter(([name]) => forwardedErrorHeaders.test(name)));
 }
 
-function mutation(headers: HeaderMap, set: Record<string, string>, contentLength: number | null): HeaderMutation {
-  const remove = staleHeaders.filter((name) => headers.has(name));
-  if (contentLength !== null) return { set: { ...set, 'content-length': String(contentLength) }, remove };
-  return { set, remove: ['content-length', ...remove] };
+function mutation(headers: HeaderMap, set: Record<string, string>): HeaderMutation {
+  return { set, remove: ['content-length', ...staleHeaders.filter((name) => headers.has(name))] };
 }
 
 /** The upstream's own request id takes precedence: its operator searches for that one. */

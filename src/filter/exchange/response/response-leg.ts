@@ -1,6 +1,5 @@
 import { checkMove } from '../../machine/moves.ts';
 import { translateError } from '../../translate/error.ts';
-import type { PassedOperation } from '../../translate/operations/operation.ts';
 import { ApiError } from '../../wire/schema/api-error.ts';
 import { keepAliveComment } from '../../wire/sse/encode-events.ts';
 import {
@@ -16,12 +15,12 @@ import { discard, passThrough } from '../pass.ts';
 import { checkEvent, type ResponsePhase, responseMoves } from '../phases.ts';
 import { cutBytes, cutEvents } from '../pieces.ts';
 import type { RequestOutcome } from '../request-outcome.ts';
-import type { ExchangeReply, HeaderMap, Replies, ResponseEvent } from '../types.ts';
+import type { ExchangeReply, HeaderMap, HeaderMutation, Replies, ResponseEvent } from '../types.ts';
 import { createUpstreamBodyReader } from './choose-reader.ts';
-import { type BodyEnd, bodyReplies, errorReplies, type HeadersFor } from './delivery.ts';
+import { type BodyEnd, bodyReplies, errorReplies } from './delivery.ts';
 import { type ClientBytes, joined, LongBody, longBodyBytes } from './long-body.ts';
 import { createPassedReader } from './passed-reader.ts';
-import { errorHeaders, keptHeaders, translatedHeaders } from './response-headers.ts';
+import { type AnswerFacts, errorHeaders, keptHeaders, translatedHeaders } from './response-headers.ts';
 import { Stopwatch } from './stopwatch.ts';
 import {
   type AnswerState,
@@ -46,12 +45,9 @@ type BodyEvent = Extract<ResponseEvent, { type: 'response_body' }>;
 type Cause = ResponseEvent['type'] | 'tick';
 
 /** An upstream body that is being translated. */
-interface OpenBody {
+interface OpenBody extends AnswerFacts {
   readonly reader: UpstreamBodyReader;
   readonly decoder: ContentDecoder;
-  readonly headers: HeaderMap;
-  readonly stream: boolean;
-  readonly dropped: readonly string[];
 }
 
 /** What the leg has in each phase: of a body that has ended, what became of it. */
@@ -78,6 +74,8 @@ export class ResponseLeg {
   #state: LegState = { phase: 'awaiting_headers' };
   /** The event that this phase was last found to allow: nearly always the next one is of the same kind. */
   #allowed: ResponseEvent['type'] | null = null;
+  /** The upstream's, until those of the client are committed: a stream may last long. */
+  #headers: HeaderMap = noHeaders;
   #refusal: ApiError | null = null;
   #upstreamStatus: number | null = null;
   #clientStatus: number | null = null;
@@ -193,16 +191,17 @@ export class ResponseLeg {
     const status = Number(headers.get(':status') ?? 0);
     this.#upstreamStatus = status;
     this.#clientStatus = status;
-    const operation = request.type === 'passed' ? request.operation : null;
-    if (operation !== null && this.#canHold(status, headers, endOfStream)) return this.#hold(type, headers, operation);
-    if (request.type === 'passed') {
+    const { settings, bodyLimits: limits, tap } = this.#options;
+    const operation = request.type === 'passed' && this.#canHold(status, headers) ? request.operation : null;
+    if (request.type === 'passed' && (operation === null || endOfStream)) {
       this.#move(type, { phase: endOfStream ? 'passed' : 'passing' });
       return [{ type }];
     }
+    this.#headers = headers;
     const contentType = headers.get('content-type') ?? null;
     const retryAfter = headers.get('retry-after') ?? null;
     const byStatus = (): ApiError => translateError({ status, contentType, body: '', retryAfter });
-    const refuseUnread = (otherwise: ApiError) => this.#refuse(type, status < 300 ? otherwise : byStatus(), headers);
+    const refuseUnread = (otherwise: ApiError) => this.#refuse(type, status < 300 ? otherwise : byStatus());
     if (endOfStream) return refuseUnread(ApiError.invalidUpstream('The upstream’s response is empty.'));
     const codings = parseContentCodings(headers.get('content-encoding') ?? null);
     if (codings === null) return refuseUnread(unknownCoding(headers));
@@ -210,43 +209,32 @@ export class ResponseLeg {
 
     const { context, dropped } = request.type === 'translated' ? request : { context: null, dropped: [] };
     const committed = this.#headerTiming === 'sent';
-    const { bodyLimits: limits, tap } = this.#options;
+    const maxBytes = limits.maxResponseBytes;
     const onMessage = tap === undefined ? undefined : (events: number) => tap.onMessage(events);
-    const reader = createUpstreamBodyReader({ status, contentType, retryAfter, context, committed, limits, onMessage });
-    const body = { reader, decoder, headers, stream: context?.stream ?? false, dropped };
+    const reader =
+      operation === null
+        ? createUpstreamBodyReader({ status, contentType, retryAfter, context, committed, limits, onMessage })
+        : createPassedReader((answer) => operation.complete(answer, settings, maxBytes), maxBytes);
+    const body = { reader, decoder, stream: context?.stream ?? false, dropped };
     this.#move(type, { phase: committed ? 'sending_body' : 'holding_headers', body });
     if (this.#isFullDuplex()) return [];
     if (this.#headerTiming === 'with_body') return [{ type }];
     // The headers are committed now, so an error can be described by its status alone.
-    const isError = committed && status >= 300;
-    if (isError) this.#clientStatus = byStatus().status;
-    const headersFor = isError ? this.#headersOfError(byStatus(), headers) : this.#headersOfTranslation(body);
-    return [{ type, headers: headersFor(null) }];
+    if (!committed || status < 300) return [{ type, headers: translatedHeaders(headers, body, this.#requestId()) }];
+    const error = byStatus();
+    this.#clientStatus = error.status;
+    return [{ type, headers: errorHeaders(headers, error, this.#requestId()) }];
   }
 
-  /** An answer in plain JSON, in a mode in which its headers can wait for it. */
-  #canHold(status: number, headers: HeaderMap, endOfStream: boolean): boolean {
+  /** Can the headers wait for the end of this answer, so that it can be added to? It has to be plain JSON. */
+  #canHold(status: number, headers: HeaderMap): boolean {
     const canWait = this.#isFullDuplex() || this.#headerTiming === 'with_body';
     const type = headers.get('content-type') ?? '';
-    return canWait && status === 200 && !endOfStream && isJsonType.test(type) && !headers.has('content-encoding');
-  }
-
-  /** The answer to an operation that is passed is held until it is complete, to add to it. */
-  #hold(type: Cause, headers: HeaderMap, operation: PassedOperation): ExchangeReply[] {
-    const { settings, bodyLimits } = this.#options;
-    const { maxResponseBytes } = bodyLimits;
-    const reader = createPassedReader(
-      (answer) => operation.complete(answer, settings, maxResponseBytes),
-      maxResponseBytes,
-    );
-    const decoder = createContentDecoder([]);
-    this.#move(type, { phase: 'holding_headers', body: { reader, decoder, headers, stream: false, dropped: [] } });
-    return this.#isFullDuplex() ? [] : [{ type: 'response_headers' }];
+    return canWait && status === 200 && isJsonType.test(type) && !headers.has('content-encoding');
   }
 
   #onBody({ type, body, endOfStream }: BodyEvent, current: OpenBody): Replies {
-    if (this.#headerTiming === 'replaceable' && !endOfStream)
-      return this.#refuse(type, partialUpstreamBody(), current.headers);
+    if (this.#headerTiming === 'replaceable' && !endOfStream) return this.#refuse(type, partialUpstreamBody());
     const out = this.#read(current, body);
     // In BUFFERED a single message carries the whole body, with or without trailers after it.
     const isLast = endOfStream || this.#headerTiming === 'with_body';
@@ -273,40 +261,39 @@ export class ResponseLeg {
   /** Sends what the reader has decided on: nothing yet, a part of the client's body, or an error in its place. */
   #deliver(cause: Cause, current: OpenBody, out: ClientBytes, end: BodyEnd): Replies {
     const { disposition } = current.reader.state;
-    if (disposition instanceof ApiError) return this.#replace(cause, disposition, current.headers, end);
+    if (disposition instanceof ApiError) return this.#replace(cause, disposition, end);
     // The headers wait for the decision, and nothing can be sent before them.
     if (disposition === null && this.#isFullDuplex()) return [];
     const isFirst = this.#state.phase === 'holding_headers';
     const headers = isFirst ? this.#headersOf(disposition, current) : null;
     const replies = bodyReplies(this.#headerTiming, { pieces: piecesOf(out, current.stream), end, headers });
-    if (replies === null)
-      return this.#refuse(cause, ApiError.invalidUpstream('The upstream’s response is empty.'), current.headers);
-    if (end !== 'open') return this.#commit(cause, replies, this.#ended(), null);
+    if (replies === null) return this.#refuse(cause, ApiError.invalidUpstream('The upstream’s response is empty.'));
+    if (end !== 'open') return this.#commit(cause, replies, this.#ended());
     // Half of an untouched body must not be ended as if it were whole: it passes, and Envoy's timeouts reset it.
-    if (disposition === 'untouched') return this.#commit(cause, replies, { phase: 'passing' }, null);
-    // Once committed, the upstream's headers are not needed any more; a stream may last long and would keep them alive.
-    const sending: LegState = { phase: 'sending_body', body: { ...current, headers: noHeaders } };
-    return this.#commit(cause, replies, isFirst ? sending : this.#state, null);
+    if (disposition === 'untouched') return this.#commit(cause, replies, { phase: 'passing' });
+    return this.#commit(cause, replies, isFirst ? { phase: 'sending_body', body: current } : this.#state);
   }
 
   /** Sends an error in place of the response. */
-  #replace(cause: Cause, error: ApiError, headers: HeaderMap, end: BodyEnd): Replies {
-    const replies = errorReplies(this.#headerTiming, error, end, this.#headersOfError(error, headers));
-    return replies === null ? this.#refuse(cause, error, headers) : this.#commit(cause, replies, this.#ended(), error);
+  #replace(cause: Cause, error: ApiError, end: BodyEnd): Replies {
+    const headers = errorHeaders(this.#headers, error, this.#requestId());
+    const replies = errorReplies(this.#headerTiming, error, end, headers);
+    return replies === null ? this.#refuse(cause, error) : this.#commit(cause, replies, this.#ended(), error);
   }
 
-  #refuse(cause: Cause, error: ApiError, headers: HeaderMap): Replies {
+  #refuse(cause: Cause, error: ApiError): Replies {
     const id = this.#requestId();
-    const ids = id === null ? {} : { 'x-request-id': id };
-    return this.#commit(cause, [immediateResponse(error, { ...ids, ...keptHeaders(headers) })], this.#ended(), error);
+    const headers = { ...(id !== null && { 'x-request-id': id }), ...keptHeaders(this.#headers) };
+    return this.#commit(cause, [immediateResponse(error, headers)], this.#ended(), error);
   }
 
   #ended(): LegState {
     return { phase: 'ended', answer: this.#answer() };
   }
 
-  #commit(cause: Cause, replies: Replies, to: LegState, error: ApiError | null): Replies {
+  #commit(cause: Cause, replies: Replies, to: LegState, error: ApiError | null = null): Replies {
     this.#move(cause, to);
+    this.#headers = noHeaders;
     if (error !== null) {
       this.#refusal = error;
       this.#clientStatus = error.status;
@@ -338,18 +325,8 @@ export class ResponseLeg {
     return isMore ? passThrough(event, this.#isFullDuplex()) : discard(event, this.#isFullDuplex());
   }
 
-  #headersOf(disposition: Disposition, current: OpenBody): HeadersFor {
-    return disposition === 'untouched' ? () => ({}) : this.#headersOfTranslation(current);
-  }
-
-  #headersOfTranslation({ headers, stream, dropped }: OpenBody): HeadersFor {
-    const requestId = this.#requestId();
-    return (contentLength) => translatedHeaders(headers, { stream, dropped, contentLength, requestId });
-  }
-
-  #headersOfError(error: ApiError, headers: HeaderMap): HeadersFor {
-    const requestId = this.#requestId();
-    return (contentLength) => errorHeaders(headers, { error, contentLength, requestId });
+  #headersOf(disposition: Disposition, current: OpenBody): HeaderMutation {
+    return disposition === 'untouched' ? {} : translatedHeaders(this.#headers, current, this.#requestId());
   }
 
   /** Timeouts and heartbeats; only full duplex allows replies that answer no message. */

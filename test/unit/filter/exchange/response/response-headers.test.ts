@@ -3,6 +3,7 @@ import {
   errorHeaders,
   keptHeaders,
   translatedHeaders,
+  withContentLength,
 } from '../../../../../src/filter/exchange/response/response-headers.ts';
 import { ApiError } from '../../../../../src/filter/wire/schema/api-error.ts';
 
@@ -39,18 +40,18 @@ const untrue = {
 const headers = new Map(
   Object.entries({ ':status': '200', 'content-type': 'text/plain', 'x-request-id': 'up', ...useful, ...untrue }),
 );
-const facts = { stream: false, dropped: [], contentLength: null, requestId: 'ours' };
+const facts = { stream: false, dropped: [] };
 const error = new ApiError('m', { status: 429, type: 'too_many_requests', code: 'c', headers: { 'retry-after': '9' } });
 
 describe('answerHeaders', () => {
   it('takes away what was true of the upstream’s bytes only, and nothing clients act upon', () => {
-    const { remove = [], set = {} } = translatedHeaders(headers, facts);
+    const { remove = [], set = {} } = translatedHeaders(headers, facts, 'ours');
     expect([...remove].sort()).toEqual(Object.keys(untrue).sort());
     expect(set).toEqual({ 'content-type': 'application/json' });
   });
 
   it('announces a stream, and asks proxies not to hold it back', () => {
-    expect(translatedHeaders(headers, { ...facts, stream: true }).set).toEqual({
+    expect(translatedHeaders(headers, { ...facts, stream: true }, 'ours').set).toEqual({
       'content-type': 'text/event-stream; charset=utf-8',
       'cache-control': 'no-cache',
       'x-accel-buffering': 'no',
@@ -59,24 +60,24 @@ describe('answerHeaders', () => {
 
   it('names what was left out, in a header of bounded size', () => {
     expect(
-      translatedHeaders(headers, { ...facts, dropped: ['tools[8].web_search', 'text.verbosity'] }).set,
+      translatedHeaders(headers, { ...facts, dropped: ['tools[8].web_search', 'text.verbosity'] }, 'ours').set,
     ).toMatchObject({
       'x-responses-dropped': 'tools[8].web_search, text.verbosity',
     });
     const many = Array.from({ length: 1000 }, (_, index) => `tools[${index}].web_search`);
-    const list = translatedHeaders(headers, { ...facts, dropped: many }).set?.['x-responses-dropped'] ?? '';
+    const list = translatedHeaders(headers, { ...facts, dropped: many }, 'ours').set?.['x-responses-dropped'] ?? '';
     expect(list.length).toBeLessThan(2100);
     expect(list).toContain('tools[0].web_search');
   });
 
   it('gives the request’s id where the upstream gave none', () => {
-    expect(translatedHeaders(new Map(), facts).set).toMatchObject({ 'x-request-id': 'ours' });
-    expect(translatedHeaders(headers, facts).set).not.toHaveProperty('x-request-id');
-    expect(translatedHeaders(new Map(), { ...facts, requestId: null }).set).not.toHaveProperty('x-request-id');
+    expect(translatedHeaders(new Map(), facts, 'ours').set).toMatchObject({ 'x-request-id': 'ours' });
+    expect(translatedHeaders(headers, facts, 'ours').set).not.toHaveProperty('x-request-id');
+    expect(translatedHeaders(new Map(), facts, null).set).not.toHaveProperty('x-request-id');
   });
 
   it('sets the length where it is known', () => {
-    const { remove, set } = translatedHeaders(headers, { ...facts, contentLength: 42 });
+    const { remove, set } = withContentLength(translatedHeaders(headers, facts, 'ours'), 42);
     expect(set).toMatchObject({ 'content-length': '42' });
     expect(remove).not.toContain('content-length');
   });
@@ -84,7 +85,7 @@ describe('answerHeaders', () => {
 
 describe('errorHeaders', () => {
   it('sets the status, the type, and the error’s own headers; the others stay', () => {
-    const { remove = [], set } = errorHeaders(headers, { error, contentLength: null, requestId: null });
+    const { remove = [], set } = errorHeaders(headers, error, null);
     expect(set).toEqual({ ':status': '429', 'content-type': 'application/json', 'retry-after': '9' });
     expect(remove.filter((name) => name in useful)).toEqual([]);
   });
