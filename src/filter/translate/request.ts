@@ -1,4 +1,5 @@
 import type { Profile } from '../upstream/profile.ts';
+import type { Loose } from '../wire/schema/chat-completion.ts';
 import type { ChatCompletionRequest, Passthrough } from '../wire/schema/chat-request.ts';
 import { objectOf } from './chat/loose.ts';
 import type { NewId, ResponseContext } from './context.ts';
@@ -116,15 +117,16 @@ export function translateRequest(
   if (profile.stubTools && written.chat.tools === undefined) putStubTools(written);
   const effort = request.reasoning?.effort ?? null;
   // The client's own switch is all that it wants to set of the server's reasoning.
-  const hasOwnSwitch = hasThinking(profile) && passthrough.has('thinking');
-  if (!hasOwnSwitch) {
+  const hasSwitch = profile.reasoningEffort === 'thinking_and_effort' || profile.reasoningEffort === 'thinking_keep';
+  if (!hasSwitch || !passthrough.has('thinking')) {
     const tools = offered.length === 0 ? 'none' : isRequired(wanted.toolChoice) ? 'required' : 'offered';
     const made = translateEffort(effort, { model, tools }, reading);
     written.putAll(made, trace?.setBy.effort ?? 'reasoning.effort');
   }
   const { chat } = written;
   const backfill = profile.reasoningBackfill;
-  if (backfill?.on === 'calls_while_thinking' && isOff(passthrough.get('thinking') ?? chat.thinking))
+  const thinking = objectOf<Loose<'type'>>(passthrough.get('thinking') ?? chat.thinking);
+  if (backfill?.on === 'calls_while_thinking' && thinking?.type === 'disabled')
     written.put('messages', withoutBackfill(messages, backfill.text), null);
   putDefaults(chat, passthrough, profile);
   const echo = echoOf(request, {
@@ -166,18 +168,9 @@ export function translateRequest(
   };
 }
 
-/** Whether the profile’s server has a switch that clients of this profile set themselves. */
-function hasThinking({ reasoningEffort }: Profile): boolean {
-  return reasoningEffort === 'thinking_and_effort' || reasoningEffort === 'thinking_keep';
-}
-
 function isRequired(choice: ChatCompletionRequest['tool_choice']): boolean {
   if (typeof choice === 'object') return choice.type !== 'allowed_tools' || choice.allowed_tools.mode === 'required';
   return choice === 'required' || choice === 'any';
-}
-
-function isOff(thinking: unknown): boolean {
-  return objectOf<{ readonly type?: unknown }>(thinking)?.type === 'disabled';
 }
 
 /** A developer message with that text; null for no text. */

@@ -10,8 +10,13 @@ export const inputTokens: TranslatedOperation = {
   of: () => inputTokens,
   generates: false,
   upstreamPath({ tokenizePath }) {
-    if (tokenizePath === null) throw notCounted();
-    return tokenizePath;
+    if (tokenizePath !== null) return tokenizePath;
+    // Chat servers have no common path for it.
+    throw new ApiError('Input tokens cannot be counted here in advance; the `usage` of a response counts them.', {
+      status: 501,
+      type: 'invalid_request',
+      code: 'not_implemented',
+    });
   },
   // What its chat template is given, with the beginning of the answer, as vLLM's `/tokenize` takes it.
   body: ({ model, messages, tools }, passthrough) => ({
@@ -38,15 +43,6 @@ const counted = {
   finishReason: null,
   outputTokens: 0,
 } as const;
-
-/** Chat servers have no common path for it. */
-function notCounted(): ApiError {
-  return new ApiError('Input tokens cannot be counted here in advance; the `usage` of a response counts them.', {
-    status: 501,
-    type: 'invalid_request',
-    code: 'not_implemented',
-  });
-}
 
 /** The answer of `POST /v1/responses/input_tokens`. */
 interface InputTokens {
