@@ -23,10 +23,7 @@ const none: Wordings = [];
 /** Maximum UTF-8 bytes of an upstream's message shown to a client. */
 const maxMessageBytes = 2048;
 
-/**
- * The client's error for an upstream's (or Envoy's own) error answer: docs/answers.md §1.11 for the body, §1.12 for the
- * status. `headers` has `retry-after` if one is known. Never throws.
- */
+/** The client’s error for an error answer (docs/answers.md §1.11, §1.12), with `retry-after` if known. Never throws. */
 export function translateError(answer: ErrorAnswer, wordings: Wordings = none): ApiError {
   const local = localReplyOf(answer);
   if (local !== null) return local;
@@ -181,10 +178,7 @@ const fieldsOfClients = new Map([
   ['function_call', 'tool_choice'],
 ]);
 
-/**
- * An upstream's `param` in the client's words: `body.messages.0.role` is `input`. What follows such a field is left out,
- * since its indices are those of the translated request.
- */
+/** An upstream’s `param` in the client’s words: `body.messages.0.role` is `input`: its indices are not the client’s. */
 function clientParam(param: string | null): string | null {
   if (param === null) return null;
   const own = param.replace(/^body\.(?=.)/, '');

@@ -28,10 +28,7 @@ export function estimatedInput({ messages }: Pick<ChatCompletionRequest, 'messag
   return Math.ceil(Math.max(0, bodyBytes - mediaBytes) / unitsPerToken) + media * tokensPerMedium;
 }
 
-/**
- * Tokens of an output that nobody has counted: one for each delta, as engines send them, or one for each four characters,
- * as gateways that join tokens need it; whichever is more.
- */
+/** Tokens of an uncounted output: one a delta, or, of gateways that join them, one for four characters; the larger. */
 export function estimatedOutput(deltas: number, characters: number): number {
   return Math.max(deltas, Math.ceil(characters / unitsPerToken));
 }

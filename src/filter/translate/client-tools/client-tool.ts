@@ -17,10 +17,7 @@ export interface ClientTool<Item extends ClientToolCallItem = ClientToolCallItem
   readonly idPrefix: string;
   /** The item of a call. The arguments are `given`, empty where they cannot be read, and as the model wrote them. */
   itemOf(ids: CallIds, status: ItemStatus, given: Readonly<Record<string, unknown>>, text: string): Item;
-  /**
-   * Whether an item contains something to run; unreadable arguments leave it empty. The item of a tool that can tell shows
-   * the call from the start, so it waits for all of the arguments.
-   */
+  /** Whether there is something to run. An item that can tell shows the call from the start: it waits for all arguments. */
   isRunnable?(item: Item): boolean;
   /** Events that the API has for what the call holds, before its item is done. */
   eventsOf?(item: Item, output_index: number): readonly UnnumberedEvent[];

@@ -23,10 +23,7 @@ export const responses: TranslatedOperation = {
 /** A request whose input ends in a `compaction_trigger`: its Response has one `compaction` item as output. */
 export const compactionTrigger: TranslatedOperation = { ...responses, ...summary, of: () => compactionTrigger };
 
-/**
- * The whole prompt with the least answer that a server gives: what it reads stays in its cache, and what it writes is thrown
- * away. The Response is empty, and its usage is what that took.
- */
+/** The whole prompt with the least answer, which is thrown away: the cache is warm. The usage is what that took. */
 const oneToken = {
   conversation({ prewarm }, items, { settings: { trace } }) {
     if (items.some((item) => item.kind === 'message' && item.role === 'user')) return { items, maxTokens: 1 };

@@ -9,10 +9,7 @@ type ChatFields = { -readonly [Name in keyof ChatCompletionRequest]: ChatComplet
 /** The path of a field of the request, or of an item or a key in it. */
 type Source = keyof CreateResponse | `${keyof CreateResponse}.${string}` | `${'include' | 'input'}[${number}]`;
 
-/**
- * The upstream's request while it is written, field by field, each with the field of the client's request that it is made of.
- * With a trace, that is recorded, and `explain` shows it; without one it costs nothing.
- */
+/** The upstream’s request while it is written; a trace records for each field what it is made of. */
 export class ChatWriter {
   readonly chat = {} as ChatFields; // `model` and `messages` are written first
   readonly request: CreateResponse;

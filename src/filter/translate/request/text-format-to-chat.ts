@@ -13,10 +13,7 @@ export interface TextFormat {
 
 const plainText: TextFormat = { chat: undefined, system: null, echo: { type: 'text' } };
 
-/**
- * `text.format` as the profile's server takes it, in a request that offers tools or none. `dropped` receives a `strict` the
- * server does not know, and `text.format` where the server takes it only without tools.
- */
+/** `text.format` as the server takes it; `dropped` names a `strict` that it does not know, and a format excluded by tools. */
 export function translateTextFormat(
   format: TextFormatRequest,
   hasTools: boolean,

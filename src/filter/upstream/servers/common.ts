@@ -47,10 +47,7 @@ export function tabledEfforts(
   return [[...tabled, ...others], reason];
 }
 
-/**
- * Models of these names, with their maker's before it or without, and their dated or faster variants: `name-0101`, `name:free`; of a name
- * that ends in `$` that model alone.
- */
+/** Models of these names, with a maker before it or not, and variants (`name-0101`, `name:free`); `name$` has none. */
 export function modelsNamed(names: string): RegExp {
   const all = names.split(' ').map((name) => name.replace(/[^\w$-]/g, '\\$&'));
   const families = all.filter((name) => !name.endsWith('$'));

@@ -16,10 +16,7 @@ export interface BuiltInProfile {
   readonly otelName?: string | undefined;
 }
 
-/**
- * What tells `doctor` that a server is of this kind: its host, with `*` for any part of the name, or what an engine says of
- * itself. `not` says why it cannot be recognised.
- */
+/** How `doctor` knows the server: by its host (`*` for any part), by what an engine says of itself, or why it cannot. */
 export type RecognisedBy =
   | { readonly hosts: readonly string[] }
   | { readonly engine: Engine }

@@ -115,10 +115,7 @@ interface PartType {
   read(part: Record<string, unknown>, at: string, reading: Reading): InputContent | null;
 }
 
-/**
- * A part with a schema; `read` gets its checked fields. Keys that are neither in the schema nor in `otherKeys` are named as left
- * out. An OpenAI breakpoint is for one kind of server; elsewhere it is dropped unnamed.
- */
+/** A part with a schema; other keys are named, but for an OpenAI breakpoint, which is for one kind of server. */
 function partType<Schema extends z.ZodObject>(
   medium: PartType['media'],
   schema: Schema,

@@ -221,10 +221,7 @@ function checkMeaning(name: keyof CreateResponseFields, value: unknown, settings
   }
 }
 
-/**
- * Refuses names that no upstream can have been configured with: on some routes the name is a segment of the path, where
- * `.` and `..` mean another path and half a surrogate pair cannot be written.
- */
+/** Refuses names that no path can have as a segment: `.` and `..` mean another, half a surrogate pair cannot be written. */
 function checkModel(model: string): void {
   if (model.length > maxModelLength)
     throw aboveMax('string', 'model', 'it is too long', `${maxModelLength} characters`, model.length);

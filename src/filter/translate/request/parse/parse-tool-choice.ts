@@ -51,10 +51,7 @@ export function parseToolChoice(
   );
 }
 
-/**
- * The choice, held to the request's own list of allowed tools: what a `tool_choice` of the type `allowed_tools` says in one.
- * Throws `ApiError` where the choice is an object, which says itself which tools may be called.
- */
+/** The choice, held to the request’s own list of allowed tools. Throws `ApiError` where it is an object with its own. */
 export function withAllowedTools(
   choice: ToolChoiceRequest | null,
   tools: readonly ChosenTool[] | null,

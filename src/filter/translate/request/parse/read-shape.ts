@@ -14,10 +14,7 @@ import {
 type Issue = z.core.$ZodIssue;
 type Path = readonly PropertyKey[];
 
-/**
- * The value as the schema reads it, objects as a copy of the schema's own fields. Throws an `ApiError` for the first mistake in
- * document order, whose `param` is a path below `param`.
- */
+/** The value as the schema reads it, below the path `param`. Throws `ApiError` for the first mistake in the document. */
 export function readShape<Schema extends z.ZodType>(schema: Schema, value: unknown, param: string): z.output<Schema> {
   const result = schema.safeParse(value);
   if (result.success) return result.data;

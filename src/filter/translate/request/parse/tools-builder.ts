@@ -13,10 +13,7 @@ import { readShape } from './read-shape.ts';
 export interface ToolType {
   /** What `tool_choice` names it by: its `name`, or its type alone; null where it cannot be chosen. */
   readonly chosenBy: 'name' | 'type' | null;
-  /**
-   * Offers what the tool at `at` stands for, and returns it as the Response repeats it; null where it does not, and for one that
-   * is left out, which `dropped` names. Throws `ApiError` for the first mistake.
-   */
+  /** Offers what the tool stands for, and returns its echo; null for none, or one left out. Throws `ApiError`. */
   read(tool: Record<string, unknown>, at: string, tools: ToolsBuilder): ToolEcho | null;
 }
 
@@ -105,10 +102,7 @@ export class ToolsBuilder implements Reading {
     this.#definitions.push(tool);
   }
 
-  /**
-   * Every tool to offer, in order, once all lists are read. Where OpenAI's servers would have searched, a function that is
-   * deferred belongs to a namespace of its own name, as in the API.
-   */
+  /** Every tool, in order. Where OpenAI’s servers would search, a deferred function is in a namespace of its own name. */
   finish(): readonly ToolDefinition[] {
     if (!this.isSearched || this.#deferred.size === 0) return this.#definitions;
     return this.#definitions.map((definition) => {

@@ -9,10 +9,7 @@ type LooseHostedItem = Loose<
   | ('name' | 'server_label' | 'arguments' | 'output' | 'error')
 >;
 
-/**
- * Items of tools that only OpenAI's servers run, calls and outputs, each with the text that a model needs of it afterwards.
- * The item is history: its tool ran elsewhere, and the messages around it have what the model said with the result.
- */
+/** Items of tools that only OpenAI’s servers run, as history: each with the text that a model needs of it afterwards. */
 const hostedTexts: Readonly<Record<string, (item: LooseHostedItem) => string>> = {
   web_search_call(item) {
     const action = objectOf<Loose<'query' | 'queries' | 'url'>>(item.action);
