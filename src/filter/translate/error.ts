@@ -105,36 +105,23 @@ function errorIn(value: unknown): unknown {
 }
 
 /** Envoy's own plain-text answers. Their details about addresses and TLS are for the operator, not the client. */
-const localReplies: readonly { start: string; status?: number; code: string; message: string }[] = [
-  {
-    start: 'upstream connect error or disconnect/reset before headers',
-    code: 'upstream_unavailable',
-    message: 'The upstream could not be reached, or closed the connection before it answered.',
-  },
-  {
-    start: 'no healthy upstream',
-    code: 'upstream_unavailable',
-    message: 'No healthy upstream is available.',
-  },
-  {
-    start: 'upstream request timeout',
-    status: 504,
-    code: 'upstream_timeout',
-    message: 'The upstream did not answer in time.',
-  },
-  {
-    start: 'stream timeout',
-    code: 'request_timeout',
-    message: 'The request took too long and was ended.',
-  },
+const localReplies: readonly (readonly [start: string, code: string, message: string])[] = [
+  [
+    'upstream connect error or disconnect/reset before headers',
+    'upstream_unavailable',
+    'The upstream could not be reached, or closed the connection before it answered.',
+  ],
+  ['no healthy upstream', 'upstream_unavailable', 'No healthy upstream is available.'],
+  ['upstream request timeout', 'upstream_timeout', 'The upstream did not answer in time.'],
+  ['stream timeout', 'request_timeout', 'The request took too long and was ended.'],
 ];
 
 function localReplyOf({ status, body, retryAfter }: ErrorAnswer): ApiError | null {
   const text = body.trimStart();
-  const reply = localReplies.find(({ start }) => text.startsWith(start));
+  const reply = localReplies.find(([start]) => text.startsWith(start));
   if (reply === undefined) return null;
-  const reading = { ...readErrorValue(reply.message), code: reply.code };
-  return errorOf(reading, reply.status ?? status, retryAfter, none);
+  const [, code, message] = reply;
+  return errorOf({ ...readErrorValue(message), code }, code === 'upstream_timeout' ? 504 : status, retryAfter, none);
 }
 
 function errorOf(reading: ErrorReading, status: number, retryAfterHeader: string | null, wordings: Wordings): ApiError {

@@ -278,7 +278,7 @@ export class StreamTranslator {
   #skip(): void {
     this.#malformed += 1;
     this.#malformedInRow += 1;
-    this.#response.repairs.note('skipped_data');
+    this.#response.repairs.add('skipped_data');
     if (this.#malformedInRow >= maxMalformedInRow) this.#failWith(this.#invalid());
   }
 

@@ -1,6 +1,6 @@
 import type { LooseChunk } from '../../wire/schema/chat-completion.ts';
 import type { DeltaField, FastDelta } from './fast-delta.ts';
-import { objectOf } from './loose.ts';
+import { jsonOf, objectOf } from './loose.ts';
 
 const quote = 0x22;
 const backslash = 0x5c;
@@ -49,7 +49,7 @@ export class DeltaTemplate {
     const start = json.indexOf('"', json.indexOf(name) + name.length) + 1;
     const [before, after] = [json.slice(0, start), json.slice(endOfString(json, start))];
     // The same name may occur elsewhere: only a different text there proves that this is the place.
-    if (read(objectOf<LooseChunk>(jsonValue(before + probe + after)) ?? {})?.text !== probe) return;
+    if (read(objectOf<LooseChunk>(jsonOf(before + probe + after)) ?? {})?.text !== probe) return;
     this.#head = copyOf(before);
     this.#tail = copyOf(after);
     this.#field = field;
@@ -91,15 +91,6 @@ function isVerbatim(json: string, start: number, length: number): boolean {
 }
 
 function stringOf(json: string): string | null {
-  const value = jsonValue(json);
+  const value = jsonOf(json);
   return typeof value === 'string' && value !== '' ? value : null;
-}
-
-/** Undefined if it is not JSON. */
-function jsonValue(json: string): unknown {
-  try {
-    return JSON.parse(json);
-  } catch {
-    return undefined;
-  }
 }

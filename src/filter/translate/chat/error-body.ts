@@ -1,5 +1,5 @@
 import type { LooseError, LooseErrorDetail, LooseErrorMetadata } from '../../wire/schema/chat-completion.ts';
-import { arrayOf, objectOf, objectsOf, textOf } from './loose.ts';
+import { arrayOf, jsonOf, objectOf, objectsOf, textOf } from './loose.ts';
 
 /** The content of an upstream's error body, whatever its shape. Absent fields are `''` or null. */
 export interface ErrorReading {
@@ -28,7 +28,7 @@ const nothing: ErrorReading = {
 /** Reads the body of an error answer (docs/answers.md §1.11): JSON of any vendor, SSE text, plain text; not HTML. */
 export function readErrorBody(body: string, contentType: string | null): ErrorReading {
   const text = body.trim();
-  const value = jsonOf(text) ?? jsonOf(dataOfSse(text));
+  const value = structureOf(text) ?? structureOf(dataOfSse(text));
   if (value !== undefined) return readErrorValue(value);
   return { ...nothing, message: isPlainText(text, contentType) ? text : '' };
 }
@@ -89,11 +89,9 @@ function fieldsOf(object: LooseError): ErrorReading {
   return {
     ...nothing,
     message:
-      textOf(object.message) ||
-      textOf(object.Message) ||
-      textOf(object.msg) ||
-      textOf(object.error_message) ||
-      textOf(object.status_msg),
+      [object.message, object.Message, object.msg, object.error_message, object.status_msg]
+        .map(textOf)
+        .find((text) => text !== '') ?? '',
     code: wordOf(code) || wordOf(status).toLowerCase() || wordOf(object.status_code),
     type: textOf(object.type) || textOf(object.error_type),
     param: typeof param === 'string' && param !== '' ? param : null,
@@ -134,7 +132,7 @@ function withProvider(reading: ErrorReading, error: LooseError): ErrorReading {
 
 /** The provider's own words, in JSON or as plain text. */
 function reasonOf(raw: string): string {
-  const value = jsonOf(raw);
+  const value = structureOf(raw);
   if (value !== undefined) return readErrorValue(value).message;
   return isPlainText(raw, null) ? raw : '';
 }
@@ -152,11 +150,6 @@ function isPlainText(text: string, contentType: string | null): boolean {
 }
 
 /** An object or array; undefined for everything else, numbers and strings included. */
-function jsonOf(text: string): unknown {
-  if (!text.startsWith('{') && !text.startsWith('[')) return undefined;
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+function structureOf(text: string): unknown {
+  return /^[{[]/.test(text) ? jsonOf(text) : undefined;
 }

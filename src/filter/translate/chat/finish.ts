@@ -41,45 +41,38 @@ means('content_filter', 'sensitive', 'error_toxic'); // Zhipu, Cohere
 means('content_filter', 'safety', 'recitation', 'blocklist', 'prohibited_content', 'spii', 'language'); // Gemini
 means('content_filter', 'image_safety', 'image_prohibited_content', 'image_recitation', 'model_armor'); // Gemini, Vertex
 
+function failure(type: ApiErrorType, code: string, message: string): Failure {
+  return { type, code, message };
+}
+
+means(failure('model_error', 'upstream_error', 'The upstream ended the answer with an error.'), 'error');
 means(
-  { type: 'model_error', code: 'upstream_error', message: 'The upstream ended the answer with an error.' },
-  'error',
-);
-means(
-  {
-    type: 'model_error',
-    code: 'invalid_tool_call',
-    message: 'The model called a tool in a way the upstream could not read. Try again.',
-  },
+  failure(
+    'model_error',
+    'invalid_tool_call',
+    'The model called a tool in a way the upstream could not read. Try again.',
+  ),
   ...['malformed_function_call', 'unexpected_tool_call', 'too_many_tool_calls', 'malformed_response'], // Gemini
   ...['malformed_tool_use', 'malformed_model_output'], // Bedrock
 );
 means(
-  {
-    type: 'server_error',
-    code: 'request_cancelled',
-    message: 'The upstream cancelled the request before the answer was complete.',
-  },
+  failure('server_error', 'request_cancelled', 'The upstream cancelled the request before the answer was complete.'),
   ...['abort', 'aborted', 'cancelled', 'cancel', 'user_cancel'], // vLLM, SGLang, Cohere
 );
 means(
-  {
-    type: 'server_error',
-    code: 'insufficient_system_resource',
-    message: 'The upstream ran out of resources before the answer was complete. Try again later.',
-  },
+  failure(
+    'server_error',
+    'insufficient_system_resource',
+    'The upstream ran out of resources before the answer was complete. Try again later.',
+  ),
   'insufficient_system_resource', // DeepSeek
 );
 means(
-  {
-    type: 'model_error',
-    code: 'repetition',
-    message: 'The upstream stopped the model because it repeated itself.',
-  },
+  failure('model_error', 'repetition', 'The upstream stopped the model because it repeated itself.'),
   'repetition', // vLLM
 );
 means(
-  { type: 'model_error', code: 'network_error', message: 'The upstream lost the connection to the model.' },
+  failure('model_error', 'network_error', 'The upstream lost the connection to the model.'),
   'network_error', // Zhipu
 );
 
@@ -142,5 +135,5 @@ const maxReasonLength = 64;
 function emptyAnswer(finishReason: string): Failure {
   const shown = finishReason.length > maxReasonLength ? '…' : finishReason;
   const message = `The upstream ended the answer before it began, with the reason “${shown}”.`;
-  return { type: 'model_error', code: 'upstream_error', message };
+  return failure('model_error', 'upstream_error', message);
 }

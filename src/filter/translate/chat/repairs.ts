@@ -17,17 +17,3 @@ export const repairKinds = [
   'reasoning_alone',
 ] as const;
 export type Repair = (typeof repairKinds)[number];
-
-/** The repairs of one answer, each once. Most answers have none. */
-export class Repairs {
-  #kinds: Set<Repair> | null = null;
-
-  note(kind: Repair): void {
-    this.#kinds ??= new Set();
-    this.#kinds.add(kind);
-  }
-
-  kinds(): readonly Repair[] {
-    return this.#kinds === null ? [] : [...this.#kinds];
-  }
-}

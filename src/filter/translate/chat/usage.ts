@@ -2,7 +2,7 @@ import type { Profile } from '../../upstream/profile.ts';
 import type { LooseChunk, LooseGroqExtras, LooseTokenDetails, LooseUsage } from '../../wire/schema/chat-completion.ts';
 import type { Usage } from '../../wire/schema/response-resource.ts';
 import { choiceOf, countOf, objectOf } from './loose.ts';
-import type { Repairs } from './repairs.ts';
+import type { Repair } from './repairs.ts';
 
 /** That of an answer that took nothing. */
 export const noUsage: Usage = {
@@ -17,13 +17,13 @@ export const noUsage: Usage = {
  * The usage a completion or a chunk carries, in whatever spelling and place its vendor puts it (docs/answers.md §1.7); null if
  * it carries none. Counts are cumulative everywhere: of a stream's usages the last one that is not null stands.
  *
- * What it gives never contradicts itself: no part is more than its whole, and input and output are the total. `repairs` is told
- * where the upstream's did.
+ * What it gives never contradicts itself: no part is more than its whole, and input and output are the total. `repairs` has a
+ * word of it where the upstream's did.
  */
 export function usageOf(
   carrier: LooseChunk,
   profile: Pick<Profile, 'reasoningTokensExtra'>,
-  repairs: Repairs,
+  repairs: Set<Repair>,
 ): Usage | null {
   const usage = foundIn(carrier);
   if (usage === null) return null;
@@ -38,13 +38,13 @@ export function usageOf(
   const isExtra = profile.reasoningTokensExtra || (reasoning > 0 && total === prompt + completion + reasoning);
   const listed = isExtra ? completion + reasoning : completion;
   const [cached, written] = [cachedTokens(usage), cacheWrites(usage)];
-  const beside = besideThePrompt(usage, { prompt, output: listed, total, cached, written });
+  const beside = besideThePrompt(usage, { prompt, output: listed, total, cache: cached + written });
   const input = prompt + beside;
   // Gemini's thinking is in the total alone where an endpoint lists no details.
   const unlisted = givenPrompt === null || total === null ? 0 : Math.max(0, total - input - listed);
   const output = listed + unlisted;
   if (cached + written > prompt || reasoning > output || (total !== null && total !== input + listed))
-    repairs.note('usage');
+    repairs.add('usage');
   const read = Math.min(cached, input); // xAI counts whole blocks
   return {
     input_tokens: input,
@@ -58,28 +58,20 @@ export function usageOf(
   };
 }
 
-/** What the prompt's count leaves out of it: a cache, or sounds as Mistral counts them, which the total tells. */
+/**
+ * What the prompt's count leaves out of it: a cache, as Anthropic counts it and gateways in front of it, or sounds, as
+ * Mistral does. The total says so; without one, or under Anthropic's names, more in the cache than in the prompt proves it
+ * (litellm#40277).
+ */
 function besideThePrompt(
   usage: LooseUsage,
-  counts: { prompt: number; output: number; total: number | null; cached: number; written: number },
+  { prompt, output, total, cache }: { prompt: number; output: number; total: number | null; cache: number },
 ): number {
-  if (isCacheBeside(usage, counts)) return counts.cached + counts.written;
+  if (cache > 0 && total === prompt + output + cache) return cache;
+  const { cache_read_input_tokens: reads, cache_creation_input_tokens: writes } = usage;
+  if (cache > prompt && (total === null || countOf(reads) !== null || countOf(writes) !== null)) return cache;
   const sounds = countOf(detailsOf(usage.prompt_tokens_details)?.audio_tokens) ?? 0;
-  return counts.total === counts.prompt + counts.output + sounds ? sounds : 0;
-}
-
-/**
- * Was the cache counted beside the prompt, as Anthropic does and gateways in front of it? The total says so; without one, or under
- * Anthropic's names, more in the cache than in the prompt proves it (litellm#40277).
- */
-function isCacheBeside(
-  { cache_read_input_tokens: reads, cache_creation_input_tokens: writes }: LooseUsage,
-  counts: { prompt: number; output: number; total: number | null; cached: number; written: number },
-): boolean {
-  const { prompt, output, total, cached, written } = counts;
-  const cache = cached + written;
-  if (cache > 0 && total === prompt + output + cache) return true;
-  return cache > prompt && (total === null || countOf(reads) !== null || countOf(writes) !== null);
+  return total === prompt + output + sounds ? sounds : 0;
 }
 
 /** The body's own, Groq's `x_groq.usage`, Kimi's `choices[0].usage`. `{}` counts as none. */

@@ -113,7 +113,7 @@ class FunctionCallWriter extends CallWriter {
     super(named, '', parts);
     this.#name = name;
     this.#places = parts.context.integers.get(named.name) ?? null;
-    this.#numbers = this.#places && new WholeNumbers(this.#places, () => parts.repairs.note('whole_number'));
+    this.#numbers = this.#places && new WholeNumbers(this.#places, () => parts.repairs.add('whole_number'));
   }
 
   add(given: string): void {

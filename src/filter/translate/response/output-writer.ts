@@ -8,7 +8,7 @@ import type { DeltaField } from '../chat/fast-delta.ts';
 import { objectOf, textOf } from '../chat/loose.ts';
 import { pictureIn, pictureUrlsOf } from '../chat/pictures.ts';
 import { type ReasoningSource, reasoningOf } from '../chat/reasoning-source.ts';
-import type { Repairs } from '../chat/repairs.ts';
+import type { Repair } from '../chat/repairs.ts';
 import { newTagReader, ThinkTagReader, type ThinkTagTexts } from '../chat/think-tags.ts';
 import type { ResponseContext } from '../context.ts';
 import type { Kept } from '../kept.ts';
@@ -70,7 +70,7 @@ export class OutputWriter {
   /** What the envelope of the next reasoning item will hold. */
   #pendingEnvelope: EnvelopeContents | null = null;
 
-  constructor(log: EventLog, context: ResponseContext, kept: Kept, repairs: Repairs) {
+  constructor(log: EventLog, context: ResponseContext, kept: Kept, repairs: Set<Repair>) {
     this.#output = new Output(log, kept);
     this.#parts = { log, output: this.#output, context, repairs };
     this.#tags = newTagReader(context.profile);

@@ -1,6 +1,6 @@
 import type { ApiError } from '../../wire/schema/api-error.ts';
 import type { OutputItem } from '../../wire/schema/response-resource.ts';
-import type { Repairs } from '../chat/repairs.ts';
+import type { Repair } from '../chat/repairs.ts';
 import type { ResponseContext } from '../context.ts';
 import type { Kept } from '../kept.ts';
 import type { EventLog } from './event-log.ts';
@@ -34,7 +34,7 @@ export interface WriterParts {
   readonly log: EventLog;
   readonly output: Output;
   readonly context: ResponseContext;
-  readonly repairs: Repairs;
+  readonly repairs: Set<Repair>;
 }
 
 /** An item without its texts, once it is closed: objects, ids, its places in lists. */

@@ -8,7 +8,7 @@ import type {
   WithHeaders,
 } from '../../wire/schema/response-resource.ts';
 import type { Outcome } from '../chat/finish.ts';
-import { Repairs } from '../chat/repairs.ts';
+import type { Repair } from '../chat/repairs.ts';
 import type { AnswerReport, Fold, ResponseContext } from '../context.ts';
 import { Kept } from '../kept.ts';
 import type { UnknownType } from '../request/dropped.ts';
@@ -25,7 +25,7 @@ type IncompleteReason = 'max_output_tokens' | 'content_filter';
 /** Writes one response from `response.created` to its terminal event, whether the upstream answers in chunks or in one piece. */
 export class ResponseWriter {
   readonly log: EventLog;
-  readonly repairs = new Repairs();
+  readonly repairs = new Set<Repair>();
   output: OutputWriter;
   /** What the upstream has reported so far; each event's Response shows it. */
   usage: Usage | null = null;
@@ -137,16 +137,14 @@ export class ResponseWriter {
   }
 
   report(finishReason: string | null, unread: readonly UnknownType[]): Omit<AnswerReport, 'model'> {
-    const { usage } = this;
-    const repairs = this.repairs.kinds();
     return {
       error: this.#failure,
       status: this.#status,
-      usage,
+      usage: this.usage,
       outputTokens: this.outputTokens(),
       finishReason,
       unread,
-      repairs,
+      repairs: [...this.repairs],
     };
   }
 
@@ -177,14 +175,14 @@ export class ResponseWriter {
     for (const [tier, word] of Object.entries(serviceTiers))
       if (word === given && tiersOfAnswers.has(tier)) return tier;
     if (tiersOfAnswers.has(given)) return given;
-    this.repairs.note('service_tier');
+    this.repairs.add('service_tier');
     return null;
   }
 
   /** OpenAI's API completes it; agents stop at it without a word. */
   #reasoningAlone(): ApiError | null {
     if (this.output.hasAnswer() || !this.output.hasItems()) return null;
-    this.repairs.note('reasoning_alone');
+    this.repairs.add('reasoning_alone');
     if (this.#context.reasoningAlone === 'completed') return null;
     return ApiError.ofModel('reasoning_alone', 'The model ended its answer after reasoning alone.');
   }

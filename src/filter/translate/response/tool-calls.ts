@@ -216,7 +216,7 @@ export class ToolCalls {
     if (this.#areWhole && call.isCustom) return false;
     call.isRepeated = true;
     this.#tracker.waiting.delete(call);
-    this.#parts.repairs.note('repeated_call');
+    this.#parts.repairs.add('repeated_call');
     return true;
   }
 
