@@ -25,25 +25,19 @@ export function deserializeRequest(bytes: Buffer): DecodedRequest {
   let observed = false;
   while (at < end) {
     const tag = readVarint(bytes, end);
-    switch (tag >>> 3) {
+    const field = tag >>> 3;
+    switch (field) {
       case 2:
-        event = readHeaders('request_headers', bytes, readEnd(bytes, end));
-        break;
       case 3:
-        event = readHeaders('response_headers', bytes, readEnd(bytes, end));
+        event = readHeaders(field === 2 ? 'request_headers' : 'response_headers', bytes, readEnd(bytes, end));
         break;
       case 4:
-        event = readBody('request_body', bytes, readEnd(bytes, end));
-        break;
       case 5:
-        event = readBody('response_body', bytes, readEnd(bytes, end));
+        event = readBody(field === 4 ? 'request_body' : 'response_body', bytes, readEnd(bytes, end));
         break;
       case 6:
-        event = { type: 'request_trailers' };
-        at = readEnd(bytes, end);
-        break;
       case 7:
-        event = { type: 'response_trailers' };
+        event = { type: field === 6 ? 'request_trailers' : 'response_trailers' };
         at = readEnd(bytes, end);
         break;
       case 10:
@@ -72,7 +66,6 @@ export function deserializeHealthCheck(bytes: Buffer): { readonly service: strin
   return { service };
 }
 
-/** Where the next byte is read. */
 let at = 0;
 
 function readBody(type: 'request_body' | 'response_body', bytes: Buffer, end: number): ExchangeEvent {
@@ -93,7 +86,7 @@ function readBody(type: 'request_body' | 'response_body', bytes: Buffer, end: nu
 const noBytes = Buffer.alloc(0);
 
 function readHeaders(type: 'request_headers' | 'response_headers', bytes: Buffer, end: number): ExchangeEvent {
-  let headers: HeaderMap = noHeaders;
+  let headers: HeaderMap = new Map();
   let endOfStream = false;
   while (at < end) {
     const tag = readVarint(bytes, end);
@@ -103,8 +96,6 @@ function readHeaders(type: 'request_headers' | 'response_headers', bytes: Buffer
   }
   return { type, headers, endOfStream };
 }
-
-const noHeaders: HeaderMap = new Map();
 
 function readHeaderMap(bytes: Buffer, end: number): HeaderMap {
   const headers = new Map<string, string>();
@@ -172,7 +163,6 @@ function readVarint(bytes: Buffer, end: number): number {
   throw malformed();
 }
 
-/** Skips the field of that tag, by its wire type. */
 function skip(tag: number, bytes: Buffer, end: number): void {
   switch (tag & 7) {
     case 0:
@@ -192,7 +182,6 @@ function skip(tag: number, bytes: Buffer, end: number): void {
   }
 }
 
-/** The offset after that many bytes. */
 function ending(length: number, end: number): number {
   if (length > end - at) throw malformed();
   return at + length;

@@ -15,10 +15,7 @@ const tags = {
   immediate_response: 0x3a,
 } as const satisfies Record<ExchangeReply['type'], number>;
 
-/**
- * Written from the last byte to the first: a nested message is preceded by its length, which is known once it is written.
- * `at` is the first byte written so far.
- */
+/** Written from the last byte to the first, as a nested message follows its length. `at`: the first so far. */
 let bytes: Buffer = Buffer.alloc(0);
 let at = 0;
 
@@ -72,7 +69,8 @@ function isStreamed({ type }: BodyReply, { request, response }: BodyModes): bool
 
 /** Bytes that are enough for the reply; as many as it has where it is a body alone, which is then not copied. */
 function roomFor(reply: ExchangeReply, modes: BodyModes): number {
-  const ofMetadata = reply.metadata === undefined ? 0 : roomForMetadata(reply.metadata);
+  const { metadata } = reply;
+  const ofMetadata = metadata ? 5 * roomForTag + metadataNamespace.length + roomForEntries(metadata) : 0;
   if (reply.type === 'immediate_response')
     return (
       ofMetadata + roomForHeaders({ set: reply.headers }) + reply.body.length + reply.details.length + 5 * roomForTag
@@ -97,16 +95,14 @@ function putBody({ body, endOfStream }: BodyReply, streamed: boolean): void {
 /** A `HeaderMutation`, unless it changes nothing. */
 function putHeaders(tag: number, { set = {}, remove = [] }: HeaderMutation): void {
   const end = at;
-  for (let index = remove.length - 1; index >= 0; index--) putText(0x12, remove[index] ?? '');
-  const names = Object.keys(set);
-  for (let index = names.length - 1; index >= 0; index--) {
-    const name = names[index] ?? '';
+  for (const name of remove.toReversed()) putText(0x12, name);
+  for (const [name, value] of Object.entries(set).reverse()) {
     if (!headerName.test(name)) continue;
     const endOfOption = at;
     putByte(2); // OVERWRITE_IF_EXISTS_OR_ADD
     putByte(0x18); // append_action: its default differs between Envoy versions
     const endOfHeader = at;
-    putText(0x1a, headerText(set[name] ?? '')); // raw_value
+    putText(0x1a, headerText(value)); // raw_value
     putText(0x0a, name); // key
     putTag(0x0a, endOfHeader); // header
     putTag(0x0a, endOfOption); // set_headers
@@ -129,16 +125,10 @@ function putStatus(status: number): void {
   putTag(0x0a, end);
 }
 
-/**
- * A `google.protobuf.Struct` of numbers and texts, under the one name of the namespace. Text may become part of a header or of a
- * line in a log, so it is reduced like a header's.
- */
+/** A `google.protobuf.Struct`. Texts may get into headers and lines of logs, and are reduced as a header's. */
 function putMetadata(metadata: UsageMetadata): void {
   const end = at;
-  const names = Object.keys(metadata);
-  for (let index = names.length - 1; index >= 0; index--) {
-    const name = names[index] ?? '';
-    const value = metadata[name] ?? '';
+  for (const [name, value] of Object.entries(metadata).reverse()) {
     const endOfEntry = at;
     if (typeof value === 'number') {
       at -= 8;
@@ -156,23 +146,17 @@ function putMetadata(metadata: UsageMetadata): void {
   putTag(0x42, end); // dynamic_metadata
 }
 
-function roomForMetadata(metadata: UsageMetadata): number {
-  let room = 5 * roomForTag + metadataNamespace.length;
-  for (const name in metadata) {
-    const value = metadata[name] ?? '';
-    room += 4 * roomForTag + 3 * name.length + (typeof value === 'number' ? 9 : value.length);
-  }
-  return room;
-}
-
 /** Tag and length: five bytes of length are the most. */
 const roomForTag = 6;
 
 function roomForHeaders({ set = {}, remove = [] }: HeaderMutation): number {
-  let room = roomForTag;
-  // A UTF-16 unit becomes at most three bytes; values are reduced to ASCII.
-  for (const name in set) room += 4 * roomForTag + 2 + 3 * name.length + (set[name] ?? '').length;
-  for (const name of remove) room += roomForTag + 3 * name.length;
+  return remove.reduce((room, name) => room + roomForTag + 3 * name.length, roomForTag + roomForEntries(set));
+}
+
+/** A UTF-16 unit of a name becomes at most three bytes; values are reduced to ASCII, and a number has eight bytes. */
+function roomForEntries(entries: UsageMetadata): number {
+  let room = 0;
+  for (const name in entries) room += 4 * roomForTag + 3 * name.length + Math.max(9, String(entries[name]).length);
   return room;
 }
 

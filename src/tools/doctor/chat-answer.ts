@@ -140,7 +140,7 @@ function* chunksOf(body: string): Generator<LooseChunk | 'done'> {
   for (let at = 0; at < bytes.length + pieceBytes; at += pieceBytes)
     for (const message of at < bytes.length ? decoder.push(bytes.subarray(at, at + pieceBytes)) : decoder.finish()) {
       const data = message.type === 'event' ? readSseData(message.data) : null;
-      if (data?.type !== 'values') continue;
+      if (data === null) continue;
       yield* data.values.flatMap((value) => objectOf<LooseChunk>(value) ?? []);
       if (data.done) yield 'done';
     }
@@ -198,8 +198,8 @@ function readStream(answer: Answer): ChatAnswer {
   if (!seen.hasChoice) return { type: 'broken', message: emptiness(answer) };
   translator.finish(done ? 'done' : 'eof');
   const finish = translator.summary().finishReason ?? '';
-  const facts = factsOf(translator.response()?.output ?? [], seen);
-  return { type: 'answer', streamed: true, done, deltas, finish, usage: translator.usage(), ...facts };
+  const facts = factsOf(translator.response.final?.output ?? [], seen);
+  return { type: 'answer', streamed: true, done, deltas, finish, usage: translator.response.usage, ...facts };
 }
 
 /** Throws `ApiError` if it is not an answer. */

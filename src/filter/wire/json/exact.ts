@@ -9,10 +9,7 @@ export const { rawJSON, isRawJSON } = JSON as unknown as {
   isRawJSON(value: unknown): boolean;
 };
 
-/**
- * JSON as a value in which a number that a JavaScript number would change is a `JSON.rawJSON` object, which is written as it
- * was read. Throws `SyntaxError`.
- */
+/** JSON with each number that JavaScript would change as a `JSON.rawJSON` object. Throws `SyntaxError`. */
 export function parseExactly(text: string): unknown {
   return parseWithSource(text, keepExact);
 }

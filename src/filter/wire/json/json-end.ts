@@ -2,10 +2,7 @@ import { closingQuote } from './scan.ts';
 
 type State = 'start' | 'inside' | 'string' | 'escape' | 'whole' | 'other';
 
-/**
- * Finds the end of JSON that arrives in pieces, cut anywhere, looking at each character once: parsing all of it each
- * time would be quadratic. It does not check validity, since no more will arrive either way.
- */
+/** Finds the end of JSON that arrives in pieces, in linear time. Validity is not checked: no more will arrive. */
 export class JsonEnd {
   #depth = 0;
   #state: State;
@@ -26,7 +23,6 @@ export class JsonEnd {
     return this.#state === 'whole' ? text.length : -1;
   }
 
-  /** A copy with the same state. */
   copy(): JsonEnd {
     const copy = new JsonEnd(this.#of);
     copy.#depth = this.#depth;

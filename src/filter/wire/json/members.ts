@@ -55,7 +55,6 @@ export function skipSpace(bytes: Buffer, start: number): number {
   return at;
 }
 
-/** A name, and the offset after its colon. */
 function nameAt(bytes: Buffer, at: number): { readonly text: string; readonly end: number } | null {
   if (bytes[at] !== quote) return null;
   const end = closingQuote(bytes, at) + 1;

@@ -1,9 +1,6 @@
 import { isRawJSON, parseExactly } from './exact.ts';
 
-/**
- * A JSON value kept as its bytes: outside V8's heap, no larger than its text, and written any number of times without a
- * copy.
- */
+/** JSON kept as bytes: outside V8's heap, no larger than its text, and written any number of times uncopied. */
 export class JsonBytes {
   readonly bytes: Buffer;
 
@@ -32,7 +29,6 @@ function escaped(separator: string): string {
   return `\\u${separator.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }
 
-/** Approximate length of a part. */
 const partLength = 16 * 1024;
 
 /**
@@ -61,8 +57,9 @@ function* stringParts(text: string): Generator<string> {
   yield '"';
   for (let at = 0; at < text.length; ) {
     let end = at + partLength;
+    const last = text.charCodeAt(end - 1);
     // Keeps surrogate pairs together.
-    if (isHighSurrogate(text.charCodeAt(end - 1))) end += 1;
+    if (last >= 0xd800 && last < 0xdc00) end += 1;
     yield JSON.stringify(text.slice(at, end)).slice(1, -1);
     at = end;
   }
@@ -88,18 +85,11 @@ function* listParts(entries: readonly unknown[]): Generator<string | Buffer> {
   yield `${text}]`;
 }
 
-function isHighSurrogate(code: number): boolean {
-  return code >= 0xd800 && code < 0xdc00;
-}
-
 function isSmall(value: object): boolean {
   return roomAfter(value, partLength) >= 0;
 }
 
-/**
- * How many of `room` characters are left after this value; less than 0 if it does not fit, found without reading all of
- * it.
- */
+/** What is left of `room` characters after this value, without reading all of it; less than 0 if it does not fit. */
 function roomAfter(value: unknown, room: number): number {
   if (typeof value === 'string') return room - value.length - 2;
   if (typeof value !== 'object' || value === null) return room - 8;

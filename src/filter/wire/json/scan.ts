@@ -1,4 +1,3 @@
-/** Where a scan stops. */
 export interface ScanLimits {
   readonly maxNesting?: number;
   readonly maxValues?: number;

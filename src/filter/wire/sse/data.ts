@@ -1,34 +1,34 @@
 /** The parsed data of one event. `done`: the stream ends after these values. */
-export type SseData =
-  | { readonly type: 'values'; readonly values: readonly unknown[]; readonly done: boolean }
-  | { readonly type: 'malformed' };
-
-const malformed: SseData = { type: 'malformed' };
+export interface SseData {
+  readonly values: readonly unknown[];
+  readonly done: boolean;
+}
 
 /**
  * Reads an event's data: `[DONE]` (some servers quote it), or JSON. Data of several lines is one value, or else one value
- * per line: some proxies put two chunks into one event, some servers omit all blank lines. Empty data has no value.
+ * per line: some proxies put two chunks into one event, some servers omit all blank lines. Empty data has no value; what is
+ * not JSON is null.
  */
-export function readSseData(data: string): SseData {
+export function readSseData(data: string): SseData | null {
   if (data.length < 32) {
-    if (isDone(data)) return { type: 'values', values: [], done: true };
-    if (data.trim() === '') return { type: 'values', values: [], done: false };
+    if (isDone(data)) return { values: [], done: true };
+    if (data.trim() === '') return { values: [], done: false };
   }
   try {
-    return { type: 'values', values: [JSON.parse(data)], done: false };
+    return { values: [JSON.parse(data)], done: false };
   } catch {
     return readLines(data.split('\n'));
   }
 }
 
-function readLines(lines: readonly string[]): SseData {
+function readLines(lines: readonly string[]): SseData | null {
   const end = lines.findIndex(isDone);
   const before = end === -1 ? lines : lines.slice(0, end);
   try {
     const values = before.filter((line) => line.trim() !== '').map((line) => JSON.parse(line));
-    return { type: 'values', values, done: end !== -1 };
+    return { values, done: end !== -1 };
   } catch {
-    return malformed;
+    return null;
   }
 }
 

@@ -8,9 +8,6 @@ export type SseMessage =
 /** One event is larger than the limit: the upstream is broken, or its body is not an event stream. */
 export class SseLimitError extends Error {
   override readonly name = 'SseLimitError';
-  constructor(maxEventBytes: number) {
-    super(`An event of the upstream is larger than ${maxEventBytes} bytes.`);
-  }
 }
 
 const lineFeedByte = 0x0a;
@@ -160,7 +157,8 @@ export class SseDecoder {
     }
     const ofError = valueStart(errorField, bytes, start, end);
     if (ofError === -1) {
-      if (isBeginningOf(dataField, bytes, start, end)) this.#emit(tornData);
+      const size = end - start;
+      if (size < dataField.length && bytes.compare(dataField, 0, size, start, end) === 0) this.#emit(tornData);
       return;
     }
     this.#endEvent();
@@ -189,7 +187,8 @@ export class SseDecoder {
       this.#lineSize = 0;
       this.#data = null;
       this.#dataSize = 0;
-      if (taken === null) throw new SseLimitError(this.#maxEventBytes);
+      if (taken === null)
+        throw new SseLimitError(`An event of the upstream is larger than ${this.#maxEventBytes} bytes.`);
     }
     return taken ?? [];
   }
@@ -203,11 +202,6 @@ function valueStart(field: Buffer, bytes: Buffer, start: number, end: number): n
   if (colon === end) return end;
   if (bytes[colon] !== colonByte) return -1;
   return colon + 1 < end && bytes[colon + 1] === spaceByte ? colon + 2 : colon + 1;
-}
-
-/** Is the line the beginning of that field's name, and nothing else? */
-function isBeginningOf(field: Buffer, bytes: Buffer, start: number, end: number): boolean {
-  return end - start < field.length && bytes.compare(field, 0, end - start, start, end) === 0;
 }
 
 /** Size of the byte order mark, if the stream begins with one. */

@@ -1,10 +1,11 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { longEvents, wholeOf } from '../../../../../src/filter/exchange/response/long-body.ts';
+import { longEvents } from '../../../../../src/filter/exchange/response/long-body.ts';
 import type { ResponseStreamEvent } from '../../../../../src/filter/wire/schema/stream-events.ts';
 import { doneEvent, encodeSseEvents, keepAliveComment } from '../../../../../src/filter/wire/sse/encode-events.ts';
 import { codePoint } from '../../../../support/code-point.ts';
 import { runs } from '../../../../support/property-runs.ts';
+import { wholeOf } from '../../../../support/whole-of.ts';
 
 /** JSON with the separators that some readers take for line ends escaped. */
 const jsonOf = (value: unknown) =>
