@@ -254,9 +254,9 @@ describe('the timer', () => {
   let now: number;
   let ticks: boolean[];
   class TimedExchange extends Exchange {
-    override repliesToTick(_at: number, blocked: boolean): Replies {
+    override tick(_at: number, blocked: boolean): Replies {
       ticks.push(blocked);
-      return super.repliesToTick(now, blocked);
+      return super.tick(now, blocked);
     }
   }
   async function startTimedService(): Promise<void> {

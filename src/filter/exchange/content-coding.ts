@@ -43,10 +43,7 @@ const sliceBytes = 1024;
 const maxOutputLength = 16 * 1024 * 1024;
 const maxCodings = 3;
 
-/**
- * The codings of a `content-encoding` header in the order they were applied (RFC 9110 §8.4), without `identity`. Null if
- * one is unknown, or if there are implausibly many.
- */
+/** Codings in the order they were applied (RFC 9110 §8.4); null if one is unknown, or there are too many. */
 export function parseContentCodings(header: string | null): readonly ContentCoding[] | null {
   if (header === null || header === '') return noCodings;
   const names = header
@@ -54,14 +51,11 @@ export function parseContentCodings(header: string | null): readonly ContentCodi
     .split(',')
     .map((name) => name.trim())
     .filter((name) => name !== '' && name !== 'identity');
-  return names.length <= maxCodings && names.every(isKnown) ? names : null;
+  const areKnown = names.every((name): name is ContentCoding => Object.hasOwn(codecs, name));
+  return names.length <= maxCodings && areKnown ? names : null;
 }
 
 const noCodings: readonly ContentCoding[] = [];
-
-function isKnown(name: string): name is ContentCoding {
-  return Object.hasOwn(codecs, name);
-}
 
 /** A decoder for a body that arrives in pieces; it emits all output that the input so far allows. */
 export function createContentDecoder(codings: readonly ContentCoding[]): ContentDecoder {

@@ -1,8 +1,9 @@
+import type { NewId } from '../translate/context.ts';
 import type { ApiError } from '../wire/schema/api-error.ts';
 import type { ExchangeOptions } from './options.ts';
 import { RequestLeg } from './request/request-leg.ts';
 import { ResponseLeg } from './response/response-leg.ts';
-import type { Pace, Steps } from './steps.ts';
+import { type Pace, runSteps, type Steps } from './steps.ts';
 import { type ExchangeSummary, summaryOf } from './summary.ts';
 import { type ExchangeTap, tapped } from './tap.ts';
 import {
@@ -31,14 +32,12 @@ export class Exchange {
   readonly #held = { request: 0, response: 0 };
 
   constructor(options: ExchangeOptions) {
-    const clock: typeof options.clock = {
-      now: options.clock.now,
-      newId: (prefix) => {
-        const id = options.clock.newId(prefix);
-        if (prefix === 'resp') this.#responseId = id;
-        return id;
-      },
+    const newId: NewId = (prefix) => {
+      const id = options.clock.newId(prefix);
+      if (prefix === 'resp') this.#responseId = id;
+      return id;
     };
+    const clock = { now: options.clock.now, newId };
     this.#options = options;
     this.#tap = options.tap;
     this.#requestLeg = new RequestLeg({ ...options, clock, hold: this.#holdOf('request') });
@@ -62,19 +61,12 @@ export class Exchange {
     return Array.isArray(replies) ? replies : [...replies];
   }
 
-  /**
-   * The replies to one message of Envoy's, in order. Throws `ProtocolError` for a message that may not come now. Until the
-   * last of them is taken this exchange takes no other message.
-   */
+  /** The replies to one message, all taken before the next. Throws `ProtocolError` for one that may not come now. */
   repliesTo(event: ExchangeEvent): Replies {
+    if (isRequestEvent(event)) return runSteps(this.handleInSteps(event));
     this.#tap?.onEvent(event);
     if (this.#closed) return [];
-    return this.#checked(
-      isRequestEvent(event)
-        ? this.#requestLeg.handle(event)
-        : this.#responseLeg.handle(event, this.#requestLeg.outcome()),
-      event,
-    );
+    return this.#checked(this.#responseLeg.handle(event, this.#requestLeg.outcome()), event);
   }
 
   /** How the message is to be handled, so that no other exchange waits long. */
@@ -90,13 +82,7 @@ export class Exchange {
   *handleInSteps(event: RequestEvent, refusal?: () => ApiError | null): Steps<Replies> {
     this.#tap?.onEvent(event);
     if (this.#closed) return [];
-    return this.#checked(yield* this.#requestLeg.handleInSteps(event, refusal), event);
-  }
-
-  /** All replies of `repliesToTick` at once. */
-  tick(at: number, blocked = false): ExchangeReply[] {
-    const replies = this.repliesToTick(at, blocked);
-    return Array.isArray(replies) ? replies : [...replies];
+    return this.#checked(yield* this.#requestLeg.handle(event, refusal), event);
   }
 
   /**
@@ -104,7 +90,7 @@ export class Exchange {
    * clock; call it about once a second. `blocked` is true while nothing is taken from the proxy, because it does not read or
    * something of this exchange waits: such silence is neither side's, no timer counts it, and there are no replies.
    */
-  repliesToTick(at: number, blocked: boolean): Replies {
+  tick(at: number, blocked = false): Replies {
     return this.#closed ? [] : this.#checked(this.#responseLeg.tick(at, blocked), null);
   }
 
@@ -128,7 +114,7 @@ export class Exchange {
 
   /** The first delta of a stream is in a reply that was given: text, reasoning or arguments. */
   hasToken(): boolean {
-    return this.#responseLeg.hasToken();
+    return this.#responseLeg.answer()?.hasToken ?? false;
   }
 
   #checked(given: Replies, event: ExchangeEvent | null): Replies {
@@ -156,7 +142,7 @@ export class Exchange {
       this.#metadataSent = 'begin';
       return true;
     }
-    const tokens = this.#responseLeg.outputTokens();
+    const tokens = this.#responseLeg.answer()?.outputTokens ?? 0;
     if (tokens < this.#nextUpdate) return false;
     this.#nextUpdate = nextUpdateAfter(tokens);
     return true;

@@ -12,15 +12,11 @@ import type { BodyMode } from './types.ts';
  */
 export type HeaderTiming = 'deferred' | 'with_body' | 'replaceable' | 'sent';
 
-const timings: Readonly<Record<BodyMode, HeaderTiming>> = {
+/** When headers are committed in each mode. */
+export const headerTimings: Readonly<Record<BodyMode, HeaderTiming>> = {
   FULL_DUPLEX_STREAMED: 'deferred',
   BUFFERED: 'with_body',
   BUFFERED_PARTIAL: 'replaceable',
   STREAMED: 'sent',
   NONE: 'sent',
 };
-
-/** When headers are committed in that mode. */
-export function headerTimingOf(mode: BodyMode): HeaderTiming {
-  return timings[mode];
-}

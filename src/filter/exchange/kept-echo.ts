@@ -13,10 +13,7 @@ export function repeatsMuch(echo: CreateResponseEcho): boolean {
   return false;
 }
 
-/**
- * The part of the request that the response repeats, and the bytes that it takes. Large fields are kept as JSON: once,
- * however many events repeat them, and outside V8's heap, where a tool with many keys takes twenty times the size of its text.
- */
+/** The echo, its large fields as JSON outside V8's heap, once for all events; and the bytes that it takes. */
 export function keepLarge(echo: CreateResponseEcho): { readonly echo: CreateResponseEcho; readonly bytes: number } {
   const kept: Partial<Record<(typeof fields)[number], JsonBytes>> = {};
   let bytes = 0;

@@ -31,16 +31,10 @@ export interface TokenCounts {
   readonly total_tokens: number;
 }
 
-/**
- * An estimate, for as long as the upstream has not counted. No Response's `usage` has it; that of an interrupted turn of a
- * WebSocket is an estimate of its own (`running-response.ts`).
- */
+/** An estimate, for as long as the upstream has not counted; no Response's `usage` has it. */
 export type EstimatedTokens = Pick<TokenCounts, 'input_tokens' | 'output_tokens' | 'total_tokens'>;
 
-/**
- * What log, metrics, traces, Envoy's metadata and the inspector may record of an exchange: sizes and names, never content.
- * This is the one home of each such fact.
- */
+/** What may be recorded of an exchange: sizes and names, never content. The one home of each such fact. */
 export interface ExchangeSummary
   extends HeaderFacts,
     Pick<RequestLegReport, 'asked'>,
@@ -74,7 +68,6 @@ export interface ExchangeSummary
   readonly dropped: readonly string[];
   /** Types in the request, and events and fields of the answer, that this version does not know. */
   readonly unknownTypes: readonly UnknownType[];
-  /** What was repaired in the answer. */
   readonly repairs: readonly Repair[];
   readonly bytes: {
     readonly requestIn: number;
@@ -84,7 +77,6 @@ export interface ExchangeSummary
   };
 }
 
-/** The reports of an exchange's parts. */
 export interface ExchangeReports {
   readonly modes: BodyModes;
   readonly profile: string;

@@ -1,9 +1,6 @@
 import type { ExchangeReply } from './types.ts';
 
-/**
- * Digests of a body's bytes, sent in headers or, where the bytes are not known in advance, in trailers (RFC 9530 §2 and
- * §3, RFC 3230, RFC 1864). They are stale once the body is translated.
- */
+/** Digests of a body's bytes, in headers or trailers (RFC 9530, 3230, 1864): stale once it is translated. */
 export const digestFields = ['content-md5', 'digest', 'content-digest', 'repr-digest'] as const;
 
 /** The reply that passes the trailers of a translated body, without digests of the original bytes. */

@@ -43,20 +43,15 @@ export function isRequestEvent(event: ExchangeEvent): event is RequestEvent {
   return event.type !== 'response_body' && event.type !== 'response_headers' && event.type !== 'response_trailers';
 }
 
-/**
- * The parts of an answer that Envoy's access log, rate limits and headers may use: `envoy/README.md` lists the fields.
- */
+/** What Envoy's access log, rate limits and headers may use of an answer: fields as in `envoy/README.md`. */
 export type UsageMetadata = Readonly<Record<string, string | number>>;
 
 /** Replies in order; where their bodies are long, each is made when it is asked for, so that backpressure holds. */
 export type Replies = ExchangeReply[] | Generator<ExchangeReply, void>;
 
-export type ExchangeReply =
-  | {
-      readonly type: 'request_headers' | 'response_headers';
-      readonly headers?: HeaderMutation;
-      readonly metadata?: UsageMetadata;
-    }
+export type ExchangeReply = { readonly metadata?: UsageMetadata } & (
+  | { readonly type: 'request_headers' | 'response_headers'; readonly headers?: HeaderMutation }
+  | { readonly type: 'request_trailers' | 'response_trailers'; readonly headers?: HeaderMutation }
   | {
       readonly type: 'request_body' | 'response_body';
       /** Replaces the bytes; absent lets Envoy's own bytes pass (not possible in full duplex, where the leg repeats them). */
@@ -64,19 +59,13 @@ export type ExchangeReply =
       /** Applied only where Envoy has not sent the headers yet: `BUFFERED`. */
       readonly headers?: HeaderMutation;
       readonly endOfStream: boolean;
-      readonly metadata?: UsageMetadata;
-    }
-  | {
-      readonly type: 'request_trailers' | 'response_trailers';
-      readonly headers?: HeaderMutation;
-      readonly metadata?: UsageMetadata;
     }
   | {
       readonly type: 'immediate_response';
       readonly status: number;
       readonly headers: Readonly<Record<string, string>>;
       readonly body: Uint8Array;
-      readonly metadata?: UsageMetadata;
       /** Becomes `%RESPONSE_CODE_DETAILS%` in Envoy's access log: no spaces. */
       readonly details: string;
-    };
+    }
+);

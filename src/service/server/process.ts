@@ -110,7 +110,7 @@ class ProcessCall implements GrpcCallListener, TickListener, Holder {
     if (this.#opened === null) return;
     try {
       const hearsNothing = isBlocked || this.#isPaused || this.#isBusy;
-      this.#reply(this.#opened, this.#opened.exchange.repliesToTick(at, hearsNothing));
+      this.#reply(this.#opened, this.#opened.exchange.tick(at, hearsNothing));
     } catch (thrown) {
       this.#fail(thrown);
     }

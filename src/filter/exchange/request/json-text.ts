@@ -24,23 +24,20 @@ export function* parseJson(
       `The request body holds too many values: more than ${maxValues}. Send fewer items, or smaller tools.`,
     );
   if (tooDeepAt !== null) {
-    throw ApiError.invalidRequest(
-      'nesting_too_deep',
-      null,
-      `The request body is nested too deep: more than ${maxNesting} levels of objects and arrays at byte ${tooDeepAt}. Send it flatter, or the deep part as text.`,
-    );
+    const message = `The request body is nested too deep: more than ${maxNesting} levels of objects and arrays at byte ${tooDeepAt}. Send it flatter, or the deep part as text.`;
+    throw ApiError.invalidRequest('nesting_too_deep', null, message);
   }
-  const overload = bytes.length < smallBodyBytes ? null : holdAll(bytes.length, values, hold);
+  // Upper bound of what a body takes while it is translated, with garbage made on the way: itself, its text, its strings, the
+  // text of the upstream's body and of what the response repeats, 200 bytes for each value and its key; outside the heap the
+  // upstream's body in pieces, whole, and in the message that carries it. `npm run test:sizing` has the costliest shapes.
+  const overload = bytes.length < smallBodyBytes ? null : hold(13 * bytes.length + 200 * values, bytes.length);
   if (overload !== null) throw overload;
   let text: string;
   try {
     text = utf8.decode(bytes);
   } catch {
-    throw ApiError.invalidRequest(
-      'invalid_json',
-      null,
-      'The request body is not valid JSON: it is not UTF-8. Send it in UTF-8.',
-    );
+    const message = 'The request body is not valid JSON: it is not UTF-8. Send it in UTF-8.';
+    throw ApiError.invalidRequest('invalid_json', null, message);
   }
   yield;
   try {
@@ -54,20 +51,7 @@ export function* parseJson(
 /** Fewer bytes are translated before anything could be counted. */
 const smallBodyBytes = 64 * 1024;
 
-/**
- * Upper bound of what a body takes while it is translated, with garbage made on the way: itself, its text, its strings, the text of
- * the upstream's body and of what the response repeats, 200 bytes for each value and its key; outside the heap the
- * upstream's body in pieces, whole, and in the message that carries it. `npm run test:sizing` has the shapes that cost the
- * most.
- */
-function holdAll(bytes: number, values: number, hold: Hold): ApiError | null {
-  return hold(13 * bytes + 200 * values, bytes);
-}
-
-/**
- * The exact parse takes some 200 bytes of heap and three times the CPU for every value. A body of more values than this is
- * parsed as any other program would parse it: it is twice what an agent with 300 tools and a long history sends.
- */
+/** Of more, the exact parse takes too long, and 200 bytes for each: it is twice what a large agent sends. */
 const maxExactValues = 50_000;
 
 /** The parser's reason, without the piece of the body it quotes. */

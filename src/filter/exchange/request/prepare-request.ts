@@ -1,12 +1,13 @@
+import { createHmac } from 'node:crypto';
 import { estimatedInput } from '../../translate/estimate.ts';
 import type { TranslatedOperation } from '../../translate/operations/operation.ts';
 import { type TranslatedRequest, translateRequest } from '../../translate/request.ts';
 import { jsonParts } from '../../wire/json/parts.ts';
+import type { ChatCompletionRequest } from '../../wire/schema/chat-request.ts';
 import type { ExchangeOptions } from '../options.ts';
 import type { Steps } from '../steps.ts';
 import type { HeaderMap } from '../types.ts';
 import { readRequestBody } from './request-body.ts';
-import { sessionHashOf } from './session-hash.ts';
 
 /** A client's request that is complete. */
 export interface ClientRequest {
@@ -68,4 +69,15 @@ export function* prepareRequest(
     yield;
   }
   return prepared(Buffer.concat(written));
+}
+
+/**
+ * Identifies a conversation without a key: each of its requests begins with the same instructions, tools and first user
+ * message. Hashed with a secret, so that the header, which is forwarded and logged, reveals nothing of them.
+ */
+function sessionHashOf({ model, messages, tools }: ChatCompletionRequest, secret: string): string {
+  const first = messages.findIndex(({ role }) => role === 'user');
+  const beginning = first === -1 ? messages : messages.slice(0, first + 1);
+  const identity = JSON.stringify([model, tools ?? [], beginning]);
+  return createHmac('sha256', secret).update(identity).digest('base64url');
 }

@@ -4,24 +4,15 @@ import type { Steps } from '../steps.ts';
 import type { HeaderMap, Hold } from '../types.ts';
 import { parseJson } from './json-text.ts';
 
-interface RequestBodyLimits {
-  /** Bytes of the body, as sent and after decompression. */
-  readonly maxRequestBytes: number;
-  /** Levels of objects and arrays. */
-  readonly maxNesting: number;
-  /** JSON values, as `parseJson` counts them. */
-  readonly maxValues: number;
-}
-
 /**
  * A request body as a value: content coding undone, UTF-8 and JSON read. Numbers that a JavaScript number would change
  * are kept as their text (`JSON.rawJSON`). Throws `ApiError`: 413 over the limits, 415 for other kinds of content, 400
- * for what is not JSON or nested too deep.
+ * for what is not JSON or nested too deep. Bytes are limited as sent, and after decompression.
  */
 export function* readRequestBody(
   bytes: Uint8Array,
   headers: HeaderMap,
-  limits: RequestBodyLimits,
+  limits: { readonly maxRequestBytes: number; readonly maxNesting: number; readonly maxValues: number },
   hold: Hold,
 ): Steps<unknown> {
   checkContentType(headers.get('content-type') ?? '');
@@ -47,7 +38,6 @@ function checkContentType(contentType: string): void {
   throw new ApiError(message, { status: 415, code: 'unsupported_media_type', param: 'content-type' });
 }
 
-/** Undoes `content-encoding`. Throws `ApiError`. */
 function decompress(body: Uint8Array, contentEncoding: string, maxBytes: number): Uint8Array {
   const codings = parseContentCodings(contentEncoding);
   if (codings === null) {

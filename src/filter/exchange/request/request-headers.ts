@@ -20,7 +20,6 @@ export interface UpstreamHeaderOptions {
   readonly accept: string;
   /** Bytes of the body; null where they are not known yet. */
   readonly contentLength: number | null;
-  /** As `sessionHeaders` gives them. */
   readonly session?: Readonly<Record<string, string>>;
 }
 

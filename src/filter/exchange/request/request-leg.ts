@@ -5,7 +5,7 @@ import type { TranslatedOperation } from '../../translate/operations/operation.t
 import { responses } from '../../translate/operations/responses.ts';
 import { GrowingBytes } from '../../wire/bytes/growing-bytes.ts';
 import { ApiError } from '../../wire/schema/api-error.ts';
-import { type HeaderTiming, headerTimingOf } from '../header-timing.ts';
+import { type HeaderTiming, headerTimings } from '../header-timing.ts';
 import { immediateAnswer, immediateResponse } from '../immediate-response.ts';
 import { keepLarge } from '../kept-echo.ts';
 import type { ExchangeOptions } from '../options.ts';
@@ -13,7 +13,7 @@ import { discard, passThrough } from '../pass.ts';
 import { checkEvent, type RequestPhase, requestMoves } from '../phases.ts';
 import { cutBytes } from '../pieces.ts';
 import type { RequestOutcome } from '../request-outcome.ts';
-import { type Pace, runSteps, type Steps } from '../steps.ts';
+import type { Pace, Steps } from '../steps.ts';
 import { translatedTrailers } from '../trailers.ts';
 import type { BodyModes, ExchangeReply, HeaderMap, RequestEvent } from '../types.ts';
 import { largeBodyBytes, type PreparedRequest, prepareRequest, turnBodyBytes } from './prepare-request.ts';
@@ -43,7 +43,6 @@ const smallBodyBytes = 16 * 1024;
 export class RequestLeg {
   readonly #options: ExchangeOptions;
   readonly #headerTiming: HeaderTiming;
-  /** Options of the upstream's path. */
   #template = '';
   #phase: RequestPhase = 'awaiting_headers';
   #outcome: RequestOutcome = open;
@@ -52,7 +51,6 @@ export class RequestLeg {
   #facts: HeaderFacts | null = null;
   #path: RequestPath = noPath;
   #operation: TranslatedOperation = responses;
-  /** The client's body, until it is complete. */
   #body: GrowingBytes | null = null;
   /** Bytes according to `content-length`. */
   #announcedBytes = 0;
@@ -63,19 +61,14 @@ export class RequestLeg {
 
   constructor(options: ExchangeOptions) {
     this.#options = options;
-    this.#headerTiming = headerTimingOf(options.modes.request);
-  }
-
-  /** The replies to one message. Throws `ProtocolError` for a message that the phase does not allow. */
-  handle(event: RequestEvent): ExchangeReply[] {
-    return runSteps(this.handleInSteps(event));
+    this.#headerTiming = headerTimings[options.modes.request];
   }
 
   /**
-   * As `handle`, for a body whose translation may take long. Until the last step the leg takes no other event. `refusal` is
-   * asked at the first, since the message may have waited for it.
+   * The replies to one message; until the last step the leg takes no other. `refusal` is asked at the first, since the message
+   * may have waited for it. Throws `ProtocolError` for a message that the phase does not allow.
    */
-  *handleInSteps(event: RequestEvent, refusal: () => ApiError | null = () => null): Steps<ExchangeReply[]> {
+  *handle(event: RequestEvent, refusal: () => ApiError | null = () => null): Steps<ExchangeReply[]> {
     checkEvent(requestMoves, this.#phase, event.type);
     try {
       throwIfAny(refusal());
@@ -171,7 +164,10 @@ export class RequestLeg {
   *#onBody({ type, body, endOfStream }: Extract<RequestEvent, { type: 'request_body' }>): Steps<ExchangeReply[]> {
     this.#clientBytes += body.length;
     this.#checkSize(this.#clientBytes);
-    if (this.#headerTiming === 'replaceable' && !endOfStream) throw partialBody();
+    if (this.#headerTiming === 'replaceable' && !endOfStream)
+      throw ApiError.requestTooLarge(
+        'The request body is larger than the proxy’s buffer (request body mode BUFFERED_PARTIAL). Shorten it.',
+      );
     const bytes = Math.max(this.#announcedBytes, this.#clientBytes);
     throwIfAny(this.#options.hold(bytes, bytes));
     const isLast = endOfStream || this.#headerTiming === 'with_body';
@@ -195,7 +191,9 @@ export class RequestLeg {
     this.#letGo();
     const { hold, sessionHeader } = this.#options;
     const found = context.foundTools.size === 0 ? 0 : bytesOfValue([...context.foundTools.values()]);
-    const kept = this.#isSmall() ? null : keepLarge(context.echo);
+    // What a small body leaves on the heap does not justify the 3 µs of counting all its values.
+    const isSmall = this.#clientBytes < smallBodyBytes && !this.#headers.has('content-encoding');
+    const kept = isSmall ? null : keepLarge(context.echo);
     // What the response repeats stays in memory until it has ended.
     hold((kept?.bytes ?? 0) + found);
     const answered = kept === null ? context : { ...context, echo: kept.echo };
@@ -226,20 +224,13 @@ export class RequestLeg {
     }
   }
 
-  /** Not counted: what a small body leaves on the heap does not justify the 3 µs of counting all its values. */
-  #isSmall(): boolean {
-    return this.#clientBytes < smallBodyBytes && !this.#headers.has('content-encoding');
-  }
-
   *#onTrailers(): Steps<ExchangeReply[]> {
     if (this.#headerTiming === 'deferred')
       return yield* this.#translate('request_trailers', this.#body?.whole() ?? noBytes);
     // Every body message already has its reply; no message is left to carry the translated body.
-    throw ApiError.invalidRequest(
-      'unsupported_trailers',
-      null,
-      `A request with trailers cannot be translated in the request body mode ${this.#options.modes.request}. Send it without them.`,
-    );
+    const { request } = this.#options.modes;
+    const message = `A request with trailers cannot be translated in the request body mode ${request}. Send it without them.`;
+    throw ApiError.invalidRequest('unsupported_trailers', null, message);
   }
 
   #onPassing(event: Exclude<RequestEvent, { type: 'request_headers' }>): ExchangeReply[] {
@@ -261,7 +252,6 @@ export class RequestLeg {
     return [answer];
   }
 
-  /** Of the request nothing is held any more. */
   #letGo(): void {
     this.#body = null;
     this.#options.hold(0);
@@ -297,7 +287,6 @@ function throwIfAny(error: ApiError | null): void {
   if (error !== null) throw error;
 }
 
-/** Throws if these body modes cannot carry a translation. */
 function checkModes({ request, response }: BodyModes, template: string): void {
   const unfit = (why: string) => ApiError.misconfigured(`The proxy is not configured for translation: ${why}.`);
   if (request === 'NONE') throw unfit('the request body mode is NONE');
@@ -308,16 +297,6 @@ function checkModes({ request, response }: BodyModes, template: string): void {
 }
 
 function unexpectedBody(headers: HeaderMap): ApiError {
-  const method = headers.get(':method') ?? '';
-  return ApiError.invalidRequest(
-    'unexpected_body',
-    null,
-    `A request with the method ${method} has no body here. Leave it out.`,
-  );
-}
-
-function partialBody(): ApiError {
-  return ApiError.requestTooLarge(
-    'The request body is larger than the proxy’s buffer (request body mode BUFFERED_PARTIAL). Shorten it.',
-  );
+  const message = `A request with the method ${headers.get(':method') ?? ''} has no body here. Leave it out.`;
+  return ApiError.invalidRequest('unexpected_body', null, message);
 }

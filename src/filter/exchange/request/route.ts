@@ -21,10 +21,7 @@ export interface RequestPath {
   readonly apiVersion: string;
 }
 
-/**
- * `{prefix}/v1/responses` and the paths of `operations` under it are translated, paths that would need stored state and
- * other spellings of these paths are refused, all else passes.
- */
+/** What to do with a request, by its path: that of an operation, of stored state, another spelling, or any other. */
 export function routeOf(headers: HeaderMap): Route {
   const method = headers.get(':method') ?? 'GET';
   const target = headers.get(':path') ?? '';
@@ -34,23 +31,24 @@ export function routeOf(headers: HeaderMap): Route {
   const at = segments.findLastIndex((segment, index) => segment === 'v1' && isOwn(segments[index + 1]));
   if (at === -1) {
     const meant = meantPath(path);
-    if (meant !== null) return { type: 'refuse', error: otherSpelling(meant) };
+    if (meant !== null)
+      return { type: 'refuse', error: notFound(`There is nothing at this path. It is spelt ${meant}.`) };
     return { type: 'pass', operation: passedOperation(method, segments, query), withoutBody: false };
   }
   if (segments[at + 1] === 'conversations') return { type: 'refuse', error: nothingStored('Conversations are') };
   const operation = translated.find(({ path: its }) => isEnd(its, segments, at));
   if (operation === undefined) return { type: 'refuse', error: nothingStored('Responses are') };
-  if (isWebSocket(headers)) return { type: 'refuse', error: httpOnly() };
+  if (isWebSocket(headers)) {
+    const message = 'WebSocket is not supported: use HTTP, with `stream: true` for events.';
+    return { type: 'refuse', error: new ApiError(message, { status: 426, code: 'websocket_not_supported' }) };
+  }
   // A browser's CORS preflight, answered by the upstream or by Envoy's own filter.
   if (method === 'OPTIONS') return { type: 'pass', operation: null, withoutBody: true };
   // The list of stored responses.
   if (method === 'GET' && at + 2 === segments.length) return { type: 'refuse', error: nothingStored('Responses are') };
   if (method !== operation.method) return { type: 'refuse', error: wrongMethod(method, operation) };
-  return {
-    type: 'translate',
-    operation,
-    path: { prefix: raw.slice(0, at).join('/'), apiVersion: apiVersionOf(query) },
-  };
+  const apiVersion = query.split('&').find((pair) => pair.startsWith('api-version=')) ?? '';
+  return { type: 'translate', operation, path: { prefix: raw.slice(0, at).join('/'), apiVersion } };
 }
 
 export function pathAndQuery(target: string): readonly [path: string, query: string] {
@@ -142,10 +140,6 @@ function isOwn(segment: string | undefined): boolean {
   return segment === 'responses' || segment === 'conversations';
 }
 
-function apiVersionOf(query: string): string {
-  return query === '' ? '' : (query.split('&').find((pair) => pair.startsWith('api-version=')) ?? '');
-}
-
 function isWebSocket(headers: HeaderMap): boolean {
   // HTTP/1.1 uses `upgrade`, HTTP/2 an extended CONNECT (RFC 8441).
   return (headers.get('upgrade') ?? headers.get(':protocol') ?? '').toLowerCase() === 'websocket';
@@ -155,17 +149,8 @@ function nothingStored(what: string): ApiError {
   return notFound(`${what} not stored here: send the whole conversation as \`input\` of POST /v1/responses.`);
 }
 
-function otherSpelling(meant: string): ApiError {
-  return notFound(`There is nothing at this path. It is spelt ${meant}.`);
-}
-
 function notFound(message: string): ApiError {
   return new ApiError(message, { status: 404, code: 'not_found' });
-}
-
-function httpOnly(): ApiError {
-  const message = 'WebSocket is not supported: use HTTP, with `stream: true` for events.';
-  return new ApiError(message, { status: 426, code: 'websocket_not_supported' });
 }
 
 function wrongMethod(given: string, { method, path }: TranslatedOperation): ApiError {

@@ -4,20 +4,17 @@ import { createWholeBodyReader } from './whole-body-reader.ts';
 
 /** The reader for an upstream body, chosen by status and content type; if the type is not conclusive, by the first bytes. */
 export function createUpstreamBodyReader(options: UpstreamBodyOptions): UpstreamBodyReader {
-  if (options.status >= 300 || options.context === null) return createWholeBodyReader('error', options);
+  const { status, context } = options;
+  if (status >= 300 || context === null) return createWholeBodyReader('error', options);
+  const create = (kind: Kind, state?: AnswerState): UpstreamBodyReader => {
+    if (kind === 'events' && context.answer.streams) return new EventStreamReader(context, options, state);
+    return createWholeBodyReader(kind === 'events' ? 'neither' : kind, options, state);
+  };
   const kind = kindOfType(options.contentType);
-  return kind === null ? createSniffer(options) : createReader(kind, options);
+  return kind === null ? createSniffer(create) : create(kind);
 }
 
 type Kind = 'events' | 'json' | 'neither';
-
-function createReader(kind: Kind, options: UpstreamBodyOptions, state?: AnswerState): UpstreamBodyReader {
-  const { context } = options;
-  if (kind !== 'events') return createWholeBodyReader(kind, options, state);
-  if (context?.answer.streams === false) return createWholeBodyReader('neither', options, state);
-  if (context === null) return createWholeBodyReader('error', options, state);
-  return new EventStreamReader(context, options, state);
-}
 
 /** One JSON value per line: `EventStreamReader` treats a line that begins with `{` as an event of its own. */
 const linesOfJson = new Set([
@@ -39,14 +36,14 @@ function kindOfType(contentType: string | null): Kind | null {
 const maxSniffBytes = 1024;
 
 /** Chooses by the first bytes after white space, then delegates to the chosen reader, which takes over the state. */
-function createSniffer(options: UpstreamBodyOptions): UpstreamBodyReader {
+function createSniffer(create: (kind: Kind, state: AnswerState) => UpstreamBodyReader): UpstreamBodyReader {
   const state = new AnswerState();
   let buffered: Buffer = nothing;
   let reader: UpstreamBodyReader | null = null;
 
   function decide(kind: Kind): UpstreamBodyReader {
     state.bufferedBytes = 0;
-    reader = createReader(kind, options, state);
+    reader = create(kind, state);
     return reader;
   }
 
@@ -73,7 +70,6 @@ const nothing = Buffer.alloc(0);
 /** The bytes of U+FEFF in UTF-8, as Latin-1. */
 const byteOrderMark = '\u00ef\u00bb\u00bf';
 
-/** Null when more bytes are needed. */
 function kindOfBytes(bytes: Buffer): Kind | null {
   const start = bytes
     .subarray(0, maxSniffBytes)

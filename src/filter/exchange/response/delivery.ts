@@ -9,20 +9,19 @@ import { withContentLength } from './response-headers.ts';
 /** The state of the upstream's body: more may come, it has ended, or it has ended with trailers. */
 export type BodyEnd = 'open' | 'body' | 'trailers';
 
-export interface Delivery {
-  /** Whole events, or JSON cut anywhere; a long body is generated as it is sent. */
-  readonly pieces: readonly Buffer[] | LongBody;
-  readonly end: BodyEnd;
-  /** Null once the headers are committed, or where they stay as they are. */
-  readonly headers: HeaderMutation | null;
-}
+/** Whole events, or JSON cut anywhere; a long body is generated as it is sent. */
+export type Pieces = readonly Buffer[] | LongBody;
 
-/** The replies that carry a part of the response in this body mode; null if no message is left to reply to. */
-export function bodyReplies(timing: HeaderTiming, delivery: Delivery): Replies | null {
-  const { pieces, end, headers } = delivery;
+/** The replies with a part of the response, null if no message is left to reply to; `headers` until committed. */
+export function bodyReplies(
+  timing: HeaderTiming,
+  pieces: Pieces,
+  end: BodyEnd,
+  headers: HeaderMutation | null,
+): Replies | null {
   switch (timing) {
     case 'deferred':
-      return fullDuplexReplies(delivery);
+      return fullDuplexReplies(pieces, end, headers);
     case 'with_body':
     case 'replaceable': {
       if (end === 'trailers') return null;
@@ -38,10 +37,7 @@ export function bodyReplies(timing: HeaderTiming, delivery: Delivery): Replies |
   }
 }
 
-/**
- * The replies that replace the response with an error and keep the upstream's own headers; null if only an immediate
- * response can do that: while the upstream's body is incomplete, and once headers can no longer be changed.
- */
+/** The replies that put an error in the response's place; null if only an immediate response can do that. */
 export function errorReplies(
   timing: HeaderTiming,
   error: ApiError,
@@ -49,10 +45,10 @@ export function errorReplies(
   headers: HeaderMutation,
 ): Replies | null {
   if (end === 'open' || timing === 'replaceable' || timing === 'sent') return null;
-  return bodyReplies(timing, { pieces: cutBytes(Buffer.from(error.toJson())), end, headers });
+  return bodyReplies(timing, cutBytes(Buffer.from(error.toJson())), end, headers);
 }
 
-function fullDuplexReplies({ pieces, end, headers }: Delivery): Replies {
+function fullDuplexReplies(pieces: Pieces, end: BodyEnd, headers: HeaderMutation | null): Replies {
   if (pieces instanceof LongBody) return longReplies(pieces, end, headers);
   const replies: ExchangeReply[] = headers === null ? [] : [{ type: 'response_headers', headers }];
   const last = end === 'body' ? pieces.length - 1 : -1;

@@ -3,16 +3,11 @@ import { StreamTranslator } from '../../translate/stream.ts';
 import { ApiError } from '../../wire/schema/api-error.ts';
 import { isDelta, type ResponseStreamEvent } from '../../wire/schema/stream-events.ts';
 import { readSseData } from '../../wire/sse/data.ts';
-import { doneEvent, encodeSseEvents, keepAliveComment } from '../../wire/sse/encode-events.ts';
+import { keepAliveComment } from '../../wire/sse/encode-events.ts';
 import { SseDecoder, SseLimitError, type SseMessage } from '../../wire/sse/sse-decoder.ts';
 import { repeatsMuch } from '../kept-echo.ts';
-import { type ClientBytes, joined, longBodyBytes, longEvents, longJson } from './long-body.ts';
-import {
-  AnswerState,
-  type UpstreamBodyLimits,
-  type UpstreamBodyOptions,
-  type UpstreamBodyReader,
-} from './upstream-body-reader.ts';
+import { type ClientBytes, eventBytes, joined, jsonBytes, longBodyBytes } from './long-body.ts';
+import { AnswerState, type UpstreamBodyOptions, type UpstreamBodyReader } from './upstream-body-reader.ts';
 import { tooLarge } from './upstream-errors.ts';
 
 const nothing = Buffer.alloc(0);
@@ -23,12 +18,8 @@ const nothing = Buffer.alloc(0);
  * JSON gets the response of the terminal event.
  */
 export class EventStreamReader implements UpstreamBodyReader {
-  readonly #committed: boolean;
-  readonly #limits: UpstreamBodyLimits;
-  /** The client asked for a stream. */
-  readonly #stream: boolean;
   readonly #context: ResponseContext;
-  readonly #onMessage: ((events: number) => void) | undefined;
+  readonly #options: UpstreamBodyOptions;
   readonly #decoder: SseDecoder;
   readonly #translator: StreamTranslator;
   /** Each lifecycle event repeats a long part of the request. */
@@ -37,22 +28,15 @@ export class EventStreamReader implements UpstreamBodyReader {
   #isLast = false;
   readonly state: AnswerState;
 
-  constructor(
-    context: ResponseContext,
-    { committed, limits, onMessage }: UpstreamBodyOptions,
-    state = new AnswerState(),
-  ) {
-    this.#committed = committed;
-    this.#limits = limits;
-    this.#stream = context.stream;
+  constructor(context: ResponseContext, options: UpstreamBodyOptions, state = new AnswerState()) {
     this.#context = context;
-    this.#onMessage = onMessage;
-    this.#decoder = new SseDecoder({ maxEventBytes: limits.maxSseEventBytes });
+    this.#options = options;
+    this.#decoder = new SseDecoder({ maxEventBytes: options.limits.maxSseEventBytes });
     this.#translator = new StreamTranslator(context);
     this.#repeatsMuch = repeatsMuch(context.echo);
     this.state = state;
     state.parsesWhole = false;
-    state.disposition = committed ? 'translated' : null;
+    state.disposition = options.committed ? 'translated' : null;
     state.translator = this.#translator;
   }
 
@@ -71,25 +55,26 @@ export class EventStreamReader implements UpstreamBodyReader {
     return this.#updated(this.#encode(sheds ? translator.shed(error) : translator.fail(error)));
   }
 
-  /** Brings the state up to date. */
   #updated(out: ClientBytes): ClientBytes {
     const { state } = this;
     const translator = this.#translator;
     state.isComplete = translator.ended();
-    state.isFinishing = translator.finishSeen();
+    state.isFinishing = translator.finishReason !== null;
     state.bufferedBytes = this.#decoder.pending() + translator.keptBytes();
-    state.outputTokens = translator.usage()?.output_tokens ?? translator.outputTokens();
+    state.outputTokens = translator.response.usage?.output_tokens ?? translator.response.outputTokens();
     return out;
   }
 
   #push(bytes: Buffer): ClientBytes {
     const translator = this.#translator;
+    const { committed, limits } = this.#options;
     try {
       const out = this.#read(this.#decoder.push(bytes));
       // The terminal event repeats the whole output, so all of it is kept; the chunks around it are not.
-      if (translator.keptBytes() > this.#limits.maxResponseBytes && !translator.ended())
-        return joined(out, this.#fail(tooLarge('an output', this.#limits.maxResponseBytes)));
-      if (!this.#committed || translator.ended() || !translator.finishSeen() || translator.usage() === null) return out;
+      if (translator.keptBytes() > limits.maxResponseBytes && !translator.ended())
+        return joined(out, this.#fail(tooLarge('an output', limits.maxResponseBytes)));
+      if (!committed || translator.ended() || translator.finishReason === null || translator.response.usage === null)
+        return out;
       // If each message has one reply, the next message may be trailers, and a reply to them carries no body.
       return joined(out, this.#encode(translator.finish('done')));
     } catch (thrown) {
@@ -116,21 +101,22 @@ export class EventStreamReader implements UpstreamBodyReader {
     for (const message of messages) {
       if (translator.ended()) break;
       if (message.type !== 'event' && state.disposition !== null) comments = true;
-      const more = this.#eventsOf(message);
-      this.#onMessage?.(more.length);
+      let more: ResponseStreamEvent[] = [];
+      if (message.type === 'event') more = this.#translate(message);
+      // A comment shows that the upstream is working: start the client's stream.
+      else if (state.disposition === null) more = translator.start();
+      this.#options.onMessage?.(more.length);
       events = bothOf(events, more);
       // The first message alone decides, so that the outcome does not depend on how the bytes were cut.
-      if (state.disposition === null && translator.failure() === null && this.#stream && events.length > 0)
+      if (
+        state.disposition === null &&
+        translator.response.failure === null &&
+        this.#context.stream &&
+        events.length > 0
+      )
         state.disposition = 'translated';
     }
     return this.#encode(events, comments);
-  }
-
-  /** The client's events for one message of the upstream's. */
-  #eventsOf(message: SseMessage): ResponseStreamEvent[] {
-    if (message.type === 'event') return this.#translate(message);
-    // A comment shows that the upstream is working: start the client's stream.
-    return this.state.disposition === null ? this.#translator.start() : [];
   }
 
   #translate({ event, data: text }: Extract<SseMessage, { type: 'event' }>): ResponseStreamEvent[] {
@@ -139,41 +125,35 @@ export class EventStreamReader implements UpstreamBodyReader {
     const deltas = event === null ? translator.pushRawJson(text) : null;
     if (deltas !== null) return deltas;
     const data = readSseData(text);
-    switch (data.type) {
-      case 'values': {
-        if (data.values.length === 0 && event === 'error') return translator.push(null, event);
-        if (data.values.length === 1 && !data.done) return translator.push(data.values[0], event, text);
-        let events: ResponseStreamEvent[] = [];
-        for (const value of data.values) events = bothOf(events, translator.push(value, event));
-        return data.done ? bothOf(events, translator.finish('done')) : events;
-      }
-      case 'malformed':
-        return event === 'error' ? translator.push(text, event) : translator.malformed(text, this.#isLast);
-    }
+    if (data === null)
+      return event === 'error' ? translator.push(text, event) : translator.malformed(text, this.#isLast);
+    const { values, done } = data;
+    if (values.length === 0 && event === 'error') return translator.push(null, event);
+    if (values.length === 1 && !done) return translator.push(values[0], event, text);
+    let events: ResponseStreamEvent[] = [];
+    for (const value of values) events = bothOf(events, translator.push(value, event));
+    return done ? bothOf(events, translator.finish('done')) : events;
   }
 
   /** The client's bytes for these events. The terminal event is passed in only once. */
   #encode(events: readonly ResponseStreamEvent[], keepalive = false): ClientBytes {
     const { state } = this;
     const translator = this.#translator;
-    if (state.disposition === null && translator.failure() !== null) state.disposition = translator.failure();
+    state.disposition ??= translator.response.failure;
     if (state.disposition instanceof ApiError) return nothing;
-    if (!this.#stream) return this.#encodeWhole();
+    if (!this.#context.stream) return this.#encodeWhole();
     if (events.length === 0) return keepalive ? keepAliveComment : nothing;
     state.disposition = 'translated';
     if (!state.hasToken) state.hasToken = events.some(isDelta);
-    if (this.#areLong(events)) return longEvents(events, translator.ended());
-    const bytes = encodeSseEvents(events);
-    return translator.ended() ? Buffer.concat([bytes, doneEvent]) : bytes;
+    const areLong = this.#isLong() && events.some((event) => !isDelta(event) || event.delta.length >= longBodyBytes);
+    return eventBytes(events, translator.ended(), areLong);
   }
 
-  /** The Response of the terminal event, once there is one. */
   #encodeWhole(): ClientBytes {
-    const response = this.#translator.response();
+    const response = this.#translator.response.final;
     if (response === null) return nothing;
     this.state.disposition = 'translated';
-    const body = this.#context.answer.bodyOf(response);
-    return this.#isLong() ? longJson(body) : Buffer.from(JSON.stringify(body));
+    return jsonBytes(this.#context.answer.bodyOf(response), this.#isLong());
   }
 
   /** Can an event that repeats the kept output be long? */
@@ -181,16 +161,12 @@ export class EventStreamReader implements UpstreamBodyReader {
     return this.#repeatsMuch || this.#translator.keptBytes() >= longBodyBytes;
   }
 
-  #areLong(events: readonly ResponseStreamEvent[]): boolean {
-    return this.#isLong() && events.some((event) => !isDelta(event) || event.delta.length >= longBodyBytes);
-  }
-
   #fail(error: ApiError): ClientBytes {
     return this.#translator.ended() ? nothing : this.#encode(this.#translator.fail(error));
   }
 
   #failWith(thrown: unknown): ClientBytes {
-    const { maxSseEventBytes } = this.#limits;
+    const { maxSseEventBytes } = this.#options.limits;
     return this.#fail(thrown instanceof SseLimitError ? tooLarge('an event', maxSseEventBytes) : ApiError.from(thrown));
   }
 }

@@ -10,10 +10,7 @@ export type ClientBytes = Buffer | LongBody;
 /** From this size on a body is generated piece by piece. */
 export const longBodyBytes = 256 * 1024;
 
-/**
- * A body that is generated while it is sent, so that no copies of its repeated parts are buffered. Each piece is one
- * message to Envoy.
- */
+/** A body that is generated while it is sent, a message to Envoy at a time, so that its parts are not copied. */
 export class LongBody implements Iterable<Buffer> {
   readonly #parts: () => Iterable<string | Buffer>;
 
@@ -42,8 +39,15 @@ export class LongBody implements Iterable<Buffer> {
 }
 
 /** A value as JSON. */
-export function longJson(value: unknown): LongBody {
-  return new LongBody(() => jsonParts(value));
+export function jsonBytes(value: object | null, isLong: boolean): ClientBytes {
+  return isLong ? new LongBody(() => jsonParts(value)) : Buffer.from(JSON.stringify(value));
+}
+
+/** Events, and after the last of them the end of the stream. */
+export function eventBytes(events: readonly ResponseStreamEvent[], isEnd: boolean, isLong: boolean): ClientBytes {
+  if (isLong) return longEvents(events, isEnd);
+  const bytes = encodeSseEvents(events);
+  return isEnd ? Buffer.concat([bytes, doneEvent]) : bytes;
 }
 
 /**
@@ -77,9 +81,4 @@ export function joined(first: ClientBytes, second: ClientBytes): ClientBytes {
       else yield body;
     }
   });
-}
-
-/** All of it at once. */
-export function wholeOf(bytes: ClientBytes): Buffer {
-  return bytes instanceof LongBody ? Buffer.concat([...bytes]) : bytes;
 }

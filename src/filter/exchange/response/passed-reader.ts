@@ -1,6 +1,6 @@
 import { GrowingBytes } from '../../wire/bytes/growing-bytes.ts';
 import { scanJson } from '../../wire/json/scan.ts';
-import { AnswerState, type UpstreamBodyReader } from './upstream-body-reader.ts';
+import { AnswerState, type Disposition, type UpstreamBodyReader } from './upstream-body-reader.ts';
 
 const nothing = Buffer.alloc(0);
 
@@ -13,16 +13,12 @@ export function createPassedReader(complete: (answer: unknown) => object | null,
   const body = new GrowingBytes();
   const state = new AnswerState();
 
-  /** All that was buffered. */
-  function taken(): Buffer {
+  /** Takes all that was buffered; what becomes of it is decided. */
+  function take(disposition: Disposition): Buffer {
     const bytes = body.whole();
     body.clear();
     state.bufferedBytes = 0;
-    return bytes;
-  }
-
-  function release(bytes: Buffer): Buffer {
-    state.disposition = 'untouched';
+    state.disposition = disposition;
     return bytes;
   }
 
@@ -30,20 +26,17 @@ export function createPassedReader(complete: (answer: unknown) => object | null,
     push(bytes) {
       body.append(bytes);
       state.bufferedBytes = body.length;
-      return body.length > maxBytes ? release(taken()) : nothing;
+      return body.length > maxBytes ? take('untouched') : nothing;
     },
     start: () => nothing,
     end(error) {
       state.isComplete = true;
-      if (error === undefined && state.disposition !== null) return nothing;
-      const bytes = taken();
-      if (error !== undefined) {
-        // The leg reports it.
-        state.disposition = error;
-        return nothing;
-      }
+      // The leg reports an error.
+      if (error !== undefined) take(error);
+      if (state.disposition !== null) return nothing;
+      const bytes = take('untouched');
       const completed = complete(parsed(bytes));
-      if (completed === null) return release(bytes);
+      if (completed === null) return bytes;
       state.disposition = 'translated';
       return Buffer.from(JSON.stringify(completed));
     },
@@ -51,9 +44,7 @@ export function createPassedReader(complete: (answer: unknown) => object | null,
   };
 }
 
-/**
- * Levels of objects and arrays: lists of models have four. Writing JSON takes stack for each level; reading it does not.
- */
+/** Lists of models have four levels. Writing JSON takes stack for each; reading it does not. */
 const maxNesting = 128;
 
 /** Null for what is not JSON, or is nested too deep. */

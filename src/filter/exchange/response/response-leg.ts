@@ -2,13 +2,8 @@ import { checkMove } from '../../machine/moves.ts';
 import { translateError } from '../../translate/error.ts';
 import { ApiError } from '../../wire/schema/api-error.ts';
 import { keepAliveComment } from '../../wire/sse/encode-events.ts';
-import {
-  type ContentCodingError,
-  type ContentDecoder,
-  createContentDecoder,
-  parseContentCodings,
-} from '../content-coding.ts';
-import { type HeaderTiming, headerTimingOf } from '../header-timing.ts';
+import { type ContentDecoder, createContentDecoder, parseContentCodings } from '../content-coding.ts';
+import { type HeaderTiming, headerTimings } from '../header-timing.ts';
 import { immediateResponse } from '../immediate-response.ts';
 import type { ExchangeOptions } from '../options.ts';
 import { discard, passThrough } from '../pass.ts';
@@ -17,19 +12,17 @@ import { cutBytes, cutEvents } from '../pieces.ts';
 import type { RequestOutcome } from '../request-outcome.ts';
 import type { ExchangeReply, HeaderMap, HeaderMutation, Replies, ResponseEvent } from '../types.ts';
 import { createUpstreamBodyReader } from './choose-reader.ts';
-import { type BodyEnd, bodyReplies, errorReplies } from './delivery.ts';
+import { type BodyEnd, bodyReplies, errorReplies, type Pieces } from './delivery.ts';
 import { type ClientBytes, joined, LongBody, longBodyBytes } from './long-body.ts';
 import { createPassedReader } from './passed-reader.ts';
 import { type AnswerFacts, errorHeaders, keptHeaders, translatedHeaders } from './response-headers.ts';
 import { Stopwatch } from './stopwatch.ts';
 import {
   type AnswerState,
-  type Disposition,
   emptyReport,
   type UpstreamBodyReader,
   type UpstreamBodyReport,
 } from './upstream-body-reader.ts';
-import { partialUpstreamBody, upstreamIdle } from './upstream-errors.ts';
 
 export interface ResponseLegReport extends UpstreamBodyReport {
   readonly upstreamStatus: number | null;
@@ -85,13 +78,10 @@ export class ResponseLeg {
   constructor(options: ExchangeOptions, requestId: () => string | null) {
     this.#options = options;
     this.#requestId = requestId;
-    this.#headerTiming = headerTimingOf(options.modes.response);
+    this.#headerTiming = headerTimings[options.modes.response];
   }
 
-  /**
-   * The replies to one message: none while the headers wait for the body, several when a body is sent in pieces. Throws
-   * `ProtocolError` for a message that the phase does not allow.
-   */
+  /** The replies to one message, if any is due. Throws `ProtocolError` for one that the phase does not allow. */
   handle(event: ResponseEvent, request: RequestOutcome): Replies {
     const state = this.#state;
     if (event.type !== this.#allowed) checkEvent(responseMoves, state.phase, event.type);
@@ -133,6 +123,11 @@ export class ResponseLeg {
     return this.#deliver('tick', body, body.reader.end(error, true), 'body');
   }
 
+  /** What is known of an answer that is translated; null where there is none. */
+  answer(): Readonly<AnswerState> | null {
+    return 'answer' in this.#state ? this.#state.answer : (this.#openBody()?.reader.state ?? null);
+  }
+
   phase(): ResponsePhase {
     return this.#state.phase;
   }
@@ -140,21 +135,11 @@ export class ResponseLeg {
   /** The client's answer is complete, whether or not the upstream's has ended. */
   isComplete(): boolean {
     const { phase } = this.#state;
-    return phase === 'ended' || phase === 'passed' || (this.#answer()?.isComplete ?? false);
-  }
-
-  /** Tokens of the output so far, as the upstream counts them or estimated. */
-  outputTokens(): number {
-    return this.#answer()?.outputTokens ?? 0;
-  }
-
-  /** A delta of a stream is among the bytes for the client. */
-  hasToken(): boolean {
-    return this.#answer()?.hasToken ?? false;
+    return phase === 'ended' || phase === 'passed' || (this.answer()?.isComplete ?? false);
   }
 
   report(): ResponseLegReport {
-    const answer = this.#answer();
+    const answer = this.answer();
     const report = answer?.translator?.summary() ?? answer?.whole ?? emptyReport;
     return {
       ...report,
@@ -168,10 +153,6 @@ export class ResponseLeg {
 
   #openBody(): OpenBody | null {
     return 'body' in this.#state ? this.#state.body : null;
-  }
-
-  #answer(): Readonly<AnswerState> | null {
-    return 'answer' in this.#state ? this.#state.answer : (this.#openBody()?.reader.state ?? null);
   }
 
   #isFullDuplex(): boolean {
@@ -204,7 +185,10 @@ export class ResponseLeg {
     const refuseUnread = (otherwise: ApiError) => this.#refuse(type, status < 300 ? otherwise : byStatus());
     if (endOfStream) return refuseUnread(ApiError.invalidUpstream('The upstream’s response is empty.'));
     const codings = parseContentCodings(headers.get('content-encoding') ?? null);
-    if (codings === null) return refuseUnread(unknownCoding(headers));
+    if (codings === null) {
+      const message = `The upstream’s response has the unknown encoding ${headers.get('content-encoding')}.`;
+      return refuseUnread(ApiError.invalidUpstream(message));
+    }
     const decoder = createContentDecoder(codings);
 
     const { context, dropped } = request.type === 'translated' ? request : { context: null, dropped: [] };
@@ -234,7 +218,11 @@ export class ResponseLeg {
   }
 
   #onBody({ type, body, endOfStream }: BodyEvent, current: OpenBody): Replies {
-    if (this.#headerTiming === 'replaceable' && !endOfStream) return this.#refuse(type, partialUpstreamBody());
+    if (this.#headerTiming === 'replaceable' && !endOfStream) {
+      const message =
+        'The upstream’s response is larger than the proxy’s buffer (response body mode BUFFERED_PARTIAL).';
+      return this.#refuse(type, new ApiError(message, { status: 502, code: 'upstream_response_too_large' }));
+    }
     const out = this.#read(current, body);
     // In BUFFERED a single message carries the whole body, with or without trailers after it.
     const isLast = endOfStream || this.#headerTiming === 'with_body';
@@ -249,9 +237,9 @@ export class ResponseLeg {
     const out = reader.push(decoder.push(body));
     const damage = decoder.failure();
     if (damage !== null) {
+      const undecodable = ApiError.invalidUpstream('The upstream’s response cannot be decompressed.', damage);
       // Of an error the status says enough.
-      const isError = (this.#upstreamStatus ?? 0) >= 300;
-      return joined(out, reader.end(isError ? undefined : undecodable(damage)));
+      return joined(out, reader.end((this.#upstreamStatus ?? 0) >= 300 ? undefined : undecodable));
     }
     const { bufferedBytes, parsesWhole } = state;
     const overload = this.#options.hold(bufferedBytes + decoder.windowBytes(), parsesWhole ? bufferedBytes : 0);
@@ -265,8 +253,10 @@ export class ResponseLeg {
     // The headers wait for the decision, and nothing can be sent before them.
     if (disposition === null && this.#isFullDuplex()) return [];
     const isFirst = this.#state.phase === 'holding_headers';
-    const headers = isFirst ? this.#headersOf(disposition, current) : null;
-    const replies = bodyReplies(this.#headerTiming, { pieces: piecesOf(out, current.stream), end, headers });
+    let headers: HeaderMutation | null = null;
+    if (isFirst)
+      headers = disposition === 'untouched' ? {} : translatedHeaders(this.#headers, current, this.#requestId());
+    const replies = bodyReplies(this.#headerTiming, piecesOf(out, current.stream), end, headers);
     if (replies === null) return this.#refuse(cause, ApiError.invalidUpstream('The upstream’s response is empty.'));
     if (end !== 'open') return this.#commit(cause, replies, this.#ended());
     // Half of an untouched body must not be ended as if it were whole: it passes, and Envoy's timeouts reset it.
@@ -274,7 +264,6 @@ export class ResponseLeg {
     return this.#commit(cause, replies, isFirst ? { phase: 'sending_body', body: current } : this.#state);
   }
 
-  /** Sends an error in place of the response. */
   #replace(cause: Cause, error: ApiError, end: BodyEnd): Replies {
     const headers = errorHeaders(this.#headers, error, this.#requestId());
     const replies = errorReplies(this.#headerTiming, error, end, headers);
@@ -288,7 +277,7 @@ export class ResponseLeg {
   }
 
   #ended(): LegState {
-    return { phase: 'ended', answer: this.#answer() };
+    return { phase: 'ended', answer: this.answer() };
   }
 
   #commit(cause: Cause, replies: Replies, to: LegState, error: ApiError | null = null): Replies {
@@ -325,10 +314,6 @@ export class ResponseLeg {
     return isMore ? passThrough(event, this.#isFullDuplex()) : discard(event, this.#isFullDuplex());
   }
 
-  #headersOf(disposition: Disposition, current: OpenBody): HeaderMutation {
-    return disposition === 'untouched' ? {} : translatedHeaders(this.#headers, current, this.#requestId());
-  }
-
   /** Timeouts and heartbeats; only full duplex allows replies that answer no message. */
   #onTick(at: number, current: OpenBody): Replies {
     const { stallTimeoutMs, heartbeatMs } = this.#options;
@@ -339,7 +324,8 @@ export class ResponseLeg {
     if ((state.isComplete || state.isFinishing) && this.#finish.elapsed(at) >= finishGraceMs)
       return this.#deliver('tick', current, reader.end(), 'body');
     if (stallTimeoutMs > 0 && upstreamSilence >= stallTimeoutMs) {
-      const out = reader.end(upstreamIdle(stallTimeoutMs));
+      const message = `The upstream was silent for ${stallTimeoutMs / 1000} s.`;
+      const out = reader.end(new ApiError(message, { status: 504, code: 'upstream_timeout' }));
       // An error with a status of its own does not wait for the end of the body, which may never come.
       return this.#deliver('tick', current, out, state.disposition instanceof ApiError ? 'open' : 'body');
     }
@@ -356,18 +342,8 @@ export class ResponseLeg {
 
 const isJsonType = /^application\/json\s*(;|$)/i;
 
-function piecesOf(bytes: ClientBytes, areEvents: boolean): readonly Buffer[] | LongBody {
+function piecesOf(bytes: ClientBytes, areEvents: boolean): Pieces {
   if (bytes instanceof LongBody) return bytes;
   if (areEvents) return cutEvents(bytes);
   return bytes.length < longBodyBytes ? cutBytes(bytes) : new LongBody(() => [bytes]);
-}
-
-function undecodable(cause: ContentCodingError): ApiError {
-  return ApiError.invalidUpstream('The upstream’s response cannot be decompressed.', cause);
-}
-
-function unknownCoding(headers: HeaderMap): ApiError {
-  return ApiError.invalidUpstream(
-    `The upstream’s response has the unknown encoding ${headers.get('content-encoding')}.`,
-  );
 }

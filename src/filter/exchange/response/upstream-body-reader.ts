@@ -1,12 +1,10 @@
 import type { AnswerReport, ResponseContext } from '../../translate/context.ts';
 import type { ApiError } from '../../wire/schema/api-error.ts';
 import type { ResponseStatus } from '../../wire/schema/response-resource.ts';
+import type { ExchangeSettings } from '../options.ts';
 import type { ClientBytes } from './long-body.ts';
 
-/**
- * Reads the upstream's body and makes the client's from it, whether it is a completion, an event stream, an error or
- * neither. It turns bytes into bytes; the leg decides when to send them, and with which headers.
- */
+/** Makes the client's body from the upstream's, bytes from bytes; the leg decides when to send, with what headers. */
 export interface UpstreamBodyReader {
   /** Decompressed bytes of the upstream's body in, the client's bytes out: whole events, or nothing yet. */
   push(bytes: Buffer): ClientBytes;
@@ -60,7 +58,6 @@ export interface UpstreamBodyReport extends Omit<AnswerReport, 'status'> {
 }
 
 export interface UpstreamBodyOptions {
-  /** The upstream's HTTP status. */
   readonly status: number;
   readonly contentType: string | null;
   readonly retryAfter: string | null;
@@ -68,16 +65,10 @@ export interface UpstreamBodyOptions {
   readonly context: ResponseContext | null;
   /** The headers have been sent: an error can only be reported in the body. */
   readonly committed: boolean;
-  readonly limits: UpstreamBodyLimits;
+  /** Bytes after decompression. */
+  readonly limits: Omit<ExchangeSettings['bodyLimits'], 'maxRequestBytes'>;
   /** Told of each message of an upstream's stream how many of the client's events it became. */
   readonly onMessage?: ((events: number) => void) | undefined;
-}
-
-/** Bytes after decompression. */
-export interface UpstreamBodyLimits {
-  readonly maxResponseBytes: number;
-  readonly maxErrorBytes: number;
-  readonly maxSseEventBytes: number;
 }
 
 export const emptyReport: UpstreamBodyReport = {

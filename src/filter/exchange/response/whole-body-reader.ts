@@ -4,10 +4,9 @@ import { StreamTranslator } from '../../translate/stream.ts';
 import { GrowingBytes } from '../../wire/bytes/growing-bytes.ts';
 import { JsonEnd } from '../../wire/json/json-end.ts';
 import { ApiError } from '../../wire/schema/api-error.ts';
-import { isDelta, type ResponseStreamEvent } from '../../wire/schema/stream-events.ts';
-import { doneEvent, encodeSseEvents } from '../../wire/sse/encode-events.ts';
+import { isDelta } from '../../wire/schema/stream-events.ts';
 import { repeatsMuch } from '../kept-echo.ts';
-import { type ClientBytes, longBodyBytes, longEvents, longJson } from './long-body.ts';
+import { type ClientBytes, eventBytes, jsonBytes, longBodyBytes } from './long-body.ts';
 import {
   AnswerState,
   emptyReport,
@@ -17,10 +16,7 @@ import {
 } from './upstream-body-reader.ts';
 import { tooLarge } from './upstream-errors.ts';
 
-/**
- * What the body is: `error` under an error status, or whatever came before the request was translated; `neither` in a 2xx that is
- * neither JSON nor an event stream.
- */
+/** `error`: under an error status, or before the request was translated; `neither`: a 2xx of another type. */
 export type WholeBodyKind = 'json' | 'error' | 'neither';
 
 const nothing = Buffer.alloc(0);
@@ -54,7 +50,7 @@ export function createWholeBodyReader(
     const translator = new StreamTranslator(context);
     const events = translator.fail(error);
     const isLong = repeatsMuch(context.echo);
-    return context.stream ? eventBytes(events, isLong) : jsonBytes(translator.response(), isLong);
+    return context.stream ? eventBytes(events, true, isLong) : jsonBytes(translator.response.final, isLong);
   }
 
   function translatedError(): ApiError {
@@ -71,7 +67,7 @@ export function createWholeBodyReader(
     decide('translated', { ...report, events: events.length });
     state.hasToken = events.some(isDelta);
     const isLong = size >= longBodyBytes || repeatsMuch(requested.echo);
-    return requested.stream ? eventBytes(events, isLong) : jsonBytes(translated, isLong);
+    return requested.stream ? eventBytes(events, true, isLong) : jsonBytes(translated, isLong);
   }
 
   function finish(): ClientBytes {
@@ -108,18 +104,9 @@ export function createWholeBodyReader(
   };
 }
 
-function eventBytes(events: readonly ResponseStreamEvent[], isLong: boolean): ClientBytes {
-  return isLong ? longEvents(events, true) : Buffer.concat([encodeSseEvents(events), doneEvent]);
-}
-
-function jsonBytes(value: object | null, isLong: boolean): ClientBytes {
-  return isLong ? longJson(value) : Buffer.from(JSON.stringify(value));
-}
-
 const notAnApi = 'The upstream’s response is neither JSON nor an event stream.';
 const empty = 'The upstream’s response is empty.';
 
-/** Throws `ApiError`. */
 function parse(body: Buffer): unknown {
   const text = body.toString('utf8');
   try {

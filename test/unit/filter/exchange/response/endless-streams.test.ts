@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { EventStreamReader } from '../../../../../src/filter/exchange/response/event-stream-reader.ts';
-import { wholeOf } from '../../../../../src/filter/exchange/response/long-body.ts';
 import { endlessContext, endlessStreams } from '../../../../support/endless-streams.ts';
 import { faultsOfStream } from '../../../../support/invariants.ts';
 import { eventsOf } from '../../../../support/stream-lines.ts';
+import { wholeOf } from '../../../../support/whole-of.ts';
 
 const maxResponseBytes = 50_000;
 const limits = { maxResponseBytes, maxErrorBytes: 1000, maxSseEventBytes: 100_000 };

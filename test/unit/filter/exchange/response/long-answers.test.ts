@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { Exchange } from '../../../../../src/filter/exchange/exchange.ts';
-import { type ClientBytes, joined, LongBody, wholeOf } from '../../../../../src/filter/exchange/response/long-body.ts';
+import { type ClientBytes, joined, LongBody } from '../../../../../src/filter/exchange/response/long-body.ts';
 import { createPassedReader } from '../../../../../src/filter/exchange/response/passed-reader.ts';
 import type { UpstreamBodyReader } from '../../../../../src/filter/exchange/response/upstream-body-reader.ts';
 import { createWholeBodyReader } from '../../../../../src/filter/exchange/response/whole-body-reader.ts';
@@ -10,6 +10,7 @@ import { takeCollector } from '../../../../../src/service/memory/heap.ts';
 import { createTestContext } from '../../../../support/context.ts';
 import { exchangeOptions, headersOf } from '../../../../support/exchange-options.ts';
 import { faultsOfStream } from '../../../../support/invariants.ts';
+import { wholeOf } from '../../../../support/whole-of.ts';
 
 const modes: BodyModes = { request: 'FULL_DUPLEX_STREAMED', response: 'FULL_DUPLEX_STREAMED' };
 const MiB = 1024 * 1024;

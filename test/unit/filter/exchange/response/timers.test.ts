@@ -25,8 +25,8 @@ function send(exchange: Exchange, body: Buffer): ExchangeReply[] {
 }
 
 /** The text of body replies, and whether they end the stream. */
-function said(replies: readonly ExchangeReply[]): { text: string; ended: boolean } {
-  const bodies = replies.flatMap((reply) => (reply.type === 'response_body' ? [reply] : []));
+function said(replies: Iterable<ExchangeReply>): { text: string; ended: boolean } {
+  const bodies = [...replies].flatMap((reply) => (reply.type === 'response_body' ? [reply] : []));
   return {
     text: bodies.map(({ body }) => Buffer.from(body ?? []).toString()).join(''),
     ended: bodies.at(-1)?.endOfStream ?? false,
@@ -154,7 +154,7 @@ describe('heartbeats', () => {
     const exchange = begun({ stream: true }, 'text/event-stream', { heartbeatMs: 200, stallTimeoutMs: 0 });
     exchange.tick(0);
     expect(exchange.tick(100)).toEqual([]);
-    const replies = exchange.tick(200);
+    const replies = [...exchange.tick(200)];
     expect(replies[0]).toMatchObject({ type: 'response_headers' });
     expect(eventLines(said(replies).text)).toEqual(['created', 'in_progress']);
     expect(eventLines(said(send(exchange, chunk({ content: 'a' }))).text).at(-1)).toBe('output_text.delta #0.0 "a"');

@@ -1,0 +1,6 @@
+import { type ClientBytes, LongBody } from '../../src/filter/exchange/response/long-body.ts';
+
+/** All of it at once. */
+export function wholeOf(bytes: ClientBytes): Buffer {
+  return bytes instanceof LongBody ? Buffer.concat([...bytes]) : bytes;
+}
