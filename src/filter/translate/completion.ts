@@ -12,10 +12,8 @@ import { noUsage, usageOf } from './chat/usage.ts';
 import type { AnswerReport, ResponseContext } from './context.ts';
 import { errorOfValue, errorOfWords } from './error.ts';
 import { Kept } from './kept.ts';
-import { EventLog } from './response/event-log.ts';
 import { ResponseWriter } from './response/response-writer.ts';
 
-/** A JSON answer, translated. */
 export interface TranslatedCompletion extends AnswerReport {
   readonly response: ResponseResource;
   /** The whole stream for a client that asked for one (docs/answers.md E6), one delta for each part; else empty. */
@@ -36,38 +34,37 @@ export function translateCompletion(completion: unknown, context: ResponseContex
   if (body === null || choice === null || message === null)
     throw upstreamError ?? errorOfWords(completion, context.profile.contextOverflow) ?? notACompletion();
 
-  const log = new EventLog(context, context.stream);
-  const writer = new ResponseWriter(context, log, new Kept());
+  const writer = new ResponseWriter(context, new Kept(), context.stream);
   const unread = new UnreadNames(writer.extensions);
   unread.fieldsOf(body);
   writer.model = textOf(body.model);
   writer.serviceTier = textOf(body.service_tier);
   if (context.stream) writer.start();
   writer.usage = usageOf(body, context.profile, writer.repairs);
-  const callError = writer.addWhole(message, {
-    logprobs: context.wantsLogprobs ? logprobsOf(choice.logprobs) : [],
-    citations: citationsOf(body, message),
-  });
-  const outputError = callError ?? writer.output.finish();
+  let error = upstreamError;
+  try {
+    const logprobs = context.wantsLogprobs ? logprobsOf(choice.logprobs) : [];
+    writer.addWhole(message, { logprobs, citations: citationsOf(body, message) });
+  } catch (thrown) {
+    error ??= ApiError.from(thrown);
+  }
   if (upstreamError !== null && !writer.hasItems()) throw upstreamError;
-  const error = upstreamError ?? outputError;
   // An empty completion without a reason is not an answer.
   if (error === null && textOf(choice.finish_reason) === '' && writer.output.isEmpty()) throw notACompletion();
   const response = writer.end(
     error === null ? outcomeOf(choice.finish_reason, writer.output) : { status: 'failed', error },
   );
   const report = writer.report(textOf(choice.finish_reason) || null, unread.names());
-  return { ...report, model: response.model, response, events: log.take() };
+  return { ...report, model: response.model, response, events: writer.log.take() };
 }
 
 /** The Response to a request of which the upstream is asked nothing: complete, without output, and without cost. */
 export function emptyAnswer(context: ResponseContext): Pick<TranslatedCompletion, 'response' | 'events'> {
-  const log = new EventLog(context, context.stream);
-  const writer = new ResponseWriter(context, log, new Kept());
+  const writer = new ResponseWriter(context, new Kept(), context.stream);
   writer.start();
   writer.usage = noUsage;
   const response = writer.end({ status: 'completed', hasCalled: false });
-  return { response, events: log.take() };
+  return { response, events: writer.log.take() };
 }
 
 /** The one choice, or all of them as parts of one answer. Null if there is none. */

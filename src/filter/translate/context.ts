@@ -49,20 +49,16 @@ export interface FinishedAnswer {
   readonly newId: NewId;
 }
 
-/** An answer in JSON, translated. */
 export interface JsonAnswer {
-  /** The client's JSON. */
   readonly body: object;
   /** For a client that asked for a stream. */
   readonly events: readonly ResponseStreamEvent[];
   readonly report: AnswerReport;
 }
 
-/** What is reported about a translated answer. */
 export interface AnswerReport {
   readonly error: ApiError | null;
   readonly status: ResponseStatus;
-  /** The upstream's name for the model. */
   readonly model: string | null;
   readonly usage: Usage | null;
   /** Tokens of the output, estimated: what stands in where there is no usage. */
@@ -73,9 +69,7 @@ export interface AnswerReport {
   readonly repairs: readonly Repair[];
 }
 
-/**
- * What the answer's translation needs of its request. Nothing here refers to the input itself, except the ids of its calls.
- */
+/** What the answer's translation needs of its request: nothing of the input but the ids of its calls. */
 export interface ResponseContext {
   readonly answer: AnswerForm;
   readonly stream: boolean;

@@ -12,7 +12,6 @@ export interface ErrorAnswer {
   readonly status: number;
   readonly contentType: string | null;
   readonly body: string;
-  /** The header of that name, as sent. */
   readonly retryAfter: string | null;
 }
 
@@ -85,7 +84,6 @@ const statusOfType = new Map([
   ['overloaded_error', 529],
 ]);
 
-/** The part of a 200's value that is an error, or null. */
 function errorIn(value: unknown): unknown {
   if (Array.isArray(value)) return value.some((entry) => isNonEmpty(objectOf<LooseError>(entry)?.error)) ? value : null;
   const body = objectOf<LooseChunk>(value);

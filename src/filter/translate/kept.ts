@@ -48,7 +48,6 @@ export class GrowingText {
     if (this.#pieces.length === piecesToFold) this.toString();
   }
 
-  /** Frees the text. */
   clear(): void {
     this.#count(-this.#bytes);
     this.#text = '';
@@ -85,10 +84,7 @@ export class GrowingText {
 /** A longer list stays JSON where it is repeated. */
 const longListLength = 64 * 1024;
 
-/**
- * A list that grows with a stream, as the text of its JSON: as objects, values take several times as much, and V8 most of a
- * second to mark 300 MB of them.
- */
+/** A list that grows with a stream, as the text of its JSON: its objects would take several times as much. */
 export class JsonList<Value extends object> {
   readonly #text: GrowingText;
 

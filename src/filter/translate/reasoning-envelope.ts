@@ -8,7 +8,6 @@ import { jsonOf, jsonTextOf, objectOf, textOf } from './chat/loose.ts';
  * not encrypted: the client could read the same text in the item, and the signatures are the upstream's.
  */
 export interface ReasoningEnvelope {
-  /** The reasoning text. */
   readonly t?: string;
   /** `reasoning_details` as OpenRouter wants them back, merged by index. */
   readonly d?: readonly unknown[];
@@ -26,9 +25,7 @@ export interface ReasoningEnvelope {
 
 type ProviderFields = NonNullable<OpaqueFields['provider_specific_fields']>;
 
-/** An envelope as it comes back from a client. */
 type LooseEnvelope = { readonly [Field in keyof ReasoningEnvelope]?: unknown };
-/** Keyed by ids. */
 type LooseById = Readonly<Record<string, unknown>>;
 
 /** What the fields of calls and messages are in an envelope, by `call_id`. */
@@ -62,16 +59,11 @@ export function unpackOpaqueFields({ g = {}, x = {}, f = {} }: PackedFields): Re
   ]);
   const fields = new Map(Object.entries(f));
   const callIds = new Set([...contents.keys(), ...fields.keys()]);
-  return Object.fromEntries(
-    Array.from(callIds, (callId) => [callId, fieldsOf(contents.get(callId), fields.get(callId))]),
-  );
-}
-
-function fieldsOf(content: ExtraContent | undefined, fields: ProviderFields | undefined): OpaqueFields {
-  return {
-    ...(content !== undefined && { extra_content: content }),
-    ...(fields !== undefined && { provider_specific_fields: fields }),
-  };
+  const unpacked = Array.from(callIds, (callId): [string, OpaqueFields] => {
+    const [content, given] = [contents.get(callId), fields.get(callId)];
+    return [callId, { ...(content && { extra_content: content }), ...(given && { provider_specific_fields: given }) }];
+  });
+  return Object.fromEntries(unpacked);
 }
 
 /** Gemini's thought signature as its endpoint takes it. */
@@ -110,27 +102,25 @@ export function decodeReasoningEnvelope(
   if (tooDeepAt !== null) return null;
   const value = objectOf<LooseEnvelope>(jsonOf(bytes.toString('utf8')));
   if (value === null) return null;
-  const signatures = objectOf<LooseById>(value.g);
-  const extras = objectOf<LooseById>(value.x);
-  const ofProviders = objectOf<LooseById>(value.f);
+  const { t, d, b, g, x, f, p } = value;
   const envelope = {
-    ...(textOf(value.t) !== '' && { t: textOf(value.t) }),
-    ...(Array.isArray(value.d) && { d: value.d as readonly unknown[] }),
-    ...(Array.isArray(value.b) && { b: value.b as readonly unknown[] }),
-    ...(signatures !== null && {
-      g: Object.fromEntries(
-        Object.entries(signatures).filter((entry): entry is [string, string] => typeof entry[1] === 'string'),
-      ),
-    }),
-    ...(extras !== null && { x: objectsById(extras) }),
-    ...(ofProviders !== null && { f: objectsById(ofProviders) }),
-    ...(textOf(value.p) !== '' && { p: textOf(value.p) }),
+    ...(textOf(t) !== '' && { t: textOf(t) }),
+    ...(Array.isArray(d) && { d: d as readonly unknown[] }),
+    ...(Array.isArray(b) && { b: b as readonly unknown[] }),
+    ...(objectOf(g) !== null && { g: byId(g, (entry): entry is string => typeof entry === 'string') }),
+    ...(objectOf(x) !== null && { x: byId(x, isFields) }),
+    ...(objectOf(f) !== null && { f: byId(f, isFields) }),
+    ...(textOf(p) !== '' && { p: textOf(p) }),
   };
   return { envelope, values };
 }
 
-function objectsById(values: LooseById): Readonly<Record<string, ProviderFields>> {
-  return Object.fromEntries(
-    Object.entries(values).filter((entry): entry is [string, ProviderFields] => objectOf(entry[1]) !== null),
-  );
+/** The entries of the object that are of the kind. */
+function byId<Kept>(values: unknown, isKept: (value: unknown) => value is Kept): Readonly<Record<string, Kept>> {
+  const entries = Object.entries(objectOf<LooseById>(values) ?? {});
+  return Object.fromEntries(entries.filter((entry): entry is [string, Kept] => isKept(entry[1])));
+}
+
+function isFields(value: unknown): value is ProviderFields {
+  return objectOf(value) !== null;
 }

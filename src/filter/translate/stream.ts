@@ -1,6 +1,6 @@
 import { ApiError } from '../wire/schema/api-error.ts';
 import type { LooseChoice, LooseChunk, LooseMessage } from '../wire/schema/chat-completion.ts';
-import type { Logprob, ResponseResource, Usage } from '../wire/schema/response-resource.ts';
+import type { Logprob } from '../wire/schema/response-resource.ts';
 import type { ResponseStreamEvent } from '../wire/schema/stream-events.ts';
 import { ChoiceParts, choicesOf, isEmptyDelta } from './chat/choices.ts';
 import { citationsOf } from './chat/citations.ts';
@@ -15,14 +15,7 @@ import { usageOf } from './chat/usage.ts';
 import type { AnswerReport, ResponseContext } from './context.ts';
 import { errorOfEvent, errorOfText, errorOfValue, errorOfWords } from './error.ts';
 import { Kept } from './kept.ts';
-import { EventLog } from './response/event-log.ts';
 import { ResponseWriter } from './response/response-writer.ts';
-
-/** The part of a stream that is logged. */
-export interface StreamSummary extends AnswerReport {
-  /** Events sent. */
-  readonly events: number;
-}
 
 /** Malformed pieces of data in a row after which the stream fails. */
 const maxMalformedInRow = 3;
@@ -33,14 +26,14 @@ const maxMalformedInRow = 3;
  */
 export class StreamTranslator {
   readonly #context: ResponseContext;
-  readonly #log: EventLog;
   readonly #kept = new Kept();
-  readonly #response: ResponseWriter;
+  readonly response: ResponseWriter;
   readonly #template = new DeltaTemplate();
   readonly #unreadNames: UnreadNames;
   /** Null where deltas are pieces, as nearly everywhere. */
   readonly #cumulative: CumulativeDeltas | null;
-  #finishReason: string | null = null;
+  /** Once there is one, only usage can still follow. */
+  finishReason: string | null = null;
   readonly #parts = new ChoiceParts();
   /** The choice that the reason is of. */
   #finished: number | null = null;
@@ -56,36 +49,26 @@ export class StreamTranslator {
 
   constructor(context: ResponseContext) {
     this.#context = context;
-    this.#log = new EventLog(context);
-    this.#response = new ResponseWriter(context, this.#log, this.#kept);
-    this.#unreadNames = new UnreadNames(this.#response.extensions);
+    this.response = new ResponseWriter(context, this.#kept);
+    this.#unreadNames = new UnreadNames(this.response.extensions);
     this.#cumulative = context.profile.cumulativeDeltas ? new CumulativeDeltas(this.#kept) : null;
   }
 
   /** `response.created` and `response.in_progress`, once; the other methods emit them first if this was not called. */
   start(): ResponseStreamEvent[] {
-    if (this.ended()) return [];
-    this.#response.start();
-    return this.#log.take();
+    return this.#taken(() => this.response.start());
   }
 
-  /**
-   * Takes one JSON value of the upstream's stream, and the name its event had. With the text it was parsed from,
-   * `pushRawJson` may know the next one like it.
-   */
+  /** Takes a value of the stream, and its event's name; from its text, `pushRawJson` learns the next one like it. */
   push(chunk: unknown, eventName: string | null = null, json?: string): ResponseStreamEvent[] {
-    if (this.ended()) return [];
-    this.#push(chunk, eventName, json);
-    return this.#log.take();
+    if (!this.ended()) this.#push(chunk, eventName, json);
+    return this.response.log.take();
   }
 
-  /**
-   * Fast path: takes the JSON text of a chunk that need not be parsed. If it must be parsed, does nothing and
-   * returns null.
-   */
+  /** Fast path: takes the text of a chunk. Does nothing and returns null if it must be parsed. */
   pushRawJson(json: string): ResponseStreamEvent[] | null {
     const text = this.ended() ? null : this.#template.match(json);
-    return text !== null && this.#grow(this.#template.field(), text) ? this.#log.take() : null;
+    return text !== null && this.#grow(this.#template.field(), text) ? this.response.log.take() : null;
   }
 
   /**
@@ -94,67 +77,38 @@ export class StreamTranslator {
    * body ended with it, and `finish` says what that means.
    */
   malformed(text: string, isLast = false): ResponseStreamEvent[] {
-    if (this.ended()) return [];
-    this.#unread ??= errorOfText(text, this.#context.profile.contextOverflow);
-    const isTorn = !isLast && beginsLikeJson.test(text);
-    if (isTorn && !this.#isOver()) this.#failWith(this.#unread ?? ApiError.invalidUpstream(tornChunk));
-    else this.#skip();
-    this.#isTornAtEnd ||= isTorn;
-    return this.#log.take();
+    return this.#taken(() => {
+      this.#unread ??= errorOfText(text, this.#context.profile.contextOverflow);
+      const isTorn = !isLast && beginsLikeJson.test(text);
+      // After the finish reason of an answer's only choice nothing follows that a client would act on.
+      const isOver = this.finishReason !== null && !this.#parts.areSeveral();
+      if (isTorn && !isOver) this.#failWith(this.#unread ?? ApiError.invalidUpstream(tornChunk));
+      else this.#skip();
+      this.#isTornAtEnd ||= isTorn;
+    });
   }
 
   /** Takes `[DONE]`, or the end of the body. */
   finish(reason: 'done' | 'eof'): ResponseStreamEvent[] {
-    if (this.ended()) return [];
-    this.#response.start();
-    this.#finish(reason);
-    return this.#log.take();
+    return this.#taken(() => this.#finish(reason));
   }
 
   /** Ends with `error` and `response.failed`; what was produced is kept. */
   fail(error: ApiError): ResponseStreamEvent[] {
-    if (this.ended()) return [];
-    this.#response.start();
-    this.#response.fail(error);
-    return this.#log.take();
+    return this.#taken(() => this.#failWith(error));
   }
 
   /** Ends with `error` and `response.failed` when memory is short: nothing of the output is repeated or kept. */
   shed(error: ApiError): ResponseStreamEvent[] {
-    if (this.ended()) return [];
-    this.#response.shed(error);
-    this.#kept.bytes = 0;
-    return this.#log.take();
+    return this.#taken(() => {
+      this.response.shed(error);
+      this.#kept.bytes = 0;
+    });
   }
 
   /** Was the terminal event emitted? */
   ended(): boolean {
-    return this.#response.status() !== 'in_progress';
-  }
-
-  /** The Response of the terminal event; null until that was emitted. */
-  response(): ResponseResource | null {
-    return this.#response.final();
-  }
-
-  /** Has a `finish_reason` arrived? Then only usage can still follow. */
-  finishSeen(): boolean {
-    return this.#finishReason !== null;
-  }
-
-  /** The error the stream failed with, or null. */
-  failure(): ApiError | null {
-    return this.#response.failure();
-  }
-
-  /** The last usage the upstream gave, or null. */
-  usage(): Usage | null {
-    return this.#response.usage;
-  }
-
-  /** Tokens of the output so far, estimated. */
-  outputTokens(): number {
-    return this.#response.outputTokens();
+    return this.response.status !== 'in_progress';
   }
 
   /** Bytes kept for the terminal event, which repeats the whole output. */
@@ -162,12 +116,18 @@ export class StreamTranslator {
     return this.#kept.bytes;
   }
 
-  summary(): StreamSummary {
+  /** The report, and the number of events sent. */
+  summary(): AnswerReport & { readonly events: number } {
     return {
-      ...this.#response.report(this.#finishReason, this.#unreadNames.names()),
-      model: this.#response.model,
-      events: this.#log.count(),
+      ...this.response.report(this.finishReason, this.#unreadNames.names()),
+      model: this.response.model,
+      events: this.response.log.count(),
     };
+  }
+
+  #taken(write: () => void): ResponseStreamEvent[] {
+    if (!this.ended()) write();
+    return this.response.log.take();
   }
 
   #push(value: unknown, eventName: string | null, json: string | undefined): void {
@@ -178,24 +138,24 @@ export class StreamTranslator {
     const error = errorOfValue(value, contextOverflow) ?? named;
     if (error === null && eventName?.includes(':') && chunk?.choices == null) {
       // An extension of the provider's (`acme:trace`): some SDKs throw on events that they do not know.
-      if (!this.#response.passEvent(eventName, chunk)) this.#unreadNames.event(eventName);
+      if (!this.response.passEvent(eventName, chunk)) this.#unreadNames.event(eventName);
       return;
     }
     if (chunk === null && error === null) {
       this.#skip();
       return;
     }
-    this.#response.start();
+    this.response.start();
     this.#chunks += 1;
     this.#malformedInRow = 0;
     if (chunk !== null) this.#read(chunk);
     if (chunk?.choices == null) this.#unread ??= errorOfWords(value, contextOverflow);
-    if (error !== null && !this.ended()) this.#response.fail(error);
+    if (error !== null && !this.ended()) this.response.fail(error);
   }
 
   /** Fast path for nearly all chunks of a stream. False where the chunk must be read in full. */
   #pushFast(chunk: LooseChunk, json: string | undefined): boolean {
-    const isGeneral = this.#response.model === null || this.#cumulative !== null;
+    const isGeneral = this.response.model === null || this.#cumulative !== null;
     const delta = isGeneral ? null : this.#fastDelta(chunk);
     if (delta === null || !this.#grow(delta.field, delta.text)) {
       this.#template.forget();
@@ -206,18 +166,18 @@ export class StreamTranslator {
   }
 
   #fastDelta(chunk: LooseChunk): FastDelta | null {
-    return fastDeltaOf(chunk, this.#choiceIndex, this.#response.serviceTier);
+    return fastDeltaOf(chunk, this.#choiceIndex, this.response.serviceTier);
   }
 
   #grow(field: DeltaField, text: string): boolean {
-    if (!this.#response.output.grow(field, text)) return false;
+    if (!this.response.output.grow(field, text)) return false;
     this.#chunks += 1;
     this.#malformedInRow = 0;
     return true;
   }
 
   #read(chunk: LooseChunk): void {
-    const response = this.#response;
+    const response = this.response;
     this.#unreadNames.fieldsOf(chunk);
     response.usage = usageOf(chunk, this.#context.profile, response.repairs) ?? response.usage;
     response.model ??= textOf(chunk.model) || null;
@@ -243,13 +203,13 @@ export class StreamTranslator {
   }
 
   #readChoice(choice: LooseChoice, key: number, chunk: LooseChunk | null, isAnswered: boolean): void {
-    const response = this.#response;
+    const response = this.response;
     const message = isAnswered ? null : messageOf(choice);
     const given = message ?? this.#deltaOf(choice);
     const delta = given === null ? null : this.#parts.ownOf(key, given);
     const reason = textOf(choice.finish_reason);
     if (reason !== '' && this.#counts(reason, key)) {
-      this.#finishReason = reason;
+      this.finishReason = reason;
       this.#finished = key;
     }
     const citations = citationsOf(chunk, delta);
@@ -258,8 +218,7 @@ export class StreamTranslator {
       return;
     }
     const logprobs = this.#context.wantsLogprobs && this.#parts.hasText(key) ? logprobsOf(choice.logprobs) : noLogprobs;
-    const error = response.add(delta, { logprobs, citations, isLast: reason !== '', isMessage: message !== null });
-    if (error !== null) response.fail(error);
+    response.add(delta, { logprobs, citations, isLast: reason !== '', isMessage: message !== null });
   }
 
   #deltaOf({ delta }: LooseChoice): LooseMessage | null {
@@ -271,49 +230,45 @@ export class StreamTranslator {
   #counts(reason: string, key: number): boolean {
     if (isError(reason)) return true;
     if (!this.#parts.isPart(key)) return false;
-    return this.#finishReason === null || (key !== this.#finished && isNormalEnd(this.#finishReason));
+    return this.finishReason === null || (key !== this.#finished && isNormalEnd(this.finishReason));
   }
 
   /** Sends nothing to the client: what comes first may still become an HTTP status. */
   #skip(): void {
     this.#malformed += 1;
     this.#malformedInRow += 1;
-    this.#response.repairs.add('skipped_data');
+    this.response.repairs.add('skipped_data');
     if (this.#malformedInRow >= maxMalformedInRow) this.#failWith(this.#invalid());
   }
 
-  /** After the finish reason of an answer's only choice nothing follows that a client would act on. */
-  #isOver(): boolean {
-    return this.#finishReason !== null && !this.#parts.areSeveral();
-  }
-
   #failWith(error: ApiError): void {
-    this.#response.start();
-    this.#response.fail(error);
+    this.response.start();
+    this.response.fail(error);
   }
 
   #finish(reason: 'done' | 'eof'): void {
-    const error = this.#missingEnd(reason) ?? this.#response.output.finish() ?? this.#missingOutput();
-    this.#response.end(
-      error === null ? outcomeOf(this.#finishReason, this.#response.output) : { status: 'failed', error },
-    );
+    const { output } = this.response;
+    this.response.start();
+    try {
+      if (this.finishReason === null) this.#checkEnd(reason);
+      output.finish();
+      // What could not be read was the answer.
+      if (this.#malformed > 0 && !output.hasAnswer()) throw this.#invalid();
+      this.response.end(outcomeOf(this.finishReason, output));
+    } catch (thrown) {
+      this.response.fail(ApiError.from(thrown));
+    }
   }
 
   /**
    * The end of the bytes without `[DONE]` and `finish_reason` is a cut (choice D9); `[DONE]` alone is for `outcomeOf`, unless
-   * something in the stream was not a chunk.
+   * something in the stream was not a chunk. Throws `ApiError`.
    */
-  #missingEnd(reason: 'done' | 'eof'): ApiError | null {
-    if (this.#finishReason !== null) return null;
-    if (this.#chunks === 0 && (reason === 'eof' || this.#malformed > 0)) return this.#invalid();
-    if (this.#unread !== null) return this.#unread;
-    if (reason === 'eof') return truncated();
-    return this.#malformed > 0 ? this.#invalid() : null;
-  }
-
-  /** What could not be read was the answer. */
-  #missingOutput(): ApiError | null {
-    return this.#malformed > 0 && !this.#response.output.hasAnswer() ? this.#invalid() : null;
+  #checkEnd(reason: 'done' | 'eof'): void {
+    if (this.#chunks === 0 && (reason === 'eof' || this.#malformed > 0)) throw this.#invalid();
+    if (this.#unread !== null) throw this.#unread;
+    if (reason === 'eof') throw truncated();
+    if (this.#malformed > 0) throw this.#invalid();
   }
 
   #invalid(): ApiError {

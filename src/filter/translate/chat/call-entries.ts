@@ -21,10 +21,7 @@ export interface CallFragment {
 
 const none: readonly LooseToolCall[] = [];
 
-/**
- * The entries of `tool_calls`. Without any, the single `function_call` of the older API, which has neither id nor index:
- * clones of that API are still in use (docs/answers.md §1.5).
- */
+/** The entries of `tool_calls`, or the `function_call` of the older API, still in use (docs/answers.md §1.5). */
 export function callEntriesOf(message: LooseMessage): readonly LooseToolCall[] {
   const entries = objectsOf<LooseToolCall>(message.tool_calls);
   if (entries.length > 0 || message.function_call == null) return entries;
@@ -39,7 +36,8 @@ export function callEntriesOf(message: LooseMessage): readonly LooseToolCall[] {
 export function fragmentOf(entry: LooseToolCall): CallFragment {
   const ofFunction = objectOf<LooseFunctionCall>(entry.function);
   const ofCustom = objectOf<LooseCustomCall>(entry.custom);
-  const custom = ofFunction !== null && ofCustom !== null && isBlank(ofCustom) ? null : ofCustom;
+  const isBlank = textOf(ofCustom?.name) === '' && textOf(ofCustom?.input) === '';
+  const custom = ofFunction !== null && isBlank ? null : ofCustom;
   const called = custom === null ? ofFunction : null;
   const text = custom === null ? called?.arguments : custom.input;
   return {
@@ -55,10 +53,6 @@ export function fragmentOf(entry: LooseToolCall): CallFragment {
 function nameOf(called: LooseFunctionCall | LooseCustomCall | null): string {
   const name = textOf(called?.name);
   return name.trim() === '' ? '' : name;
-}
-
-function isBlank({ name, input }: LooseCustomCall): boolean {
-  return textOf(name) === '' && textOf(input) === '';
 }
 
 /** Gemini's mark on a delta whose text is thinking. */
@@ -85,10 +79,7 @@ export function opaqueFieldsOf(carrier: OpaqueCarrier): OpaqueFields | null {
   };
 }
 
-/**
- * The `extra_content`, without Gemini's mark on thinking and without empty values. Gemini's OpenAI endpoint puts the
- * thought signature there; some proxies put it on the call as Gemini's own API names it.
- */
+/** `extra_content` without Gemini's mark and empty values; some proxies put Gemini's signature on the call. */
 function extraContentOf(carrier: OpaqueCarrier): ExtraContent | null {
   const content = carrier.extra_content == null ? null : withoutEmptyVendors(carrier.extra_content);
   const signature = textOf(carrier.thoughtSignature) || textOf(carrier.thought_signature);
@@ -98,27 +89,26 @@ function extraContentOf(carrier: OpaqueCarrier): ExtraContent | null {
 }
 
 function withoutEmptyVendors(content: unknown): ExtraContent | null {
-  const vendors = Object.entries(objectOf<LooseExtraContent>(content) ?? {}).flatMap(
-    ([vendor, value]: [string, unknown]) => {
-      const kept = vendor === 'google' ? withoutMark(value) : value;
-      return isGiven(kept) ? [[vendor, kept] as const] : [];
-    },
-  );
-  return vendors.length === 0 ? null : Object.fromEntries(vendors);
+  const vendors = objectOf<LooseExtraContent>(content);
+  return givenIn(vendors && 'google' in vendors ? { ...vendors, google: withoutMark(vendors.google) } : vendors);
 }
 
 /** LiteLLM's field, without empty values: of the call, or of its function in some versions. It reads both places. */
 function providerFieldsOf(carrier: OpaqueCarrier): Readonly<Record<string, unknown>> | null {
   const ofCall = carrier.provider_specific_fields;
-  const fields = objectOf(ofCall ?? objectOf<LooseFunctionCall>(carrier.function)?.provider_specific_fields);
-  const given = Object.entries(fields ?? {}).filter(([, value]) => isGiven(value));
-  return given.length === 0 ? null : Object.fromEntries(given);
+  return givenIn(ofCall ?? objectOf<LooseFunctionCall>(carrier.function)?.provider_specific_fields);
 }
 
 function withoutMark(value: unknown): unknown {
   const google = objectOf<LooseGoogleExtras>(value);
   if (google === null) return value;
   return Object.fromEntries(Object.entries(google).filter(([name, field]) => name !== 'thought' && isGiven(field)));
+}
+
+/** Those of the object's fields that have a value; null for none. */
+function givenIn(value: unknown): Readonly<Record<string, unknown>> | null {
+  const given = Object.entries(objectOf(value) ?? {}).filter(([, field]) => isGiven(field));
+  return given.length === 0 ? null : Object.fromEntries(given);
 }
 
 function isGiven(value: unknown): boolean {

@@ -1,5 +1,5 @@
 import type { LooseChoice, LooseChunk, LooseMessage } from '../../wire/schema/chat-completion.ts';
-import { arrayOf, objectOf } from './loose.ts';
+import { objectsOf } from './loose.ts';
 
 /** The parts of an answer that a choice can hold. */
 type Kind = 'text' | 'reasoning' | 'calls' | 'pictures';
@@ -43,7 +43,6 @@ export class ChoiceParts {
     return key;
   }
 
-  /** Has more than one choice arrived? */
   areSeveral(): boolean {
     return this.#areSeveral;
   }
@@ -88,9 +87,7 @@ function isGiven(value: unknown): boolean {
 
 /** The choices of a completion or chunk; that of `index` 0 first. */
 export function choicesOf({ choices }: LooseChunk): readonly LooseChoice[] {
-  const all = arrayOf(choices)
-    .map((value) => objectOf<LooseChoice>(value))
-    .filter((choice) => choice !== null);
+  const all = objectsOf<LooseChoice>(choices);
   if (all.length < 2) return all;
   return [...all.filter(({ index }) => index === 0), ...all.filter(({ index }) => index !== 0)];
 }

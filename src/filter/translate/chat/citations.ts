@@ -61,15 +61,11 @@ const none: readonly UrlCitation[] = [];
  */
 export function citationsOf(body: LooseChunk | null, message: LooseMessage | null): readonly UrlCitation[] {
   const found: UrlCitation[] = [];
-  if (message?.annotations != null) addAnnotations(found, message.annotations);
+  for (const entry of objectsOf<LooseAnnotation>(message?.annotations))
+    if (entry.type === 'url_citation') add(found, objectOf<LooseCitation>(entry.url_citation) ?? entry);
   if (body !== null) addPages(found, body);
   if (message !== null) addPages(found, message);
   return found.length === 0 ? none : new CitationList(new Kept()).add(found);
-}
-
-function addAnnotations(found: UrlCitation[], annotations: unknown): void {
-  for (const entry of objectsOf<LooseAnnotation>(annotations))
-    if (entry.type === 'url_citation') add(found, objectOf<LooseCitation>(entry.url_citation) ?? entry);
 }
 
 function addPages(found: UrlCitation[], carrier: Pick<LooseChunk, 'search_results' | 'citations'>): void {

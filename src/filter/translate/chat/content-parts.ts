@@ -23,7 +23,7 @@ export function contentOf(content: unknown): ContentTexts {
 
 /** The parts of an array in stretches of thinking and the text after it (Mistral's interleaved thinking); any other content has none. */
 export function stretchesOf(content: unknown): readonly (readonly unknown[])[] {
-  if (!Array.isArray(content) || content.length < 2) return noStretches;
+  if (!Array.isArray(content) || content.length < 2) return [];
   const stretches: unknown[][] = [[]];
   let hasText = false;
   for (const part of content) {
@@ -37,8 +37,6 @@ export function stretchesOf(content: unknown): readonly (readonly unknown[])[] {
   }
   return stretches;
 }
-
-const noStretches: readonly (readonly unknown[])[] = [];
 
 function partsOf(parts: readonly unknown[]): ContentTexts {
   let text = '';

@@ -33,7 +33,8 @@ export class DeltaTemplate {
     if (length > 0 && length <= maxCopied && isVerbatim(json, head.length, length))
       return json.slice(head.length, head.length + length);
     // Both halves include their quote.
-    return stringOf(json.slice(head.length - 1, json.length - tail.length + 1));
+    const text = jsonOf(json.slice(head.length - 1, json.length - tail.length + 1));
+    return typeof text === 'string' && text !== '' ? text : null;
   }
 
   /** Where the learned chunk has its text. */
@@ -47,7 +48,9 @@ export class DeltaTemplate {
     this.#attempts += 1;
     const name = `"${field.name}"`;
     const start = json.indexOf('"', json.indexOf(name) + name.length) + 1;
-    const [before, after] = [json.slice(0, start), json.slice(endOfString(json, start))];
+    content.lastIndex = start;
+    content.test(json);
+    const [before, after] = [json.slice(0, start), json.slice(content.lastIndex)];
     // The same name may occur elsewhere: only a different text there proves that this is the place.
     if (read(objectOf<LooseChunk>(jsonOf(before + probe + after)) ?? {})?.text !== probe) return;
     this.#head = copyOf(before);
@@ -61,16 +64,8 @@ export class DeltaTemplate {
   }
 }
 
-/** The position of the quote that ends the JSON string whose content begins at `start`. */
-function endOfString(json: string, start: number): number {
-  for (let at = start; at < json.length; at++) {
-    const code = json.charCodeAt(at);
-    if (code === quote) return at;
-    // Skips an escaped quote.
-    if (code === backslash) at++;
-  }
-  return json.length;
-}
+/** What stands in a JSON string, up to its closing quote. */
+const content = /(?:[^"\\]|\\.)*/sy;
 
 /** A copy in memory of its own: the result of `slice` keeps the whole chunk alive, in two bytes a character if it has to. */
 function copyOf(slice: string): string {
@@ -80,7 +75,6 @@ function copyOf(slice: string): string {
 /** V8 copies slices up to this length; a longer one is a view that keeps the whole chunk alive. */
 const maxCopied = 12;
 
-/** Are these characters unescaped in a JSON string? */
 function isVerbatim(json: string, start: number, length: number): boolean {
   for (let at = start; at < start + length; at++) {
     const code = json.charCodeAt(at);
@@ -88,9 +82,4 @@ function isVerbatim(json: string, start: number, length: number): boolean {
     if (code === quote || code === backslash || code < 0x20) return false;
   }
   return true;
-}
-
-function stringOf(json: string): string | null {
-  const value = jsonOf(json);
-  return typeof value === 'string' && value !== '' ? value : null;
 }

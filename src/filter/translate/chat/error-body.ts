@@ -48,16 +48,8 @@ export function readErrorValue(value: unknown, depth = 0): ErrorReading {
       ? [object.detail, object.errors, object.message].find(isNonEmpty)
       : undefined;
   if (within === undefined) return withProvider(own, object);
-  const read = readErrorValue(within, depth + 1);
-  return {
-    message: read.message || own.message,
-    code: read.code || own.code,
-    type: read.type || own.type,
-    param: read.param ?? own.param,
-    status: read.status ?? own.status,
-    retryAfter: read.retryAfter ?? own.retryAfter,
-    provider: read.provider,
-  };
+  const read = Object.entries(readErrorValue(within, depth + 1));
+  return { ...own, ...Object.fromEntries(read.filter(([, field]) => field !== '' && field !== null)) };
 }
 
 /** A string with text, an object or list with entries: `error: null`, `""`, `{}` and `false` are no errors. */
@@ -130,7 +122,6 @@ function withProvider(reading: ErrorReading, error: LooseError): ErrorReading {
   return { ...reading, message: reason === '' ? named : `${named}: ${reason}`, provider: provider || null };
 }
 
-/** The provider's own words, in JSON or as plain text. */
 function reasonOf(raw: string): string {
   const value = structureOf(raw);
   if (value !== undefined) return readErrorValue(value).message;

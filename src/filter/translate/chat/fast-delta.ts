@@ -57,11 +57,7 @@ export function fastDeltaOf(chunk: LooseChunk, choiceIndex: unknown, serviceTier
 }
 
 function deltaOfChoice(choice: LooseChoice, choiceIndex: unknown): FastDelta | null {
-  if (choice.index !== choiceIndex) return null;
-  for (const name in choice) {
-    const field = name as keyof LooseChoice;
-    if (field !== 'index' && field !== 'delta' && choice[field] !== null) return null;
-  }
+  if (choice.index !== choiceIndex || !hasOnly(choice, 'index', 'delta')) return null;
   const delta = objectOf<LooseMessage>(choice.delta);
   if (delta === null) return null;
   let found: FastDelta | null = null;
@@ -102,17 +98,17 @@ function argumentsOf(entry: LooseToolCall | null): FastDelta | null {
   if (entry === null) return null;
   const { index } = entry;
   if (typeof index !== 'number' || !Number.isSafeInteger(index) || index < 0) return null;
-  for (const name in entry) {
-    const field = name as keyof LooseToolCall;
-    if (field === 'index' || field === 'function' || field === 'type') continue;
-    if (entry[field] !== null && entry[field] !== '') return null;
-  }
   const body = objectOf<LooseFunctionCall>(entry.function);
-  if (body === null) return null;
-  for (const name in body) {
-    const field = name as keyof LooseFunctionCall;
-    if (field !== 'arguments' && body[field] !== null && body[field] !== '') return null;
-  }
+  if (body === null || !hasOnly(entry, 'index', 'function', 'type') || !hasOnly(body, 'arguments')) return null;
   const text = body.arguments;
   return typeof text === 'string' && text !== '' ? { field: { name: 'arguments', index }, text } : null;
+}
+
+/** Is there nothing beside those fields? Many servers write all others too, as null or `''`. */
+function hasOnly<Shape extends object>(object: Shape, one: keyof Shape, two = one, three = one): boolean {
+  for (const name in object) {
+    const value = object[name];
+    if (name !== one && name !== two && name !== three && value !== null && value !== '') return false;
+  }
+  return true;
 }

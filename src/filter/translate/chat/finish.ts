@@ -1,9 +1,6 @@
 import { ApiError, type ApiErrorType } from '../../wire/schema/api-error.ts';
 
-/**
- * How a response ends. A failure's error is for `response.error`; its HTTP status counts only before the headers are
- * committed.
- */
+/** How a response ends. A failure's HTTP status counts only before the headers are committed. */
 export type Outcome =
   | { readonly status: 'completed'; readonly hasCalled: boolean }
   | { readonly status: 'incomplete'; readonly reason: 'max_output_tokens' | 'content_filter' }

@@ -1,21 +1,17 @@
 import type { LooseLogprobs, LooseTokenLogprob } from '../../wire/schema/chat-completion.ts';
 import type { Logprob, TopLogprob } from '../../wire/schema/response-resource.ts';
-import { arrayOf, objectOf, objectsOf } from './loose.ts';
+import { objectOf, objectsOf } from './loose.ts';
 
 /** Replaces minus infinity, null and anything else that is not a number: the API's own floor. */
 const minLogprob = -9999;
 
 /** `choices[0].logprobs` of a completion or a chunk as the API writes them (docs/answers.md §1.8); empty if there are none. */
 export function logprobsOf(logprobs: unknown): Logprob[] {
-  const tokens: Logprob[] = [];
-  for (const value of arrayOf(objectOf<LooseLogprobs>(logprobs)?.content)) {
-    const entry = objectOf<LooseTokenLogprob>(value);
-    const token = entry === null ? null : topLogprobOf(entry);
-    if (entry === null || token === null) continue;
+  return objectsOf<LooseTokenLogprob>(objectOf<LooseLogprobs>(logprobs)?.content).flatMap((entry) => {
+    const token = topLogprobOf(entry);
     const others = objectsOf<LooseTokenLogprob>(entry.top_logprobs).map(topLogprobOf);
-    tokens.push({ ...token, top_logprobs: others.filter((other) => other !== null) });
-  }
-  return tokens;
+    return token === null ? [] : { ...token, top_logprobs: others.filter((other) => other !== null) };
+  });
 }
 
 function topLogprobOf({ token, logprob, bytes }: LooseTokenLogprob): TopLogprob | null {

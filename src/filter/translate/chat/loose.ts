@@ -62,10 +62,6 @@ export function jsonTextOf(value: unknown): string {
 
 /** The choice of `index` 0, else the first: it may hold usage that the body does not. */
 export function choiceOf(completion: LooseChunk): LooseChoice | null {
-  const choices = arrayOf(completion.choices);
-  for (const value of choices) {
-    const choice = objectOf<LooseChoice>(value);
-    if (choice?.index === 0) return choice;
-  }
-  return objectOf<LooseChoice>(choices[0]);
+  const [first] = arrayOf(completion.choices);
+  return objectsOf<LooseChoice>(completion.choices).find(({ index }) => index === 0) ?? objectOf<LooseChoice>(first);
 }

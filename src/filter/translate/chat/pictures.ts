@@ -1,7 +1,6 @@
 import type { LooseContentPart, LooseImageUrl, LooseMessage } from '../../wire/schema/chat-completion.ts';
 import { objectOf, objectsOf, textOf } from './loose.ts';
 
-/** A picture that a model made. */
 export interface Picture {
   /** Base64. */
   readonly data: string;
@@ -9,11 +8,9 @@ export interface Picture {
   readonly format: 'png' | 'jpeg' | 'webp' | 'gif' | null;
 }
 
-const none: readonly string[] = [];
-
 /** The addresses of the pictures in a message or a delta: of parts of the content, and of `images` (OpenRouter, Gemini). */
 export function pictureUrlsOf({ images, content }: LooseMessage): readonly string[] {
-  if (images == null && !Array.isArray(content)) return none;
+  if (images == null && !Array.isArray(content)) return [];
   return [...objectsOf<LooseContentPart>(content).filter(isPicture), ...objectsOf<LooseContentPart>(images)]
     .map(({ image_url: given }) => textOf(given) || textOf(objectOf<LooseImageUrl>(given)?.url))
     .filter((url) => url !== '');

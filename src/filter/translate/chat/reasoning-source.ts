@@ -8,11 +8,8 @@ import { contentOf } from './content-parts.ts';
 import { countOf, objectOf, objectsOf, textOf } from './loose.ts';
 
 export interface ReasoningSource {
-  /** The reasoning text; `''` for none. */
   readonly text: string;
-  /** `reasoning_details` entries for the envelope, as sent. */
   readonly details: readonly LooseReasoningDetail[];
-  /** `thinking_blocks` entries for the envelope, as sent. */
   readonly blocks: readonly LooseThinkingBlock[];
 }
 
@@ -27,10 +24,11 @@ export function reasoningOf(message: LooseMessage): ReasoningSource {
     textOf(message.reasoning_content) ||
     fieldOf(message.reasoning) ||
     textOf(message.reasoning_text) ||
-    textOfDetails(details) ||
+    // `reasoning.encrypted` has no text: it is only sent back. MiniMax gives `text` without a type.
+    details.reduce((text, detail) => text + (textOf(detail.text) || textOf(detail.summary)), '') ||
     (Array.isArray(message.content) ? contentOf(message.content).thinking : '') ||
     textOf(message.thinking) ||
-    textOfBlocks(blocks);
+    blocks.reduce((text, { thinking }) => text + textOf(thinking), '');
   return { text, details, blocks };
 }
 
@@ -39,19 +37,6 @@ function fieldOf(reasoning: unknown): string {
   if (typeof reasoning === 'string') return reasoning;
   const object = objectOf<LooseReasoning>(reasoning);
   return textOf(object?.text) || textOf(object?.content);
-}
-
-/** `reasoning.encrypted` has no text: it is only sent back. MiniMax gives `text` without a type. */
-function textOfDetails(details: readonly LooseReasoningDetail[]): string {
-  let text = '';
-  for (const detail of details) text += textOf(detail.text) || textOf(detail.summary);
-  return text;
-}
-
-function textOfBlocks(blocks: readonly LooseThinkingBlock[]): string {
-  let text = '';
-  for (const block of blocks) text += textOf(block.thinking);
-  return text;
 }
 
 /** An entry that is being merged; it keeps fields that nobody here reads. */
@@ -85,13 +70,9 @@ function mergeInto(known: MergedDetail, { text, summary, ...others }: LooseReaso
   Object.assign(known, Object.fromEntries(Object.entries(others).filter(([, value]) => isGiven(value))));
 }
 
-/** A block that is being merged. */
 type MergedBlock = { -readonly [Field in keyof LooseThinkingBlock]?: unknown };
 
-/**
- * Joins the `thinking_blocks` of a stream's deltas into the blocks that go back: they have no index, and a block ends with its
- * signature, which comes last. `redacted_thinking` arrives whole.
- */
+/** Joins the pieces of `thinking_blocks`: a block ends with its signature. `redacted_thinking` arrives whole. */
 export function mergeThinkingBlocks(blocks: readonly LooseThinkingBlock[]): LooseThinkingBlock[] {
   const merged: MergedBlock[] = [];
   for (const block of blocks) {

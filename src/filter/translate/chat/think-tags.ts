@@ -41,7 +41,6 @@ const openingTags = [...openings.keys()];
 /** After more white space than this no tag is expected. */
 const maxLeadingSpace = 256;
 
-/** Past the start. */
 type Begun =
   | { readonly at: 'thinking'; readonly closingTags: readonly string[]; readonly isFirst: boolean }
   | { readonly at: 'answer'; readonly newlinesToSkip: number };

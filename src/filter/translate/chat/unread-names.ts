@@ -1,5 +1,6 @@
 import type { LooseChoice, LooseChunk, LooseMessage } from '../../wire/schema/chat-completion.ts';
 import type { UnknownType } from '../request/dropped.ts';
+import { type Extensions, maxNameLength, maxNames } from '../response/extensions.ts';
 import { messageKinds } from './choices.ts';
 import { arrayOf, objectOf } from './loose.ts';
 
@@ -11,26 +12,15 @@ const chunkFields = {
 const choiceFields = {
   ...{ index: 0, message: 0, delta: 0, finish_reason: 0, logprobs: 0, usage: 0, error: 0 },
 } satisfies Record<keyof LooseChoice, 0>;
-/** Names of one answer that are counted or kept; an upstream could make up any number of them. */
-export const maxNames = 32;
-export const maxNameLength = 100;
 
-/** Keeps fields for the client. False for one that it cannot have. */
-export interface FieldKeeper {
-  keep(name: string, value: unknown): boolean;
-}
-
-/**
- * What an upstream's answer has that nothing here reads and the client does not get, by name: events called `provider:type`,
- * and fields.
- */
+/** Names of events and fields of an answer that nothing here reads and the client does not get. */
 export class UnreadNames {
   /** Null where the client gets none. */
-  readonly #keeper: FieldKeeper | null;
+  readonly #keeper: Extensions | null;
   // Most answers have none.
   #found: Map<string, UnknownType> | null = null;
 
-  constructor(keeper: FieldKeeper | null) {
+  constructor(keeper: Extensions | null) {
     this.#keeper = keeper;
   }
 
@@ -56,7 +46,7 @@ export class UnreadNames {
     return this.#found === null ? [] : [...this.#found.values()];
   }
 
-  #fields(value: object, known: object, path: string, keeper: FieldKeeper | null): void {
+  #fields(value: object, known: object, path: string, keeper: Extensions | null): void {
     for (const name in value) {
       if (Object.hasOwn(known, name)) continue;
       const field = (value as Record<string, unknown>)[name];

@@ -83,7 +83,6 @@ function foundIn(carrier: LooseChunk): LooseUsage | null {
   );
 }
 
-/** The value as an object that holds a count. */
 function counted(value: unknown): LooseUsage | null {
   const usage = objectOf<LooseUsage>(value);
   if (usage === null) return null;

@@ -30,7 +30,7 @@ describe.each(overflowWordings)('%s says “%s”', (_, message) => {
 });
 
 it('each row of the table has a server’s error', () => {
-  for (const { of, wording } of overflowTable)
+  for (const [of, wording] of overflowTable)
     expect(
       overflowWordings.filter(([, message]) => new RegExp(wording, 'i').test(message)),
       of,
