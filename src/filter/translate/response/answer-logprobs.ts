@@ -42,8 +42,9 @@ export class AnswerLogprobs {
     if (this.#waiting.length === 0) return [];
     const run = runOf(this.#waiting, Buffer.from(text));
     if (run === null) return [];
-    const taken = this.#waiting.slice(run.start, run.end);
-    this.#drop(run.end);
+    const [start, end] = run;
+    const taken = this.#waiting.slice(start, end);
+    this.#drop(end);
     return taken;
   }
 
@@ -53,20 +54,15 @@ export class AnswerLogprobs {
   }
 }
 
-interface Run {
-  readonly start: number;
-  readonly end: number;
-}
-
 /** The last run near the end, because the answer comes after reasoning; else the one at the start. Linear in the bytes. */
-function runOf(tokens: readonly Logprob[], text: Buffer): Run | null {
+function runOf(tokens: readonly Logprob[], text: Buffer): readonly [start: number, end: number] | null {
   const earliest = Math.max(1, tokens.length - maxTrailingTokens);
   for (let end = tokens.length; end >= earliest; end--) {
     const start = startOf(tokens, end, text);
-    if (start !== null) return { start, end };
+    if (start !== null) return [start, end];
   }
   const end = endOf(tokens, text);
-  return end === null ? null : { start: 0, end };
+  return end === null ? null : [0, end];
 }
 
 /**
@@ -127,7 +123,6 @@ function placeOf(piece: Buffer, text: Buffer, replaced: number): number | null {
   return null;
 }
 
-/** Where the run ends that starts with the first token and says `text`; null if there is none. */
 function endOf(tokens: readonly Logprob[], text: Buffer): number | null {
   let said = 0;
   for (const [index, { bytes }] of tokens.entries()) {

@@ -1,4 +1,4 @@
-import type { ApiError } from '../../wire/schema/api-error.ts';
+import { ApiError } from '../../wire/schema/api-error.ts';
 import type { ItemStatus } from '../../wire/schema/response-resource.ts';
 import type { UnnumberedEvent } from '../../wire/schema/stream-events.ts';
 import { type CallIds, type ClientTool, clientItemOf } from '../client-tools/client-tool.ts';
@@ -7,7 +7,6 @@ import type { RestoredTool } from '../context.ts';
 import type { IntegerPlaces } from '../integer-places.ts';
 import { GrowingText } from '../kept.ts';
 import type { Call } from './call.ts';
-import { invalidCall } from './call-errors.ts';
 import { CustomInputDecoder } from './custom-input.ts';
 import type { ClosingStatus, OpenCall, WriterParts } from './output.ts';
 import {
@@ -72,7 +71,7 @@ abstract class CallWriter implements OpenCall {
   unrunnable(): ApiError | null {
     const { call, name } = this.named;
     if (call.isCustom || !this.breaksOff()) return null;
-    return invalidCall(`The model called “${name}” with arguments that break off.`);
+    return ApiError.ofModel('invalid_tool_call', `The model called “${name}” with arguments that break off.`);
   }
 
   /** Is it an object that does not end? With a brace at its end the text may be all, and wrong: that is for the client to say. */
@@ -131,15 +130,12 @@ class FunctionCallWriter extends CallWriter {
     });
   }
 
-  #text(): string {
-    const text = this.named.call.text.toString();
-    return this.#places === null ? text : withWholeNumbers(text, this.#places);
-  }
-
   close(status: ClosingStatus): CallItem {
     const held = this.#numbers?.finish() ?? '';
     if (held !== '') this.#send(held);
-    const text = argumentsOf(this.#hasDelta ? this.#text() : this.unsentText(status), status);
+    const sent = this.named.call.text.toString();
+    const whole = this.#places === null ? sent : withWholeNumbers(sent, this.#places);
+    const text = argumentsOf(this.#hasDelta ? whole : this.unsentText(status), status);
     // The deltas must add up to what the done event repeats.
     if (!this.#hasDelta && text !== '') this.#send(text);
     this.emit({ type: 'response.function_call_arguments.done', ...this.place(), name: this.#name, arguments: text });
@@ -213,7 +209,7 @@ class ClientToolCallWriter extends CallWriter {
     if (this.#tool.isRunnable === undefined) return super.unrunnable();
     const { call, name, ids } = this.named;
     if (this.#tool.isRunnable(clientItemOf(this.#tool, ids, 'completed', call.text.toString()))) return null;
-    return invalidCall(`The model called “${name}” with arguments that cannot be read.`);
+    return ApiError.ofModel('invalid_tool_call', `The model called “${name}” with arguments that cannot be read.`);
   }
 
   close(status: ClosingStatus): CallItem {

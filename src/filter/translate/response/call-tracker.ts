@@ -70,28 +70,25 @@ export class CallTracker {
     return !this.#toolNames.has(name) || this.#begins(name, name);
   }
 
-  /** Calls without a name so far, of which there is anything else. */
-  nameless(): number {
-    return this.calls.filter(({ name, upstreamId, text }) => name === '' && !(upstreamId === '' && text.isEmpty()))
-      .length;
+  /** Is there a call without a name, but with anything else? */
+  hasNameless(): boolean {
+    return this.calls.some(({ name, upstreamId, text }) => name === '' && !(upstreamId === '' && text.isEmpty()));
   }
 
   #find(fragment: CallFragment): Call | null {
-    if (fragment.id === '')
-      return fragment.index === null ? this.#ofLast(fragment) : this.#ofIndex(fragment, fragment.index);
+    const latest = (fragment.index === null ? this.calls.at(-1) : this.#byIndex.get(fragment.index)) ?? null;
+    // R3, R4
+    if (fragment.id === '') return latest !== null && this.#isContinued(latest, fragment) ? latest : null;
     const known = this.#known(fragment);
     // R1
     if (known !== null) return this.#isCollision(known, fragment) ? null : known;
-    const candidate = fragment.index === null ? this.calls.at(-1) : this.#byIndex.get(fragment.index);
-    if (candidate === undefined) return null;
+    if (latest === null) return null;
     // R2a
-    if (candidate.upstreamId === '' && candidate.item === null && this.#isNameOf(candidate, fragment.name))
-      return candidate;
+    if (latest.upstreamId === '' && latest.item === null && this.#isNameOf(latest, fragment.name)) return latest;
     // R2b, R2c
-    return fragment.name === '' ? candidate : null;
+    return fragment.name === '' ? latest : null;
   }
 
-  /** The latest call of that id. */
   #known({ id, index }: CallFragment): Call | null {
     return this.#byIdAndIndex.get(`${id} ${index}`) ?? this.#byId.get(id) ?? null;
   }
@@ -104,17 +101,11 @@ export class CallTracker {
     return !this.#isNameOf(known, fragment.name) || isCompleteJson(known.text.toString());
   }
 
-  /** R3: no id, but an index. */
-  #ofIndex(fragment: CallFragment, index: number): Call | null {
-    const latest = this.#byIndex.get(index);
-    return latest === undefined || isNext(latest, fragment) ? null : latest;
-  }
-
-  /** R4: neither. */
-  #ofLast(fragment: CallFragment): Call | null {
-    const last = this.calls.at(-1);
-    if (last === undefined || isNext(last, fragment)) return null;
-    return fragment.name !== '' && this.#toolNames.has(last.name) && !this.#isNameOf(last, fragment.name) ? null : last;
+  /** R3, and R4 for a fragment without an index. */
+  #isContinued(latest: Call, fragment: CallFragment): boolean {
+    if (isNext(latest, fragment)) return false;
+    if (fragment.index !== null || fragment.name === '' || !this.#toolNames.has(latest.name)) return true;
+    return this.#isNameOf(latest, fragment.name);
   }
 
   /** Could the fragment's name be that call's: absent, the same, or its continuation? */

@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { parseExactly } from '../../wire/json/exact.ts';
 import { JsonEnd } from '../../wire/json/json-end.ts';
-import { isEmptyObject, mayBeginObject } from '../../wire/json/objects.ts';
 import { GrowingText, type Kept } from '../kept.ts';
 import type { OpenCall } from './output.ts';
 
@@ -63,7 +62,7 @@ export class Call {
     const scanner = written === '' ? new JsonEnd('object') : this.#scanner().copy();
     const end = scanner.push(given);
     const next = end === -1 ? '' : given.slice(end).trimStart();
-    return next.startsWith('{') && !isEmptyObject(written + given.slice(0, end)) ? next : null;
+    return next.startsWith('{') && !/^\s*\{\s*\}\s*$/.test(written + given.slice(0, end)) ? next : null;
   }
 
   /** Are the arguments an object, to its end? */
@@ -130,6 +129,14 @@ export class Call {
     this.text.append(text);
     if (this.item !== null) this.unsent += text;
   }
+}
+
+/** Might another object begin in `text`, after one that ends there or at the end of `written`? A cheap test. */
+export function mayBeginObject(text: string, written: string): boolean {
+  if (!text.includes('{')) return false;
+  if (/\}\s*\{/.test(text)) return true;
+  const last = written.trimEnd();
+  return text.trimStart().startsWith('{') && written !== '' && (last === '' || last.endsWith('}'));
 }
 
 /** Arguments without the empty object that some servers write in front of them: `{}{"city":"Oslo"}`. */

@@ -4,16 +4,9 @@ const opening = /^\s*\{\s*"input"\s*:\s*"/;
 /** Arguments with more white space than this have no such opening. */
 const maxOpeningLength = 256;
 
-const escapes: Readonly<Record<string, string>> = {
-  n: '\n',
-  t: '\t',
-  r: '\r',
-  b: '\b',
-  f: '\f',
-  '"': '"',
-  '\\': '\\',
-  '/': '/',
-};
+/** The letters of escapes, and what each stands for. */
+const escapes = 'ntrbf"\\/';
+const escaped = '\n\t\r\b\f"\\/';
 
 /**
  * Reads the `input` of a wrapped custom tool out of its arguments while they are still arriving: decodes the JSON string
@@ -24,6 +17,7 @@ export class CustomInputDecoder {
   #state: 'opening' | 'string' | 'closed' | 'unknown' = 'opening';
   /** The opening, then an escape that is not complete. */
   #buffered = '';
+  /** One at the end of what was read, whose other half may follow. */
   #highSurrogate = '';
   /** The first character after the string that is not blank. */
   #next = '';
@@ -84,45 +78,28 @@ export class CustomInputDecoder {
 
   #readString(text: string): string {
     const source = this.#buffered + text;
+    let decoded = this.#highSurrogate;
     this.#buffered = '';
-    let decoded = '';
-    let at = 0;
-    while (at < source.length) {
-      const special = nextSpecial(source, at);
-      decoded += this.#join(source.slice(at, special));
-      at = special;
-      if (at === source.length) break;
-      if (source[at] === '"') {
-        this.#state = 'closed';
-        this.#readNext(source.slice(at + 1));
-        return decoded + this.finish();
-      }
-      const length = escapeLength(source, at);
-      if (at + length > source.length) {
-        this.#buffered = source.slice(at);
-        break;
-      }
-      decoded += this.#join(unescaped(source.slice(at, at + length)));
-      at += length;
-    }
-    return decoded;
-  }
-
-  /** Puts a high surrogate that was kept back before what follows it, and keeps back one that ends the text. */
-  #join(text: string): string {
-    if (text === '') return '';
-    const whole = this.#highSurrogate + text;
-    const last = whole.charCodeAt(whole.length - 1);
-    if (last >= 0xd800 && last <= 0xdbff) {
-      this.#highSurrogate = whole.slice(-1);
-      return whole.slice(0, -1);
-    }
     this.#highSurrogate = '';
-    return whole;
+    for (let at = 0; at < source.length; ) {
+      const special = nextSpecial(source, at);
+      decoded += source.slice(at, special);
+      if (source[special] === '"') {
+        this.#state = 'closed';
+        this.#readNext(source.slice(special + 1));
+        return decoded;
+      }
+      at = special + (source[special + 1] === 'u' ? 6 : 2);
+      if (at <= source.length) decoded += unescaped(source.slice(special, at));
+      else this.#buffered = source.slice(special);
+    }
+    const last = decoded.charCodeAt(decoded.length - 1);
+    if (!(last >= 0xd800 && last <= 0xdbff)) return decoded;
+    this.#highSurrogate = decoded.slice(-1);
+    return decoded.slice(0, -1);
   }
 }
 
-/** Position of the next quote or backslash, or the end. */
 function nextSpecial(text: string, from: number): number {
   const quote = text.indexOf('"', from);
   const end = quote === -1 ? text.length : quote;
@@ -130,12 +107,8 @@ function nextSpecial(text: string, from: number): number {
   return backslash === -1 || backslash > end ? end : backslash;
 }
 
-function escapeLength(text: string, at: number): number {
-  return text[at + 1] === 'u' ? 6 : 2;
-}
-
 function unescaped(sequence: string): string {
   const letter = sequence[1] ?? '';
-  if (letter !== 'u') return escapes[letter] ?? sequence;
+  if (letter !== 'u') return escaped[escapes.indexOf(letter)] ?? sequence;
   return /^\\u[0-9a-f]{4}$/i.test(sequence) ? String.fromCharCode(Number.parseInt(sequence.slice(2), 16)) : sequence;
 }

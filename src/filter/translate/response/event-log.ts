@@ -1,8 +1,7 @@
-import { isDelta, type ResponseStreamEvent, type UnnumberedEvent } from '../../wire/schema/stream-events.ts';
+import { isDelta, isOfItem, type ResponseStreamEvent, type UnnumberedEvent } from '../../wire/schema/stream-events.ts';
 import type { NewId, ResponseContext } from '../context.ts';
 import { estimatedOutput } from '../estimate.ts';
 import type { Kept } from '../kept.ts';
-import { HeldEvents } from './held-events.ts';
 
 /** A delta and its padding are together a multiple of this, so that sizes on the wire reveal little about the text. */
 const paddingMultiple = 16;
@@ -90,5 +89,62 @@ export class EventLog {
   /** Events emitted so far: the next one's `sequence_number`. */
   count(): number {
     return this.#count;
+  }
+}
+
+/** The events of one item; its deltas are joined, and grow in place. */
+interface HeldItem {
+  readonly events: UnnumberedEvent[];
+  bytes: number;
+}
+
+/** An event beside its delta, and its place in the list. What else is long in it is counted where its item keeps it. */
+const eventBytes = 400;
+/** What V8 keeps of a piece of a delta beside its text. */
+const pieceBytes = 64;
+
+/** The events of items, held until an earlier item is closed, in the order of the items. */
+class HeldEvents {
+  readonly #kept: Kept;
+  readonly #items = new Map<number, HeldItem>();
+  /** Events up to those of this item are not held. */
+  #through: number;
+
+  constructor(through: number, kept: Kept) {
+    this.#through = through;
+    this.#kept = kept;
+  }
+
+  /** Holds the event if it has to wait; otherwise does nothing and returns false. */
+  hold(event: UnnumberedEvent): boolean {
+    if (!isOfItem(event) || event.output_index <= this.#through) return false;
+    const item = this.#items.get(event.output_index) ?? { events: [], bytes: 0 };
+    this.#items.set(event.output_index, item);
+    const last = item.events.at(-1);
+    // Deltas of a call have nothing beside their text.
+    const isCallDelta =
+      event.type === 'response.function_call_arguments.delta' || event.type === 'response.custom_tool_call_input.delta';
+    const delta = isCallDelta ? event.delta : '';
+    const grows = delta !== '' && last?.type === event.type;
+    if (grows) (last as UnnumberedEvent & { delta: string }).delta += delta;
+    else item.events.push(event);
+    const bytes = (grows ? pieceBytes : eventBytes) + delta.length;
+    item.bytes += bytes;
+    this.#kept.bytes += bytes;
+    return true;
+  }
+
+  /** The held events of items up to that one; with null, all. */
+  take(through: number | null): UnnumberedEvent[] {
+    const taken: UnnumberedEvent[] = [];
+    this.#through = through ?? Number.POSITIVE_INFINITY;
+    // Items are added in order, so the map has them in order.
+    for (const [index, item] of this.#items) {
+      if (index > this.#through) break;
+      for (const event of item.events) taken.push(event);
+      this.#kept.bytes -= item.bytes;
+      this.#items.delete(index);
+    }
+    return taken;
   }
 }

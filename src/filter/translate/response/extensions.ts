@@ -1,8 +1,11 @@
 import type { ResponseResource } from '../../wire/schema/response-resource.ts';
 import type { ExtensionEvent } from '../../wire/schema/stream-events.ts';
 import { jsonTextOf } from '../chat/loose.ts';
-import { type FieldKeeper, maxNameLength, maxNames } from '../chat/unread-names.ts';
 import type { Kept } from '../kept.ts';
+
+/** Names of one answer that are counted or kept; an upstream could make up any number of them. */
+export const maxNames = 32;
+export const maxNameLength = 100;
 
 /** The Response's own fields, which no upstream's takes the place of: all of the type's, and one that OpenAI's SDKs add. */
 const ownFields = {
@@ -20,7 +23,7 @@ const fieldBytes = 100;
 const maxFieldLength = 64 * 1024;
 
 /** What an upstream adds of its own to an answer, for a client that may have it (`passExtensions`). */
-export class Extensions implements FieldKeeper {
+export class Extensions {
   readonly #kept: Kept;
   /** By name, as JSON: it says at once how long a value is, and whether it is nested deeper than JSON can be written. */
   readonly #fields = new Map<string, string>();
@@ -56,21 +59,15 @@ export class Extensions implements FieldKeeper {
   }
 }
 
-function bytesOf(name: string, json: string): number {
-  return fieldBytes + name.length + json.length;
-}
+const bytesOf = (name: string, json: string) => fieldBytes + name.length + json.length;
 
 /** A provider's name for an event, in characters that need no escaping anywhere. */
 const eventName = /^[\w.-]+:[\w.:-]+$/;
 
 /** The client's event for one of the upstream's own. Null if it is none that a stream can have. */
 export function extensionEventOf(name: string, value: object | null): ExtensionEvent | null {
-  if (value === null || name.length > maxNameLength || !isEventName(name)) return null;
+  if (value === null || name.length > maxNameLength || !eventName.test(name)) return null;
   const { type: _type, sequence_number: _number, ...fields } = value as { type?: unknown; sequence_number?: unknown };
   const json = jsonTextOf(fields);
-  return json === '' ? null : { type: name, fields: json.slice(1, -1) };
-}
-
-function isEventName(name: string): name is ExtensionEvent['type'] {
-  return eventName.test(name);
+  return json === '' ? null : { type: name as ExtensionEvent['type'], fields: json.slice(1, -1) };
 }

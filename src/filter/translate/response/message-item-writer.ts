@@ -9,17 +9,10 @@ import { CitationList } from '../chat/citations.ts';
 import { GrowingText, JsonList } from '../kept.ts';
 import type { ClosingStatus, OpenItem, WriterParts } from './output.ts';
 
-type OpenPart = OpenText | OpenRefusal;
-
-interface OpenRefusal {
-  readonly type: 'refusal';
+interface OpenPart {
+  readonly type: (OutputTextPart | RefusalPart)['type'];
   readonly text: GrowingText;
-}
-
-interface OpenText {
-  readonly type: 'output_text';
-  readonly text: GrowingText;
-  /** Made when the first comes, like the citations: most texts have neither. */
+  /** Made when the first comes, like the citations: most texts have neither, and no refusal has. */
   logprobs: JsonList<Logprob> | null;
   citations: CitationList | null;
 }
@@ -47,7 +40,7 @@ export class MessageItemWriter implements OpenItem {
 
   /** Adds to the text part, and opens one if none is open. Empty text opens it and sends no delta. */
   text(delta: string, logprobs: readonly Logprob[]): void {
-    const open = this.#openText();
+    const open = this.#partOf('output_text');
     if (delta === '') return;
     open.text.append(delta);
     if (logprobs.length > 0) {
@@ -66,7 +59,7 @@ export class MessageItemWriter implements OpenItem {
 
   /** Adds to the refusal. It is a part of its own: an open text part is closed. */
   refusal(delta: string): void {
-    this.#openRefusal().text.append(delta);
+    this.#partOf('refusal').text.append(delta);
     this.#parts.log.emit({ type: 'response.refusal.delta', ...this.#place(), delta });
   }
 
@@ -109,51 +102,36 @@ export class MessageItemWriter implements OpenItem {
     };
   }
 
-  #openText(): OpenText {
-    if (this.#part?.type === 'output_text') return this.#part;
-    const text = new GrowingText(this.#parts.output.kept);
-    const opened: OpenText = { type: 'output_text', text, logprobs: null, citations: null };
-    this.#open(opened, { type: 'output_text', text: '', annotations: [], logprobs: [] });
-    return opened;
-  }
-
-  #openRefusal(): OpenPart {
-    if (this.#part?.type === 'refusal') return this.#part;
-    const opened: OpenPart = { type: 'refusal', text: new GrowingText(this.#parts.output.kept) };
-    this.#open(opened, { type: 'refusal', refusal: '' });
-    return opened;
-  }
-
-  #open(opened: OpenPart, part: OutputTextPart | RefusalPart): void {
+  /** The open part, if it is of that type; otherwise a new one. */
+  #partOf(type: OpenPart['type']): OpenPart {
+    if (this.#part?.type === type) return this.#part;
     this.#closePart();
+    const part = type === 'refusal' ? { type, refusal: '' } : { type, text: '', annotations: [], logprobs: [] };
     this.#parts.log.emit({ type: 'response.content_part.added', ...this.#place(), part });
-    this.#part = opened;
+    this.#part = { type, text: new GrowingText(this.#parts.output.kept), logprobs: null, citations: null };
+    return this.#part;
   }
 
   #closePart(): void {
-    const part = this.#part;
-    if (part === null) return;
-    const closed = part.type === 'output_text' ? this.#closeText(part) : this.#closeRefusal(part);
-    this.#parts.log.emit({ type: 'response.content_part.done', ...this.#place(), part: closed });
-    this.#content.push(closed);
+    if (this.#part === null) return;
+    const part = this.#closed(this.#part);
+    this.#parts.log.emit({ type: 'response.content_part.done', ...this.#place(), part });
+    this.#content.push(part);
     this.#parts.output.kept.bytes += partBytes;
     this.#part = null;
   }
 
-  #closeText({ text: given, logprobs: kept, citations }: OpenText): OutputTextPart {
-    const text = given.toString();
+  #closed({ type, text: written, logprobs: kept, citations }: OpenPart): OutputTextPart | RefusalPart {
+    const text = written.toString();
+    if (type === 'refusal') {
+      this.#parts.log.emit({ type: 'response.refusal.done', ...this.#place(), refusal: text });
+      return { type, refusal: text };
+    }
     const logprobs = kept?.toBeWritten() ?? noLogprobs;
     this.#parts.log.emit({ type: 'response.output_text.done', ...this.#place(), text, logprobs });
-    return { type: 'output_text', text, annotations: citations?.all() ?? [], logprobs };
+    return { type, text, annotations: citations?.all() ?? [], logprobs };
   }
 
-  #closeRefusal({ text }: OpenRefusal): RefusalPart {
-    const refusal = text.toString();
-    this.#parts.log.emit({ type: 'response.refusal.done', ...this.#place(), refusal });
-    return { type: 'refusal', refusal };
-  }
-
-  /** That of the open part. */
   #place() {
     return { item_id: this.#id, output_index: this.outputIndex, content_index: this.#content.length };
   }

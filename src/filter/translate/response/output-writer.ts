@@ -13,7 +13,6 @@ import { newTagReader, ThinkTagReader, type ThinkTagTexts } from '../chat/think-
 import type { ResponseContext } from '../context.ts';
 import type { Kept } from '../kept.ts';
 import { AnswerLogprobs } from './answer-logprobs.ts';
-import { namelessCall } from './call-errors.ts';
 import { type CarriedExtra, EnvelopeContents } from './envelope-contents.ts';
 import type { EventLog } from './event-log.ts';
 import { MessageItemWriter } from './message-item-writer.ts';
@@ -31,18 +30,12 @@ export interface ChunkExtras {
   readonly isMessage: boolean;
 }
 
-type Current =
-  | { readonly type: 'message'; readonly item: MessageItemWriter }
-  | { readonly type: 'reasoning'; readonly item: ReasoningItemWriter };
-
 const noLogprobs: readonly Logprob[] = [];
 
 /** What keeps a picture's address beside its text. */
 const addressBytes = 64;
 
-/**
- * White space beyond this many characters is text: templates write a few line feeds, and what is held back must be bounded.
- */
+/** White space beyond this is text: templates write a few line feeds, and what is held must be bounded. */
 const maxLeadingSpace = 256;
 
 /**
@@ -56,14 +49,13 @@ export class OutputWriter {
   readonly #parts: WriterParts;
   readonly #output: Output;
   #calls: ToolCalls | null = null;
-  #current: Current | null = null;
+  #current: MessageItemWriter | ReasoningItemWriter | null = null;
   #hadMessage = false;
   /** Those that were written: gateways repeat them. Null until one comes. */
   #pictures: Set<string> | null = null;
   #tags: ThinkTagReader | null;
   /** White space before any text: held back, because before calls it is only a template's markup (docs/answers.md §1.3). */
   #space = '';
-  /** Null until the upstream sends any. */
   #logprobs: AnswerLogprobs | null = null;
   /** Citations that came before any message, until one has text. */
   #earlyCitations: CitationList | null = null;
@@ -76,26 +68,23 @@ export class OutputWriter {
     this.#tags = newTagReader(context.profile);
   }
 
-  /** Writes what a delta adds. Errors are the model's: a call that is not allowed. */
-  add(delta: LooseMessage, extras: ChunkExtras): ApiError | null {
-    if (extras.isMessage) {
-      const isBegun = this.hasItems();
-      const message = isBegun ? this.#withoutTagged(delta) : delta;
-      this.#forgetHeldText(message, isBegun);
-      if (isBegun) return this.#addParts(message, extras, true);
-    }
-    return this.#addParts(this.#lastStretch(delta), extras, false);
+  /** Writes what a delta adds. Throws `ApiError` for a call that is not allowed. */
+  add(delta: LooseMessage, extras: ChunkExtras): void {
+    const isBegun = extras.isMessage && this.hasItems();
+    const message = isBegun ? this.#withoutTagged(delta) : delta;
+    if (extras.isMessage) this.#forgetHeldText(message, isBegun);
+    this.#addParts(isBegun ? message : this.#lastStretch(message), extras, isBegun);
   }
 
   /**
    * One part after the other, in the order in which a model makes them: what is written closes what is open before it, and
    * logprobs have to be there when the text takes its own. `repeatsReasoning`: that of the delta was written already.
    */
-  #addParts(delta: LooseMessage, extras: ChunkExtras, repeatsReasoning: boolean): ApiError | null {
+  #addParts(delta: LooseMessage, extras: ChunkExtras, repeatsReasoning: boolean): void {
     this.#pushLogprobs(extras.logprobs);
     const reasoning = reasoningOf(delta);
     this.#carry(reasoning, extras.isMessage);
-    if (!repeatsReasoning) this.#addReasoning(reasoning.text);
+    if (!repeatsReasoning) this.#reason(reasoning.text, true);
     const content = contentOf(delta.content);
     if (isThought(delta)) this.#readThought(content.text);
     else this.#readText(content.text, extras.isLast);
@@ -105,14 +94,14 @@ export class OutputWriter {
     this.#draw(delta);
     this.#carryOwn(delta);
     const calls = this.#callsFor(delta);
-    if (calls === null) return null;
+    if (calls === null) return;
     this.#carryExtras(calls.gather(delta));
-    return calls.send();
+    calls.send();
   }
 
   /**
-   * Writes a whole message, as a JSON completion has it; called once, before `finish`. It differs from one large delta in
-   * this, because nothing can follow:
+   * Writes a whole message, as a JSON completion has it; called once, before `finish`. Throws as `add` does. It differs from
+   * one large delta in this, because nothing can follow:
    *
    * - what only carries an envelope comes first, as reasoning does, and holds what all calls carry;
    * - details and thinking blocks go back as they are, and each entry of `tool_calls` is a call of its own, closed before the next;
@@ -120,7 +109,7 @@ export class OutputWriter {
    * - a transcript counts only without a text of its own;
    * - white space alone waits for `finish`, however long.
    */
-  addWhole(given: LooseMessage, extras: Pick<ChunkExtras, 'logprobs' | 'citations'>): ApiError | null {
+  addWhole(given: LooseMessage, extras: Pick<ChunkExtras, 'logprobs' | 'citations'>): void {
     const calls = this.#callsFor(given);
     this.#carry(reasoningOf(given), true);
     this.#carryExtras(calls?.gatherWhole(given) ?? []);
@@ -140,39 +129,32 @@ export class OutputWriter {
     this.cite(extras.citations);
     this.#refuse(content.refusal || textOf(message.refusal));
     this.#draw(message);
-    return calls?.send() ?? null;
+    calls?.send();
   }
 
-  /**
-   * Fast path: adds to the item that is open, as `add` would. False, and nothing is done, if no item of that kind is open,
-   * or the text must be read for tags.
-   */
+  /** Fast path: adds to the open item as `add` would. False if there is none of that kind, or tags must be read. */
   grow(field: DeltaField, text: string): boolean {
     switch (field.name) {
       case 'content':
-        if (this.#current?.type !== 'message' || !(this.#tags?.isThrough() ?? true)) return false;
-        this.#current.item.text(text, this.#logprobsOf(text));
+        if (!(this.#current instanceof MessageItemWriter && (this.#tags?.isThrough() ?? true))) return false;
+        this.#current.text(text, this.#logprobsOf(text));
         return true;
       case 'reasoning_content':
       case 'reasoning':
         // The first reasoning from a field ends the reading of tags, which is for `add` to do.
-        if (this.#current?.type !== 'reasoning' || this.#tags !== null) return false;
-        this.#current.item.text(text);
+        if (!(this.#current instanceof ReasoningItemWriter) || this.#tags !== null) return false;
+        this.#current.text(text);
         return true;
       case 'arguments':
         return this.#calls?.grow(field.index, text) ?? false;
     }
   }
 
-  /**
-   * Writes citations, also those of a chunk without a delta. Those for a message that is closed come too late: a finished
-   * item does not change. Before any message they are held.
-   */
+  /** Writes citations: held before any message, dropped after it, since a finished item does not change. */
   cite(citations: readonly UrlCitation[]): void {
     if (citations.length === 0) return;
-    if (this.#current?.type === 'message') {
-      this.#current.item.cite(citations);
-    } else if (!this.#hadMessage) {
+    if (this.#current instanceof MessageItemWriter) this.#current.cite(citations);
+    else if (!this.#hadMessage) {
       this.#earlyCitations ??= new CitationList(this.#output.kept);
       this.#earlyCitations.add(citations);
     }
@@ -183,14 +165,17 @@ export class OutputWriter {
     return this.#calls?.unrunnable() ?? null;
   }
 
-  /** The answer is complete: sends what was held back. An answer of nothing but broken calls, or of reasoning and those, is an error. */
-  finish(): ApiError | null {
+  /**
+   * The answer is complete: sends what was held back. Throws `ApiError` for a call that is not allowed, and for an answer of
+   * nothing but broken calls, or of reasoning and those.
+   */
+  finish(): void {
     this.#flushTags();
-    const error = this.#calls?.finish() ?? null;
-    if (error !== null) return error;
+    this.#calls?.finish();
     this.#carryEnvelope();
     if (!this.hasItems() && this.#space !== '') this.#begin(this.#takeSpace());
-    return !this.hasAnswer() && this.nameless() > 0 ? namelessCall() : null;
+    const error = this.hasAnswer() ? null : this.#calls?.nameless();
+    if (error) throw error;
   }
 
   /** A completed answer has at least one item: an empty message, if there is none. */
@@ -239,11 +224,6 @@ export class OutputWriter {
     return this.#output.items();
   }
 
-  /** Calls left out because they have no name. */
-  nameless(): number {
-    return this.#calls?.nameless() ?? 0;
-  }
-
   /** Thinking and text that alternate in one content: writes all but the last stretch, and gives the message with that one. */
   #lastStretch(message: LooseMessage): LooseMessage {
     const stretches = stretchesOf(message.content);
@@ -251,7 +231,7 @@ export class OutputWriter {
     if (stretches.length < 2 || reasoningOf({ ...message, content: null }).text !== '') return message;
     for (const stretch of stretches.slice(0, -1)) {
       const { text, thinking, refusal } = contentOf(stretch);
-      this.#addReasoning(thinking);
+      this.#reason(thinking, true);
       this.#readText(text, false);
       this.#refuse(refusal);
     }
@@ -275,29 +255,24 @@ export class OutputWriter {
     if (!isBegun) this.#tags = newTagReader(this.#parts.context.profile);
   }
 
-  /** Reasoning from a field. A server that has one for it leaves no tags in the text. */
-  #addReasoning(text: string): void {
+  #reason(text: string, isOfField = false): void {
     if (text === '') return;
-    this.#tags = null;
-    this.#reason(text);
-  }
-
-  #reason(text: string): void {
-    if (text !== '') this.#reasoningItem().text(text);
+    // A server that has a field for it leaves no tags in the text.
+    if (isOfField) this.#tags = null;
+    this.#reasoningItem().text(text);
   }
 
   #reasoningItem(): ReasoningItemWriter {
-    if (this.#current?.type === 'reasoning') return this.#current.item;
+    if (this.#current instanceof ReasoningItemWriter) return this.#current;
     this.#closeCurrent();
-    const item = new ReasoningItemWriter(this.#parts, this.#pendingEnvelope);
+    this.#current = new ReasoningItemWriter(this.#parts, this.#pendingEnvelope);
     this.#pendingEnvelope = null;
-    this.#current = { type: 'reasoning', item };
-    return item;
+    return this.#current;
   }
 
   /** That of the open reasoning item, or of the next. */
   #envelope(): EnvelopeContents {
-    if (this.#current?.type === 'reasoning') return this.#current.item.envelope();
+    if (this.#current instanceof ReasoningItemWriter) return this.#current.envelope();
     this.#pendingEnvelope ??= new EnvelopeContents(this.#output.kept, this.#parts.context);
     return this.#pendingEnvelope;
   }
@@ -349,14 +324,13 @@ export class OutputWriter {
   }
 
   #text(delta: string, isLast: boolean): void {
-    if (this.#current?.type === 'message') {
-      const { item } = this.#current;
-      const repeatsAll = isLast && this.#parts.context.profile.dedupeTail && delta === item.written();
-      if (!repeatsAll) item.text(delta, this.#logprobsOf(delta));
+    if (this.#current instanceof MessageItemWriter) {
+      const repeatsAll = isLast && this.#parts.context.profile.dedupeTail && delta === this.#current.written();
+      if (!repeatsAll) this.#current.text(delta, this.#logprobsOf(delta));
     } else if (delta.trim() === '') {
       this.#keepSpace(delta);
       if (this.#space.length > maxLeadingSpace) this.#begin(this.#takeSpace());
-    } else if (this.#current?.type === 'reasoning') {
+    } else if (this.#current instanceof ReasoningItemWriter) {
       this.#begin(withoutBlankLines(this.#takeSpace() + delta));
     } else {
       if (this.#space !== '') {
@@ -381,7 +355,7 @@ export class OutputWriter {
   #keepSpace(delta: string): void {
     if (this.#calls?.hasSent()) return;
     this.#space += delta;
-    if (this.#current?.type === 'reasoning') this.#space = withoutBlankLines(this.#space);
+    if (this.#current instanceof ReasoningItemWriter) this.#space = withoutBlankLines(this.#space);
   }
 
   #takeSpace(): string {
@@ -390,26 +364,23 @@ export class OutputWriter {
     return space;
   }
 
-  /** The first text of a message. */
   #begin(delta: string): void {
     const message = this.#messageItem();
     message.text(delta, this.#logprobsOf(delta));
     if (this.#earlyCitations === null) return;
-    const early = this.#earlyCitations;
+    this.#earlyCitations.discard();
+    message.cite(this.#earlyCitations.all());
     this.#earlyCitations = null;
-    early.discard();
-    message.cite(early.all());
   }
 
   #messageItem(): MessageItemWriter {
-    if (this.#current?.type === 'message') return this.#current.item;
+    if (this.#current instanceof MessageItemWriter) return this.#current;
     // Thinking without text stands before what it led to, as in a message in one piece.
     if (this.#pendingEnvelope?.hasWholeBlock()) this.#reasoningItem();
     this.#closeCurrent();
-    const item = new MessageItemWriter(this.#parts);
-    this.#current = { type: 'message', item };
+    this.#current = new MessageItemWriter(this.#parts);
     this.#hadMessage = true;
-    return item;
+    return this.#current;
   }
 
   #refuse(delta: string): void {
@@ -442,10 +413,9 @@ export class OutputWriter {
     }
   }
 
-  /** Null until a delta has a call. */
   #callsFor(delta: LooseMessage): ToolCalls | null {
     if (this.#calls !== null || (delta.tool_calls == null && delta.function_call == null)) return this.#calls;
-    this.#calls = new ToolCalls({ ...this.#parts, beforeCall: () => this.#beforeCall() });
+    this.#calls = new ToolCalls(this.#parts, () => this.#beforeCall());
     return this.#calls;
   }
 
@@ -455,7 +425,7 @@ export class OutputWriter {
     if (this.#tags !== null)
       this.#tags = this.#parts.context.profile.thinkTags === 'on' ? newTagReader(this.#parts.context.profile) : null;
     // Before what must go back gets an item of its own: that closes the message.
-    if (this.#current?.type === 'message') this.#current.item.markCommentary();
+    if (this.#current instanceof MessageItemWriter) this.#current.markCommentary();
     this.#carryEnvelope();
     this.#closeCurrent();
   }
@@ -465,12 +435,11 @@ export class OutputWriter {
   }
 
   #closeCurrent(): void {
-    if (this.#current !== null) this.#output.close(this.#current.item.outputIndex);
+    if (this.#current !== null) this.#output.close(this.#current.outputIndex);
     this.#current = null;
   }
 }
 
-/** Both kinds of text in a complete content. */
 function readToEnd(tags: ThinkTagReader, content: string): ThinkTagTexts {
   const begun = tags.push(content);
   const rest = tags.finish();
@@ -482,7 +451,6 @@ function withoutBlankLines(text: string): string {
   return text.replace(/^\s*\n/, '');
 }
 
-/** The transcript of an answer in speech. */
 function transcriptOf({ audio }: LooseMessage): string {
   return audio == null ? '' : textOf(objectOf<LooseAudio>(audio)?.transcript);
 }

@@ -7,14 +7,11 @@ import { type ReasoningExtras, reasoningItemOf } from './reasoning-item.ts';
 /** The parts of a closed item without their text. */
 const partsBytes = 200;
 
-/**
- * Writes a reasoning item from `output_item.added` to `output_item.done`, at the end of the output. Which events carry its
- * text is choice D2.
- */
+/** Writes a reasoning item from `added` to `done`. Which events carry its text is choice D2. */
 export class ReasoningItemWriter implements OpenItem {
   readonly outputIndex: number;
   readonly #parts: WriterParts;
-  readonly #id: string;
+  readonly #place: { readonly item_id: string; readonly output_index: number };
   readonly #text: GrowingText;
   #envelope: EnvelopeContents | null;
 
@@ -25,10 +22,11 @@ export class ReasoningItemWriter implements OpenItem {
     this.#envelope = envelope;
     output.kept.bytes += partsBytes;
     this.#text = new GrowingText(output.kept);
-    this.#id = context.newId('rs');
+    const id = context.newId('rs');
     const content = context.reasoningEvents !== 'summary' && { content: [] };
-    const begun = { id: this.#id, type: 'reasoning', status: 'in_progress', summary: [], ...content } as const;
+    const begun = { id, type: 'reasoning', status: 'in_progress', summary: [], ...content } as const;
     this.outputIndex = output.add(begun, this);
+    this.#place = { item_id: id, output_index: this.outputIndex };
   }
 
   /** Adds to the text. */
@@ -39,7 +37,7 @@ export class ReasoningItemWriter implements OpenItem {
     if (carrier === 'summary') {
       this.#parts.log.emit({
         type: 'response.reasoning_summary_text.delta',
-        item_id: this.#id,
+        item_id: this.#place.item_id,
         output_index: this.outputIndex,
         summary_index: 0,
         delta,
@@ -47,7 +45,7 @@ export class ReasoningItemWriter implements OpenItem {
       return;
     }
     const type = carrier === 'reasoning' ? 'response.reasoning.delta' : 'response.reasoning_text.delta';
-    this.#parts.log.emit({ type, ...this.#inContent(), delta });
+    this.#parts.log.emit({ type, ...this.#place, content_index: 0, delta });
   }
 
   /** What the item carries back to the upstream beside its text. */
@@ -61,40 +59,33 @@ export class ReasoningItemWriter implements OpenItem {
     if (text !== '') this.#closePart(text);
     const extras = this.#envelope?.extras() ?? noExtras;
     this.#envelope?.clear();
-    const item = reasoningItemOf({ id: this.#id, status, text, ...extras }, this.#parts.context);
+    const item = reasoningItemOf({ id: this.#place.item_id, status, text, ...extras }, this.#parts.context);
     this.#parts.output.kept.bytes += item.encrypted_content?.length ?? 0;
     return item;
   }
 
-  #inSummary() {
-    return { item_id: this.#id, output_index: this.outputIndex, summary_index: 0 };
-  }
-
-  #inContent() {
-    return { item_id: this.#id, output_index: this.outputIndex, content_index: 0 };
-  }
-
   #openPart(): void {
-    if (this.#parts.context.reasoningEvents === 'summary') {
+    const { log, context } = this.#parts;
+    if (context.reasoningEvents === 'summary') {
       const part = { type: 'summary_text', text: '' } as const;
-      this.#parts.log.emit({ type: 'response.reasoning_summary_part.added', ...this.#inSummary(), part });
+      log.emit({ type: 'response.reasoning_summary_part.added', ...this.#place, summary_index: 0, part });
     } else {
       const part = { type: 'reasoning_text', text: '' } as const;
-      this.#parts.log.emit({ type: 'response.content_part.added', ...this.#inContent(), part });
+      log.emit({ type: 'response.content_part.added', ...this.#place, content_index: 0, part });
     }
   }
 
   #closePart(text: string): void {
-    const carrier = this.#parts.context.reasoningEvents;
-    if (carrier === 'summary') {
-      const part = { type: 'summary_text', text } as const;
-      this.#parts.log.emit({ type: 'response.reasoning_summary_text.done', ...this.#inSummary(), text });
-      this.#parts.log.emit({ type: 'response.reasoning_summary_part.done', ...this.#inSummary(), part });
+    const { log, context } = this.#parts;
+    if (context.reasoningEvents === 'summary') {
+      const place = { ...this.#place, summary_index: 0 };
+      log.emit({ type: 'response.reasoning_summary_text.done', ...place, text });
+      log.emit({ type: 'response.reasoning_summary_part.done', ...place, part: { type: 'summary_text', text } });
     } else {
-      const part = { type: 'reasoning_text', text } as const;
-      const type = carrier === 'reasoning' ? 'response.reasoning.done' : 'response.reasoning_text.done';
-      this.#parts.log.emit({ type, ...this.#inContent(), text });
-      this.#parts.log.emit({ type: 'response.content_part.done', ...this.#inContent(), part });
+      const place = { ...this.#place, content_index: 0 };
+      const type = context.reasoningEvents === 'reasoning' ? 'response.reasoning.done' : 'response.reasoning_text.done';
+      log.emit({ type, ...place, text });
+      log.emit({ type: 'response.content_part.done', ...place, part: { type: 'reasoning_text', text } });
     }
   }
 }

@@ -8,18 +8,13 @@ import { encodeReasoningEnvelope, packOpaqueFields, type ReasoningEnvelope } fro
 
 /** The contents of a reasoning item besides its text. */
 export interface ReasoningExtras {
-  /** `reasoning_details` as they go back. */
   readonly details: readonly unknown[];
-  /** `thinking_blocks` as they go back. */
   readonly blocks: readonly LooseThinkingBlock[];
   /** What calls, and the message (`''`), must have back, by `call_id`. */
   readonly fields: Readonly<Record<string, OpaqueFields>>;
 }
 
-/**
- * A finished reasoning item. Its text is in `content`, and with the `summary` carrier in `summary` too, where clients
- * look for it (choice D2). A text of `''` gives an item that only carries its envelope.
- */
+/** A finished reasoning item (choice D2). One with a text of `''` only carries its envelope. */
 export function reasoningItemOf(
   item: { readonly id: string; readonly status: ItemStatus; readonly text: string } & ReasoningExtras,
   context: ResponseContext,

@@ -12,7 +12,6 @@ import type { Repair } from '../chat/repairs.ts';
 import type { AnswerReport, Fold, ResponseContext } from '../context.ts';
 import { Kept } from '../kept.ts';
 import type { UnknownType } from '../request/dropped.ts';
-import { missingCall } from './call-errors.ts';
 import { EventLog } from './event-log.ts';
 import { Extensions, extensionEventOf } from './extensions.ts';
 import { type ChunkExtras, OutputWriter } from './output-writer.ts';
@@ -39,19 +38,22 @@ export class ResponseWriter {
   readonly #id: string;
   /** Of the output's own events, wanted or not. */
   readonly #outputLog: EventLog;
-  #status: ResponseStatus = 'in_progress';
+  status: ResponseStatus = 'in_progress';
+  /** The error it failed with, or null. */
+  failure: ApiError | null = null;
+  /** The Response of the terminal event; null until that was emitted. */
+  final: ResponseResource | null = null;
   #started = false;
-  #failure: ApiError | null = null;
-  #final: ResponseResource | null = null;
 
-  constructor(context: ResponseContext, log: EventLog, kept: Kept) {
+  /** `wantsEvents`: the client gets more of the answer than its Response. */
+  constructor(context: ResponseContext, kept: Kept, wantsEvents = true) {
     this.#context = context;
     this.#id = context.newId('resp');
-    this.log = log;
+    this.log = new EventLog(context, wantsEvents);
     const isFolded = context.answer.fold !== null;
     this.#folded = isFolded ? [] : null;
     this.extensions = context.profile.passExtensions && !isFolded ? new Extensions(kept) : null;
-    this.#outputLog = isFolded ? new EventLog(context, false) : log;
+    this.#outputLog = isFolded ? new EventLog(context, false) : this.log;
     this.output = new OutputWriter(this.#outputLog, context, kept, this.repairs);
   }
 
@@ -72,14 +74,19 @@ export class ResponseWriter {
     return true;
   }
 
-  /** Writes what a delta adds; an error is the model's. */
-  add(delta: LooseMessage, extras: ChunkExtras): ApiError | null {
-    return this.output.add(this.#folded === null ? delta : withoutCalls(delta), extras);
+  /** Writes what a delta adds; the Response fails by a call that is not allowed. */
+  add(delta: LooseMessage, extras: ChunkExtras): void {
+    try {
+      this.output.add(this.#folded === null ? delta : withoutCalls(delta), extras);
+    } catch (thrown) {
+      this.fail(ApiError.from(thrown));
+    }
   }
 
-  /** Writes a whole message. */
-  addWhole(message: LooseMessage, extras: Pick<ChunkExtras, 'logprobs' | 'citations'>): ApiError | null {
-    return this.output.addWhole(this.#folded === null ? message : withoutCalls(message), extras);
+  /** Writes a whole message, and what was held back. Throws `ApiError` for an error of the model's. */
+  addWhole(message: LooseMessage, extras: Pick<ChunkExtras, 'logprobs' | 'citations'>): void {
+    this.output.addWhole(this.#folded === null ? message : withoutCalls(message), extras);
+    this.output.finish();
   }
 
   /** The Response has output already. */
@@ -105,17 +112,14 @@ export class ResponseWriter {
     }
   }
 
-  /**
-   * Ends with `error` and `response.failed`; what was produced is kept. The `error` event has the specification's nested
-   * form and OpenAI's flat one (choice D3).
-   */
+  /** Ends with `error`, nested and flat (choice D3), and `response.failed`; what was produced is kept. */
   fail(error: ApiError): ResponseResource {
     this.output.fail();
-    this.#status = 'failed';
-    this.#failure = error;
+    this.status = 'failed';
+    this.failure = error;
     const { code, message, param } = error;
     const response = this.#resource(null);
-    this.#final = response;
+    this.final = response;
     this.log.emit({ type: 'error', error: { ...error.toObject(), ...headersOf(error) }, code, message, param });
     this.log.emit({ type: 'response.failed', response });
     return response;
@@ -138,8 +142,8 @@ export class ResponseWriter {
 
   report(finishReason: string | null, unread: readonly UnknownType[]): Omit<AnswerReport, 'model'> {
     return {
-      error: this.#failure,
-      status: this.#status,
+      error: this.failure,
+      status: this.status,
       usage: this.usage,
       outputTokens: this.outputTokens(),
       finishReason,
@@ -148,23 +152,10 @@ export class ResponseWriter {
     };
   }
 
-  status(): ResponseStatus {
-    return this.#status;
-  }
-
-  /** The Response of the terminal event; null until that was emitted. */
-  final(): ResponseResource | null {
-    return this.#final;
-  }
-
-  /** The error it failed with, or null. */
-  failure(): ApiError | null {
-    return this.#failure;
-  }
-
-  /** An agent would take an answer without the call it ends with for the end of its task. */
+  /** An agent would take an answer without the call it ends with for the end of its task (vllm#53255). */
   #missingCall(hasCalled: boolean): ApiError | null {
-    return hasCalled && !this.output.hasAnswer() ? missingCall() : null;
+    if (!hasCalled || this.output.hasAnswer()) return null;
+    return ApiError.ofModel('invalid_tool_call', 'The upstream ended the answer with a tool call, and sent none.');
   }
 
   /** The API's word for the upstream's tier: some SDKs (async-openai, openai-java) refuse a Response with any other. */
@@ -189,9 +180,9 @@ export class ResponseWriter {
 
   #end(status: 'completed' | 'incomplete', reason: IncompleteReason | null): ResponseResource {
     this.output.close(status);
-    this.#status = status;
+    this.status = status;
     const response = this.#resource(reason);
-    this.#final = response;
+    this.final = response;
     this.log.emit({ type: `response.${status}`, response });
     return response;
   }
@@ -212,8 +203,8 @@ export class ResponseWriter {
   /** With all its fields (docs/answers.md §1.1): the body of a JSON answer, and in every lifecycle event. */
   #resource(incompleteReason: IncompleteReason | null): ResponseResource {
     const { echo, createdAt, now } = this.#context;
-    const status = this.#status;
-    const error = this.#failure;
+    const status = this.status;
+    const error = this.failure;
     const hasEnded = status !== 'in_progress';
     return {
       // Minted once per exchange: the upstream's own may be empty, repeat, or change within a stream.

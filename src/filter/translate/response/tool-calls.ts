@@ -1,31 +1,22 @@
-import { mayBeginObject } from '../../wire/json/objects.ts';
-import type { ApiError } from '../../wire/schema/api-error.ts';
+import { ApiError } from '../../wire/schema/api-error.ts';
 import type { LooseMessage } from '../../wire/schema/chat-completion.ts';
 import { uniqueCallId } from '../call-ids.ts';
 import { callEntriesOf, fragmentOf, opaqueFieldsOf } from '../chat/call-entries.ts';
 import { clientTools } from '../client-tools/client-tools.ts';
-import type { Call } from './call.ts';
-import { namelessCall, toolNotAllowed } from './call-errors.ts';
+import { type Call, mayBeginObject } from './call.ts';
 import { openCallItem } from './call-item-writers.ts';
 import { CallTracker } from './call-tracker.ts';
 import type { CarriedExtra } from './envelope-contents.ts';
 import type { WriterParts } from './output.ts';
 import { calledNameOf, restoredToolOf } from './tool-restoration.ts';
 
-/** Dependencies of the writers of calls. */
-export interface CallParts extends WriterParts {
-  /** Closes an open message or reasoning item: a call's item is about to be added. */
-  readonly beforeCall: () => void;
-}
-
 /** What is kept of a call that was sent, beside what its tracker keeps: how it is written, and its scanner. */
 const writtenBytes = 200;
 
-const none: readonly CarriedExtra[] = [];
-
 /** The tool calls of one answer, from fragments to items. */
 export class ToolCalls {
-  readonly #parts: CallParts;
+  readonly #parts: WriterParts;
+  readonly #beforeCall: () => void;
   /** Deferred tools that the client was told of. */
   readonly #announced = new Set<string>();
   readonly #tracker: CallTracker;
@@ -37,26 +28,23 @@ export class ToolCalls {
   /** The call that grew last, for the next token; null after any fragment that may have opened another. */
   #growing: Call | null = null;
 
-  constructor(parts: CallParts) {
+  /** `beforeCall` closes an open message or reasoning item: a call's item is about to be added. */
+  constructor(parts: WriterParts, beforeCall: () => void) {
     this.#parts = parts;
+    this.#beforeCall = beforeCall;
     this.#tracker = new CallTracker(parts.context.toolNames, parts.output.kept);
   }
 
-  /**
-   * Gathers the calls in a delta; sends nothing yet. Gives what must go back with them, which must be in a reasoning item
-   * before the calls are sent.
-   */
+  /** Gathers a delta's calls and sends none. Gives what must be in a reasoning item before they are sent. */
   gather(delta: LooseMessage): readonly CarriedExtra[] {
-    const entries = callEntriesOf(delta);
-    if (entries.length === 0) return none;
     const extras: CarriedExtra[] = [];
-    for (const entry of entries) {
+    for (const entry of callEntriesOf(delta)) {
       const fragment = fragmentOf(entry);
       const call = this.#gatherOne(this.#tracker.track(fragment, this.#areWhole));
       this.#growTexts(call, fragment.text);
       if (this.#areWhole && (fragment.name === '' || this.#isRepeated(call))) continue;
       // Nothing after a call that is not allowed is read, since it fails the answer.
-      if (this.#areWhole && !this.#isAllowed(this.#nameOf(call))) break;
+      if (this.#areWhole && !this.#isAllowed(calledNameOf(call.name, this.#parts.context))) break;
       const fields = opaqueFieldsOf(entry);
       if (fields !== null) extras.push({ fields, callId: () => this.#idOf(call) });
     }
@@ -71,17 +59,15 @@ export class ToolCalls {
     return extras;
   }
 
-  /** Sends what was gathered. An error means that the model made a call that is not allowed. */
-  send(): ApiError | null {
-    if (this.#gathered.size === 0) return null;
+  /** Sends what was gathered. Throws `ApiError` for a call that is not allowed. */
+  send(): void {
+    if (this.#gathered.size === 0) return;
     const ready = this.#gathered;
     this.#gathered = new Set();
     for (const call of ready) {
       if (call.item === null && (call.name === '' || this.#mayGrow(call) || this.#isRepeated(call))) continue;
-      const error = this.#sendOne(call);
-      if (error !== null) return error;
+      this.#sendOne(call);
     }
-    return null;
   }
 
   /** More arguments of the call at that index. False, and nothing is done, if its item was not sent. */
@@ -94,14 +80,10 @@ export class ToolCalls {
     return true;
   }
 
-  /** The end of the answer: sends calls whose name could still have grown. */
-  finish(): ApiError | null {
-    for (const call of this.#tracker.calls) {
-      const isToSend = call.item === null && call.name !== '' && !this.#isRepeated(call);
-      const error = isToSend ? this.#sendOne(call) : null;
-      if (error !== null) return error;
-    }
-    return null;
+  /** The end of the answer: sends calls whose name could still have grown. Throws as `send` does. */
+  finish(): void {
+    for (const call of this.#tracker.calls)
+      if (call.item === null && call.name !== '' && !this.#isRepeated(call)) this.#sendOne(call);
   }
 
   /** An error when a call holds nothing that its client could run, or half of it. */
@@ -110,12 +92,13 @@ export class ToolCalls {
       const error = item?.unrunnable() ?? null;
       if (error !== null) return error;
     }
-    return this.nameless() > 0 ? namelessCall() : null;
+    return this.nameless();
   }
 
-  /** Calls seen whose name never came. */
-  nameless(): number {
-    return this.#tracker.nameless();
+  /** An error when a name never came: no client can answer such a call. */
+  nameless(): ApiError | null {
+    if (!this.#tracker.hasNameless()) return null;
+    return ApiError.ofModel('invalid_tool_call', 'The model called a tool without naming it.');
   }
 
   /** Is there a call whose item was sent? */
@@ -129,11 +112,9 @@ export class ToolCalls {
     return call;
   }
 
-  #sendOne(call: Call): ApiError | null {
-    const error = call.item === null ? this.#openInOrder(call) : null;
-    if (error !== null) return error;
+  #sendOne(call: Call): void {
+    if (call.item === null) this.#openInOrder(call);
     this.#sendText(call);
-    return null;
   }
 
   #sendText(call: Call): void {
@@ -166,22 +147,23 @@ export class ToolCalls {
   }
 
   /** Calls keep the model's order: one whose name could have grown until now is sent first. */
-  #openInOrder(call: Call): ApiError | null {
+  #openInOrder(call: Call): void {
     for (const earlier of this.#tracker.waiting) {
       if (earlier !== call && earlier.repeats !== null && this.#needsMore(earlier)) continue;
       this.#tracker.waiting.delete(earlier);
       if (this.#isRepeated(earlier)) continue;
-      const error = earlier.name === '' ? null : this.#open(earlier);
-      if (error !== null || earlier === call) return error;
+      if (earlier.name !== '') this.#open(earlier);
+      if (earlier === call) return;
     }
     // It had no name when its turn came.
-    return this.#open(call);
+    this.#open(call);
   }
 
-  #open(call: Call): ApiError | null {
-    const name = this.#nameOf(call);
-    if (!this.#isAllowed(name)) return toolNotAllowed(name);
-    this.#parts.beforeCall();
+  #open(call: Call): void {
+    const name = calledNameOf(call.name, this.#parts.context);
+    if (!this.#isAllowed(name))
+      throw ApiError.ofModel('tool_not_allowed', `The model called “${name}”, which “tool_choice” does not allow.`);
+    this.#beforeCall();
     this.#tellFound(name);
     call.unsent = call.text.toString();
     this.#hasSent = true;
@@ -189,7 +171,6 @@ export class ToolCalls {
     call.item = openCallItem(call, name, this.#idOf(call), this.#parts);
     // Before another item begins: that may close this one.
     this.#sendText(call);
-    return null;
   }
 
   /**
@@ -229,20 +210,16 @@ export class ToolCalls {
   /** It waits for all of its arguments if its item shows them from the start, or they may be those of a call that it repeats. */
   #needsMore(call: Call): boolean {
     const { text, isCustom } = call;
-    const { kind } = restoredToolOf({ name: this.#nameOf(call), isCustom }, this.#parts.context);
+    const { kind } = restoredToolOf(
+      { name: calledNameOf(call.name, this.#parts.context), isCustom },
+      this.#parts.context,
+    );
     const isShown = kind !== 'function' && kind !== 'custom' && clientTools[kind].isRunnable !== undefined;
     const waits = isShown || (call.mayRepeatOne() && !isCustom);
     return waits && (call.holdsPlaceholder || text.isEmpty() || !call.hasWholeObject());
   }
 
-  #nameOf({ name }: Call): string {
-    return calledNameOf(name, this.#parts.context);
-  }
-
-  /**
-   * `none`, `allowed_tools` or a tool named by `tool_choice` is a promise to the client. Some servers ignore it (llama.cpp a
-   * name, most of them `allowed_tools`), so it is enforced here.
-   */
+  /** A promise to the client that some servers ignore: llama.cpp a name, most of them `allowed_tools`. */
   #isAllowed(name: string): boolean {
     const { allowedTools } = this.#parts.context;
     return allowedTools === null || allowedTools.has(name);

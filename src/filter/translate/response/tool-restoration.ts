@@ -73,10 +73,7 @@ export function callItemOf(restored: RestoredTool, ids: CallIds, status: ItemSta
     : { id: ids.id, type: 'custom_tool_call', status, ...names, input: text };
 }
 
-/**
- * Of a call without arguments `{}`, since `''` is not JSON, and clients parse what they get; of one that was cut `''`, which
- * nobody can take for a whole call. What is there passes as it is, valid or not.
- */
+/** `{}` for no arguments, since clients parse them; `''` for a call that was cut, so that nobody runs it. */
 export function argumentsOf(text: string, status: ItemStatus): string {
   return text === '' && status !== 'incomplete' ? emptyArguments : text;
 }

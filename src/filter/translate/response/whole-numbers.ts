@@ -1,3 +1,4 @@
+import { jsonOf } from '../chat/loose.ts';
 import type { IntegerPlaces } from '../integer-places.ts';
 
 const maxDepth = 64;
@@ -122,7 +123,8 @@ export class WholeNumbers {
   #endString(): void {
     this.#state = 'value';
     const open = this.#open.at(-1);
-    if (this.#isKey && open !== undefined) open.key = keyOf(this.#key);
+    if (this.#isKey && open !== undefined)
+      open.key = this.#key.includes('\\') ? String(jsonOf(`"${this.#key}"`) ?? this.#key) : this.#key;
     this.#isKey = false;
   }
 
@@ -133,16 +135,6 @@ export class WholeNumbers {
     if (open.places === null) return null;
     if (!open.isObject) return open.places.others;
     return (open.key === null ? undefined : open.places.properties?.get(open.key)) ?? open.places.others;
-  }
-}
-
-/** Escapes in keys are rare. */
-function keyOf(written: string): string {
-  if (!written.includes('\\')) return written;
-  try {
-    return String(JSON.parse(`"${written}"`));
-  } catch {
-    return written;
   }
 }
 

@@ -78,7 +78,7 @@ function answerOf(message: object, context: ResponseContext, isStream: boolean):
   const translator = new StreamTranslator(context);
   translator.push({ choices: [{ index: 0, delta: message, finish_reason }] });
   translator.finish('done');
-  return translator.response() as ResponseResource;
+  return translator.response.final as ResponseResource;
 }
 
 describe.each(['JSON', 'a stream'])('an output that came as %s', (form) => {

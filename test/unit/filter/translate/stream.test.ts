@@ -101,19 +101,19 @@ describe('a stream translator', () => {
         usage: {},
       },
     });
-    expect(translator.failure()).toBe(timeout);
+    expect(translator.response.failure).toBe(timeout);
   });
 
   it('tells that a finish reason came, so that no one waits for the end of the body', () => {
     const translator = new StreamTranslator(createTestContext());
     translator.push(delta({ content: 'a' }));
-    expect(translator.finishSeen()).toBe(false);
+    expect(translator.finishReason).toBeNull();
     translator.push(delta({}, { finish_reason: 'stop' }));
-    expect(translator.finishSeen()).toBe(true);
+    expect(translator.finishReason).not.toBeNull();
     expect(translator.ended()).toBe(false);
-    expect(translator.usage()).toBeNull();
+    expect(translator.response.usage).toBeNull();
     translator.push({ choices: [], usage: { prompt_tokens: 3, completion_tokens: 2 } });
-    expect(translator.usage()).toMatchObject({ total_tokens: 5 });
+    expect(translator.response.usage).toMatchObject({ total_tokens: 5 });
   });
 
   it('sums itself up for the log', () => {

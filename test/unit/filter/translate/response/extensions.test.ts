@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { longEvents, wholeOf } from '../../../../../src/filter/exchange/response/long-body.ts';
+import { longEvents } from '../../../../../src/filter/exchange/response/long-body.ts';
 import { translateCompletion } from '../../../../../src/filter/translate/completion.ts';
 import { StreamTranslator } from '../../../../../src/filter/translate/stream.ts';
 import { ApiError } from '../../../../../src/filter/wire/schema/api-error.ts';
@@ -7,6 +7,7 @@ import { encodeSseEvents } from '../../../../../src/filter/wire/sse/encode-event
 import { type ContextSettings, createTestContext } from '../../../../support/context.ts';
 import { faultsOfStream } from '../../../../support/invariants.ts';
 import { runStream } from '../../../../support/run-stream.ts';
+import { wholeOf } from '../../../../support/whole-of.ts';
 
 const on = { passExtensions: true };
 const contextOf = (settings: ContextSettings = {}) =>
@@ -60,7 +61,7 @@ describe('an event of the upstream’s own', () => {
     expect(encodeSseEvents(event === undefined ? [] : [event]).toString()).toBe(
       `event: acme:trace\ndata: {"type":"acme:trace","delta":"${'x'.repeat(999)}","output_index":3,"fields":1,"sequence_number":2}\n\n`,
     );
-    expect(translator.outputTokens()).toBe(0);
+    expect(translator.response.outputTokens()).toBe(0);
     expect(counted(translator)).toEqual([]);
   });
 

@@ -10,7 +10,7 @@ function responseAt(now: number, finish_reason = 'stop', fields: object = {}): R
   const translator = new StreamTranslator(at(now));
   translator.push({ choices: [{ index: 0, delta: { content: 'a' }, finish_reason }], ...fields });
   translator.finish('done');
-  return translator.response();
+  return translator.response.final;
 }
 
 it('is complete when it ends, and never before it was created: clocks are set back', () => {
