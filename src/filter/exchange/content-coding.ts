@@ -12,7 +12,6 @@ import { BrotliDecompress, Gunzip, Inflate, InflateRaw, type ZlibBaseOptions, Zs
 /** A coding of `content-encoding` that can be decoded. */
 export type ContentCoding = keyof typeof codecs;
 
-/** Decompresses a body that arrives in pieces. */
 export interface ContentDecoder {
   /** Encoded bytes cut anywhere in, the bytes they decode to out: of a damaged body those before the damage. */
   push(bytes: Uint8Array): Buffer;

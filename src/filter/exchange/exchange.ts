@@ -74,11 +74,7 @@ export class Exchange {
     return this.#requestLeg.pace(event);
   }
 
-  /**
-   * The replies to the message that ends a large request body: its translation in steps, so that other exchanges run between
-   * them. Until the last step this exchange takes no other message. `refusal` is asked at the first: the message may have
-   * waited too long for it.
-   */
+  /** Replies in steps to the end of a large request body; `refusal` is asked at the first, which may have waited. */
   *handleInSteps(event: RequestEvent, refusal?: () => ApiError | null): Steps<Replies> {
     this.#tap?.onEvent(event);
     if (this.#closed) return [];

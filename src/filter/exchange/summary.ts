@@ -141,10 +141,8 @@ function parametersOf(echo: CreateResponseEcho | undefined): ExchangeSummary['pa
 }
 
 function tokensOf(usage: Usage): TokenCounts {
-  const { input_tokens, output_tokens, total_tokens } = usage;
-  const { cached_tokens, cache_write_tokens } = usage.input_tokens_details;
-  const { reasoning_tokens } = usage.output_tokens_details;
-  return { input_tokens, cached_tokens, cache_write_tokens, output_tokens, reasoning_tokens, total_tokens };
+  const { input_tokens_details: input, output_tokens_details: output, ...totals } = usage;
+  return { ...totals, ...input, ...output };
 }
 
 /** Whether tokens are to be paid: not for an HTTP error, nor for what was not translated. */

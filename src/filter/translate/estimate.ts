@@ -1,9 +1,6 @@
 import type { ChatCompletionRequest, ChatMessage } from '../wire/schema/chat-request.ts';
 
-/**
- * Also in `running-response.ts`. Of English text and code; of languages without spaces a character is about a token, and three
- * bytes of UTF-8.
- */
+/** Of English text and code, as in `running-response.ts`; elsewhere a character is a token, of three bytes. */
 const unitsPerToken = 4;
 
 /** Models make from a hundred to several thousand of one; its bytes say nothing about it. */

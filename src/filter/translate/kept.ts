@@ -34,7 +34,8 @@ export class GrowingText {
   readonly #kept: Kept;
   #text = '';
   #pieces: string[] = [];
-  #last = '';
+  /** The last piece, whose end can be read without joining the text. */
+  last = '';
   #bytes = 0;
 
   constructor(kept: Kept) {
@@ -44,7 +45,7 @@ export class GrowingText {
   append(piece: string): void {
     this.#count(piece.length);
     this.#pieces.push(piece);
-    this.#last = piece;
+    this.last = piece;
     if (this.#pieces.length === piecesToFold) this.toString();
   }
 
@@ -52,12 +53,7 @@ export class GrowingText {
     this.#count(-this.#bytes);
     this.#text = '';
     this.#pieces = [];
-    this.#last = '';
-  }
-
-  /** The last piece, whose end can be read without joining the text. */
-  last(): string {
-    return this.#last;
+    this.last = '';
   }
 
   isEmpty(): boolean {

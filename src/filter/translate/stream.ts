@@ -1,6 +1,5 @@
 import { ApiError } from '../wire/schema/api-error.ts';
 import type { LooseChoice, LooseChunk, LooseMessage } from '../wire/schema/chat-completion.ts';
-import type { Logprob } from '../wire/schema/response-resource.ts';
 import type { ResponseStreamEvent } from '../wire/schema/stream-events.ts';
 import { ChoiceParts, choicesOf, isEmptyDelta } from './chat/choices.ts';
 import { citationsOf } from './chat/citations.ts';
@@ -68,7 +67,7 @@ export class StreamTranslator {
   /** Fast path: takes the text of a chunk. Does nothing and returns null if it must be parsed. */
   pushRawJson(json: string): ResponseStreamEvent[] | null {
     const text = this.ended() ? null : this.#template.match(json);
-    return text !== null && this.#grow(this.#template.field(), text) ? this.response.log.take() : null;
+    return text !== null && this.#grow(this.#template.field, text) ? this.response.log.take() : null;
   }
 
   /**
@@ -81,7 +80,7 @@ export class StreamTranslator {
       this.#unread ??= errorOfText(text, this.#context.profile.contextOverflow);
       const isTorn = !isLast && beginsLikeJson.test(text);
       // After the finish reason of an answer's only choice nothing follows that a client would act on.
-      const isOver = this.finishReason !== null && !this.#parts.areSeveral();
+      const isOver = this.finishReason !== null && !this.#parts.areSeveral;
       if (isTorn && !isOver) this.#failWith(this.#unread ?? ApiError.invalidUpstream(tornChunk));
       else this.#skip();
       this.#isTornAtEnd ||= isTorn;
@@ -121,7 +120,7 @@ export class StreamTranslator {
     return {
       ...this.response.report(this.finishReason, this.#unreadNames.names()),
       model: this.response.model,
-      events: this.response.log.count(),
+      events: this.response.log.count,
     };
   }
 
@@ -184,7 +183,7 @@ export class StreamTranslator {
     response.serviceTier = textOf(chunk.service_tier) || response.serviceTier;
     const choices = choicesOf(chunk);
     const keys = choices.map((choice, position) => this.#parts.keyOf(choice, position));
-    if (this.#isTornAtEnd && this.#parts.areSeveral()) {
+    if (this.#isTornAtEnd && this.#parts.areSeveral) {
       this.#failWith(ApiError.invalidUpstream(tornChunk));
       return;
     }
@@ -193,11 +192,7 @@ export class StreamTranslator {
     for (const [position, choice] of choices.entries())
       if (!this.ended())
         this.#readChoice(choice, keys[position] ?? position, position === 0 ? chunk : null, isAnswered);
-    this.#choiceIndex = this.#parts.areSeveral()
-      ? several
-      : choices.length === 1
-        ? choices[0]?.index
-        : this.#choiceIndex;
+    this.#choiceIndex = this.#parts.areSeveral ? several : choices.length === 1 ? choices[0]?.index : this.#choiceIndex;
     if (choices.length > 0) return;
     response.output.cite(citationsOf(chunk, null));
   }
@@ -217,7 +212,7 @@ export class StreamTranslator {
       response.output.cite(citations);
       return;
     }
-    const logprobs = this.#context.wantsLogprobs && this.#parts.hasText(key) ? logprobsOf(choice.logprobs) : noLogprobs;
+    const logprobs = this.#context.wantsLogprobs && this.#parts.hasText(key) ? logprobsOf(choice.logprobs) : [];
     response.add(delta, { logprobs, citations, isLast: reason !== '', isMessage: message !== null });
   }
 
@@ -275,8 +270,6 @@ export class StreamTranslator {
     return this.#unread ?? ApiError.invalidUpstream(notAStream);
   }
 }
-
-const noLogprobs: readonly Logprob[] = [];
 
 /**
  * Some servers (xAI, Bedrock proxies) give a whole `message` at the end, or instead of all deltas. Beside a delta that says anything

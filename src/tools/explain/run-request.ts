@@ -1,6 +1,6 @@
 import { Exchange } from '../../filter/exchange/exchange.ts';
 import type { ExchangeOptions } from '../../filter/exchange/options.ts';
-import { parseJson } from '../../filter/exchange/request/json-text.ts';
+import { parseJson } from '../../filter/exchange/request/request-body.ts';
 import { completes, pathNeedsModel, routeOf } from '../../filter/exchange/request/route.ts';
 import { runSteps } from '../../filter/exchange/steps.ts';
 import type { ExchangeReply, HeaderMap, HeaderMutation } from '../../filter/exchange/types.ts';

@@ -1,10 +1,11 @@
 import { checkMove } from '../../machine/moves.ts';
-import { type Loose, objectOf } from '../../translate/chat/loose.ts';
+import { objectOf } from '../../translate/chat/loose.ts';
 import { bytesOfValue } from '../../translate/kept.ts';
 import type { TranslatedOperation } from '../../translate/operations/operation.ts';
 import { responses } from '../../translate/operations/responses.ts';
 import { GrowingBytes } from '../../wire/bytes/growing-bytes.ts';
 import { ApiError } from '../../wire/schema/api-error.ts';
+import type { Loose } from '../../wire/schema/chat-completion.ts';
 import { type HeaderTiming, headerTimings } from '../header-timing.ts';
 import { immediateAnswer, immediateResponse } from '../immediate-response.ts';
 import { keepLarge } from '../kept-echo.ts';
@@ -87,7 +88,6 @@ export class RequestLeg {
     return bytes > turnBodyBytes ? 'in_turn' : 'at_once';
   }
 
-  /** What the response leg needs to know of the request. */
   outcome(): RequestOutcome {
     return this.#outcome;
   }

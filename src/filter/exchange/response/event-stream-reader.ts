@@ -7,8 +7,7 @@ import { keepAliveComment } from '../../wire/sse/encode-events.ts';
 import { SseDecoder, SseLimitError, type SseMessage } from '../../wire/sse/sse-decoder.ts';
 import { repeatsMuch } from '../kept-echo.ts';
 import { type ClientBytes, eventBytes, joined, jsonBytes, longBodyBytes } from './long-body.ts';
-import { AnswerState, type UpstreamBodyOptions, type UpstreamBodyReader } from './upstream-body-reader.ts';
-import { tooLarge } from './upstream-errors.ts';
+import { AnswerState, tooLarge, type UpstreamBodyOptions, type UpstreamBodyReader } from './upstream-body-reader.ts';
 
 const nothing = Buffer.alloc(0);
 

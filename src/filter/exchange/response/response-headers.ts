@@ -40,7 +40,9 @@ export function translatedHeaders(
   const type: Record<string, string> = stream
     ? { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache', 'x-accel-buffering': 'no' }
     : { 'content-type': 'application/json' };
-  const left = dropped.length === 0 ? {} : { 'x-responses-dropped': listOf(dropped) };
+  const list = dropped.join(', ');
+  const short = list.length <= maxDroppedLength ? list : `${list.slice(0, maxDroppedLength)}, ...`;
+  const left = list === '' ? {} : { 'x-responses-dropped': short };
   return mutation(headers, { ...type, ...left, ...idOf(headers, requestId) });
 }
 
@@ -69,9 +71,4 @@ function mutation(headers: HeaderMap, set: Record<string, string>): HeaderMutati
 /** The upstream's own request id takes precedence: its operator searches for that one. */
 function idOf(headers: HeaderMap, requestId: string | null): Record<string, string> {
   return requestId === null || headers.has('x-request-id') ? {} : { 'x-request-id': requestId };
-}
-
-function listOf(dropped: readonly string[]): string {
-  const list = dropped.join(', ');
-  return list.length <= maxDroppedLength ? list : `${list.slice(0, maxDroppedLength)}, ...`;
 }

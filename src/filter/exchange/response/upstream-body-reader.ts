@@ -1,5 +1,5 @@
 import type { AnswerReport, ResponseContext } from '../../translate/context.ts';
-import type { ApiError } from '../../wire/schema/api-error.ts';
+import { ApiError } from '../../wire/schema/api-error.ts';
 import type { ResponseStatus } from '../../wire/schema/response-resource.ts';
 import type { ExchangeSettings } from '../options.ts';
 import type { ClientBytes } from './long-body.ts';
@@ -10,11 +10,7 @@ export interface UpstreamBodyReader {
   push(bytes: Buffer): ClientBytes;
   /** Begins the client's stream before the upstream has sent anything; only for a client that wants one, and before `isComplete`. */
   start(): ClientBytes;
-  /**
-   * The upstream's body has ended, or an error of our own ends the response: a stall, a body that cannot be decompressed.
-   * Returns the rest; `disposition` is not null afterwards. With `sheds` it is as short as possible, since memory is short:
-   * the answer so far is freed and not repeated.
-   */
+  /** Ends with the body, or by an error of ours; then `disposition` is set. `sheds`: in few bytes, output is freed. */
   end(error?: ApiError, sheds?: boolean): ClientBytes;
   /** One object as long as the reader lives. */
   readonly state: Readonly<AnswerState>;
@@ -82,3 +78,9 @@ export const emptyReport: UpstreamBodyReport = {
   unread: [],
   repairs: [],
 };
+
+/** What the upstream sent exceeds a limit, in bytes. */
+export function tooLarge(what: 'a response' | 'an event' | 'an output', limit: number): ApiError {
+  const message = `The upstream sent ${what} larger than ${limit} bytes.`;
+  return new ApiError(message, { status: 502, code: 'upstream_response_too_large' });
+}

@@ -10,20 +10,20 @@ import { type ClientBytes, eventBytes, jsonBytes, longBodyBytes } from './long-b
 import {
   AnswerState,
   emptyReport,
+  tooLarge,
   type UpstreamBodyOptions,
   type UpstreamBodyReader,
   type UpstreamBodyReport,
 } from './upstream-body-reader.ts';
-import { tooLarge } from './upstream-errors.ts';
-
-/** `error`: under an error status, or before the request was translated; `neither`: a 2xx of another type. */
-export type WholeBodyKind = 'json' | 'error' | 'neither';
 
 const nothing = Buffer.alloc(0);
 
-/** Reads a body that can only be translated as a whole: a completion, or an error. */
+/**
+ * Reads a body that can only be translated as a whole: a completion, or an error. `error`: under an error status, or before the
+ * request was translated; `neither`: a 2xx of another type.
+ */
 export function createWholeBodyReader(
-  kind: WholeBodyKind,
+  kind: 'json' | 'error' | 'neither',
   options: UpstreamBodyOptions,
   state = new AnswerState(),
 ): UpstreamBodyReader {

@@ -33,18 +33,15 @@ export const messageKinds: Readonly<Record<keyof LooseMessage, Kind | null>> = {
 export class ChoiceParts {
   readonly #owners: Partial<Record<Kind, number>> = {};
   #only: number | null = null;
-  #areSeveral = false;
+  /** More than one choice has arrived. */
+  areSeveral = false;
 
   /** The choice's key: its index where it has one. */
   keyOf({ index }: LooseChoice, position: number): number {
     const key = typeof index === 'number' ? index : (this.#only ?? position);
     this.#only ??= key;
-    if (key !== this.#only) this.#areSeveral = true;
+    if (key !== this.#only) this.areSeveral = true;
     return key;
-  }
-
-  areSeveral(): boolean {
-    return this.#areSeveral;
   }
 
   /** The part of a message or delta that belongs to the answer. */
@@ -53,7 +50,7 @@ export class ChoiceParts {
       const kind = kindOf(name);
       if (kind !== null && isGiven(message[name as keyof LooseMessage])) this.#owners[kind] ??= key;
     }
-    if (!this.#areSeveral) return message;
+    if (!this.areSeveral) return message;
     const isOwn = ([name, value]: [string, unknown]) => {
       const kind = kindOf(name);
       return kind === null || (this.#owners[kind] === key && isGiven(value));
@@ -63,12 +60,12 @@ export class ChoiceParts {
 
   /** Does the answer's text come from that choice? */
   hasText(key: number): boolean {
-    return !this.#areSeveral || this.#owners.text === key;
+    return !this.areSeveral || this.#owners.text === key;
   }
 
   /** Does the answer use anything of that choice, so that its finish reason counts? */
   isPart(key: number): boolean {
-    return !this.#areSeveral || Object.values(this.#owners).includes(key);
+    return !this.areSeveral || Object.values(this.#owners).includes(key);
   }
 }
 

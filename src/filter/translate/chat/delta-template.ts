@@ -20,7 +20,8 @@ const maxLearned = 16 * 1024;
 export class DeltaTemplate {
   #head = '';
   #tail = '';
-  #field: DeltaField = { name: 'content' };
+  /** Where the learned chunk has its text. */
+  field: DeltaField = { name: 'content' };
   #attempts = 0;
 
   /** The text of a chunk that differs from the learned one in its text alone; null for any other. Never throws. */
@@ -37,11 +38,6 @@ export class DeltaTemplate {
     return typeof text === 'string' && text !== '' ? text : null;
   }
 
-  /** Where the learned chunk has its text. */
-  field(): DeltaField {
-    return this.#field;
-  }
-
   /** Learns the JSON around that field's text. `read` gives a chunk's delta as `fastDeltaOf` does. */
   learn(json: string, field: DeltaField, read: (chunk: LooseChunk) => FastDelta | null): void {
     if (this.#attempts === maxAttempts || json.length > maxLearned) return;
@@ -55,7 +51,7 @@ export class DeltaTemplate {
     if (read(objectOf<LooseChunk>(jsonOf(before + probe + after)) ?? {})?.text !== probe) return;
     this.#head = copyOf(before);
     this.#tail = copyOf(after);
-    this.#field = field;
+    this.field = field;
   }
 
   /** Drops what was learned; `match` gives null until something is learned again. */

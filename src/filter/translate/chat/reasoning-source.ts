@@ -13,10 +13,7 @@ export interface ReasoningSource {
   readonly blocks: readonly LooseThinkingBlock[];
 }
 
-/**
- * The reasoning a message or delta carries. Vendors name it differently, and some send it twice, so the first source with
- * text wins and the others are treated as copies (docs/answers.md §1.4; `<think>` tags are not read here).
- */
+/** The reasoning in a message or delta: the first source with text, as others are copies (docs/answers.md §1.4). */
 export function reasoningOf(message: LooseMessage): ReasoningSource {
   const details = objectsOf<LooseReasoningDetail>(message.reasoning_details);
   const blocks = objectsOf<LooseThinkingBlock>(message.thinking_blocks);

@@ -1,19 +1,10 @@
-/**
- * What may be repaired in an upstream's answer, so that clients can use it, or left out of it, for the metric and the log:
- *
- * - `skipped_data`: data in a stream that was not JSON.
- * - `repeated_call`: a tool call that came twice.
- * - `whole_number`: `120000.0` in arguments where the tool's schema has an integer.
- * - `usage`: counts of tokens that contradict each other.
- * - `service_tier`: a tier for which the API has no word.
- * - `reasoning_alone`: an answer of reasoning and nothing else that ended normally. Agents stop at it without a word.
- */
+/** What may be repaired in an upstream's answer, so that clients can use it, or left out of it, for the metric and the log. */
 export const repairKinds = [
-  'skipped_data',
-  'repeated_call',
-  'whole_number',
-  'usage',
-  'service_tier',
-  'reasoning_alone',
+  'skipped_data', // data in a stream that was not JSON
+  'repeated_call', // a tool call that came twice
+  'whole_number', // `120000.0` in arguments where the tool's schema has an integer
+  'usage', // counts of tokens that contradict each other
+  'service_tier', // a tier for which the API has no word
+  'reasoning_alone', // an answer of reasoning and nothing else that ended normally: agents stop at it without a word
 ] as const;
 export type Repair = (typeof repairKinds)[number];

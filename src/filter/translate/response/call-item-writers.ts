@@ -1,6 +1,5 @@
 import { ApiError } from '../../wire/schema/api-error.ts';
 import type { ItemStatus } from '../../wire/schema/response-resource.ts';
-import type { UnnumberedEvent } from '../../wire/schema/stream-events.ts';
 import { type CallIds, type ClientTool, clientItemOf } from '../client-tools/client-tool.ts';
 import { clientTools } from '../client-tools/client-tools.ts';
 import type { RestoredTool } from '../context.ts';
@@ -47,11 +46,11 @@ export function openCallItem(call: Call, name: string, call_id: string, parts: W
 abstract class CallWriter implements OpenCall {
   readonly outputIndex: number;
   protected readonly named: NamedCall;
-  readonly #log: WriterParts['log'];
+  protected readonly log: WriterParts['log'];
 
   /** `start` is the text that the item shows from the start. */
   constructor(named: NamedCall, start: string, { log, output }: WriterParts) {
-    this.#log = log;
+    this.log = log;
     this.named = named;
     this.outputIndex = output.add(this.item('in_progress', start), this);
   }
@@ -92,10 +91,6 @@ abstract class CallWriter implements OpenCall {
     return status === 'incomplete' && text === emptyArguments ? '' : text;
   }
 
-  protected emit(event: UnnumberedEvent): void {
-    this.#log.emit(event);
-  }
-
   protected place() {
     return { item_id: this.named.ids.id, output_index: this.outputIndex };
   }
@@ -122,7 +117,7 @@ class FunctionCallWriter extends CallWriter {
 
   #send(delta: string): void {
     this.#hasDelta = true;
-    this.emit({
+    this.log.emit({
       type: 'response.function_call_arguments.delta',
       item_id: this.named.ids.id,
       output_index: this.outputIndex,
@@ -138,7 +133,12 @@ class FunctionCallWriter extends CallWriter {
     const text = argumentsOf(this.#hasDelta ? whole : this.unsentText(status), status);
     // The deltas must add up to what the done event repeats.
     if (!this.#hasDelta && text !== '') this.#send(text);
-    this.emit({ type: 'response.function_call_arguments.done', ...this.place(), name: this.#name, arguments: text });
+    this.log.emit({
+      type: 'response.function_call_arguments.done',
+      ...this.place(),
+      name: this.#name,
+      arguments: text,
+    });
     return this.item(status, text);
   }
 }
@@ -172,7 +172,7 @@ class CustomCallWriter extends CallWriter {
     const input = this.#input.toString();
     // Clients take the done event for the permission to run it (can1357/oh-my-pi#6320).
     if (status === 'completed' || this.isWhole())
-      this.emit({ type: 'response.custom_tool_call_input.done', ...this.place(), input });
+      this.log.emit({ type: 'response.custom_tool_call_input.done', ...this.place(), input });
     return this.item(status, input);
   }
 
@@ -184,7 +184,7 @@ class CustomCallWriter extends CallWriter {
   #send(delta: string): void {
     if (delta === '') return;
     this.#input.append(delta);
-    this.emit({
+    this.log.emit({
       type: 'response.custom_tool_call_input.delta',
       item_id: this.named.ids.id,
       output_index: this.outputIndex,
@@ -214,7 +214,7 @@ class ClientToolCallWriter extends CallWriter {
 
   close(status: ClosingStatus): CallItem {
     const item = clientItemOf(this.#tool, this.named.ids, status, argumentsOf(this.unsentText(status), status));
-    for (const event of this.#tool.eventsOf?.(item, this.outputIndex) ?? []) this.emit(event);
+    for (const event of this.#tool.eventsOf?.(item, this.outputIndex) ?? []) this.log.emit(event);
     return item;
   }
 }

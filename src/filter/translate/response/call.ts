@@ -53,7 +53,7 @@ export class Call {
 
   /** The end of that piece, from where the arguments of another call begin; null if none do. */
   nextObject(piece: string): string | null {
-    if (this.isCustom || this.holdsPlaceholder || !mayBeginObject(piece, this.text.last())) return null;
+    if (this.isCustom || this.holdsPlaceholder || !mayBeginObject(piece, this.text.last)) return null;
     const written = this.text.toString();
     // xAI sends the whole arguments again at the end.
     if (piece === written) return null;

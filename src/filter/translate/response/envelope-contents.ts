@@ -30,7 +30,8 @@ export class EnvelopeContents {
   readonly #context: Pick<ResponseContext, 'wantsEncryptedReasoning' | 'profile'>;
   /** Of what is in the lists, known when it comes: they are read again only for the end. */
   #hasCarriedDetail = false;
-  #hasWholeBlock = false;
+  /** There is a thinking block that a server takes back. */
+  hasWholeBlock = false;
   #areWhole = false;
   #extraBytes = 0;
 
@@ -46,7 +47,7 @@ export class EnvelopeContents {
     for (const detail of details) this.#details.push(detail);
     for (const block of blocks) this.#blocks.push(block);
     this.#hasCarriedDetail ||= carriedDetails(details, '', this.#context).length > 0;
-    this.#hasWholeBlock ||= blocks.some(isWholeBlock);
+    this.hasWholeBlock ||= blocks.some(isWholeBlock);
   }
 
   /** All of them, of a whole message, in place of what its deltas had: they go back as they are. */
@@ -66,12 +67,7 @@ export class EnvelopeContents {
 
   /** Must it be sent even in an item without text? */
   needsItem(): boolean {
-    return this.#extras.length > 0 || this.#hasWholeBlock || this.#hasCarriedDetail;
-  }
-
-  /** Is there a thinking block that a server takes back? */
-  hasWholeBlock(): boolean {
-    return this.#hasWholeBlock;
+    return this.#extras.length > 0 || this.hasWholeBlock || this.#hasCarriedDetail;
   }
 
   /** The details and the blocks with the pieces of one joined, and the fields of calls by `call_id`. */

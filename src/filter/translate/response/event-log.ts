@@ -6,17 +6,14 @@ import type { Kept } from '../kept.ts';
 /** A delta and its padding are together a multiple of this, so that sizes on the wire reveal little about the text. */
 const paddingMultiple = 16;
 
-/**
- * Numbers the events of one response from 0 without gaps, pads the deltas if requested, and keeps them until they are
- * taken. A log whose events are not needed (`isWanted` false: a JSON completion for a client that asked for JSON) drops
- * them.
- */
+/** Numbers the events of a response from 0, pads deltas if asked, and keeps them until they are taken, if wanted. */
 export class EventLog {
   /** Null where nothing is padded. The only randomness here is that of ids: their last characters are used. */
   readonly #padding: NewId | null;
   #isWanted: boolean;
   #events: ResponseStreamEvent[] | null = null;
-  #count = 0;
+  /** Events emitted so far: the next one's `sequence_number`. */
+  count = 0;
   #deltas = 0;
   #characters = 0;
   #held: HeldEvents | null = null;
@@ -68,7 +65,7 @@ export class EventLog {
     const own = event as UnnumberedEvent & { sequence_number: number; obfuscation?: string };
     if (this.#padding !== null && isDelta(event))
       own.obfuscation = this.#padding('resp').slice(-(paddingMultiple - (event.delta.length % paddingMultiple)));
-    own.sequence_number = this.#count++;
+    own.sequence_number = this.count++;
     // Nearly always it is alone, and an array literal takes a tenth of the memory of one that grows.
     if (this.#events === null) this.#events = [own];
     else this.#events.push(own);
@@ -84,11 +81,6 @@ export class EventLog {
   /** Tokens of the deltas so far, wanted or not, as `estimatedOutput` has them. */
   tokens(): number {
     return estimatedOutput(this.#deltas, this.#characters);
-  }
-
-  /** Events emitted so far: the next one's `sequence_number`. */
-  count(): number {
-    return this.#count;
   }
 }
 

@@ -20,8 +20,6 @@ interface OpenPart {
 /** A part without its texts, once it is closed. */
 const partBytes = 60;
 
-const noLogprobs: readonly Logprob[] = [];
-
 /** Writes a message from `output_item.added` to `output_item.done`, at the end of the output. */
 export class MessageItemWriter implements OpenItem {
   readonly outputIndex: number;
@@ -53,7 +51,7 @@ export class MessageItemWriter implements OpenItem {
       output_index: this.outputIndex,
       content_index: this.#content.length,
       delta,
-      logprobs: logprobs.length > 0 ? logprobs : noLogprobs,
+      logprobs,
     });
   }
 
@@ -127,7 +125,7 @@ export class MessageItemWriter implements OpenItem {
       this.#parts.log.emit({ type: 'response.refusal.done', ...this.#place(), refusal: text });
       return { type, refusal: text };
     }
-    const logprobs = kept?.toBeWritten() ?? noLogprobs;
+    const logprobs = kept?.toBeWritten() ?? [];
     this.#parts.log.emit({ type: 'response.output_text.done', ...this.#place(), text, logprobs });
     return { type, text, annotations: citations?.all() ?? [], logprobs };
   }

@@ -216,12 +216,12 @@ export class OutputWriter {
   }
 
   hasItems(): boolean {
-    return this.#output.size() > 0;
+    return this.#output.size > 0;
   }
 
   /** Closed items. */
   items(): readonly OutputItem[] {
-    return this.#output.items();
+    return this.#output.items;
   }
 
   /** Thinking and text that alternate in one content: writes all but the last stretch, and gives the message with that one. */
@@ -376,7 +376,7 @@ export class OutputWriter {
   #messageItem(): MessageItemWriter {
     if (this.#current instanceof MessageItemWriter) return this.#current;
     // Thinking without text stands before what it led to, as in a message in one piece.
-    if (this.#pendingEnvelope?.hasWholeBlock()) this.#reasoningItem();
+    if (this.#pendingEnvelope?.hasWholeBlock) this.#reasoningItem();
     this.#closeCurrent();
     this.#current = new MessageItemWriter(this.#parts);
     this.#hadMessage = true;

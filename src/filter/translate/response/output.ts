@@ -49,8 +49,10 @@ export class Output {
   readonly #log: EventLog;
   /** By `output_index`; null once closed. */
   #open: (OpenItem | OpenCall | null)[] = [];
-  readonly #items: OutputItem[] = [];
-  #size = 0;
+  /** The closed items: all of them after `closeAll`. */
+  readonly items: OutputItem[] = [];
+  /** Items added so far. */
+  size = 0;
   /** The first item that is not closed: the one whose events are sent. */
   #firstOpen = 0;
   /** Counts what the items keep. */
@@ -63,7 +65,7 @@ export class Output {
 
   /** Sends `output_item.added` at the next index and gives that index; `open` is what closes the item. */
   add(item: OutputItem, open: OpenItem | OpenCall): number {
-    const index = this.#size++;
+    const index = this.size++;
     this.closeWhole();
     if (this.#firstOpen < index) this.#log.holdAfter(this.#firstOpen, this.kept);
     this.#log.emit({ type: 'response.output_item.added', output_index: index, item });
@@ -81,7 +83,7 @@ export class Output {
 
   /** Closes complete items: call it when the item whose events are sent has grown. */
   closeWhole(): void {
-    while (this.#firstOpen < this.#size - 1) {
+    while (this.#firstOpen < this.size - 1) {
       const item = this.#open[this.#firstOpen];
       if (item == null || !isCall(item) || !item.isWhole()) return;
       this.#end(this.#firstOpen, item, 'completed');
@@ -124,20 +126,10 @@ export class Output {
     else this.closeAll('incomplete');
   }
 
-  /** Items added so far. */
-  size(): number {
-    return this.#size;
-  }
-
-  /** The closed items: all of them after `closeAll`. */
-  items(): readonly OutputItem[] {
-    return this.#items;
-  }
-
   #end(index: number, item: OpenItem, status: ClosingStatus): void {
     this.#open[index] = null;
     const closed = item.close(status);
-    this.#items[index] = closed;
+    this.items[index] = closed;
     this.#log.emit({ type: 'response.output_item.done', output_index: index, item: closed });
     if (index === this.#firstOpen) this.#advance();
   }
@@ -146,7 +138,7 @@ export class Output {
   #advance(): void {
     do this.#firstOpen += 1;
     while (this.#open[this.#firstOpen] === null);
-    this.#log.releaseThrough(this.#firstOpen < this.#size - 1 ? this.#firstOpen : null);
+    this.#log.releaseThrough(this.#firstOpen < this.size - 1 ? this.#firstOpen : null);
   }
 }
 

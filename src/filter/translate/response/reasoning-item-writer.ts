@@ -2,7 +2,7 @@ import type { OutputItem } from '../../wire/schema/response-resource.ts';
 import { GrowingText } from '../kept.ts';
 import { EnvelopeContents } from './envelope-contents.ts';
 import type { ClosingStatus, OpenItem, WriterParts } from './output.ts';
-import { type ReasoningExtras, reasoningItemOf } from './reasoning-item.ts';
+import { reasoningItemOf } from './reasoning-item.ts';
 
 /** The parts of a closed item without their text. */
 const partsBytes = 200;
@@ -57,7 +57,7 @@ export class ReasoningItemWriter implements OpenItem {
   close(status: ClosingStatus): OutputItem {
     const text = this.#text.toString();
     if (text !== '') this.#closePart(text);
-    const extras = this.#envelope?.extras() ?? noExtras;
+    const extras = this.#envelope?.extras() ?? { details: [], blocks: [], fields: {} };
     this.#envelope?.clear();
     const item = reasoningItemOf({ id: this.#place.item_id, status, text, ...extras }, this.#parts.context);
     this.#parts.output.kept.bytes += item.encrypted_content?.length ?? 0;
@@ -89,5 +89,3 @@ export class ReasoningItemWriter implements OpenItem {
     }
   }
 }
-
-const noExtras: ReasoningExtras = { details: [], blocks: [], fields: {} };

@@ -74,7 +74,7 @@ export class ToolCalls {
   grow(index: number, text: string): boolean {
     if (this.#growing?.index !== index) this.#growing = this.#tracker.latestOf(index);
     const growing = this.#growing;
-    if (growing === null || growing.item === null || mayBeginObject(text, growing.text.last())) return false;
+    if (growing === null || growing.item === null || mayBeginObject(text, growing.text.last)) return false;
     this.#growText(growing, text);
     this.#sendOne(growing);
     return true;

@@ -19,7 +19,7 @@ it('numbers events from 0, over all takes', () => {
   expect(log.take()).toEqual([]);
   log.emit(delta('c'));
   expect(log.take().map((event) => event.sequence_number)).toEqual([2]);
-  expect(log.count()).toBe(3);
+  expect(log.count).toBe(3);
 });
 
 it('pads a delta so that its length says little, and nothing unless asked', () => {
