@@ -96,13 +96,13 @@ function putBody({ body, endOfStream }: BodyReply, streamed: boolean): void {
 function putHeaders(tag: number, { set = {}, remove = [] }: HeaderMutation): void {
   const end = at;
   for (const name of remove.toReversed()) putText(0x12, name);
-  for (const [name, value] of Object.entries(set).reverse()) {
+  for (const name of Object.keys(set).reverse()) {
     if (!headerName.test(name)) continue;
     const endOfOption = at;
     putByte(2); // OVERWRITE_IF_EXISTS_OR_ADD
     putByte(0x18); // append_action: its default differs between Envoy versions
     const endOfHeader = at;
-    putText(0x1a, headerText(value)); // raw_value
+    putText(0x1a, headerText(set[name] ?? '')); // raw_value
     putText(0x0a, name); // key
     putTag(0x0a, endOfHeader); // header
     putTag(0x0a, endOfOption); // set_headers
@@ -128,7 +128,8 @@ function putStatus(status: number): void {
 /** A `google.protobuf.Struct`. Texts may get into headers and lines of logs, and are reduced as a header's. */
 function putMetadata(metadata: UsageMetadata): void {
   const end = at;
-  for (const [name, value] of Object.entries(metadata).reverse()) {
+  for (const name of Object.keys(metadata).reverse()) {
+    const value = metadata[name] ?? '';
     const endOfEntry = at;
     if (typeof value === 'number') {
       at -= 8;
@@ -156,7 +157,10 @@ function roomForHeaders({ set = {}, remove = [] }: HeaderMutation): number {
 /** A UTF-16 unit of a name becomes at most three bytes; values are reduced to ASCII, and a number has eight bytes. */
 function roomForEntries(entries: UsageMetadata): number {
   let room = 0;
-  for (const name in entries) room += 4 * roomForTag + 3 * name.length + Math.max(9, String(entries[name]).length);
+  for (const name in entries) {
+    const value = entries[name];
+    room += 4 * roomForTag + 3 * name.length + (typeof value === 'string' ? value.length + 2 : 9);
+  }
   return room;
 }
 
