@@ -1,13 +1,5 @@
-import {
-  type Findings,
-  factOf,
-  fewTokens,
-  found,
-  type Known,
-  type ProbeRequest,
-  type Result,
-  taken,
-} from './probe-types.ts';
+import { factOf, found, taken } from './findings.ts';
+import { type Findings, fewTokens, type Known, type ProbeRequest, type Result } from './probe-types.ts';
 
 /** A message of a conversation that is sent. */
 type Message = Readonly<Record<string, unknown>> & { readonly role: string };

@@ -1,21 +1,12 @@
 import { type ReadAnswer, readChatAnswer } from './chat-answer.ts';
 import { chat } from './chat-body.ts';
-import {
-  type Answer,
-  accepted,
-  broken,
-  type Finding,
-  type Known,
-  notTested,
-  type Probe,
-  type ProbeRequest,
-  refused,
-} from './probe-types.ts';
+import { accepted, broken, notTested, refused } from './findings.ts';
+import type { Answer, Finding, Known, Probe, ProbeRequest } from './probe-types.ts';
 
 /** A probe of one Chat request, as its group lists it; errors and broken answers to it are judged alike for all. */
 export interface ChatRow extends Pick<Probe, 'name' | 'asks' | 'essential'>, Partial<Pick<Probe, 'means'>> {
-  /** `many` if the answer's content matters. */
-  readonly tokens?: 'many';
+  /** `many` unless it says otherwise, if the answer is judged by its content. */
+  readonly tokens?: 'few';
   /** Fields of the request; or why there is nothing to ask. */
   readonly sends: Fields | ((known: Known) => Fields | string);
   /** Without it, any answer is acceptance. */
@@ -30,14 +21,14 @@ type Fields = Readonly<Record<string, unknown>>;
 /** The probe of a row. */
 export function probeOf(group: Probe['group'], row: ChatRow | ProbeRow): Probe {
   if ('request' in row) return { requests: 1, ...row, group };
-  const { sends, judge = () => accepted('answered'), tokens = 'few', means = {}, ...rest } = row;
+  const { sends, judge, tokens = judge === undefined ? 'few' : 'many', means = {}, ...rest } = row;
   return {
     ...{ ...rest, group, tokens, means, requests: 1 },
     request(known): readonly ProbeRequest[] | string {
       const fields = typeof sends === 'function' ? sends(known) : sends;
       return typeof fields === 'string' ? fields : [chat(known, tokens, fields)];
     },
-    judge: ([answer], known) => judged(answer, (read) => judge(read, known)),
+    judge: ([answer], known) => judged(answer, (read) => judge?.(read, known) ?? accepted('answered')),
   };
 }
 

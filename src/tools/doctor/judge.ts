@@ -1,5 +1,6 @@
 import { type AnsweredCall, hasReasoned, type ReadAnswer } from './chat-answer.ts';
-import { type Finding, ignored, notTested } from './probe-types.ts';
+import { ignored, notTested } from './findings.ts';
+import type { Finding } from './probe-types.ts';
 
 /** Markup of calls that the server did not parse. */
 const callMarkup =

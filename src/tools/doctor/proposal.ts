@@ -5,7 +5,8 @@ import { builtInProfiles, profileNames, profileOf, profileOfHost } from '../../f
 import { readProfilesFile } from '../../filter/upstream/profiles-file.ts';
 import { evidenceOf } from './evidence/all-evidence.ts';
 import { conflictsOf, type Evidence } from './evidence/evidence.ts';
-import { type Findings, factOf } from './probe-types.ts';
+import { factOf } from './findings.ts';
+import type { Findings } from './probe-types.ts';
 
 /** A flag in which the server differs from the profile, with the probes that say so. */
 export interface Difference {

@@ -1,7 +1,8 @@
 import { flagJson } from '../../filter/upstream/flag-json.ts';
 import { document, indentOf, rowLines, section } from '../cli/columns.ts';
 import { type Colour, type Style, wrap } from '../cli/style.ts';
-import { type Finding, type Findings, found, lacking, meaningOf, type Probe, type Result } from './probe-types.ts';
+import { found, lacking, meaningOf } from './findings.ts';
+import type { Finding, Findings, Probe, Result } from './probe-types.ts';
 import { allProbes } from './probes/all-probes.ts';
 import type { Proposal } from './proposal.ts';
 import { type Limits, notReached, type Run, type Spending } from './run-probes.ts';

@@ -1,4 +1,5 @@
-import { type Facts, type Findings, factOf, found, lacking, meaningOf, type Result } from './probe-types.ts';
+import { factOf, found, lacking, meaningOf } from './findings.ts';
+import type { Facts, Findings, Result } from './probe-types.ts';
 import { allProbes } from './probes/all-probes.ts';
 
 /** Below this an agent's instructions, its tools and a few files leave little room. */

@@ -1,6 +1,7 @@
 import type { ProfileFlags, ToolChoiceSupport } from '../../../filter/upstream/profile.ts';
 import { callFormOf, type LimitField, limitFound } from '../chat-body.ts';
-import { type Findings, factOf, failed, found, lacking, taken } from '../probe-types.ts';
+import { factOf, failed, found, lacking, taken } from '../findings.ts';
+import type { Findings } from '../probe-types.ts';
 import { efforts, replayFields } from '../probes/reasoning-probes.ts';
 import { type Evidence, type EvidenceRow, equal, type Subject, shows, where } from './evidence.ts';
 

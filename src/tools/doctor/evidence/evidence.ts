@@ -1,5 +1,6 @@
 import type { FlagName, ProfileFlags } from '../../../filter/upstream/profile.ts';
-import { type Findings, found, type Result } from '../probe-types.ts';
+import { found } from '../findings.ts';
+import type { Findings, Result } from '../probe-types.ts';
 
 export type Flags = Partial<ProfileFlags>;
 

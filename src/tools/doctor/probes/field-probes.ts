@@ -1,8 +1,8 @@
 import { Buffer } from 'node:buffer';
 import { getWeather, user, weatherQuestion } from '../chat-body.ts';
 import type { ChatRow } from '../chat-probe.ts';
+import { accepted, found, ignored, lacking, works } from '../findings.ts';
 import { isObject, judgeCalls, quote, sayingNothing } from '../judge.ts';
-import { accepted, found, ignored, lacking, works } from '../probe-types.ts';
 
 const sayHello = [user('Say hello.')];
 const askCity = [user('Name one city and the number of people who live there. Answer in JSON.')];
@@ -25,7 +25,6 @@ export const fieldProbes: readonly ChatRow[] = [
   {
     name: 'json_schema',
     asks: 'an answer by a strict JSON schema',
-    tokens: 'many',
     sends: { messages: askCity, response_format: cityFormat },
     judge: (read) => {
       if (fitsCity(read.said)) return works(quote(read.said));
@@ -42,7 +41,6 @@ export const fieldProbes: readonly ChatRow[] = [
   {
     name: 'json_object',
     asks: 'an answer that is any JSON',
-    tokens: 'many',
     sends: ({ findings }) =>
       found(findings, 'json_schema', ...lacking)
         ? { messages: askCity, response_format: { type: 'json_object' } }
@@ -54,7 +52,6 @@ export const fieldProbes: readonly ChatRow[] = [
   {
     name: 'schema_with_tools',
     asks: 'a schema and tools at once',
-    tokens: 'many',
     sends: ({ findings }) =>
       found(findings, 'json_schema', 'works') && found(findings, 'tool_call', 'works')
         ? { messages: [user(weatherQuestion)], tools: [getWeather], response_format: cityFormat }
@@ -69,7 +66,6 @@ export const fieldProbes: readonly ChatRow[] = [
   {
     name: 'image',
     asks: 'an image',
-    tokens: 'many',
     sends: asking('Which colour is this picture? One word.', { type: 'image_url', image_url: { url: redPng } }),
     judge: (read) =>
       /\b(?:red|crimson|scarlet)\b/i.test(read.said)
@@ -91,6 +87,7 @@ export const fieldProbes: readonly ChatRow[] = [
   {
     name: 'logprobs',
     asks: 'logprobs',
+    tokens: 'few',
     sends: { messages: sayHello, logprobs: true, top_logprobs: 2 },
     judge: ({ logprobs }) => (logprobs > 0 ? works(`${logprobs} tokens`) : ignored('none in the answer')),
     means: { lacking: 'Requests for them are refused before they are sent.' },
@@ -98,7 +95,6 @@ export const fieldProbes: readonly ChatRow[] = [
   {
     name: 'stop',
     asks: 'stop',
-    tokens: 'many',
     sends: { messages: [user('Repeat exactly: alpha bravo charlie delta')], stop: ['charlie'] },
     judge: ({ said: text }) => {
       if (text.includes('charlie')) return ignored(quote(text));

@@ -3,19 +3,8 @@ import { arrayOf, jsonOf, objectsOf } from '../../../filter/translate/chat/loose
 import { readChatAnswer } from '../chat-answer.ts';
 import { chat, contextWindowOf, user } from '../chat-body.ts';
 import { judged, type ProbeRow } from '../chat-probe.ts';
-import {
-  type Answer,
-  accepted,
-  broken,
-  type Finding,
-  factOf,
-  ignored,
-  type Known,
-  type Meanings,
-  notTested,
-  refused,
-  works,
-} from '../probe-types.ts';
+import { accepted, broken, factOf, ignored, notTested, refused, works } from '../findings.ts';
+import type { Answer, Finding, Known, Meanings } from '../probe-types.ts';
 
 const sayHello = [user('Say hello.')];
 

@@ -1,19 +1,8 @@
 import { hasReasoned, type ReadAnswer, readChatAnswer, tagsIn } from '../chat-answer.ts';
 import { callFormOf, chat, finishedCalls, getWeather, user, weatherQuestion } from '../chat-body.ts';
 import { type ChatRow, judged, type ProbeRow } from '../chat-probe.ts';
-import {
-  type Answer,
-  accepted,
-  type Facts,
-  type Finding,
-  factOf,
-  found,
-  ignored,
-  type Known,
-  notTested,
-  refused,
-  works,
-} from '../probe-types.ts';
+import { accepted, factOf, found, ignored, notTested, refused, works } from '../findings.ts';
+import type { Answer, Facts, Finding, Known } from '../probe-types.ts';
 import { tagFact } from './text-probes.ts';
 
 const riddle = [user('How many prime numbers are there between 10 and 40? Think first, then give the number.')];
@@ -29,7 +18,6 @@ export const reasoningProbes: readonly (ChatRow | ProbeRow)[] = [
   {
     name: 'reasoning',
     asks: 'reasoning, and where it comes',
-    tokens: 'many',
     sends: { messages: riddle },
     judge: judgeReasoning,
     means: {
@@ -44,7 +32,7 @@ export const reasoningProbes: readonly (ChatRow | ProbeRow)[] = [
       name: `effort_${effort}`,
       asks: `reasoning_effort "${effort}"`,
       sends: { messages: riddle, reasoning_effort: effort },
-      ...(effort === 'none' && { judge: judgeNoEffort }),
+      ...(effort === 'none' && { tokens: 'few', judge: judgeNoEffort }),
       means: {
         failed: 'Another effort is sent in its place, and that is named.',
         ignored: 'The model reasons although it was told not to.',
@@ -72,7 +60,6 @@ function fieldProbe(name: 'reasoning_split' | 'reasoning_format', value: unknown
   return {
     name,
     asks: `reasoning out of the text by ${name}`,
-    tokens: 'many',
     sends: ({ findings }) => {
       if (factOf(findings, 'tags') === undefined) return 'no reasoning in the text';
       if (found(findings, 'reasoning_split', 'works')) return 'reasoning_split does it';

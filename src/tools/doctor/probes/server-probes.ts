@@ -4,17 +4,8 @@ import { builtInProfiles } from '../../../filter/upstream/profiles.ts';
 import type { Engine } from '../../../filter/upstream/servers/generic.ts';
 import { shorten } from '../chat-answer.ts';
 import type { ProbeRow } from '../chat-probe.ts';
-import {
-  type Answer,
-  type Facts,
-  type Finding,
-  factOf,
-  ignored,
-  type Known,
-  notTested,
-  refused,
-  works,
-} from '../probe-types.ts';
+import { factOf, ignored, notTested, refused, works } from '../findings.ts';
+import type { Answer, Facts, Finding, Known } from '../probe-types.ts';
 
 interface LooseListed {
   readonly id?: unknown;

@@ -1,8 +1,9 @@
 import { hasReasoned, type ReadAnswer, tagsIn } from '../chat-answer.ts';
 import { type LimitField, user } from '../chat-body.ts';
 import type { ChatRow } from '../chat-probe.ts';
+import { accepted, broken, found, ignored, works } from '../findings.ts';
 import { quote, sayingNothing } from '../judge.ts';
-import { accepted, broken, type Facts, type Finding, fewTokens, found, ignored, works } from '../probe-types.ts';
+import { type Facts, type Finding, fewTokens } from '../probe-types.ts';
 
 const sayHello = [user('Reply with the single word: hello')];
 const countToTwenty = [user('Count from 1 to 20 in words, one number after another.')];
@@ -23,7 +24,6 @@ export const textProbes: readonly ChatRow[] = [
   {
     name: 'text',
     asks: 'a text, as JSON',
-    tokens: 'many',
     essential: true,
     sends: { messages: sayHello },
     judge: judgeText,
@@ -32,7 +32,6 @@ export const textProbes: readonly ChatRow[] = [
   {
     name: 'stream',
     asks: 'a text, as a stream',
-    tokens: 'many',
     essential: true,
     sends: { messages: countToTwenty, stream: true },
     judge: judgeStream,
@@ -44,6 +43,7 @@ export const textProbes: readonly ChatRow[] = [
   {
     name: 'stream_usage',
     asks: 'usage in a stream (stream_options)',
+    tokens: 'few',
     sends: { messages: sayHello, stream: true, stream_options: { include_usage: true } },
     judge: ({ usage }) =>
       usage === null
@@ -60,6 +60,7 @@ function limitProbe(name: LimitField): ChatRow {
   return {
     name,
     asks: `a limit by ${name}`,
+    tokens: 'few',
     sends: limitedBy(name, fewTokens),
     judge: (answer) => judgeLimit(answer, fewTokens),
     means: { ignored: 'With this field a client’s max_output_tokens limits nothing.' },
@@ -71,6 +72,7 @@ function shortLimitProbe(name: LimitField): ChatRow {
   return {
     name: `${name}_short`,
     asks: `a limit by ${name} that every answer reaches`,
+    tokens: 'few',
     sends: ({ findings }) => (found(findings, name, 'accepted') ? limitedBy(name, minTokenLimit) : 'not needed'),
     judge: (answer) => judgeLimit(answer, minTokenLimit),
   };

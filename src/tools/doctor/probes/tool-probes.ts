@@ -1,8 +1,9 @@
 import type { AnsweredCall, ReadAnswer } from '../chat-answer.ts';
 import { getTime, getWeather, strictWeather, twoCities, user, weatherQuestion } from '../chat-body.ts';
 import type { ChatRow } from '../chat-probe.ts';
+import { accepted, found, ignored, works } from '../findings.ts';
 import { describeCalls, judgeCalls, showsMarkup } from '../judge.ts';
-import { accepted, type Finding, found, ignored, works } from '../probe-types.ts';
+import type { Finding } from '../probe-types.ts';
 
 const ask = { messages: [user(weatherQuestion)], tools: [getWeather, getTime] };
 const askBoth = { messages: [user(twoCities)], tools: [getWeather] };
@@ -29,7 +30,6 @@ export const toolProbes: readonly ChatRow[] = [
   {
     name: 'tool_call',
     asks: 'a tool call, as JSON',
-    tokens: 'many',
     essential: true,
     sends: ask,
     judge: calls('get_weather'),
@@ -41,7 +41,6 @@ export const toolProbes: readonly ChatRow[] = [
   {
     name: 'tool_stream',
     asks: 'a tool call, as a stream',
-    tokens: 'many',
     essential: true,
     sends: { ...ask, stream: true },
     judge: calls('get_weather'),
@@ -50,7 +49,6 @@ export const toolProbes: readonly ChatRow[] = [
   {
     name: 'tool_required',
     asks: 'tool_choice "required"',
-    tokens: 'many',
     sends: { ...ask, tool_choice: 'required' },
     judge: calls('get_weather'),
     means: { ignored: 'A client that requires a call may get text.', broken: 'The profile does not send it.' },
@@ -58,7 +56,6 @@ export const toolProbes: readonly ChatRow[] = [
   {
     name: 'tool_any',
     asks: 'tool_choice "any", another word for it',
-    tokens: 'many',
     sends: ({ findings }) =>
       found(findings, 'tool_required', 'refused') ? { ...ask, tool_choice: 'any' } : '“required” is not refused',
     judge: calls('get_weather'),
@@ -66,7 +63,6 @@ export const toolProbes: readonly ChatRow[] = [
   {
     name: 'tool_named',
     asks: 'tool_choice with a name',
-    tokens: 'many',
     // The question suits the other tool: only the choice can lead to this one.
     sends: { ...ask, tool_choice: timeChoice },
     judge: calls('get_time'),
@@ -75,7 +71,6 @@ export const toolProbes: readonly ChatRow[] = [
   {
     name: 'tool_allowed',
     asks: 'tool_choice "allowed_tools"',
-    tokens: 'many',
     sends: {
       ...ask,
       tool_choice: { type: 'allowed_tools', allowed_tools: { mode: 'required', tools: [timeChoice] } },
@@ -86,7 +81,6 @@ export const toolProbes: readonly ChatRow[] = [
   {
     name: 'tool_none',
     asks: 'tool_choice "none"',
-    tokens: 'many',
     sends: { ...ask, tool_choice: 'none' },
     judge: (read) =>
       read.calls.length > 0
@@ -97,7 +91,6 @@ export const toolProbes: readonly ChatRow[] = [
   {
     name: 'tool_parallel',
     asks: 'two calls in one answer, as a stream',
-    tokens: 'many',
     sends: { ...askBoth, stream: true },
     judge: (read) =>
       judgeCalls(read, (made) =>
@@ -108,7 +101,6 @@ export const toolProbes: readonly ChatRow[] = [
   {
     name: 'parallel_off',
     asks: 'parallel_tool_calls: false',
-    tokens: 'many',
     sends: { ...askBoth, parallel_tool_calls: false },
     judge: (read, { findings }) => {
       if (read.calls.length > 1) return ignored(describeCalls(read.calls));

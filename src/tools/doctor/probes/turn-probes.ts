@@ -11,8 +11,9 @@ import {
   weatherQuestion,
 } from '../chat-body.ts';
 import type { ChatRow } from '../chat-probe.ts';
+import { accepted, found, works } from '../findings.ts';
 import { quote, sayingNothing } from '../judge.ts';
-import { accepted, type Finding, found, type Known, works } from '../probe-types.ts';
+import type { Finding, Known } from '../probe-types.ts';
 
 const tools = [getWeather];
 const asked = user(weatherQuestion);
@@ -20,15 +21,6 @@ const whoAreYou = user('Who are you?');
 
 export const turnProbes: readonly ChatRow[] = [
   ...[...callForms].map(([name, form]) => resultProbe(name, form)),
-  {
-    name: 'tool_result_parts',
-    asks: 'a tool’s output as parts',
-    sends: inForm((form) => {
-      const [call, output] = finishedCalls(form, ['Oslo']);
-      return { messages: [asked, call, { ...output, content: [{ type: 'text', text: 'Oslo: 17 degrees' }] }], tools };
-    }),
-    means: { refused: 'Outputs are always sent as text anyway.' },
-  },
   {
     name: 'two_calls',
     asks: 'two finished calls in one message',
@@ -108,7 +100,7 @@ function resultProbe(name: string, form: CallForm): ChatRow {
   if (name !== 'tool_result')
     return { name, asks, sends, means: { accepted: 'The profile sends calls in this form.' } };
   const means = { refused: 'An agent’s second request fails, unless another form is taken.' };
-  return { name, asks, tokens: 'many', sends, judge: judgeTurn, means };
+  return { name, asks, sends, judge: judgeTurn, means };
 }
 
 function judgeTurn(read: ReadAnswer): Finding {
