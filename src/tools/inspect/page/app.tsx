@@ -46,21 +46,20 @@ export function App({ model }: { readonly model: Model }): JSX.Element {
           <img src="/inspect/icon.svg" alt="" width="18" height="18" />
           Inspector
         </h1>
-        <label class="filter">
-          <span class="hidden">Filter exchanges</span>
-          <input
-            ref={filter}
-            type="search"
-            placeholder="Filter: model, outcome, text in bodies …  /"
-            value={model.filter}
-            onInput={(event) => model.setFilter(event.currentTarget.value)}
-            onKeyDown={(event) => {
-              if (event.key !== 'ArrowDown' && event.key !== 'Enter') return;
-              event.preventDefault();
-              document.getElementById('exchanges')?.focus();
-            }}
-          />
-        </label>
+        <input
+          ref={filter}
+          class="filter"
+          type="search"
+          aria-label="Filter exchanges"
+          placeholder="Filter: model, outcome, text in bodies …  /"
+          value={model.filter}
+          onInput={(event) => model.setFilter(event.currentTarget.value)}
+          onKeyDown={(event) => {
+            if (event.key !== 'ArrowDown' && event.key !== 'Enter') return;
+            event.preventDefault();
+            document.getElementById('exchanges')?.focus();
+          }}
+        />
         <button type="button" aria-pressed={model.isPaused} onClick={() => model.togglePause()} title="p">
           {model.isPaused ? `Resume${model.waiting > 0 ? ` (${model.waiting} new)` : ''}` : 'Pause'}
         </button>

@@ -175,7 +175,7 @@ function Turns(props: {
                 </td>
                 <td class="number">{count(row.tokens?.output_tokens ?? null)}</td>
                 <td class="number">{cost === null ? '–' : money(cost)}</td>
-                <td class={turn.turn.differs_at === null ? 'prefix' : 'prefix broken'}>{prefixOf(turn)}</td>
+                <td class={turn.turn.differs_at === null ? '' : 'warn'}>{prefixOf(turn)}</td>
               </tr>
             );
           })}
