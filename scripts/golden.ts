@@ -9,7 +9,7 @@ import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { type ExchangeFile, readExchangeFile } from '../src/tools/files/exchange-file.ts';
-import { endpointOf } from '../src/tools/inspect/endpoint.ts';
+import { endpointOf } from '../src/tools/inspect/exchange-json.ts';
 import { goldenFolder, readGoldenCases } from '../test/support/golden.ts';
 import { answerCase, requestCase } from './golden-case.ts';
 import { runVitest } from './vitest-report.ts';

@@ -1,13 +1,8 @@
-import {
-  bodyOf,
-  type ExchangeFile,
-  type ExchangeFilePiece,
-  exchangeFileHead,
-  pieceOf,
-} from '../files/exchange-file.ts';
-import { endpointOf } from './endpoint.ts';
+import { routeOf } from '../../filter/exchange/request/route.ts';
+import type { ExchangeFile, ExchangeFilePiece } from '../files/exchange-file.ts';
+import { bodyOf, exchangeFileHead, pieceOf } from '../files/exchange-file.ts';
 import type { ExchangeFacts, Head, StoredExchange } from './exchange-store.ts';
-import { type BodyName, bodyNames, type TurnLink } from './recording.ts';
+import { type BodyName, bodyNames, perBody, type TurnLink } from './recording.ts';
 
 /** One line of the list, as JSON. */
 export interface ExchangeRow extends Omit<ExchangeFacts, 'cause' | 'dropped' | 'first_token_ms'> {
@@ -64,6 +59,15 @@ export function rowOf(exchange: StoredExchange): ExchangeRow {
   };
 }
 
+/**
+ * The operation that a request asks for, by the last word of its path (`responses`, `compact`); null if the path alone makes it
+ * pass or be refused.
+ */
+export function endpointOf(method: string, path: string): string | null {
+  const route = routeOf(new Map(Object.entries({ ':method': method, ':path': path })));
+  return route.type === 'translate' ? (route.operation.path.at(-1) ?? null) : null;
+}
+
 /** The exchange file with the client's request alone, from which everything else can be derived. */
 export function requestFileOf(exchange: StoredExchange): ExchangeFile {
   const body = bodyOf(exchange.bytesOf('client_request'));
@@ -76,13 +80,7 @@ const partBytes = 1024 * 1024;
 
 /** The next part of an exchange, behind so many pieces of each body: the earliest of them, so that both sides grow together. */
 export function partOf(exchange: StoredExchange, from: Readonly<Record<BodyName, number>>): ExchangePart {
-  const pieces: ExchangePart['pieces'] = {
-    client_request: [],
-    chat_request: [],
-    chat_response: [],
-    client_response: [],
-    websocket_message: [],
-  };
+  const pieces: ExchangePart['pieces'] = perBody(() => []);
   /** The earliest that is not among them. */
   function next() {
     const first = bodyNames.map((name) => ({ name, piece: exchange.pieces[name][from[name] + pieces[name].length] }));

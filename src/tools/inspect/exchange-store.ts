@@ -1,5 +1,5 @@
 import type { TokenCounts } from '../../filter/exchange/summary.ts';
-import type { BodyName, TurnLink } from './recording.ts';
+import { type BodyName, perBody, type TurnLink } from './recording.ts';
 
 export interface StoreLimits {
   /** Bytes of memory, of all exchanges together. */
@@ -120,21 +120,9 @@ export class StoredExchange {
   readonly id: number;
   /** Unix milliseconds. */
   readonly startedAt: number;
-  readonly pieces: Readonly<Record<BodyName, Piece[]>> = {
-    client_request: [],
-    chat_request: [],
-    chat_response: [],
-    client_response: [],
-    websocket_message: [],
-  };
+  readonly pieces: Readonly<Record<BodyName, Piece[]>> = perBody(() => []);
   /** Bytes of each body that are not kept, because it is too long. */
-  readonly omitted: Record<BodyName, number> = {
-    client_request: 0,
-    chat_request: 0,
-    chat_response: 0,
-    client_response: 0,
-    websocket_message: 0,
-  };
+  readonly omitted = perBody(() => 0);
   /** Counts what was recorded: a page compares it with what it has shown. */
   version = 0;
   /** Which turn of a conversation it is; null if it is none, undefined until somebody asks. */

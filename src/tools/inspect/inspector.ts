@@ -3,8 +3,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { AdminRoutes } from '../../service/server/admin.ts';
 import { originProblem, securityHeaders, siteProblem } from './access.ts';
-import { endpointOf } from './endpoint.ts';
-import { partOf, requestFileOf } from './exchange-json.ts';
+import { endpointOf, partOf, requestFileOf } from './exchange-json.ts';
 import type { ExchangeStore, StoredExchange } from './exchange-store.ts';
 import { createListEvents } from './list-events.ts';
 import { loadPage } from './page-files.ts';
@@ -35,13 +34,8 @@ const maxPages = 32;
 const maxSearchLength = 1000;
 
 /** Rejects when the page was not built. */
-export async function createInspector({
-  store,
-  version,
-  sendTo,
-  prices,
-  explain,
-}: InspectorOptions): Promise<Inspector> {
+export async function createInspector(options: InspectorOptions): Promise<Inspector> {
+  const { store, version, sendTo, prices, explain } = options;
   const files = await loadPage();
   const listEvents = createListEvents(store);
   const open = new Set<ServerResponse>();

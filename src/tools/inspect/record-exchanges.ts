@@ -38,27 +38,20 @@ export function createRecorder(store: ExchangeStore, messageOf: MessageOf = () =
     refused({ id, status, error }, message) {
       const kept = store.open(Date.now());
       const redactor = new Redactor();
-      const record = (name: BodyName, head: readonly (readonly [string, string])[], body: Uint8Array) => {
-        kept.setHead(name, redactor.headers(head));
+      const record = (name: BodyName, head: Readonly<Record<string, string>>, body: Uint8Array) => {
+        kept.setHead(name, redactor.headers(Object.entries(head)));
         const recorded = new BodyRecord(kept, name, redactor, name === 'client_request' ? 'request' : 'error');
         recorded.push(0, body);
         recorded.end(0);
       };
-      const path = '/v1/responses';
-      record(
-        'client_request',
-        [
-          [':method', 'GET'],
-          [':path', path],
-          ['upgrade', 'websocket'],
-        ],
-        message ?? noBytes,
-      );
-      record('client_response', [[':status', String(status)]], Buffer.from(JSON.stringify({ error })));
+      record('client_request', handshake, message ?? noBytes);
+      record('client_response', { ':status': String(status) }, Buffer.from(JSON.stringify({ error })));
       kept.setFacts({ ...noFacts, request_id: id, outcome: 'refused', status, error_code: String(error.code) });
     },
   };
 }
+
+const handshake = { ':method': 'GET', ':path': '/v1/responses', upgrade: 'websocket' };
 
 const maxCauseLength = 16 * 1024;
 
@@ -156,7 +149,7 @@ class ExchangeRecord implements ExchangeTap {
       ...this.#factsOf(summary),
       // For an exchange that was still open, how the call ended is more informative than the outcome.
       outcome: how === 'done' ? summary.outcome : how,
-      cause: thrown === undefined || thrown === null ? null : this.#redactor.text(causeOf(thrown)),
+      cause: thrown == null ? null : this.#redactor.text(inspect(thrown, { depth: 4 }).slice(0, maxCauseLength)),
       duration_ms: times.duration,
       first_token_ms: times.firstToken,
     });
@@ -274,22 +267,14 @@ class ExchangeRecord implements ExchangeTap {
     const { profile, dropped, status, tokens, repairs } = summary;
     const model = summary.model ?? summary.asked.model;
     return {
-      ...{ profile, dropped, status, tokens, repairs },
+      ...{ ...noFacts, profile, dropped, status, tokens, repairs },
       request_id: summary.requestId,
       model: model === null ? null : this.#redactor.text(model),
       stream: summary.stream ?? summary.asked.stream,
       error_code: summary.errorCode,
       finish_reason: summary.finishReason,
-      outcome: 'running',
-      cause: null,
-      duration_ms: null,
-      first_token_ms: null,
     };
   }
-}
-
-function causeOf(thrown: unknown): string {
-  return inspect(thrown, { depth: 4 }).slice(0, maxCauseLength);
 }
 
 const noBytes = new Uint8Array(0);

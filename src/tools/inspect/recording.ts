@@ -11,6 +11,11 @@ export const bodyNames = [
 ] as const;
 export type BodyName = (typeof bodyNames)[number];
 
+/** Something for each body. */
+export function perBody<Value>(make: () => Value): Record<BodyName, Value> {
+  return Object.fromEntries(bodyNames.map((name) => [name, make()])) as Record<BodyName, Value>;
+}
+
 /** Bytes of a body that are held until it is whole, or of an event until that is; those of a longer one are not kept. */
 export const maxBodyBytes = 8 * 1024 * 1024;
 

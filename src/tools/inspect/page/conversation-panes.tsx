@@ -10,7 +10,7 @@ import { download } from './download.ts';
 import { clientName, count, duration, money, reasonOf, timeOfDay, toneOf } from './format.ts';
 import { baseOf, type Model } from './model.ts';
 import { RowList, type RowWords } from './row-list.tsx';
-import { Figures } from './section.tsx';
+import { Figures, Problem, SmallButton } from './section.tsx';
 import { TextPane } from './text-pane.tsx';
 
 /** The list of conversations, newest first. */
@@ -96,11 +96,7 @@ function Shown({ conversation, model }: { readonly conversation: Conversation; r
           ]}
         />
       </header>
-      {problem === null ? null : (
-        <p class="banner bad" role="alert">
-          {problem}
-        </p>
-      )}
+      <Problem says={problem} />
       <Turns conversation={conversation} chosen={chosen} onChoose={(id) => setChosen(id === chosen ? null : id)} />
       {selected === undefined ? null : (
         <Changes key={selected.row.id} turn={selected} number={turns.indexOf(selected) + 1} model={model} />
@@ -247,9 +243,7 @@ function Changes(props: {
     <section class="changes" aria-label={`Turn ${number}`}>
       <h3>
         Turn {number}
-        <button type="button" class="small" onClick={() => model.openExchange(id)}>
-          Open the exchange
-        </button>
+        <SmallButton says="Open the exchange" onClick={() => model.openExchange(id)} />
       </h3>
       {changes === null ? <p class="quiet">Comparing …</p> : null}
       {typeof changes === 'string' ? <p class="bad">{visible(changes)}</p> : null}

@@ -12,7 +12,7 @@ import { download } from './download.ts';
 import { count, duration, size, timeOfDay, toneOf } from './format.ts';
 import { baseOf, type Model } from './model.ts';
 import { RequestSection } from './request-section.tsx';
-import { Figures, Section } from './section.tsx';
+import { Figures, Problem, Section, SmallButton } from './section.tsx';
 import { Split } from './split.tsx';
 import { StreamSection } from './stream-section.tsx';
 import { TextPane } from './text-pane.tsx';
@@ -40,7 +40,7 @@ export function Detail({ model }: { readonly model: Model }): JSX.Element {
       <button type="button" class="back" onClick={() => model.select(null)}>
         ← All exchanges
       </button>
-      {problem === null ? null : <p class="banner bad">{problem}</p>}
+      <Problem says={problem} />
       {detail === null && problem === null ? (
         <p class="banner">{model.connection === 'lost' ? 'The connection to the service is lost.' : 'Loading …'}</p>
       ) : null}
@@ -88,12 +88,16 @@ function Title({ detail, model }: { readonly detail: ExchangeDetail; readonly mo
     ['Repaired', row.repairs.join(', ').replaceAll('_', ' ')],
     ['Client', row.client ?? '–'],
     ['Request id', row.request_id],
-    ['Conversation', <Link key="turns" says="Show its turns" onClick={() => model.openConversationOf(row.id)} />],
+    [
+      'Conversation',
+      <SmallButton key="turns" says="Show its turns" onClick={() => model.openConversationOf(row.id)} />,
+    ],
     [
       'WebSocket',
       turn && (
         <>
-          turn {turn.number} <Link says="Show all turns" onClick={() => model.setFilter(`${turn.connection}-turn-`)} />
+          turn {turn.number}{' '}
+          <SmallButton says="Show all turns" onClick={() => model.setFilter(`${turn.connection}-turn-`)} />
         </>
       ),
     ],
@@ -107,14 +111,6 @@ function Title({ detail, model }: { readonly detail: ExchangeDetail; readonly mo
       <Actions detail={detail} model={model} />
       <Figures of={figures} />
     </header>
-  );
-}
-
-function Link({ says, onClick }: { readonly says: string; readonly onClick: () => void }): JSX.Element {
-  return (
-    <button type="button" class="small" onClick={onClick}>
-      {says}
-    </button>
   );
 }
 

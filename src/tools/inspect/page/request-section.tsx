@@ -9,7 +9,7 @@ import { contentOf, type ExchangeDetail } from '../view/join-parts.ts';
 import { type JsonLine, visible } from '../view/json-lines.ts';
 import { size } from './format.ts';
 import { baseOf, type Model } from './model.ts';
-import { Section } from './section.tsx';
+import { Section, SmallButton } from './section.tsx';
 import { Split } from './split.tsx';
 import { CopyButton, TextPane } from './text-pane.tsx';
 import { type Explanation, useExplanation } from './use-explanation.ts';
@@ -184,9 +184,7 @@ function AccountOf({ account, onClose }: { readonly account: Account; readonly o
           </>
         )}{' '}
         <strong>{visible(fate)}</strong>
-        <button type="button" class="small" onClick={onClose}>
-          Close
-        </button>
+        <SmallButton says="Close" onClick={onClose} />
       </p>
       {reasons.map((reason) => (
         <p key={reason}>{visible(reason)}</p>

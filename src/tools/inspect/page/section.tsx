@@ -33,6 +33,25 @@ export function Section(props: {
   );
 }
 
+/** A button among words. */
+export function SmallButton(props: { readonly says: string; readonly onClick: () => void }): JSX.Element {
+  return (
+    <button type="button" class="small" onClick={props.onClick}>
+      {props.says}
+    </button>
+  );
+}
+
+/** Says what went wrong; nothing without a problem. */
+export function Problem({ says }: { readonly says: string | null }): JSX.Element | null {
+  if (says === null) return null;
+  return (
+    <p class="banner bad" role="alert">
+      {says}
+    </p>
+  );
+}
+
 /** Names and values; those without a value are left out. */
 export function Figures(props: { readonly of: readonly (readonly [string, ComponentChildren])[] }): JSX.Element {
   const known = props.of.filter(([, value]) => value !== null && value !== '');

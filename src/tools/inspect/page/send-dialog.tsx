@@ -6,6 +6,7 @@ import { pretty } from '../view/indent-json.ts';
 import { parsed } from '../view/timeline.ts';
 import { reasonOf } from './format.ts';
 import { baseOf, type Draft, type Model } from './model.ts';
+import { Problem } from './section.tsx';
 import { CopyButton } from './text-pane.tsx';
 
 interface ModelList {
@@ -103,11 +104,7 @@ export function SendDialog({ model, draft }: { readonly model: Model; readonly d
             client.
           </p>
         )}
-        {problem === null ? null : (
-          <p class="banner bad" role="alert">
-            {problem}
-          </p>
-        )}
+        <Problem says={problem} />
         <div class="buttons">
           <button type="button" onClick={() => dialog.current?.close()}>
             {proxy === null ? 'Close' : 'Cancel'}

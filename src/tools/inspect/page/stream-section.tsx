@@ -9,7 +9,7 @@ import { chunkLabel, eventLabel, type TimelineEntry, type TimelineRow, timelineO
 import { Axis } from './axis.tsx';
 import { count } from './format.ts';
 import type { Model } from './model.ts';
-import { Section } from './section.tsx';
+import { Section, SmallButton } from './section.tsx';
 import { Split } from './split.tsx';
 import { FindCount, TextPane } from './text-pane.tsx';
 import { VirtualList } from './virtual-list.tsx';
@@ -45,11 +45,7 @@ export function StreamSection(props: { readonly detail: ExchangeDetail; readonly
       what={`this ${title.toLowerCase()}`}
       text={picked?.[side]?.raw ?? ''}
       find={model.find}
-      buttons={
-        <button type="button" class="small" onClick={() => setSelected(-1)}>
-          Close
-        </button>
-      }
+      buttons={<SmallButton says="Close" onClick={() => setSelected(-1)} />}
     />
   );
   return (

@@ -1,21 +1,14 @@
 import type { ExchangeFilePiece } from '../../files/exchange-file.ts';
 import type { ExchangePart } from '../exchange-json.ts';
-import type { BodyName } from '../recording.ts';
+import { bodyNames, perBody } from '../recording.ts';
 
 /** One exchange with all parts that have come: `file` is whole. */
 export type ExchangeDetail = ExchangePart;
 
 /** Adds a part to those before. The lists of pieces grow in place: there may be many, and each part has a few. */
 export function joinParts(before: ExchangeDetail | null, part: ExchangePart): ExchangeDetail {
-  const pieces = before?.pieces ?? {
-    client_request: [],
-    chat_request: [],
-    chat_response: [],
-    client_response: [],
-    websocket_message: [],
-  };
-  for (const [name, more] of Object.entries(part.pieces) as [BodyName, ExchangeFilePiece[]][])
-    for (const piece of more) pieces[name].push(piece);
+  const pieces: ExchangePart['pieces'] = before?.pieces ?? perBody(() => []);
+  for (const name of bodyNames) for (const piece of part.pieces[name]) pieces[name].push(piece);
 
   /** With its body; the same object as long as it does not grow, since reading it again takes time. */
   const request = (name: 'client_request' | 'chat_request') => {
