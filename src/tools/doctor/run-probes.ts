@@ -1,14 +1,7 @@
 import { explainUnreachable } from '../cli/unreachable.ts';
 import { readChatAnswer, shorten } from './chat-answer.ts';
-import {
-  type Answer,
-  type Finding,
-  type Findings,
-  fewTokens,
-  type Known,
-  type Probe,
-  type ProbeRequest,
-} from './probe-types.ts';
+import type { Answer, Finding, Findings, Known, Probe, ProbeRequest } from './probe-types.ts';
+import { fewTokens } from './probe-types.ts';
 import { maxOverflowTokens } from './probes/limit-probes.ts';
 import type { Send } from './send-probe.ts';
 

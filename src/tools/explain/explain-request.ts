@@ -7,19 +7,8 @@ import { valueAt } from './fields.ts';
 import { isSame } from './json-values.ts';
 import { rowOf, rowOfError, ruleOf } from './mapping-link.ts';
 import { refusalsOf } from './refusals.ts';
-import {
-  type AnsweredRun,
-  answered,
-  type CatalogRun,
-  type ClientRequest,
-  plainList,
-  type RefusedRun,
-  type RequestRun,
-  runRequest,
-  type SentRun,
-  type Setup,
-  withBody,
-} from './run-request.ts';
+import type { AnsweredRun, CatalogRun, ClientRequest, RefusedRun, RequestRun, SentRun, Setup } from './run-request.ts';
+import { answered, plainList, runRequest, withBody } from './run-request.ts';
 import { causesOf, createWhatIf, type Variation, type VariedRun, variationsOf, type WhatIf } from './what-if.ts';
 
 /** A few seconds: docs/decisions/0006-cpu-of-a-request.md. */
