@@ -5,7 +5,7 @@ import { fieldsOf, type Path, pathText, valueAt } from './fields.ts';
 import { recordOf } from './json-values.ts';
 import { rowOf, rowOfValue, ruleOf } from './mapping-link.ts';
 import { type Place, partsOfBody } from './places.ts';
-import { answered, plainAnswer, type RefusedRun, type RequestRun, runRequest, type SentRun } from './run-request.ts';
+import { answered, plainAnswer, type RequestRun, runRequest, type SentRun } from './run-request.ts';
 import { type Cause, causesOf, type VariedRun, type WhatIf } from './what-if.ts';
 
 /** For a request that is sent: what each field became, what is dropped, and which parts come from no field. */
@@ -45,7 +45,10 @@ export function explainFields(
           (other.type === 'answered' && other.dropped.some((name) => isWithin(name, field))) ||
           dropped.some((name) => isNotDropped(name, other)) ||
           // A variable chose between this and a refusal.
-          (kind === 'variable' && fate === 'rewritten' && other.type === 'refused' && isOfField(other, field));
+          (kind === 'variable' &&
+            fate === 'rewritten' &&
+            other.type === 'refused' &&
+            isWithin(other.error.param ?? '', field));
     // Rules that a profile does not have may be why a field is lost, never why it is sent as it is.
     const isSent = (fate === 'renamed' || fate === 'rewritten') && dropped.length === 0;
     const hasCause = fate !== 'absent' && (fate !== 'sent' || dropped.length > 0);
@@ -95,10 +98,6 @@ function without(place: Place): (other: RequestRun) => boolean {
   return (other) =>
     other.type === 'sent' &&
     (header === undefined ? !isThere(place, partsOfBody(other.chat)) : other.headers[header] === undefined);
-}
-
-function isOfField({ error }: RefusedRun, field: string): boolean {
-  return error.param !== null && isWithin(error.param, field);
 }
 
 /** The name is not dropped under that variation: it is sent, or the request is refused for it. */

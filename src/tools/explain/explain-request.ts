@@ -79,18 +79,10 @@ function catalogReason(
 }
 
 /** Under another value of what decided, the request would have been sent. */
-function explainAnswered(
-  run: AnsweredRun,
-  body: unknown,
-  whatIf: WhatIf,
-  { linkBase }: ExplainOptions,
-): Pick<RequestExplanation, 'answered' | 'dropped'> {
+function explainAnswered(run: AnsweredRun, body: unknown, whatIf: WhatIf, { linkBase }: ExplainOptions) {
   const causes = causesOf(whatIf.runs(body, run), (other) => other.type === 'sent');
   const reasonFor = (name: string): Reason => ({ causes, ...ruleOf(rowOf(name), linkBase) });
-  return {
-    answered: reasonFor('generate'),
-    dropped: run.dropped.map((name) => ({ name, ...reasonFor(name) })),
-  };
+  return { answered: reasonFor('generate'), dropped: run.dropped.map((name) => ({ name, ...reasonFor(name) })) };
 }
 
 function explainRefusals(
@@ -99,10 +91,11 @@ function explainRefusals(
   whatIf: WhatIf,
   { setup, request, now, linkBase }: ExplainOptions,
 ): readonly Refusal[] {
+  const { config } = setup;
   // Used once a call or an output was removed whose partner is unknown.
   const lenient: Setup = {
     ...setup,
-    config: { ...setup.config, ORPHAN_OUTPUTS: 'synthesize', MISSING_OUTPUTS: 'synthesize' },
+    config: { ...config, ORPHAN_OUTPUTS: 'synthesize', MISSING_OUTPUTS: 'synthesize' },
   };
   const refused = refusalsOf(run, body, (value, isLenient) =>
     runRequest(isLenient ? lenient : setup, withBody(request, value), now),
@@ -122,29 +115,25 @@ function upstreamRequestOf(
   { method, path, headers, headerChanges }: SentRun | CatalogRun,
   body: unknown,
 ): NonNullable<RequestExplanation['chat_request']> {
+  // A client's key and cookies are shown only as present: output gets pasted.
+  const shown = Object.entries(headers).map(([name, value]) => [
+    name,
+    isCredentialHeader(name) ? redactionMark : value,
+  ]);
   return {
     method,
     path,
-    headers: withoutSecrets(headers),
+    headers: Object.fromEntries(shown),
     headers_set: Object.keys(headerChanges.set ?? {}).filter((name) => !name.startsWith(':')),
     headers_removed: headerChanges.remove ?? [],
     body,
   };
 }
 
-/** A client's key and cookies are shown only as present: output gets pasted. */
-function withoutSecrets(headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
-  const shown = Object.entries(headers).filter(([name]) => !name.startsWith(':'));
-  return Object.fromEntries(shown.map(([name, value]) => [name, isCredentialHeader(name) ? redactionMark : value]));
-}
-
 /** The body as a value, as the service reads it; undefined if it cannot read it. */
 function readable({ config }: Setup, { headers, body }: ClientRequest): unknown {
-  const limits = {
-    maxRequestBytes: config.MAX_REQUEST_BYTES,
-    maxNesting: config.MAX_NESTING,
-    maxValues: config.MAX_REQUEST_VALUES,
-  };
+  const { MAX_REQUEST_BYTES: maxRequestBytes, MAX_NESTING: maxNesting, MAX_REQUEST_VALUES: maxValues } = config;
+  const limits = { maxRequestBytes, maxNesting, maxValues };
   try {
     return runSteps(readRequestBody(body, headers, limits, () => null));
   } catch {

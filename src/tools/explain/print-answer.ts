@@ -13,31 +13,23 @@ export function* printAnswer(answer: AnswerRun, style: Style, full: boolean): Ge
   const title = `${paint('bold', 'The answer')}: HTTP ${answer.status}, ${printable(answer.outcome + failed)}`;
   const headers = Object.entries(answer.headers).map(([name, value]) => `  ${printable(`${name}: ${value}`)}`);
   yield* [title, ...headers];
-  if (hasEvents(answer)) {
+  if (hasEvents(answer.chunks)) {
     const left = Math.floor((width - 12) / 2);
-    yield columnTitles(left, style);
+    yield paint('bold', `${'chunk'.padEnd(indentOf([numberWidth, left]))}events`);
     for (const chunk of answer.chunks) yield* chunkLines(chunk, left, style, full);
   }
   if (answer.body !== null) yield* [paint('bold', 'Body'), prettyJson(answer.body, { width, full })];
 }
 
-function hasEvents({ chunks }: AnswerRun): boolean {
+function hasEvents(chunks: AnswerRun['chunks']): boolean {
   for (const { events } of chunks) if (events.length > 0) return true;
   return false;
 }
 
 const numberWidth = 4;
 
-function columnTitles(left: number, { paint }: Style): string {
-  return paint('bold', `${'chunk'.padEnd(indentOf([numberWidth, left]))}events`);
-}
-
-function chunkLines(
-  { number, at_ms, text, events }: ReplayedChunk,
-  left: number,
-  style: Style,
-  full: boolean,
-): readonly string[] {
+function chunkLines(chunk: ReplayedChunk, left: number, style: Style, full: boolean): readonly string[] {
+  const { number, at_ms, text, events } = chunk;
   const { paint, width } = style;
   const name = (number === null ? 'end' : String(number)).padStart(numberWidth);
   const time = at_ms === null ? '' : `${at_ms.toFixed(1)} ms  `;
@@ -63,9 +55,10 @@ function chunkText(text: string): string {
     usage: valueAt(chunk, ['usage']) ?? undefined,
     error: valueAt(chunk, ['error']),
   };
-  const parts = Object.entries(said).filter(([, value]) => value !== undefined);
-  if (parts.length === 0) return data.replaceAll(/\s+/g, ' ');
-  return parts.map(([name, value]) => `${name} ${JSON.stringify(value)}`).join(' ');
+  const parts = Object.entries(said).flatMap(([name, value]) =>
+    value === undefined ? [] : [`${name} ${JSON.stringify(value)}`],
+  );
+  return parts.length === 0 ? data.replaceAll(/\s+/g, ' ') : parts.join(' ');
 }
 
 /** Its type, then what is particular to it: where it belongs, and what it adds. */

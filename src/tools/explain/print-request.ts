@@ -12,6 +12,7 @@ export function printRequest(explanation: RequestExplanation, style: Style, full
   const to = chat === null ? '' : ` → ${style.paint('bold', printable(`${chat.method} ${chat.path}`))}`;
   const under = style.paint('dim', printable(`profile ${profile}${model === null ? '' : `, model ${model}`}`));
   const width = style.width - 2;
+  const noteLines = notes.flatMap((note) => wrap(note, width));
   const body = chat === null || chat.body === null ? [] : prettyJson(chat.body, { width, full }).split('\n');
   return document([
     [`${from}${to}  ${under}`, ...(outcome === 'passed' ? [passes] : [])],
@@ -25,11 +26,7 @@ export function printRequest(explanation: RequestExplanation, style: Style, full
     section('What became of each field', fieldLines(explanation.fields, style, full), style),
     section('Dropped, and named in x-responses-dropped', droppedLines(explanation, style), style),
     section('Added', addedLines(explanation, style), style),
-    section(
-      'Notes',
-      notes.flatMap((note) => wrap(note, width)),
-      style,
-    ),
+    section('Notes', noteLines, style),
   ]);
 }
 
@@ -52,24 +49,15 @@ function headerLines(
   return [...lines, ...chat.headers_removed.map((name) => paint('dim', `${printable(name)} removed`))];
 }
 
-const colourOf: { readonly [Name in Fate]: Colour } = {
-  sent: 'green',
-  renamed: 'cyan',
-  rewritten: 'yellow',
-  in_response: 'blue',
-  dropped: 'red',
-  left_out: 'dim',
-  absent: 'dim',
-};
-
-const wordsOf: { readonly [Name in Fate]: string } = {
-  sent: 'sent',
-  renamed: 'renamed',
-  rewritten: 'rewritten',
-  in_response: 'in Response',
-  dropped: 'dropped',
-  left_out: 'left out',
-  absent: 'not set',
+/** How a fate is shown. */
+const shownAs: { readonly [Name in Fate]: { readonly text: string; readonly colour: Colour } } = {
+  sent: { text: 'sent', colour: 'green' },
+  renamed: { text: 'renamed', colour: 'cyan' },
+  rewritten: { text: 'rewritten', colour: 'yellow' },
+  in_response: { text: 'in Response', colour: 'blue' },
+  dropped: { text: 'dropped', colour: 'red' },
+  left_out: { text: 'left out', colour: 'dim' },
+  absent: { text: 'not set', colour: 'dim' },
 };
 
 function fieldLines(fields: readonly ExplainedField[], style: Style, full: boolean): readonly string[] {
@@ -82,7 +70,7 @@ function fieldLines(fields: readonly ExplainedField[], style: Style, full: boole
     const [field] = group as [ExplainedField];
     const cells = [
       { text: printable(cut(names[index] ?? '', nameWidth)), width: nameWidth },
-      { text: wordsOf[field.fate], width: fateWidth, colour: colourOf[field.fate] },
+      { ...shownAs[field.fate], width: fateWidth },
     ];
     const reason = field.fate === 'sent' && field.dropped.length === 0 ? [] : reasonLines(field, style, width);
     const key = reason.join('\n');
@@ -101,13 +89,9 @@ function grouped(fields: readonly ExplainedField[]): readonly (readonly Explaine
   const listOf = ({ field }: ExplainedField) => /^(\w+)\[\d+\]$/.exec(field)?.[1];
   for (const field of fields) {
     const last = groups.at(-1)?.[0];
-    const joins =
-      last !== undefined &&
-      isPlain(last) &&
-      isPlain(field) &&
-      listOf(last) !== undefined &&
-      listOf(last) === listOf(field);
-    if (joins) groups.at(-1)?.push(field);
+    const list = listOf(field);
+    if (list !== undefined && isPlain(field) && last !== undefined && isPlain(last) && listOf(last) === list)
+      groups.at(-1)?.push(field);
     else groups.push([field]);
   }
   return groups.flatMap((group) => (group.length < 3 ? group.map((field) => [field]) : [group]));
