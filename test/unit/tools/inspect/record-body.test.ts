@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { createExchangeStore, defaultStoreLimits } from '../../../../src/tools/inspect/exchange-store.ts';
-import { BodyRecord } from '../../../../src/tools/inspect/record-body.ts';
+import { createBodyRecord } from '../../../../src/tools/inspect/record-body.ts';
 import { type BodyKind, Redactor } from '../../../../src/tools/redact/redactor.ts';
 
 /** A credential of the request that a body may repeat, whole or cut. */
@@ -11,7 +11,7 @@ function recordIn(maxBytes: number, kind: BodyKind) {
   const exchange = createExchangeStore({ ...defaultStoreLimits, maxBytes }).open(1);
   const redactor = new Redactor();
   redactor.headers([['authorization', `Bearer ${known}`]]);
-  const body = new BodyRecord(exchange, 'chat_response', redactor, kind);
+  const body = createBodyRecord(exchange, 'chat_response', redactor, kind);
   return { exchange, redactor, body, kept: () => exchange.bytesOf('chat_response').toString() };
 }
 
