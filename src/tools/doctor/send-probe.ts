@@ -13,7 +13,7 @@ import type { Answer, ProbeRequest } from './probe-types.ts';
 export type Send = (request: ProbeRequest, from: { readonly probe: string; readonly index: number }) => Promise<Answer>;
 
 /** Where requests go, and how much one may take. */
-export interface Target {
+interface Target {
   /** The Chat API's own URL, `…/chat/completions`. */
   readonly chatUrl: URL;
   /** Sent as the bearer token, to this URL's host only; null for none. */

@@ -1,5 +1,4 @@
-import type { Trace } from '../../filter/translate/request/trace.ts';
-import { sourcesOf } from '../../filter/translate/request/trace.ts';
+import { sourcesOf, type Trace } from '../../filter/translate/request/trace.ts';
 import { isWithin } from '../../filter/wire/json/paths.ts';
 import { type Path, pathText, valueAt } from './fields.ts';
 import { isSame, recordOf } from './json-values.ts';
@@ -12,30 +11,23 @@ export interface Place {
   readonly sources: readonly string[];
 }
 
-/** The parts of one Chat request. */
-export interface Places {
-  /** Where that field can be seen: what it, or a part of it, became. */
-  of(field: Path): readonly Place[];
-  /** Messages, tools, fields and headers that come from no field of the request. */
-  readonly added: readonly Place[];
-}
+export type Places = ReturnType<typeof placesIn>;
 
 /** The marked parts of a translated request, and `others`; only those that `body` has as sent. */
-export function placesIn({ result }: Trace, body: unknown, others: readonly Place[]): Places {
+export function placesIn({ result }: Trace, body: unknown, others: readonly Place[]) {
   const engine = Object.entries(sourcesOf(result?.passthrough ?? {}));
   const marked = [...markedIn(result?.chat ?? {}, []), ...engine.map(([name, sources]) => ({ path: [name], sources }))]
     .map((place) => ({ ...place, value: valueAt(body, place.path) }))
     .filter(({ value }) => value !== undefined);
-  const byRoot = new Map<string, { readonly source: string; readonly place: Place }[]>();
-  for (const place of [...marked, ...others]) {
-    for (const source of place.sources) {
-      const root = rootOf(source);
-      const known = byRoot.get(root);
-      if (known === undefined) byRoot.set(root, [{ source, place }]);
-      else known.push({ source, place });
-    }
+  const sourced = [...marked, ...others].flatMap((place) => place.sources.map((source) => ({ source, place })));
+  const byRoot = new Map<string, typeof sourced>();
+  for (const each of sourced) {
+    const known = byRoot.get(rootOf(each.source));
+    if (known === undefined) byRoot.set(rootOf(each.source), [each]);
+    else known.push(each);
   }
 
+  /** Where that field can be seen: what it, or a part of it, became. */
   function of(field: Path): readonly Place[] {
     const name = pathText(field);
     const known = byRoot.get(rootOf(name)) ?? [];
@@ -49,7 +41,9 @@ export function placesIn({ result }: Trace, body: unknown, others: readonly Plac
 
   const roots = new Set(marked.map(({ path }) => rootOf(pathText(path))));
   const ofBody = partsOfBody(body).filter(({ path }) => !roots.has(pathText(path)));
-  return { of, added: [...ofBody, ...others.filter(({ sources }) => sources.length === 0)] };
+  // Messages, tools, fields and headers that come from no field of the request.
+  const added = [...ofBody, ...others.filter(({ sources }) => sources.length === 0)];
+  return { of, added };
 }
 
 /** The top-level field, or the element of a top-level list: `messages[2].content` is in `messages[2]`. */

@@ -31,19 +31,11 @@ export interface VariedRun {
   readonly run: RequestRun;
 }
 
-/** Runs a request under the other values of each flag and variable. */
-export interface WhatIf {
-  /**
-   * The request with this body under every variation whose result differs from `usual`. Empty for a body that is too large
-   * to be translated that often, `times` over; `notes` say so then.
-   */
-  runs(body: unknown, usual: RequestRun, times?: number): readonly VariedRun[];
-  readonly notes: readonly string[];
-}
+export type WhatIf = ReturnType<typeof createWhatIf>;
 
 const tooLarge = 'The request is too large to find out which flags and variables decided.';
 
-/** `model` decides which rules of the profile count. */
+/** Runs a request under the other values of each flag and variable. `model` decides which rules of the profile count. */
 export function createWhatIf(about: {
   readonly setup: Setup;
   readonly request: ClientRequest;
@@ -51,11 +43,15 @@ export function createWhatIf(about: {
   readonly model: string;
   readonly now: number;
   readonly probedBytes: number;
-}): WhatIf {
+}) {
   const { setup, request, model, now, probedBytes } = about;
   const variations = variationsOf(setup, model, about.body);
   const notes: string[] = [];
 
+  /**
+   * The request with this body under every variation whose result differs from `usual`. Empty for a body that is too large
+   * to be translated that often, `times` over; `notes` say so then.
+   */
   function runs(body: unknown, usual: RequestRun, times = 1): readonly VariedRun[] {
     const affordable = variations.length * request.body.length * times <= probedBytes;
     if (!affordable && notes.length === 0) notes.push(tooLarge);

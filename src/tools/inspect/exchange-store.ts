@@ -10,18 +10,10 @@ export interface StoreLimits {
 /** What the inspector keeps. */
 export const defaultStoreLimits: StoreLimits = { maxBytes: 64 * 1024 * 1024, maxExchanges: 200 };
 
-export interface ExchangeStore {
-  /** `startedAt` is in Unix milliseconds. */
-  open(startedAt: number): StoredExchange;
-  /** Oldest first. */
-  list(): readonly StoredExchange[];
-  get(id: number): StoredExchange | undefined;
-  readonly heldBytes: number;
-  readonly limits: StoreLimits;
-}
+export type ExchangeStore = ReturnType<typeof createExchangeStore>;
 
 /** Keeps the newest exchanges in memory, within limits; those that have ended are evicted before those that run. */
-export function createExchangeStore(limits: StoreLimits = defaultStoreLimits): ExchangeStore {
+export function createExchangeStore(limits: StoreLimits = defaultStoreLimits) {
   const exchanges = new Map<number, StoredExchange>();
   let lastId = 0;
   let heldBytes = 0;
@@ -38,18 +30,25 @@ export function createExchangeStore(limits: StoreLimits = defaultStoreLimits): E
 
   return {
     limits,
-    open(startedAt) {
+    /** `startedAt` is in Unix milliseconds. */
+    open(startedAt: number): StoredExchange {
       lastId += 1;
-      const exchange = new StoredExchange(lastId, startedAt, Math.floor(limits.maxBytes * exchangeShare), (bytes) => {
-        heldBytes += bytes;
-        if (bytes > 0) evict(exchange);
-      });
+      const exchange: StoredExchange = new StoredExchange(
+        lastId,
+        startedAt,
+        Math.floor(limits.maxBytes * exchangeShare),
+        (bytes) => {
+          heldBytes += bytes;
+          if (bytes > 0) evict(exchange);
+        },
+      );
       exchanges.set(lastId, exchange);
       exchange.hold(bytesPerExchange);
       return exchange;
     },
-    list: () => [...exchanges.values()],
-    get: (id) => exchanges.get(id),
+    /** Oldest first. */
+    list: (): readonly StoredExchange[] => [...exchanges.values()],
+    get: (id: number) => exchanges.get(id),
     get heldBytes() {
       return heldBytes;
     },

@@ -1,12 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-/** A file of the page, by its path. */
-export interface PageFile {
-  readonly contentType: string;
-  readonly body: Buffer;
-}
-
 const types: Readonly<Record<string, string>> = {
   'index.html': 'text/html; charset=utf-8',
   'page.js': 'text/javascript; charset=utf-8',
@@ -18,12 +12,13 @@ const types: Readonly<Record<string, string>> = {
  * The page's files by path: run from source, they are built now; the bundled service has them next to it. Rejects if one
  * is missing or does not compile.
  */
-export async function loadPage(): Promise<ReadonlyMap<string, PageFile>> {
+export async function loadPage() {
   const built = import.meta.filename.endsWith('.ts') ? await buildFiles() : null;
   const folder = join(dirname(import.meta.filename), 'inspect');
   const files = Object.entries(types).map(([name, contentType]) => {
     const body = built?.get(name) ?? readFileSync(join(folder, name));
-    return [`/inspect/${name === 'index.html' ? '' : name}`, { contentType, body }] as const;
+    const path: string = `/inspect/${name === 'index.html' ? '' : name}`;
+    return [path, { contentType, body }] as const;
   });
   return new Map(files);
 }

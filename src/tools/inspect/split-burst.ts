@@ -1,11 +1,5 @@
 import type { ExchangeReply } from '../../filter/exchange/types.ts';
 
-/** An upstream chunk, and the client's events that it became. */
-export interface ChunkWithEvents {
-  readonly chunk: Uint8Array;
-  readonly events: Uint8Array;
-}
-
 /**
  * A piece of an upstream's stream cut into its chunks, each with the events that it became; `counts` says how many those are.
  * Null if the bytes cannot be cut that way: a compressed piece, an answer in JSON, a reply that leaves the body as it is.
@@ -14,7 +8,7 @@ export function burstOf(
   piece: Uint8Array,
   replies: readonly ExchangeReply[],
   counts: readonly number[],
-): readonly ChunkWithEvents[] | null {
+): readonly { readonly chunk: Uint8Array; readonly events: Uint8Array }[] | null {
   const chunks = messagesIn(Buffer.from(piece));
   const bodies = replies.flatMap((reply) => (reply.type === 'response_body' && reply.body ? [reply.body] : []));
   const events = messagesIn(Buffer.concat(bodies));

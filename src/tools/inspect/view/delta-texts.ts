@@ -8,14 +8,7 @@ interface GrowingText<Source> {
 }
 
 /** The texts that the deltas of a stream add up to, of Chat chunks and of Responses events. */
-export interface DeltaTexts<Source> {
-  /** The next message of the stream: its data, or a comment. `source` is what `find` returns for it. */
-  add(message: string, source: Source): void;
-  /** The messages that hold a share of one of these texts wherever it occurs; `wanted` is in lower case. */
-  find(wanted: readonly string[]): Set<Source>;
-}
-
-export function createDeltaTexts<Source>(): DeltaTexts<Source> {
+export function createDeltaTexts<Source>() {
   const texts = new Map<string, GrowingText<Source>>();
 
   function grow(place: string, more: string, source: Source): void {
@@ -42,16 +35,19 @@ export function createDeltaTexts<Source>(): DeltaTexts<Source> {
   }
 
   return {
-    add(message, source) {
+    /** The next message of the stream: its data, or a comment. `source` is what `find` returns for it. */
+    add(message: string, source: Source): void {
       if (!message.includes('"delta"')) return;
       const event = parsed(message);
       if (typeof event !== 'object' || event === null) return;
+      // Streams that were passed through may have anything.
       const { type, output_index, content_index, summary_index, command_index, delta, choices } = event as LooseEvent;
       collect(delta, [type, output_index, content_index, summary_index, command_index].map(step).join(), 0, source);
       for (const choice of Array.isArray(choices) ? choices : [])
         collect(choice?.delta, step(choice?.index), 0, source);
     },
-    find(wanted) {
+    /** The messages that hold a share of one of these texts wherever it occurs; `wanted` is in lower case. */
+    find(wanted: readonly string[]): Set<Source> {
       const found = new Set<Source>();
       for (const { text, shares } of texts.values()) {
         const lower = text.toLowerCase();
@@ -85,5 +81,4 @@ function step(value: unknown): string {
   return typeof value === 'number' || typeof value === 'string' ? String(value).slice(0, longestName) : '';
 }
 
-/** Streams that were passed through may have anything. */
 type LooseEvent = Readonly<Record<string, unknown>>;
