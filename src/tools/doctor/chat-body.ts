@@ -1,4 +1,4 @@
-import { factOf, found, taken } from './findings.ts';
+import { found, taken } from './findings.ts';
 import { type Findings, fewTokens, type Known, type ProbeRequest, type Result } from './probe-types.ts';
 
 /** A message of a conversation that is sent. */
@@ -126,11 +126,6 @@ export function finishedCalls(form: CallForm, cities: readonly string[], fields:
       content: `${city}: ${17 + index} degrees, snow`,
     })),
   ];
-}
-
-/** The context window that the server reports; null if it reports none. */
-export function contextWindowOf(findings: Findings): number | null {
-  return factOf(findings, 'contextWindow') ?? null;
 }
 
 function tool(name: string, description: string, more: object = {}) {

@@ -4,7 +4,7 @@ import { profileForModel } from '../../filter/upstream/profile-for-model.ts';
 import { builtInProfiles, profileNames, profileOf, profileOfHost } from '../../filter/upstream/profiles.ts';
 import { readProfilesFile } from '../../filter/upstream/profiles-file.ts';
 import { evidenceOf } from './evidence/all-evidence.ts';
-import { conflictsOf, type Evidence } from './evidence/evidence.ts';
+import type { Evidence } from './evidence/evidence.ts';
 import { factOf } from './findings.ts';
 import type { Findings } from './probe-types.ts';
 
@@ -48,12 +48,7 @@ export function proposeProfile(findings: Findings, url: URL, model: string): Pro
   return { base: base.name, because, differences, name: differences.length === 0 ? base.name : own, file };
 }
 
-function chooseBase(
-  evidence: readonly Evidence[],
-  findings: Findings,
-  host: string,
-  model: string,
-): { base: Profile; because: string } {
+function chooseBase(evidence: readonly Evidence[], findings: Findings, host: string, model: string) {
   const ofHost = profileOfHost(host);
   if (ofHost !== undefined) return { base: ofHost, because: `the host is ${host}` };
   const ofEngine = profileOf(factOf(findings, 'software') ?? '');
@@ -130,7 +125,8 @@ function fileFor(base: Profile, name: string, differences: readonly Difference[]
 function check(file: string, name: string, evidence: readonly Evidence[], model: string): void {
   const profile = readProfilesFile(file, 'the proposed file').get(name);
   if (profile === undefined) throw new Error(`The proposed file has no profile ${name}.`);
-  const wrong = conflictsOf(evidence, profileForModel(profile, model));
+  const flags = profileForModel(profile, model);
+  const wrong = evidence.filter(({ fits }) => !fits(flags));
   if (wrong.length > 0)
     throw new Error(`The proposed profile contradicts ${wrong.map(({ from }) => from).join('; ')}.`);
 }

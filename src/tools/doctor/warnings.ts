@@ -11,20 +11,17 @@ const rules: readonly ((findings: Findings, insecureKey: boolean) => string | nu
     insecureKey ? 'The key travels unencrypted: the URL begins with http:// and the host is not this machine.' : null,
   fact(
     'callAsText',
-    () =>
-      'The model’s calls come as text. The server must parse them: vLLM needs --enable-auto-tool-choice and the model’s --tool-call-parser, SGLang --tool-call-parser, llama.cpp --jinja and a template with tools.',
+    'The model’s calls come as text. The server must parse them: vLLM needs --enable-auto-tool-choice and the model’s --tool-call-parser, SGLang --tool-call-parser, llama.cpp --jinja and a template with tools.',
   ),
   fact(
     'reasoningOnly',
-    () =>
-      'Whole answers come as reasoning: the server’s reasoning parser does not fit this model (vLLM, SGLang: --reasoning-parser).',
+    'Whole answers come as reasoning: the server’s reasoning parser does not fit this model (vLLM, SGLang: --reasoning-parser).',
   ),
   meaning('tool_call', lacking),
   meaning('tool_stream', lacking),
   fact(
     'badArguments',
-    () =>
-      'Arguments of a call were not a JSON object. Tools that are marked strict may help (vLLM keeps to the schema of those alone).',
+    'Arguments of a call were not a JSON object. Tools that are marked strict may help (vLLM keeps to the schema of those alone).',
   ),
   meaning('stream_usage', lacking),
   fact('contextWindow', (window) =>
@@ -52,11 +49,10 @@ const rules: readonly ((findings: Findings, insecureKey: boolean) => string | nu
   meaning('schema_with_tools', lacking),
   fact(
     'tags',
-    () =>
-      'Reasoning comes inside the text. A reasoning parser of the server does better (vLLM and SGLang: --reasoning-parser; llama.cpp: --reasoning-format auto).',
+    'Reasoning comes inside the text. A reasoning parser of the server does better (vLLM and SGLang: --reasoning-parser; llama.cpp: --reasoning-format auto).',
   ),
   meaning('reasoning_replay', ['ignored']),
-  fact('serverError', () => 'Some invalid requests are answered with a 5xx: clients retry them in vain.'),
+  fact('serverError', 'Some invalid requests are answered with a 5xx: clients retry them in vain.'),
   fact(
     'idleSeconds',
     (seconds) =>
@@ -71,10 +67,14 @@ export function warningsOf(findings: Findings, insecureKey: boolean): string[] {
 }
 
 /** Follows from a fact. */
-function fact<Name extends keyof Facts>(name: Name, text: (value: NonNullable<Facts[Name]>) => string | null) {
+function fact<Name extends keyof Facts>(
+  name: Name,
+  says: string | ((value: NonNullable<Facts[Name]>) => string | null),
+) {
   return (findings: Findings): string | null => {
     const value = factOf(findings, name);
-    return value == null ? null : text(value);
+    if (value == null) return null;
+    return typeof says === 'string' ? says : says(value);
   };
 }
 

@@ -65,10 +65,7 @@ async function explainAs(options: Options, { env, stdin, stdout }: Terminal): Pr
 }
 
 /** The request, and the answer to replay: of `--response`, else of the exchange that the request is from. */
-async function inputOf(
-  options: Options,
-  stdin: NodeJS.ReadStream,
-): Promise<{ readonly input: RequestInput; readonly answer: RecordedAnswer | null }> {
+async function inputOf(options: Options, stdin: NodeJS.ReadStream) {
   const recorded = options.response === null ? null : await readInput(options.response, stdin);
   const isAlone = options.file === null && stdin.isTTY === true;
   // A saved exchange includes its request.
@@ -77,7 +74,8 @@ async function inputOf(
   if (isAlone && !hasRequest && !isCatalogPath(options.path))
     throw new UsageError('No request was given: name a file, or pass it on standard input.');
   const given = isAlone ? Buffer.alloc(0) : await readInput(options.file, stdin);
-  const input = given.length === 0 && ofExchange !== null && hasRequest ? ofExchange : requestIn(given, options.path);
+  const input: RequestInput =
+    given.length === 0 && ofExchange !== null && hasRequest ? ofExchange : requestIn(given, options.path);
   const answer = recorded === null ? input.answer : named(options.response, () => answerIn(recorded, options.status));
   return { input, answer };
 }
@@ -148,12 +146,7 @@ function* explanationJson(explanation: RequestExplanation, answer: AnswerRun | n
 }
 
 /** For a person. */
-function* explanationText(
-  explanation: RequestExplanation,
-  answer: AnswerRun | null,
-  style: Style,
-  full: boolean,
-): Generator<string, void> {
+function* explanationText(explanation: RequestExplanation, answer: AnswerRun | null, style: Style, full: boolean) {
   yield printRequest(explanation, style, full);
   if (answer === null) return;
   yield '\n';

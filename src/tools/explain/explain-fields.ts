@@ -1,5 +1,5 @@
 import { isWithin } from '../../filter/wire/json/paths.ts';
-import type { AddedPlace, ChatPlace, ExplainedField, ExplainedName, ExplainOptions } from './explanation.ts';
+import type { ChatPlace, ExplainedField, ExplainOptions } from './explanation.ts';
 import { isOtherwise, isThere, outcomeOf } from './fates.ts';
 import { fieldsOf, type Path, pathText, valueAt } from './fields.ts';
 import { recordOf } from './json-values.ts';
@@ -14,11 +14,7 @@ export function explainFields(
   body: unknown,
   whatIf: WhatIf,
   { setup, request, now, fields, linkBase }: ExplainOptions,
-): {
-  readonly fields: readonly ExplainedField[];
-  readonly dropped: readonly ExplainedName[];
-  readonly added: readonly AddedPlace[];
-} {
+) {
   // Replaying an answer uses up the exchange, and the one of `run` may be needed for another answer.
   const again = runRequest(setup, request, now);
   const response = again.type === 'sent' ? answered(again, plainAnswer).response : null;

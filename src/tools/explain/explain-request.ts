@@ -2,7 +2,7 @@ import { readRequestBody } from '../../filter/exchange/request/request-body.ts';
 import { runSteps } from '../../filter/exchange/steps.ts';
 import { isCredentialHeader, redactionMark } from '../../filter/wire/credentials/names.ts';
 import { explainFields } from './explain-fields.ts';
-import type { ExplainOptions, Reason, Refusal, RequestExplanation } from './explanation.ts';
+import type { ExplainOptions, Reason, Refusal, RequestExplanation, UpstreamRequest } from './explanation.ts';
 import { valueAt } from './fields.ts';
 import { isSame } from './json-values.ts';
 import { rowOf, rowOfError, ruleOf } from './mapping-link.ts';
@@ -111,10 +111,8 @@ function explainRefusals(
 }
 
 /** What the upstream gets, as it may be shown. */
-function upstreamRequestOf(
-  { method, path, headers, headerChanges }: SentRun | CatalogRun,
-  body: unknown,
-): NonNullable<RequestExplanation['chat_request']> {
+function upstreamRequestOf(run: SentRun | CatalogRun, body: unknown): UpstreamRequest {
+  const { method, path, headers, headerChanges } = run;
   // A client's key and cookies are shown only as present: output gets pasted.
   const shown = Object.entries(headers).map(([name, value]) => [
     name,

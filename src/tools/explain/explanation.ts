@@ -49,20 +49,23 @@ export interface Refusal extends Reason {
   readonly error: ApiErrorObject;
 }
 
+/** What the upstream gets. */
+export interface UpstreamRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly headers_set: readonly string[];
+  readonly headers_removed: readonly string[];
+  readonly body: unknown;
+}
+
 /** How a request is translated. Its keys are the machine form's. */
 export interface RequestExplanation {
   readonly profile: string;
   readonly model: string | null;
   readonly request: { readonly method: string; readonly path: string };
   readonly outcome: 'sent' | 'catalog' | 'answered' | 'refused' | 'passed';
-  readonly chat_request: {
-    readonly method: string;
-    readonly path: string;
-    readonly headers: Readonly<Record<string, string>>;
-    readonly headers_set: readonly string[];
-    readonly headers_removed: readonly string[];
-    readonly body: unknown;
-  } | null;
+  readonly chat_request: UpstreamRequest | null;
   /** The first is the one the client gets; the others are what it would get next. */
   readonly refusals: readonly Refusal[];
   readonly fields: readonly ExplainedField[];

@@ -1,6 +1,14 @@
 import { document, indentOf, rowLines, section } from '../cli/columns.ts';
 import { type Colour, printable, type Style, wrap } from '../cli/style.ts';
-import type { ChatPlace, ExplainedField, ExplainedName, Reason, Refusal, RequestExplanation } from './explanation.ts';
+import type {
+  ChatPlace,
+  ExplainedField,
+  ExplainedName,
+  Reason,
+  Refusal,
+  RequestExplanation,
+  UpstreamRequest,
+} from './explanation.ts';
 import type { Fate } from './fates.ts';
 import { cut, prettyJson, short } from './shorten-json.ts';
 import type { Cause } from './what-if.ts';
@@ -36,10 +44,7 @@ const isAnswered = 'Answered with an empty Response; the upstream is not asked';
 /** Headers that Envoy writes, which a saved exchange has in addition to the client's. */
 const envoys = /^x-(envoy-|forwarded-|request-id$)/;
 
-function headerLines(
-  chat: NonNullable<RequestExplanation['chat_request']>,
-  { paint, width }: Style,
-): readonly string[] {
+function headerLines(chat: UpstreamRequest, { paint, width }: Style): readonly string[] {
   const names = Object.keys(chat.headers);
   const lines = names.map((name) => {
     const isSet = chat.headers_set.includes(name);

@@ -54,11 +54,9 @@ export function runAnswer(open: () => Exchange, answer: RecordedAnswer): AnswerR
   return { outcome, error_code: errorCode, chunks, ...collected.result() };
 }
 
-function* replay(
-  exchange: Exchange,
-  answer: RecordedAnswer,
-  collected: ReturnType<typeof createCollector>,
-): Generator<ReplayedChunk, void> {
+type Collector = ReturnType<typeof createCollector>;
+
+function* replay(exchange: Exchange, answer: RecordedAnswer, collected: Collector): Generator<ReplayedChunk, void> {
   const headers = new Map([[':status', String(answer.status)], ...answer.headers]);
   collected.take(exchange.handle({ type: 'response_headers', headers, endOfStream: false }));
   let number = 0;

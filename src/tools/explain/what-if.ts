@@ -134,11 +134,7 @@ function settledFor(profile: Profile, model: string): Profile {
  * Runs a request under the profile for this model, and gives the flags that were read: changing any other flag changes
  * nothing. A request reads about a quarter of them.
  */
-function runAndFlagsRead(
-  setup: Setup,
-  model: string,
-  run: (setup: Setup) => RequestRun,
-): { readonly run: RequestRun; readonly flags: ReadonlySet<string> } {
+function runAndFlagsRead(setup: Setup, model: string, run: (setup: Setup) => RequestRun) {
   const flags = new Set<string>();
   const profile = new Proxy(settledFor(setup.profile, model), {
     get(target, name) {

@@ -31,9 +31,9 @@ export function createRecorder(store: ExchangeStore, messageOf: MessageOf = () =
       const [kept, redactor] = [store.open(Date.now()), new Redactor()];
       const [request, response] = [Object.entries(handshake), [[':status', String(status)]] as const];
       kept.setHead('client_request', redactor.headers(request));
-      recordWhole(kept, 'client_request', redactor, 'request', message ?? noBytes);
+      recordWhole(message ?? noBytes, kept, 'client_request', redactor, 'request');
       kept.setHead('client_response', redactor.headers(response));
-      recordWhole(kept, 'client_response', redactor, 'error', Buffer.from(JSON.stringify({ error })));
+      recordWhole(Buffer.from(JSON.stringify({ error })), kept, 'client_response', redactor, 'error');
       kept.setFacts({ ...noFacts, request_id: id, outcome: 'refused', status, error_code: String(error.code) });
     },
   };
@@ -41,14 +41,8 @@ export function createRecorder(store: ExchangeStore, messageOf: MessageOf = () =
 
 const handshake = { ':method': 'GET', ':path': '/v1/responses', upgrade: 'websocket' };
 
-function recordWhole(
-  kept: StoredExchange,
-  name: BodyName,
-  redactor: Redactor,
-  kind: BodyKind,
-  bytes: Uint8Array,
-): void {
-  const record = createBodyRecord(kept, name, redactor, kind);
+function recordWhole(bytes: Uint8Array, ...of: Parameters<typeof createBodyRecord>): void {
+  const record = createBodyRecord(...of);
   record.push(0, bytes);
   record.end(0);
 }
@@ -83,7 +77,7 @@ function createRecord(store: ExchangeStore, messageOf: MessageOf, summary: () =>
         kept = store.open(startedUnixMs);
         kept.setHead('client_request', redactor.headers(event.headers));
         const message = messageOf(event.headers.get('x-request-id') ?? '');
-        if (message !== null) recordWhole(kept, 'websocket_message', redactor, 'request', message);
+        if (message !== null) recordWhole(message, kept, 'websocket_message', redactor, 'request');
         begin('request', 'client_request', 'chat_request');
         return;
       }

@@ -8,7 +8,7 @@ export function burstOf(
   piece: Uint8Array,
   replies: readonly ExchangeReply[],
   counts: readonly number[],
-): readonly { readonly chunk: Uint8Array; readonly events: Uint8Array }[] | null {
+): readonly Record<'chunk' | 'events', Uint8Array>[] | null {
   const chunks = messagesIn(Buffer.from(piece));
   const bodies = replies.flatMap((reply) => (reply.type === 'response_body' && reply.body ? [reply.body] : []));
   const events = messagesIn(Buffer.concat(bodies));

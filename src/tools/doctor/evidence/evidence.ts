@@ -58,11 +58,6 @@ export function shows(probe: string, results: readonly Result[], wanted: Flags, 
   return where([probe], (findings) => found(findings, probe, ...results), wanted, fits);
 }
 
-/** The evidence with which a profile does not agree. */
-export function conflictsOf(evidence: readonly Evidence[], flags: ProfileFlags): Evidence[] {
-  return evidence.filter(({ fits }) => !fits(flags));
-}
-
 function namesOf(flags: Flags): FlagName[] {
   return Object.keys(flags) as FlagName[];
 }

@@ -1,7 +1,7 @@
 import { saysContextOverflow } from '../../../filter/translate/chat/context-overflow.ts';
 import { arrayOf, jsonOf, objectsOf } from '../../../filter/translate/chat/loose.ts';
 import { readChatAnswer } from '../chat-answer.ts';
-import { chat, contextWindowOf, user } from '../chat-body.ts';
+import { chat, user } from '../chat-body.ts';
 import { judged, type ProbeRow } from '../chat-probe.ts';
 import { accepted, broken, factOf, ignored, notTested, refused, works } from '../findings.ts';
 import type { Answer, Finding, Known, Meanings } from '../probe-types.ts';
@@ -34,8 +34,8 @@ export const limitProbes: readonly ProbeRow[] = [
     asks: 'a prompt larger than the context window',
     tokens: 'few',
     request(known) {
-      const window = contextWindowOf(known.findings);
-      if (window === null) return 'the server does not report its context window';
+      const window = factOf(known.findings, 'contextWindow');
+      if (window === undefined) return 'the server does not report its context window';
       const words = Math.ceil(window * 1.1) + 64;
       if (words > maxOverflowTokens) return `a window of ${window} would cost too much`;
       return [chat(known, 'few', { messages: [user('one '.repeat(words))] })];
@@ -91,7 +91,7 @@ function judgeError([answer]: readonly Answer[]): Finding {
 }
 
 function judgeOverflow([answer]: readonly Answer[], { findings }: Known): Finding {
-  const window = contextWindowOf(findings) ?? 0;
+  const window = factOf(findings, 'contextWindow') ?? 0;
   if (answer !== undefined && answer.status >= 400 && saysContextOverflow(answer.body, []))
     return works(`${answer.status}, in a known wording`);
   return judged(answer, ({ usage }) => {

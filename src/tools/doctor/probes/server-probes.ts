@@ -208,18 +208,13 @@ function judgeSoftware(answers: readonly Answer[], { findings }: Known): Finding
   return works(`${words || facts.software || gateway}${windowText(facts)}`, facts);
 }
 
-interface LooseShown {
-  readonly parameters?: unknown;
-  readonly model_info?: unknown;
-}
-
 /**
  * `num_ctx` is the window that a Modelfile gives; without it the server's default applies, which is not reported and
  * usually less than the model's.
  */
 function judgeWindow([answer]: readonly Answer[]): Finding {
   if (answer?.status !== 200) return notTested(answer?.reason || `status ${answer?.status ?? 0}`);
-  const shown = objectOf<LooseShown>(jsonOf(answer.body));
+  const shown = objectOf<{ parameters?: unknown; model_info?: unknown }>(jsonOf(answer.body));
   const given = /^num_ctx\s+(\d{1,9})\s*$/m.exec(textOf(shown?.parameters))?.[1];
   if (given !== undefined) return works(`num_ctx ${given}`, { contextWindow: Number(given) });
   const info = Object.entries(objectOf<Record<string, unknown>>(shown?.model_info) ?? {});

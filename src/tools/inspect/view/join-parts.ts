@@ -32,9 +32,7 @@ export function joinParts(before: ExchangeDetail | null, part: ExchangePart): Ex
 }
 
 /** Pieces together: text where all of them are, else bytes in base64. */
-export function contentOf(
-  pieces: readonly ExchangeFilePiece[],
-): { readonly text: string } | { readonly base64: string } {
+export function contentOf(pieces: readonly ExchangeFilePiece[]): { text: string } | { base64: string } {
   if (pieces.every((piece) => 'text' in piece)) return { text: pieces.map(({ text }) => text).join('') };
   const bytes = pieces.map((piece) => String.fromCharCode(...bytesOf(piece)));
   return { base64: btoa(bytes.join('')) };
