@@ -1,8 +1,7 @@
 import { isWithin } from '../../filter/wire/json/paths.ts';
 import type { ChatPlace, ExplainedField, ExplainOptions } from './explanation.ts';
 import { isOtherwise, isThere, outcomeOf } from './fates.ts';
-import { fieldsOf, type Path, pathText, valueAt } from './fields.ts';
-import { recordOf } from './json-values.ts';
+import { fieldsOf, type Path, pathText, recordOf, valueAt } from './fields.ts';
 import { rowOf, rowOfValue, ruleOf } from './mapping-link.ts';
 import { type Place, partsOfBody } from './places.ts';
 import { answered, plainAnswer, type RequestRun, runRequest, type SentRun } from './run-request.ts';

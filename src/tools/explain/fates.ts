@@ -1,7 +1,6 @@
 import type { Trace } from '../../filter/translate/request/trace.ts';
 import { isWithin } from '../../filter/wire/json/paths.ts';
-import { type Path, pathText, valueAt } from './fields.ts';
-import { isSame, recordOf } from './json-values.ts';
+import { isSame, type Path, pathText, recordOf, valueAt } from './fields.ts';
 import { type Place, partOf } from './places.ts';
 import type { SentRun } from './run-request.ts';
 

@@ -1,7 +1,6 @@
 import { sourcesOf, type Trace } from '../../filter/translate/request/trace.ts';
 import { isWithin } from '../../filter/wire/json/paths.ts';
-import { type Path, pathText, valueAt } from './fields.ts';
-import { isSame, recordOf } from './json-values.ts';
+import { isSame, type Path, pathText, recordOf, valueAt } from './fields.ts';
 
 /** A part of what the upstream gets, with the paths of the request that it was made of. */
 export interface Place {

@@ -1,8 +1,7 @@
 import { jsonOf } from '../../filter/translate/chat/loose.ts';
 import { indentOf, rowLines } from '../cli/columns.ts';
 import { printable, type Style } from '../cli/style.ts';
-import { valueAt } from './fields.ts';
-import { recordOf } from './json-values.ts';
+import { recordOf, valueAt } from './fields.ts';
 import type { AnswerRun, ClientEvent, ReplayedChunk } from './run-answer.ts';
 import { cut, prettyJson, short } from './shorten-json.ts';
 

@@ -4,8 +4,7 @@ import { completes, routeOf } from '../../filter/exchange/request/route.ts';
 import { scanJson } from '../../filter/wire/json/scan.ts';
 import { messageOf } from '../../service/program/error-texts.ts';
 import { bytesOf, type ExchangeFile, readExchangeFile, saysItIsAnExchange } from '../files/exchange-file.ts';
-import { valueAt } from './fields.ts';
-import { recordOf } from './json-values.ts';
+import { recordOf, valueAt } from './fields.ts';
 import type { RecordedAnswer } from './run-answer.ts';
 import type { ClientRequest } from './run-request.ts';
 

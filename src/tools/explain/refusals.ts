@@ -1,6 +1,5 @@
 import { toolNamePattern } from '../../filter/wire/schema/create-response.ts';
-import { type Path, pathOf, valueAt, without, withValue } from './fields.ts';
-import { isSame, recordOf } from './json-values.ts';
+import { isSame, type Path, pathOf, recordOf, valueAt, without, withValue } from './fields.ts';
 import type { RefusedRun, RequestRun } from './run-request.ts';
 
 /** A body that is refused, and how. */

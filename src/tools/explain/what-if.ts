@@ -4,7 +4,7 @@ import { profileForModel } from '../../filter/upstream/profile-for-model.ts';
 import { builtInProfiles } from '../../filter/upstream/profiles.ts';
 import { settingsIn } from '../../service/settings/setting.ts';
 import { settings } from '../../service/settings/settings-table.ts';
-import { isSame } from './json-values.ts';
+import { isSame } from './fields.ts';
 import { type ClientRequest, type RequestRun, runRequest, type Setup, withBody } from './run-request.ts';
 
 /** A flag of the profile or a variable of the environment whose value decided something. */

@@ -1,18 +1,18 @@
 import type { JSX } from 'preact';
-import { useMemo, useState } from 'preact/hooks';
+import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { ExchangeFileRequest } from '../../files/exchange-file.ts';
 import { curlOf } from '../view/curl.ts';
-import { type Account, accountOf, comparedHeaders } from '../view/explained.ts';
+import type { Account, ExplainedBodies, ExplanationFile } from '../view/explained.ts';
+import { accountOf, comparedHeaders, explainedBodies } from '../view/explained.ts';
 import { upstreamOf } from '../view/har.ts';
 import { pretty } from '../view/indent-json.ts';
 import { contentOf, type ExchangeDetail } from '../view/join-parts.ts';
 import { type JsonLine, visible } from '../view/json-lines.ts';
-import { size } from './format.ts';
+import { reasonOf, size } from './format.ts';
 import { baseOf, type Model } from './model.ts';
 import { Section, SmallButton } from './section.tsx';
 import { Split } from './split.tsx';
 import { CopyButton, TextPane } from './text-pane.tsx';
-import { type Explanation, useExplanation } from './use-explanation.ts';
 
 /** The client’s request next to the Chat request: bodies with the explanation of each field, or headers. */
 export function RequestSection(props: { readonly detail: ExchangeDetail; readonly model: Model }): JSX.Element {
@@ -22,13 +22,13 @@ export function RequestSection(props: { readonly detail: ExchangeDetail; readonl
   const showsHeaders = shows === 'headers';
   const pieces = detail.pieces.websocket_message;
   const message = useMemo(() => contentOf(pieces), [pieces, pieces.length]);
-  const explanation = useExplanation(detail, model);
+  const { bodies, problem, isAsked } = useExplanation(detail, model);
   const extra = (
     <>
       <span class="legend">
         <i class="mark changed" /> rewritten <i class="mark only" /> only here <i class="mark dropped" /> dropped
       </span>
-      {explanation === 'asked' ? <span class="legend">explaining …</span> : null}
+      {isAsked ? <span class="legend">explaining …</span> : null}
       {pieces.length === 0 ? null : (
         <button
           type="button"
@@ -59,20 +59,52 @@ export function RequestSection(props: { readonly detail: ExchangeDetail; readonl
           ))}
         </p>
       )}
-      {explanation !== null && typeof explanation === 'object' && 'problem' in explanation ? (
-        <p class="dropped-list">Not explained: {visible(explanation.problem)}</p>
-      ) : null}
+      {problem === null ? null : <p class="dropped-list">Not explained: {visible(problem)}</p>}
       <Sides
         key={shows}
         message={shows === 'message' ? message : null}
         client={client}
         chat={chat}
         model={model}
-        explanation={explanation}
+        bodies={bodies}
         showsHeaders={showsHeaders}
       />
     </Section>
   );
+}
+
+/** Exchanges that are only passed while scrolling down the list are not explained. */
+const askAfterMs = 300;
+
+/** The explanation of each field, or why there is none; `isAsked` while there is neither. */
+interface Explanation {
+  readonly bodies: ExplainedBodies | null;
+  readonly problem: string | null;
+  readonly isAsked: boolean;
+}
+
+/** Asks the service to explain the request's fields once its exchange has been shown for a moment, if there is something to ask. */
+function useExplanation({ row, omitted, file }: ExchangeDetail, model: Model): Explanation {
+  const isRead = file.chat_request !== null || row.outcome !== 'running';
+  const canAsk = row.endpoint !== null && omitted.client_request === 0 && isRead;
+  const [answer, setAnswer] = useState<Explanation | null>(null);
+  useEffect(() => {
+    if (!canAsk) return;
+    const left = new AbortController();
+    const done = (bodies: ExplainedBodies | null, problem: string | null) =>
+      setAnswer({ bodies, problem, isAsked: false });
+    const timer = setTimeout(() => {
+      model.ask<ExplanationFile>(`exchanges/${row.id}/explanation`, { signal: left.signal }).then(
+        (explanation) => done(explainedBodies(explanation), null),
+        (error) => left.signal.aborted || done(null, reasonOf(error)),
+      );
+    }, askAfterMs);
+    return () => {
+      clearTimeout(timer);
+      left.abort();
+    };
+  }, [canAsk, row.id]);
+  return answer ?? { bodies: null, problem: null, isAsked: canAsk };
 }
 
 /** The bodies, or the headers, or the message on a WebSocket and the request made of it. */
@@ -82,14 +114,14 @@ function Sides(props: {
   readonly client: ExchangeFileRequest;
   readonly chat: ExchangeFileRequest | null;
   readonly model: Model;
-  readonly explanation: Explanation;
+  readonly bodies: ExplainedBodies | null;
   readonly showsHeaders: boolean;
 }): JSX.Element {
-  const { message, client, chat, model, explanation, showsHeaders } = props;
-  const explained = useMemo(() => {
-    if (showsHeaders) return comparedHeaders(headersOf(client), headersOf(chat));
-    return typeof explanation === 'object' && explanation !== null && 'client' in explanation ? explanation : null;
-  }, [showsHeaders, client, chat, explanation]);
+  const { message, client, chat, model, bodies, showsHeaders } = props;
+  const explained = useMemo(
+    () => (showsHeaders ? comparedHeaders(headersOf(client), headersOf(chat)) : bodies),
+    [showsHeaders, client, chat, bodies],
+  );
   const [selected, setSelected] = useState<{
     readonly side: 'client' | 'chat';
     readonly line: JsonLine;

@@ -1,13 +1,12 @@
 import type { JSX } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
-import type { ExchangeFile } from '../../files/exchange-file.ts';
+import type { ExchangeFile, ExchangeFilePiece } from '../../files/exchange-file.ts';
 import { createDeltaTexts } from '../view/delta-texts.ts';
 import { isStream } from '../view/final-response.ts';
 import type { ExchangeDetail } from '../view/join-parts.ts';
 import { visible } from '../view/json-lines.ts';
 import { chunkLabel, eventLabel, type TimelineEntry, type TimelineRow, timelineOf } from '../view/timeline.ts';
-import { Axis } from './axis.tsx';
-import { count } from './format.ts';
+import { count, duration } from './format.ts';
 import type { Model } from './model.ts';
 import { Section, SmallButton } from './section.tsx';
 import { Split } from './split.tsx';
@@ -97,6 +96,48 @@ export function StreamSection(props: { readonly detail: ExchangeDetail; readonly
       </Split>
     </Section>
   );
+}
+
+/** Columns of the drawing; pieces in the same column share a stroke. */
+const axisWidth = 600;
+
+/** When pieces came from the upstream (above) and when they were sent to the client (below), on one time axis. */
+function Axis(props: {
+  readonly upstream: readonly ExchangeFilePiece[];
+  readonly client: readonly ExchangeFilePiece[];
+  /** When it ended, in ms; null while it runs. */
+  readonly end: number | null;
+}): JSX.Element {
+  const { upstream, client, end } = props;
+  const last = Math.max(upstream.at(-1)?.at_ms ?? 0, client.at(-1)?.at_ms ?? 0, end ?? 0, 1);
+  return (
+    <div class="axis">
+      <span class="from">0</span>
+      <svg
+        viewBox={`0 0 ${axisWidth} 20`}
+        preserveAspectRatio="none"
+        role="img"
+        aria-label={`${upstream.length} messages from the upstream and ${client.length} to the client in ${duration(last)}`}
+      >
+        <path class="upstream" d={strokes(upstream, last, 1, 9)} />
+        <path class="client" d={strokes(client, last, 11, 19)} />
+        <path class="line" d={`M0 10H${axisWidth}`} />
+      </svg>
+      <span class="to">{duration(last)}</span>
+    </div>
+  );
+}
+
+function strokes(pieces: readonly ExchangeFilePiece[], last: number, from: number, to: number): string {
+  let path = '';
+  let before = -1;
+  for (const { at_ms } of pieces) {
+    const column = Math.round((at_ms / last) * (axisWidth - 1));
+    if (column === before) continue;
+    before = column;
+    path += `M${column} ${from}V${to}`;
+  }
+  return path;
 }
 
 function Moment({ row, isFound }: { readonly row: TimelineRow; readonly isFound: boolean }): JSX.Element {
