@@ -61,7 +61,6 @@ export interface ReadAnswer {
 /** Statuses of a server, or a proxy in front of it, that cannot answer now. */
 const inTrouble = new Set([500, 502, 503, 504, 529]);
 
-/** Longest message of a server that is kept. */
 const maxMessageLength = 300;
 
 /** Longest text that white space is taken out of for it. */

@@ -24,7 +24,6 @@ export interface Verdict {
   readonly failing: readonly string[];
 }
 
-/** How a result is shown. */
 const shown: Readonly<Record<Result, { readonly text: string; readonly colour: Colour }>> = {
   works: { text: 'works', colour: 'green' },
   accepted: { text: 'accepted', colour: 'green' },

@@ -35,7 +35,6 @@ export interface Run {
 /** The detail of probes after the one that ended the run. */
 export const notReached = 'not reached';
 
-/** Estimated input tokens of a request of usual size. */
 const usualInputTokens = 200;
 
 /** The most that these probes can spend within the limits: what is announced before the first request. */
@@ -120,7 +119,6 @@ export async function runProbes(
   return { findings, spent, stopped, ranOut };
 }
 
-/** The limit that these requests would exceed; null if none. */
 function overLimit(asked: readonly ProbeRequest[], spent: Spending, limits: Limits): string | null {
   if (spent.requests + asked.length > limits.requests) return 'the requests are used up (--max-requests)';
   const tokens = asked.reduce((sum, request) => sum + inputOf(request) + outputOf(request), 0);
@@ -168,7 +166,6 @@ const finalStatuses: ReadonlyMap<number, string> = new Map([
 const connecting =
   /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|ETIMEDOUT|EPROTO|ERR_SSL|.*CERT|.*TLS|HPE_)/;
 
-/** A hint if the path itself may be wrong. */
 function pathHint([answer]: readonly Answer[], url: URL): string {
   return answer?.status === 404 || answer?.status === 405
     ? `. If it is not the model that is not known, the path is: ${url.pathname} was asked, and the base URL mostly ends in /v1.`

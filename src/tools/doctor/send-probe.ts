@@ -26,7 +26,6 @@ interface Target {
 /** Timeout of what needs no model: a connection, a list of models. */
 const promptMs = 5000;
 
-/** Maximum bytes read of one answer. */
 const maxAnswerBytes = 8 * 1024 * 1024;
 
 /** Most values of an answer that is parsed at once: 8 MiB of `{},` would take hundreds of megabytes. */

@@ -145,7 +145,6 @@ function* explanationJson(explanation: RequestExplanation, answer: AnswerRun | n
   yield `${before === '' ? '' : '\n    '}${text.slice(at)}`;
 }
 
-/** For a person. */
 function* explanationText(explanation: RequestExplanation, answer: AnswerRun | null, style: Style, full: boolean) {
   yield printRequest(explanation, style, full);
   if (answer === null) return;

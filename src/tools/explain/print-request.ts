@@ -54,7 +54,6 @@ function headerLines(chat: UpstreamRequest, { paint, width }: Style): readonly s
   return [...lines, ...chat.headers_removed.map((name) => paint('dim', `${printable(name)} removed`))];
 }
 
-/** How a fate is shown. */
 const shownAs: { readonly [Name in Fate]: { readonly text: string; readonly colour: Colour } } = {
   sent: { text: 'sent', colour: 'green' },
   renamed: { text: 'renamed', colour: 'cyan' },

@@ -113,7 +113,6 @@ function createRecord(store: ExchangeStore, messageOf: MessageOf, summary: () =>
     eventsOfChunks = [];
   }
 
-  /** The call has ended. */
   function end({ how, summary, times, cause }: EndedCall): void {
     flushArrived();
     // It may end before any headers came.

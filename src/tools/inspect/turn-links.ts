@@ -42,7 +42,6 @@ export function createTurnLinker(store: ExchangeStore): (exchange: StoredExchang
   };
 }
 
-/** Whether nothing of its request is still to come. */
 function isSent(exchange: StoredExchange): boolean {
   return exchange.facts.outcome !== 'running' || exchange.headOf('chat_response') !== undefined;
 }

@@ -89,12 +89,10 @@ export function App({ model }: { readonly model: Model }): JSX.Element {
 
 const listKeys: ReadonlySet<string> = new Set(['ArrowDown', 'ArrowUp', 'PageDown', 'PageUp', 'Home', 'End']);
 
-/** The list on the left. */
 function listOf({ showsConversations }: Model): HTMLElement | null {
   return document.getElementById(showsConversations ? 'conversations' : 'exchanges');
 }
 
-/** Opens the form with a request to begin with. */
 function openForm(model: Model): void {
   const name = model.visibleRows().find((row) => row.model !== null)?.model ?? 'demo';
   const body = pretty({ model: name, input: 'What is the weather in Paris?', stream: true });
@@ -156,7 +154,6 @@ function wordsOf(row: ExchangeRow, model: Model): RowWords {
   };
 }
 
-/** Why the list is empty. */
 function Empty({ model }: { readonly model: Model }): JSX.Element {
   if (model.total > 0) return <p>{model.isSearching ? 'Searching the bodies …' : 'No exchange matches the filter.'}</p>;
   if (model.connection === 'lost') return <p>The connection to the service is lost. The page tries again by itself.</p>;

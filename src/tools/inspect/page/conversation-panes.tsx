@@ -181,7 +181,6 @@ function Turns(props: {
   );
 }
 
-/** The colours of the bars, and what they mean. */
 function Legend(props: { readonly title: string; readonly of: Readonly<Record<string, string>> }): JSX.Element {
   return (
     <>
@@ -196,7 +195,6 @@ function Legend(props: { readonly title: string; readonly of: Readonly<Record<st
   );
 }
 
-/** A bar of coloured parts. */
 function Strip(props: {
   readonly of: readonly string[];
   readonly parts: readonly number[];
@@ -217,7 +215,6 @@ function prefixOf({ turn }: ConversationTurn): string {
   return `kept: ${turn.kept_messages} of ${turn.messages} messages`;
 }
 
-/** What is new in a turn, and where its prompt begins to differ from the one before. */
 function Changes(props: {
   readonly turn: ConversationTurn;
   readonly number: number;

@@ -43,7 +43,6 @@ export class Model {
   problem: string | null = null;
   /** The only section shown; null if all are. */
   alone: string | null = null;
-  /** Whether the list shows conversations. */
   showsConversations = false;
   conversationId: number | null = null;
   readonly #draw: () => void;

@@ -202,7 +202,6 @@ function headersOf(request: ExchangeFileRequest | null): Readonly<Record<string,
 
 const none: readonly string[] = [];
 
-/** How the selected value was translated, and why. */
 function AccountOf({ account, onClose }: { readonly account: Account; readonly onClose: () => void }): JSX.Element {
   const { from, to, fate, reasons, link } = account;
   return (

@@ -176,7 +176,6 @@ function foundRows(rows: readonly TimelineRow[], find: string): ReadonlySet<numb
   return new Set([...whole, ...upstream.find([find]), ...client.find([find])].sort((a, b) => a - b));
 }
 
-/** The status and type of an answer. */
 function kindOf(response: ExchangeFile['chat_response']): string {
   const type = response?.headers.find(({ name }) => name === 'content-type')?.value;
   return response === null ? '' : `${response.status} ${visible(type ?? '')}`;

@@ -1,7 +1,6 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 
-/** Rows beyond the visible ones, on either side. */
 const overscanRows = 6;
 
 /** A list of which only the visible rows are rendered; with `onSelect`, the keys move its selection. */

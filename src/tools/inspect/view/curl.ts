@@ -26,7 +26,6 @@ function secretOf(name: string): string {
   return name === 'authorization' ? 'Bearer $API_KEY' : '$API_KEY';
 }
 
-/** A word of a POSIX shell. */
 function quoted(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }

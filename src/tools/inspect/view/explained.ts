@@ -120,7 +120,6 @@ function noteOf({ fate, dropped }: ExplainedField, to: readonly string[]): strin
   return { dropped: 'dropped', in_response: 'in the Response' }[fate as string] ?? 'not sent';
 }
 
-/** The first of them, and how many more there are. */
 function listed(paths: readonly string[]): string {
   return paths.length <= 2 ? paths.join(', ') : `${paths[0]} and ${paths.length - 1} more`;
 }

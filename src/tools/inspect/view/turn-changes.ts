@@ -56,7 +56,6 @@ function differenceIn(path: string, a: unknown, b: unknown): Difference | null {
 
 const shownLength = 90;
 
-/** The text around that character. */
 function excerpt(text: string, at: number): string {
   const from = Math.max(0, at - 20);
   const part = text.slice(from, from + shownLength);
