@@ -115,8 +115,8 @@ function Turns(props: {
   const largest = Math.max(1, ...turns.map(contextOf));
   const headings: readonly ComponentChildren[] = [
     'Turn',
-    <Legend key="when" title={`In ${duration(end - start)}:`} of={{ waiting: 'waiting', answering: 'answer' }} />,
-    <Legend key="context" title="Context:" of={{ cached: 'cached', fresh: 'new', output: 'answer' }} />,
+    <Legend key="when" title={`In ${duration(end - start)}:`} of={{ warn: 'waiting', accent: 'answer' }} />,
+    <Legend key="context" title="Context:" of={{ good: 'cached', busy: 'new', literal: 'answer' }} />,
     'In',
     'Out',
     'Cost',
@@ -160,10 +160,14 @@ function Turns(props: {
                   class="when"
                   title={`${timeOfDay(row.started_at)}, first event ${duration(row.first_event_ms)}, ${duration(row.duration_ms)}`}
                 >
-                  <Strip of={['', 'waiting', 'answering']} parts={when} whole={Math.max(1, end - start)} />
+                  <Strip
+                    of={['before', 'waiting warn', 'answering accent']}
+                    parts={when}
+                    whole={Math.max(1, end - start)}
+                  />
                 </td>
                 <td class="context">
-                  <Strip of={['cached', 'fresh', 'output']} parts={[cached, input - cached, output]} whole={largest} />
+                  <Strip of={['good', 'busy', 'literal']} parts={[cached, input - cached, output]} whole={largest} />
                 </td>
                 <td class="number">
                   {count(row.tokens?.input_tokens ?? null)}

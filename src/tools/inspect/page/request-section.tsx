@@ -26,7 +26,7 @@ export function RequestSection(props: { readonly detail: ExchangeDetail; readonl
   const extra = (
     <>
       <span class="legend">
-        <i class="mark changed" /> rewritten <i class="mark only" /> only here <i class="mark dropped" /> dropped
+        <i class="mark warn" /> rewritten <i class="mark busy" /> only here <i class="mark bad" /> dropped
       </span>
       {isAsked ? <span class="legend">explaining …</span> : null}
       {pieces.length === 0 ? null : (
@@ -221,7 +221,7 @@ function AccountOf({ account, onClose }: { readonly account: Account; readonly o
         <p key={reason}>{visible(reason)}</p>
       ))}
       {link === null ? null : link.startsWith('http') ? (
-        <a href={link} target="_blank" rel="noreferrer">
+        <a class="accent" href={link} target="_blank" rel="noreferrer">
           {link}
         </a>
       ) : (
