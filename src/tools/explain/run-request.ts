@@ -154,22 +154,14 @@ function outsideOfBody(
   { SESSION_HEADER: session, UPSTREAM_PATH: path }: Config,
   profile: Profile,
 ): readonly Place[] {
-  return [
-    { path: ['header accept'], value: headers.get('accept'), sources: ['stream'] },
-    ...(pathNeedsModel(path || profile.path)
-      ? [{ path: ['path'], value: headers.get(':path'), sources: ['model'] }]
-      : []),
-    ...(session === '' || headers.get(session) === undefined
-      ? []
-      : [
-          {
-            path: [`header ${session}`],
-            value: headers.get(session),
-            // Without a key it is a hash of the beginning of the conversation.
-            sources: result?.echo.prompt_cache_key ? ['prompt_cache_key'] : [],
-          },
-        ]),
-  ];
+  const places: Place[] = [{ path: ['header accept'], value: headers.get('accept'), sources: ['stream'] }];
+  if (pathNeedsModel(path || profile.path))
+    places.push({ path: ['path'], value: headers.get(':path'), sources: ['model'] });
+  const key = session === '' ? undefined : headers.get(session);
+  // Without a key it is a hash of the beginning of the conversation.
+  const sources = result?.echo.prompt_cache_key ? ['prompt_cache_key'] : [];
+  if (key !== undefined) places.push({ path: [`header ${session}`], value: key, sources });
+  return places;
 }
 
 /** What an answer in JSON to this request becomes. Uses the run's exchange up. */

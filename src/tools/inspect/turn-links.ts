@@ -72,20 +72,16 @@ export function readChatRequest(bytes: Buffer): ChatRequest | null {
   if (list?.type !== 'list' || list.isCut) return null;
   const hashes = promptFields.flatMap((name) => {
     const range = fields.get(name);
-    return range === undefined ? [] : [[name, hashOfRange(bytes, range)]];
+    return range === undefined ? [] : [[name, hashOf(bytes, range)]];
   });
   return {
     fields: Object.fromEntries(hashes),
-    messages: list.members.map((range) => ({ hash: hashOfRange(bytes, range), role: roleOf(bytes, range) })),
+    messages: list.members.map((range) => ({ hash: hashOf(bytes, range), role: roleOf(bytes, range) })),
   };
 }
 
-function hashOf(bytes: Uint8Array): string {
-  return hash('sha1', bytes, 'base64url').slice(0, 16);
-}
-
-function hashOfRange(bytes: Buffer, { start, end }: ByteRange): string {
-  return hashOf(bytes.subarray(start, end));
+function hashOf(bytes: Buffer, { start, end }: ByteRange = { start: 0, end: bytes.length }): string {
+  return hash('sha1', bytes.subarray(start, end), 'base64url').slice(0, 16);
 }
 
 function roleOf(bytes: Buffer, { start }: ByteRange): ChatRequest['messages'][number]['role'] {

@@ -18,8 +18,8 @@ export class KnownValues {
       this.#addOne(part);
       // As it is written in JSON, and as the server reads it.
       if (escaped.test(part)) this.#addOne(JSON.stringify(part).slice(1, -1));
-      if (part.includes('\\')) this.#addOne(unescaped(part));
-      if (part.includes('%')) this.#addOne(percentDecoded(part));
+      if (part.includes('\\')) this.#addOne(decoded(part, (text) => JSON.parse(`"${text}"`)));
+      if (part.includes('%')) this.#addOne(decoded(part, decodeURIComponent));
     }
   }
 
@@ -56,18 +56,10 @@ function partsOf(value: string): string[] {
   return parts;
 }
 
-function unescaped(text: string): string {
+/** The text as it is read; unchanged if it cannot be. */
+function decoded(text: string, read: (text: string) => string): string {
   try {
-    const value: unknown = JSON.parse(`"${text}"`);
-    return typeof value === 'string' ? value : text;
-  } catch {
-    return text;
-  }
-}
-
-function percentDecoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
+    return read(text);
   } catch {
     return text;
   }

@@ -1,7 +1,7 @@
 import { isCredentialHeader, redactionMark } from '../../filter/wire/credentials/names.ts';
 import { redactText } from '../../filter/wire/credentials/text.ts';
 import { redactAddress } from '../../filter/wire/credentials/urls.ts';
-import { KnownValues, maxKnownLength } from './known-values.ts';
+import { KnownValues } from './known-values.ts';
 import { redactJson } from './redact-json.ts';
 
 /** `error`: the answer of a server that refused, or what follows an error inside a 200; it quotes what the server was sent. */
@@ -52,8 +52,6 @@ export class Redactor {
 export function hasError(latin1: string): boolean {
   return latin1.includes('"error"') && /"error"\s*:\s*[{"]/.test(latin1);
 }
-
-export { maxKnownLength };
 
 const shownPseudoHeaders: ReadonlySet<string> = new Set([':method', ':path', ':status']);
 const isAddress = /^(?:[a-z][a-z0-9+.-]*:\/)?\/\S*$/i;

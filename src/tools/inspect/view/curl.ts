@@ -10,20 +10,16 @@ export function curlOf(request: ExchangeFileRequest, base: string): string {
   const body = 'body' in request ? request.body : null;
   const parts = [
     `curl -N -X ${quoted(request.method)} ${quoted(`${base}${request.path}`)}`,
-    ...request.headers
-      .filter(({ name }) => !leftOut.test(name))
-      .map(
-        ({ name, value }) =>
-          `-H ${value === redactionMark ? `"${name}: ${secretOf(name)}"` : quoted(`${name}: ${value}`)}`,
-      ),
+    ...request.headers.filter(({ name }) => !leftOut.test(name)).map((header) => `-H ${headerWord(header)}`),
     ...(body === null || body === '' ? [] : [`--data-binary ${quoted(body)}`]),
   ];
   return parts.join(' \\\n  ');
 }
 
-/** `$API_KEY`, as the shell reads it inside double quotes. */
-function secretOf(name: string): string {
-  return name === 'authorization' ? 'Bearer $API_KEY' : '$API_KEY';
+/** With `$API_KEY`, as the shell reads it inside double quotes, for a credential. */
+function headerWord({ name, value }: ExchangeFileRequest['headers'][number]): string {
+  if (value !== redactionMark) return quoted(`${name}: ${value}`);
+  return `"${name}: ${name === 'authorization' ? 'Bearer ' : ''}$API_KEY"`;
 }
 
 function quoted(text: string): string {
