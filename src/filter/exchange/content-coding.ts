@@ -9,7 +9,6 @@ import {
 } from 'node:zlib';
 import { BrotliDecompress, Gunzip, Inflate, InflateRaw, type ZlibBaseOptions, ZstdDecompress } from 'minizlib';
 
-/** A coding of `content-encoding` that can be decoded. */
 export type ContentCoding = keyof typeof codecs;
 
 export interface ContentDecoder {
@@ -34,10 +33,7 @@ export class ContentCodingError extends Error {
 /** Text compresses 5 to 50 times; a body that grows more than this beyond the first MiB is an attack. */
 const maxRatio = 200;
 const ratioFreeBytes = 1024 * 1024;
-/**
- * Input is decoded in slices, and the output of one slice is bounded, so that a bomb is stopped before it fills the memory.
- * zlib gives nothing of the slice that has the damage.
- */
+/** Input is decoded in slices of bounded output, so that a bomb is stopped. Of a damaged slice zlib gives nothing. */
 const sliceBytes = 1024;
 const maxOutputLength = 16 * 1024 * 1024;
 const maxCodings = 3;

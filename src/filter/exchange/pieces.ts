@@ -8,10 +8,7 @@ export function cutBytes(bytes: Buffer): Buffer[] {
   return pieces;
 }
 
-/**
- * An event stream in pieces that end between events and are as large as possible; an event larger than the limit is a
- * piece of its own, because some clients lose an event that is cut. `long-body.ts` cuts those that repeat much.
- */
+/** Pieces that end between events; one beyond the limit is a piece, as some clients lose an event that is cut. */
 export function cutEvents(bytes: Buffer): Buffer[] {
   if (bytes.length <= maxPieceBytes) return bytes.length === 0 ? [] : [bytes];
   const pieces: Buffer[] = [];

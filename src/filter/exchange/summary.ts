@@ -44,10 +44,8 @@ export interface ExchangeSummary
   readonly profile: string;
   /** The request's model; null until the request is read. */
   readonly model: string | null;
-  /** The model that the upstream names in its response. */
   readonly upstreamModel: string | null;
   readonly stream: boolean | null;
-  /** The id of the Response; null until there is one. */
   readonly responseId: string | null;
   /** Sampling parameters; null where they are the API's defaults. */
   readonly parameters: {

@@ -36,8 +36,9 @@ export function usageMetadataOf({ outcome, model, upstreamModel, tokens, estimat
     ...paid({ outcome, tokens, estimate }),
     outcome: outcome === 'open' ? 'aborted' : outcome,
   };
-  if (model !== null) metadata['model'] = short(model);
-  if (upstreamModel !== null) metadata['upstream_model'] = short(upstreamModel);
+  // Names chosen by clients and upstreams may be of any length.
+  if (model !== null) metadata['model'] = model.slice(0, 200);
+  if (upstreamModel !== null) metadata['upstream_model'] = upstreamModel.slice(0, 200);
   return metadata;
 }
 
@@ -49,8 +50,3 @@ function paid({ outcome, tokens, estimate }: Pick<ExchangeSummary, 'outcome' | '
 }
 
 const nothingToPay = { input_tokens: 0, output_tokens: 0, total_tokens: 0, tokens_from: 'none' };
-
-/** Names chosen by clients and upstreams may be of any length. */
-function short(name: string): string {
-  return name.slice(0, 200);
-}

@@ -2,7 +2,6 @@ import { Buffer } from 'node:buffer';
 import { ProtocolError } from '../exchange/protocol-error.ts';
 import type { BodyMode, BodyModes, ExchangeEvent, HeaderMap } from '../exchange/types.ts';
 
-/** One message from Envoy. */
 export interface DecodedRequest {
   readonly event: ExchangeEvent;
   /** The body modes in force; only the first message of a call may carry them. */

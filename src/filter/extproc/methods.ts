@@ -1,4 +1,8 @@
+import type { IncomingHttpHeaders } from 'node:http2';
 import { deserializeHealthCheck } from './deserialize-request.ts';
+
+/** The metadata with which a gRPC call was opened, sent as HTTP/2 headers. Names are in lower case. */
+export type CallMetadata = Readonly<IncomingHttpHeaders>;
 
 /** The method that Envoy calls. */
 export const processPath = '/envoy.service.ext_proc.v3.ExternalProcessor/Process';

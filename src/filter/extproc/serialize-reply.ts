@@ -45,12 +45,16 @@ export function serializeReply(reply: ExchangeReply, modes: BodyModes, roomInFro
     case 'response_trailers':
       if (reply.headers !== undefined) putHeaders(0x0a, reply.headers);
       break;
-    case 'immediate_response':
+    case 'immediate_response': {
       putText(0x2a, reply.details);
       putBytes(0x1a, reply.body);
       putHeaders(0x12, { set: reply.headers });
-      putStatus(reply.status);
+      const endOfStatus = at;
+      putVarint(reply.status);
+      putByte(0x08); // code
+      putTag(0x0a, endOfStatus);
       break;
+    }
   }
   putTag(tags[reply.type], end);
   const written = at === roomInFront ? bytes : bytes.subarray(at - roomInFront);
@@ -116,13 +120,6 @@ const headerName = /^:?[a-z0-9!#$%&'*+.^_`|~-]+$/;
 /** Printable ASCII only: no line break and no invalid byte of an upstream or a client gets into a header. */
 function headerText(text: string): string {
   return text.replace(/[^\t\x20-\x7e]/g, '?').trim();
-}
-
-function putStatus(status: number): void {
-  const end = at;
-  putVarint(status);
-  putByte(0x08); // code
-  putTag(0x0a, end);
 }
 
 /** A `google.protobuf.Struct`. Texts may get into headers and lines of logs, and are reduced as a header's. */

@@ -200,7 +200,8 @@ export class StreamTranslator {
   #readChoice(choice: LooseChoice, key: number, chunk: LooseChunk | null, isAnswered: boolean): void {
     const response = this.response;
     const message = isAnswered ? null : messageOf(choice);
-    const given = message ?? this.#deltaOf(choice);
+    const piece = objectOf<LooseMessage>(choice.delta);
+    const given = message ?? (piece && this.#cumulative ? this.#cumulative.newIn(piece) : piece);
     const delta = given === null ? null : this.#parts.ownOf(key, given);
     const reason = textOf(choice.finish_reason);
     if (reason !== '' && this.#counts(reason, key)) {
@@ -214,11 +215,6 @@ export class StreamTranslator {
     }
     const logprobs = this.#context.wantsLogprobs && this.#parts.hasText(key) ? logprobsOf(choice.logprobs) : [];
     response.add(delta, { logprobs, citations, isLast: reason !== '', isMessage: message !== null });
-  }
-
-  #deltaOf({ delta }: LooseChoice): LooseMessage | null {
-    const given = objectOf<LooseMessage>(delta);
-    return given === null || this.#cumulative === null ? given : this.#cumulative.newIn(given);
   }
 
   /** The first reason stands, since gateways add others; an error replaces it, and a limit that cut another part of the answer. */
@@ -271,10 +267,7 @@ export class StreamTranslator {
   }
 }
 
-/**
- * Some servers (xAI, Bedrock proxies) give a whole `message` at the end, or instead of all deltas. Beside a delta that says anything
- * it is what has come so far (Perplexity).
- */
+/** xAI and Bedrock proxies give a whole `message` at the end or alone; beside a delta, it is what came so far. */
 function messageOf({ delta, message }: LooseChoice): LooseMessage | null {
   const whole = objectOf<LooseMessage>(message);
   const partial = whole === null ? null : objectOf<LooseMessage>(delta);

@@ -1,7 +1,7 @@
 import { Exchange } from '../../filter/exchange/exchange.ts';
 import type { ExchangeOptions } from '../../filter/exchange/options.ts';
 import type { BodyModes } from '../../filter/exchange/types.ts';
-import type { CallMetadata } from '../../filter/extproc/call-metadata.ts';
+import type { CallMetadata } from '../../filter/extproc/methods.ts';
 import type { TranslationSettings } from '../../filter/translate/settings.ts';
 import type { Profile } from '../../filter/upstream/profile.ts';
 import { ApiError } from '../../filter/wire/schema/api-error.ts';

@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { Server, ServerCredentials, type UntypedServiceImplementation } from '@grpc/grpc-js';
 import type { Exchange } from '../../filter/exchange/exchange.ts';
 import type { ExchangeOptions } from '../../filter/exchange/options.ts';
-import type { CallMetadata } from '../../filter/extproc/call-metadata.ts';
+import type { CallMetadata } from '../../filter/extproc/methods.ts';
 import { healthService, processPath } from '../../filter/extproc/methods.ts';
 import type { OverloadGuard } from '../memory/overload.ts';
 import type { Config } from '../settings/config.ts';

@@ -1,5 +1,5 @@
 import type { ExchangeSummary } from '../../filter/exchange/summary.ts';
-import type { CallMetadata } from '../../filter/extproc/call-metadata.ts';
+import type { CallMetadata } from '../../filter/extproc/methods.ts';
 
 /** The caller's span (W3C Trace Context, level 1, §3.2). */
 export interface TraceParent {

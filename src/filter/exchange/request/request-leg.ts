@@ -31,7 +31,6 @@ import { pathNeedsModel, type RequestPath, routeOf, upstreamPath } from './route
 export interface RequestLegReport extends HeaderFacts {
   /** Values from the body, of a refused request too; null if absent or invalid. */
   readonly asked: { readonly model: string | null; readonly stream: boolean | null };
-  /** Why the request was refused; null if it was not. */
   readonly error: ApiError | null;
   readonly clientBytes: number;
   readonly upstreamBytes: number;

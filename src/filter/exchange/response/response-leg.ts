@@ -37,7 +37,6 @@ type HeadersEvent = Extract<ResponseEvent, { type: 'response_headers' }>;
 type BodyEvent = Extract<ResponseEvent, { type: 'response_body' }>;
 type Cause = ResponseEvent['type'] | 'tick';
 
-/** An upstream body that is being translated. */
 interface OpenBody extends AnswerFacts {
   readonly reader: UpstreamBodyReader;
   readonly decoder: ContentDecoder;

@@ -4,7 +4,6 @@ import type { Usage } from '../../wire/schema/response-resource.ts';
 import { choiceOf, countOf, objectOf } from './loose.ts';
 import type { Repair } from './repairs.ts';
 
-/** That of an answer that took nothing. */
 export const noUsage: Usage = {
   input_tokens: 0,
   input_tokens_details: { cached_tokens: 0, cache_write_tokens: 0 },

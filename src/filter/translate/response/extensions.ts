@@ -19,7 +19,6 @@ const ownFields = {
 
 /** What a field takes beside its name and its JSON. */
 const fieldBytes = 100;
-/** Characters of one field's JSON. */
 const maxFieldLength = 64 * 1024;
 
 /** What an upstream adds of its own to an answer, for a client that may have it (`passExtensions`). */

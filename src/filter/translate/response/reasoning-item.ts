@@ -6,7 +6,6 @@ import { isWholeBlock } from '../chat/reasoning-source.ts';
 import type { ResponseContext } from '../context.ts';
 import { encodeReasoningEnvelope, packOpaqueFields, type ReasoningEnvelope } from '../reasoning-envelope.ts';
 
-/** The contents of a reasoning item besides its text. */
 export interface ReasoningExtras {
   readonly details: readonly unknown[];
   readonly blocks: readonly LooseThinkingBlock[];

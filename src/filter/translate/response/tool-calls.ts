@@ -125,10 +125,7 @@ export class ToolCalls {
     this.#parts.output.closeWhole();
   }
 
-  /**
-   * Adds a fragment's arguments. Servers that send no ids run those of several calls together, `{"a":1}{"a":2}`: each further
-   * object is a call of its own (R5), which the text after it goes to.
-   */
+  /** Adds arguments. Servers without ids run those of calls together, `{}{}`: each further object is a call (R5). */
   #growTexts(first: Call, given: string): void {
     let call = first;
     let rest = given;

@@ -43,10 +43,7 @@ export class GrowingBytes {
 
 const noBytes = Buffer.alloc(0);
 
-/**
- * The bytes in a form that is safe to keep. Node reads from a socket once for many calls, so a small view would keep
- * the whole buffer alive: a view of less than half of its buffer is copied.
- */
+/** Safe to keep: Node reads from a socket once for many calls, so a view of less than half its buffer is copied. */
 function retainable<Bytes extends Uint8Array>(bytes: Bytes): Bytes | Buffer {
   return bytes.length * 2 < bytes.buffer.byteLength ? Buffer.from(bytes) : bytes;
 }
