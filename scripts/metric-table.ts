@@ -4,6 +4,7 @@ import {
   metricRows,
   stateRows,
   supervisorRows,
+  typeOf,
   webSocketRows,
 } from '../src/service/telemetry/metric-rows.ts';
 import { documentsWith, type Generator, markdownTable } from './generator.ts';
@@ -26,7 +27,8 @@ function table(): string {
   );
 }
 
-function lineOf({ name, type, labels = [], help, more }: MetricRow, prefix: string): string[] {
+function lineOf(row: MetricRow, prefix: string): string[] {
+  const { name, labels = [], help, more } = row;
   const what = more === undefined ? help : `${help} ${more}`;
-  return [`\`${name}\`<br>${type}`, labels.map((label) => `\`${label}\``).join(', '), `${prefix}${what}`];
+  return [`\`${name}\`<br>${typeOf(row)}`, labels.map((label) => `\`${label}\``).join(', '), `${prefix}${what}`];
 }

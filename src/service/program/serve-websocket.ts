@@ -3,7 +3,8 @@ import { parseHostPort } from '../server/admin.ts';
 import { removeStaleSocket } from '../server/server.ts';
 import type { Config } from '../settings/config.ts';
 import type { Log } from '../telemetry/log.ts';
-import { addWebSocketMetrics, type Metrics } from '../telemetry/metrics.ts';
+import { webSocketRows } from '../telemetry/metric-rows.ts';
+import { type Metrics, readAtScrapes } from '../telemetry/metrics.ts';
 import type { WebSocketEndpoint, WebSocketObserver } from '../websocket/websocket-server.ts';
 
 /** Clients choose close codes: only those with a defined meaning have their own label. */
@@ -59,6 +60,6 @@ export async function openWebSocket(
       },
     },
   });
-  addWebSocketMetrics(metrics, () => endpoint);
+  readAtScrapes(webSocketRows, () => endpoint, metrics.registry);
   return endpoint;
 }

@@ -2,9 +2,9 @@ import type { Counter, Gauge, Histogram } from 'prom-client';
 import { repairKinds } from '../../filter/translate/chat/repairs.ts';
 import { droppedKinds } from './dropped-kinds.ts';
 
-/** A metric: what it is made from, and what its row in `docs/watching.md` says. */
+/** A metric: what it is made from, and what its row in `docs/watching.md` says. With buckets it is a histogram. */
 export interface MetricRow {
-  readonly type: 'counter' | 'gauge' | 'histogram';
+  /** By Prometheus' conventions: a counter's ends in `_total`, no gauge's does. */
   readonly name: string;
   /** Plain text, also in each scrape. */
   readonly help: string;
@@ -17,16 +17,19 @@ export interface MetricRow {
 }
 
 /** Metrics that are read at each scrape, by their names in the state that they are read from. */
-export type ReadRows = Readonly<
-  Record<string, Pick<MetricRow, 'name' | 'help' | 'more'> & { readonly type: 'counter' | 'gauge' }>
->;
+export type ReadRows = Readonly<Record<string, Pick<MetricRow, 'name' | 'help' | 'more'>>>;
 
 /** The object of a row: `metrics.exchanges.inc({ outcome })`. */
-export type MetricOf<Row extends MetricRow> = Row['type'] extends 'counter'
-  ? Counter<LabelsOf<Row>>
-  : Row['type'] extends 'gauge'
-    ? Gauge<LabelsOf<Row>>
-    : Histogram<LabelsOf<Row>>;
+export type MetricOf<Row extends MetricRow> = Row extends { readonly buckets: readonly number[] }
+  ? Histogram<LabelsOf<Row>>
+  : Row['name'] extends `${string}_total`
+    ? Counter<LabelsOf<Row>>
+    : Gauge<LabelsOf<Row>>;
+
+export function typeOf({ name, buckets }: MetricRow): 'counter' | 'gauge' | 'histogram' {
+  if (buckets !== undefined) return 'histogram';
+  return name.endsWith('_total') ? 'counter' : 'gauge';
+}
 
 type LabelsOf<Row> = Row extends { readonly labels: readonly (infer Label extends string)[] } ? Label : never;
 
@@ -45,7 +48,6 @@ const reloadResults = ['taken', 'rejected'];
 /** All metrics that are updated as things happen, in the order of the documentation. */
 export const metricRows = {
   exchanges: {
-    type: 'counter',
     name: 'responses_extproc_exchanges_total',
     help: 'Finished exchanges, by outcome.',
     labels: ['outcome'],
@@ -57,19 +59,16 @@ export const metricRows = {
     more: 'Outcomes: `completed`, `incomplete`, `failed` (the Response’s status), `refused`, `upstream_error`, `passed` (not translated), `aborted` (the client disconnected, or the upstream reset the connection: Envoy’s own counters tell which), `protocol_error`, `crashed`.',
   },
   refusals: {
-    type: 'counter',
     name: 'responses_extproc_refusals_total',
     help: 'Requests answered with an error before the upstream was called, by error code.',
     labels: ['code'],
   },
   upstreamErrors: {
-    type: 'counter',
     name: 'responses_extproc_upstream_errors_total',
     help: 'Upstream responses that became an HTTP error, by the upstream’s status.',
     labels: ['status'],
   },
   overload: {
-    type: 'counter',
     name: 'responses_extproc_overload_total',
     help: 'Requests refused with 503, by the limit that was reached.',
     labels: ['limit'],
@@ -77,52 +76,44 @@ export const metricRows = {
     more: 'Limits: `exchanges`, `buffered_bytes`, `memory`, `waiting` (a large body’s wait for its turn).',
   },
   firstEventSeconds: {
-    type: 'histogram',
     name: 'responses_extproc_time_to_first_event_seconds',
     help: 'From the request’s headers to the first bytes of a streamed response, including the upstream’s time.',
     buckets: secondsOfAnswers,
   },
   exchangeSeconds: {
-    type: 'histogram',
     name: 'responses_extproc_exchange_duration_seconds',
     help: 'From the request’s headers to the end of the exchange.',
     labels: ['stream'],
     buckets: secondsOfAnswers,
   },
   translationSeconds: {
-    type: 'histogram',
     name: 'responses_extproc_translation_seconds',
     help: 'Time this service itself spent on one exchange, all messages together.',
     labels: ['leg'],
     buckets: secondsOfWork,
   },
   bodyBytes: {
-    type: 'counter',
     name: 'responses_extproc_body_bytes_total',
     help: 'Bytes of bodies, as received and as sent.',
     labels: ['leg', 'side'],
   },
   events: {
-    type: 'counter',
     name: 'responses_extproc_events_total',
     help: 'Server-sent events written.',
   },
   tokens: {
-    type: 'counter',
     name: 'responses_extproc_tokens_total',
     help: 'Tokens, as counted by the upstream.',
     labels: ['model', 'type'],
     more: 'Types: `input` and `output`, and of these `cached_input` and `reasoning_output`; `METRICS_MAX_MODELS` models have a label of their own, the rest are `other`; one that was not used for an hour makes room.',
   },
   estimatedTokens: {
-    type: 'counter',
     name: 'responses_extproc_estimated_tokens_total',
     help: 'Tokens of answers that the upstream did not count, estimated, by how they ended.',
     labels: ['model', 'type', 'outcome'],
     more: 'Types: `input` and `output`. No token is counted both here and in the row above. A model that has not answered is `other`.',
   },
   requestSeconds: {
-    type: 'histogram',
     name: 'gen_ai_server_request_duration_seconds',
     help: 'From the request’s headers to the end of the response, by model.',
     labels: [...genAiLabels, 'error_type'],
@@ -130,28 +121,24 @@ export const metricRows = {
     more: 'This and the next two are named by OpenTelemetry’s conventions for generative AI.',
   },
   firstTokenSeconds: {
-    type: 'histogram',
     name: 'gen_ai_server_time_to_first_token_seconds',
     help: 'From the request’s headers to the first delta of a streamed response, by model.',
     labels: genAiLabels,
     buckets: secondsToFirstToken,
   },
   tokenSeconds: {
-    type: 'histogram',
     name: 'gen_ai_server_time_per_output_token_seconds',
     help: 'Time per output token after the first, of streamed responses, by model.',
     labels: genAiLabels,
     buckets: secondsPerToken,
   },
   unknownTypes: {
-    type: 'counter',
     name: 'responses_extproc_unknown_types_total',
     help: 'Items, parts and tools of a type this version does not know, and events (`provider:type`) and fields of upstreams that it does not read, by kind and name; an exchange counts each once.',
     labels: ['kind', 'type'],
     more: '64 types have a label of their own, the rest are `other`; one that was not seen for an hour makes room.',
   },
   repairs: {
-    type: 'counter',
     name: 'responses_extproc_repaired_answers_total',
     help: 'Answers of upstreams in which something was repaired, or left out so that the rest could be used, by kind; an exchange counts each once.',
     labels: ['kind'],
@@ -159,7 +146,6 @@ export const metricRows = {
     more: 'Kinds: `skipped_data` (data of a stream that was not JSON), `repeated_call` (a tool call that came twice under one id), `whole_number` (`120000.0` where a tool has an integer), `usage` (counts that contradict each other), `service_tier` (one for which the API has no word), `reasoning_alone` (reasoning and nothing else, at which agents stop; `REASONING_ALONE`).',
   },
   dropped: {
-    type: 'counter',
     name: 'responses_extproc_dropped_total',
     help: 'What was dropped from requests (x-responses-dropped), by kind.',
     labels: ['kind'],
@@ -167,7 +153,6 @@ export const metricRows = {
     more: 'Kinds: `content` (items and parts that the model does not see), `reasoning`, `tool`, `field` (“Reading x-responses-dropped” in docs/mapping.md).',
   },
   webSocketTurns: {
-    type: 'counter',
     name: 'responses_extproc_websocket_turns_total',
     help: 'Turns on WebSockets, by outcome.',
     labels: ['outcome'],
@@ -175,50 +160,42 @@ export const metricRows = {
     more: 'Each is an exchange too, unless it was refused before. Messages that are not a turn count as `error`.',
   },
   webSocketCloses: {
-    type: 'counter',
     name: 'responses_extproc_websocket_closes_total',
     help: 'Closed WebSockets, by close code; 1006 is one without a closing handshake.',
     labels: ['code'],
   },
   webSocketRefusals: {
-    type: 'counter',
     name: 'responses_extproc_websocket_refusals_total',
     help: 'Handshakes of WebSockets, messages on them and turns that were refused before the proxy was asked, by error code.',
     labels: ['code'],
   },
   build: {
-    type: 'gauge',
     name: 'responses_extproc_build_info',
     help: 'Always 1; the labels say what is running.',
     labels: ['version', 'node'],
   },
   certificateExpiry: {
-    type: 'gauge',
     name: 'responses_extproc_tls_certificate_not_after_seconds',
     help: 'Unix time at which the certificate in use expires; 0 without TLS.',
   },
   profileReloads: {
-    type: 'counter',
     name: 'responses_extproc_profile_reloads_total',
     help: 'Changes of the profiles file, taken or rejected.',
     labels: ['result'],
     values: reloadResults,
   },
   certificateReloads: {
-    type: 'counter',
     name: 'responses_extproc_tls_reloads_total',
     help: 'Changed certificate files, taken or rejected.',
     labels: ['result'],
     values: reloadResults,
   },
   tlsHandshakeFailures: {
-    type: 'counter',
     name: 'responses_extproc_tls_handshake_failures_total',
     help: 'Connections to the gRPC port whose TLS handshake failed.',
     more: 'Also logged, once a minute.',
   },
   spansLost: {
-    type: 'counter',
     name: 'responses_extproc_spans_lost_total',
     help: 'Spans that did not reach the collector.',
     more: 'Also logged, once a minute.',
@@ -226,7 +203,6 @@ export const metricRows = {
 } as const satisfies Readonly<Record<string, MetricRow>>;
 
 const lostLogLines = {
-  type: 'counter',
   name: 'responses_extproc_log_lines_lost_total',
   help: 'Log lines that could not be written: the reader of standard output is gone or too slow, or a disk is full.',
 } as const;
@@ -234,22 +210,18 @@ const lostLogLines = {
 /** Metrics of each process. */
 export const stateRows = {
   ready: {
-    type: 'gauge',
     name: 'responses_extproc_ready',
     help: '1 while new exchanges are accepted.',
   },
   exchanges: {
-    type: 'gauge',
     name: 'responses_extproc_active_exchanges',
     help: 'Exchanges in progress.',
   },
   bufferedBytes: {
-    type: 'gauge',
     name: 'responses_extproc_buffered_bytes',
     help: 'Bytes that exchanges hold, as counted: bodies, the state of streams, what the proxy has not read.',
   },
   profilesRejected: {
-    type: 'gauge',
     name: 'responses_extproc_profiles_rejected',
     help: '1 while the profiles file as it is now cannot be used, so that the profiles of an earlier version are in force.',
   },
@@ -259,17 +231,14 @@ export const stateRows = {
 /** Metrics of the listener for WebSockets, where it is on. */
 export const webSocketRows = {
   connections: {
-    type: 'gauge',
     name: 'responses_extproc_websocket_connections',
     help: 'Open WebSockets.',
   },
   keptBytes: {
-    type: 'gauge',
     name: 'responses_extproc_websocket_kept_bytes',
     help: 'Bytes of conversations kept for continuations.',
   },
   evictions: {
-    type: 'counter',
     name: 'responses_extproc_websocket_evictions_total',
     help: 'Conversations forgotten because requests needed the memory.',
   },
@@ -278,12 +247,10 @@ export const webSocketRows = {
 /** Metrics of the supervisor, with workers. */
 export const supervisorRows = {
   readyWorkers: {
-    type: 'gauge',
     name: 'responses_extproc_ready_workers',
     help: 'Workers that accept new exchanges.',
   },
   restarts: {
-    type: 'counter',
     name: 'responses_extproc_worker_restarts_total',
     help: 'Workers that exited and were restarted.',
   },

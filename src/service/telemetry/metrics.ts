@@ -6,7 +6,7 @@ import {
   type ReadRows,
   stateRows,
   supervisorRows,
-  webSocketRows,
+  typeOf,
 } from './metric-rows.ts';
 
 export interface MetricsOptions {
@@ -39,7 +39,7 @@ export function createMetrics({ version, maxModels, worker, state }: MetricsOpti
   collectDefaultMetrics({ register: registry });
   const entries = Object.entries<MetricRow>(metricRows).map(([name, row]) => [name, metricOf(row, registry)]);
   readAtScrapes(stateRows, state, registry);
-  // Each is the class that its row's type says.
+  // Each is of the class that its row says.
   const metrics = Object.fromEntries(entries) as Omit<Metrics, 'registry' | 'modelLabel'>;
   metrics.build.set({ version, node: process.versions.node }, 1);
   const modelLabel = createBoundedLabel(maxModels, (model) => {
@@ -57,39 +57,28 @@ export function createSupervisorMetrics(state: () => StateOf<typeof supervisorRo
   return registry;
 }
 
-/** Adds what is read of the listener for WebSockets to the metrics of its process. */
-export function addWebSocketMetrics({ registry }: Metrics, state: () => StateOf<typeof webSocketRows>): void {
-  readAtScrapes(webSocketRows, state, registry);
-}
-
-function metricOf({ type, name, help, labels = [], buckets, values = [] }: MetricRow, registry: Registry) {
+function metricOf(row: MetricRow, registry: Registry) {
+  const { name, help, labels = [], buckets = [], values = [] } = row;
   const options = { name, help, labelNames: labels, registers: [registry] };
-  switch (type) {
-    case 'counter': {
-      const counter = new Counter(options);
-      const [label = ''] = labels;
-      for (const value of values) counter.inc({ [label]: value }, 0);
-      return counter;
-    }
-    case 'gauge':
-      return new Gauge(options);
-    case 'histogram':
-      return new Histogram({ ...options, buckets: [...(buckets ?? [])] });
-  }
+  const type = typeOf(row);
+  if (type === 'histogram') return new Histogram({ ...options, buckets: [...buckets] });
+  if (type === 'gauge') return new Gauge(options);
+  const counter = new Counter(options);
+  const [label = ''] = labels;
+  for (const value of values) counter.inc({ [label]: value }, 0);
+  return counter;
 }
 
-function readAtScrapes<Rows extends ReadRows>(rows: Rows, state: () => StateOf<Rows>, registry: Registry): void {
-  for (const [key, { type, name, help }] of Object.entries(rows)) {
+/** Adds the metrics of these rows, which each scrape takes from the state as it is then. */
+export function readAtScrapes<Rows extends ReadRows>(rows: Rows, state: () => StateOf<Rows>, registry: Registry): void {
+  for (const [key, row] of Object.entries(rows)) {
+    const { name, help } = row;
     const collect = () => {
       metric.reset();
       metric.inc(Number(state()[key]));
     };
-    const metric: Gauge | Counter = new { gauge: Gauge, counter: Counter }[type]({
-      name,
-      help,
-      registers: [registry],
-      collect,
-    });
+    const Class = typeOf(row) === 'counter' ? Counter : Gauge;
+    const metric: Counter | Gauge = new Class({ name, help, registers: [registry], collect });
   }
 }
 
