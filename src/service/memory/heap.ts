@@ -1,4 +1,4 @@
-import { constants, PerformanceObserver } from 'node:perf_hooks';
+import { constants, type PerformanceEntry, PerformanceObserver } from 'node:perf_hooks';
 import { getHeapStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
@@ -42,11 +42,7 @@ export function createHeapGauge(limit: number): HeapGauge {
   const gauge = new MeasuredHeap(limit, { collect: collectGarbage, used, now: () => performance.now() });
   new PerformanceObserver((list) => {
     // The declarations know `detail` only for marks and measures.
-    const entries = list.getEntries() as readonly {
-      readonly startTime: number;
-      readonly duration: number;
-      readonly detail?: { readonly kind?: number };
-    }[];
+    const entries = list.getEntries() as (PerformanceEntry & { readonly detail?: { readonly kind?: number } })[];
     for (const { detail, startTime, duration } of entries)
       if (detail?.kind === constants.NODE_PERFORMANCE_GC_MAJOR) gauge.collected(startTime + duration);
   }).observe({ entryTypes: ['gc'] });

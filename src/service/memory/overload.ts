@@ -24,12 +24,6 @@ export interface Holder {
   readonly mayTakeLong?: boolean;
 }
 
-/** Memory that can be freed at any time, at the price of an error for the client that needed it. */
-export interface EvictableStore {
-  /** Frees at least this many bytes, or all it has. */
-  evict(bytes: number): void;
-}
-
 /** A holder's entry in the ledger. */
 export type Admission = ReturnType<OverloadGuard['enter']>;
 
@@ -84,7 +78,7 @@ export class OverloadGuard {
   readonly #now: () => number;
   readonly #holders = new Map<Account, Holder>();
   readonly #paused = new Set<Holder>();
-  readonly #stores = new Map<Account, EvictableStore>();
+  readonly #stores = new Map<Account, (bytes: number) => void>();
   /** Exchanges that ended since the heap was last to be measured. */
   #endedSinceMeasured = 0;
   #isAvailable = true;
@@ -161,12 +155,13 @@ export class OverloadGuard {
   }
 
   /**
-   * Enters what is kept for later: it counts with the bodies, and is evicted before a body is refused or anybody is cut for
-   * want of room. The result is to be called with its size whenever that has changed.
+   * Enters what is kept for later, at the price of an error for the client that needed it once it is gone: it counts with the
+   * bodies, and is evicted before a body is refused or anybody is cut for want of room. `evict` frees at least so many bytes, or
+   * all it has. The result is to be called with its size whenever that has changed.
    */
-  addStore(store: EvictableStore): (bytes: number) => void {
+  addStore(evict: (bytes: number) => void): (bytes: number) => void {
     const account = new Account(this.#ledger);
-    this.#stores.set(account, store);
+    this.#stores.set(account, evict);
     return (bytes) => {
       const hasGrown = bytes > account.body;
       account.set(bytes, bytes);
@@ -257,9 +252,9 @@ export class OverloadGuard {
   /** Frees so many bytes of what is kept for later. Returns how many it freed. */
   #evict(bytes: number): number {
     const before = this.#ledger.bytes;
-    for (const store of this.#stores.values()) {
+    for (const evict of this.#stores.values()) {
       const wanted = bytes - (before - this.#ledger.bytes);
-      if (wanted > 0) store.evict(wanted);
+      if (wanted > 0) evict(wanted);
     }
     const evicted = before - this.#ledger.bytes;
     this.#meter.wasEvicted(evicted);

@@ -26,7 +26,7 @@ const options = {
 /** Reads the command line (without `node` and the file). An unknown flag is wrong usage, never ignored. */
 export function readCommand(args: readonly string[]): Command {
   const [first = '', ...rest] = args;
-  if (isSubcommand(first)) return { type: first, args: rest };
+  if (Object.hasOwn(subcommands, first)) return { type: first as SubcommandName, args: rest };
   try {
     const { values } = parseArgs({ args: [...args], options, strict: true, allowPositionals: false });
     if (values.help) return { type: 'help' };
@@ -35,10 +35,6 @@ export function readCommand(args: readonly string[]): Command {
   } catch (error) {
     return { type: 'wrong_usage', message: `${usageProblem(error)} Run with --help to see the options.` };
   }
-}
-
-function isSubcommand(word: string): word is SubcommandName {
-  return Object.hasOwn(subcommands, word);
 }
 
 /** The text of `--help`: the options, and every environment variable with its default. */

@@ -1,14 +1,10 @@
 import { execFile } from 'node:child_process';
 
-/** What one explanation may take. */
-export interface ExplainLimits {
-  /** `explain` runs a request some hundred times: of a long one that takes seconds. */
-  readonly timeoutMs: number;
-  /** What it says repeats the request and the Chat request, field by field. */
-  readonly maxOutputBytes: number;
-}
-
-const usualLimits: ExplainLimits = { timeoutMs: 30_000, maxOutputBytes: 64 * 1024 * 1024 };
+/**
+ * What one explanation may take. `explain` runs a request some hundred times: of a long one that takes seconds. What it says
+ * repeats the request and the Chat request, field by field.
+ */
+const usualLimits = { timeoutMs: 30_000, maxOutputBytes: 64 * 1024 * 1024 };
 const maxHeapMiB = 256;
 
 /**

@@ -1,5 +1,6 @@
 import { totalmem } from 'node:os';
 import { collectAndGiveBack, heapLimit, takeCollector } from '../memory/heap.ts';
+import type { OverloadGuard } from '../memory/overload.ts';
 
 /** The memory of this process in bytes: the heap that V8 was given, and what the machine or container has in all. */
 export function memoryOfProcess(): { readonly heap: number; readonly total: number } {
@@ -36,18 +37,12 @@ const lastRelease = 5;
 /** Growth since the start from which it is worth giving memory back. */
 const spareBytes = 8 * 1024 * 1024;
 
-/** What the process does: exchanges that run now, and all that ever began. */
-export interface Work {
-  readonly exchanges: number;
-  readonly admitted: number;
-}
-
 /**
  * Gives back what a start leaves behind, a sixth of an idle service's memory, and later what a load left behind: V8
  * would collect it only under the next load. It takes some 40 ms, and waits until no exchange has run or begun for several
  * checks: at most half a minute after the last one.
  */
-export function releaseWhenIdle(work: Work, everyMs = lookMs): void {
+export function releaseWhenIdle(work: Pick<OverloadGuard, 'exchanges' | 'admitted'>, everyMs = lookMs): void {
   /** Null until it could be measured: a process may be under load from its first second on. */
   let least: number | null = null;
   let admitted = 0;

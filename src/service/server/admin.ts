@@ -49,13 +49,24 @@ export async function startAdminServer(listen: string, sources: AdminSources, id
     }),
   };
 
+  async function renderPage({ method, url = '/' }: IncomingMessage): Promise<Page> {
+    const [path = '/'] = url.split('?', 1);
+    if (path === '/') {
+      const paths = [...Object.keys(pages), ...(sources.routes?.paths ?? [])];
+      return { status: 200, body: `${paths.join('\n')}\n` };
+    }
+    const page = Object.hasOwn(pages, path) ? pages[path] : undefined;
+    if (page === undefined) return { status: 404, body: 'not found\n' };
+    return method === 'GET' || method === 'HEAD' ? page() : { status: 405, body: 'only GET\n' };
+  }
+
   const { host, port } = parseHostPort(listen);
   const names = [...sources.hosts, host.toLowerCase()];
   const server = createServer((request, response) => {
     const problem = hostProblem(request.headers.host, names);
     if (problem !== null) return send(request, response, { status: 403, body: `${problem}\n` });
     if (sources.routes?.handle(request, response) === true) return;
-    renderPage(request, pages, sources.routes?.paths ?? [])
+    renderPage(request)
       .catch((error: unknown) => ({ status: 500, body: `${error instanceof Error ? error.message : error}\n` }))
       .then((page) => send(request, response, page))
       // A failed write ends this connection; unhandled, it would end the process.
@@ -116,19 +127,6 @@ function boundConnections(server: Server, most: number): void {
     if (oldestFirst.size > most) oldest?.destroy();
   });
   server.on('request', ({ socket }) => touch(socket));
-}
-
-async function renderPage(
-  request: IncomingMessage,
-  pages: Readonly<Record<string, () => Page | Promise<Page>>>,
-  more: readonly string[],
-): Promise<Page> {
-  const path = (request.url ?? '/').split('?', 1)[0] ?? '/';
-  if (path === '/') return { status: 200, body: `${[...Object.keys(pages), ...more].join('\n')}\n` };
-  const page = Object.hasOwn(pages, path) ? pages[path] : undefined;
-  if (page === undefined) return { status: 404, body: 'not found\n' };
-  if (request.method !== 'GET' && request.method !== 'HEAD') return { status: 405, body: 'only GET\n' };
-  return page();
 }
 
 function send(request: IncomingMessage, response: ServerResponse, page: Page): void {

@@ -70,7 +70,7 @@ export function createExchangeFactory(
       const path = textOf(metadata, pathKey);
       const profile = name === null ? configuredProfile() : profiles.profileOf(name);
       const problem =
-        profile === undefined ? unknownProfile(name ?? '', profiles) : path === null ? null : pathProblem(path);
+        profile === undefined ? unknown(profileKey, name, `one of ${profiles.names().join(', ')}`) : problemOf(path);
       if (problem !== null) onMisconfigured(problem);
       const modes = given ?? ofExchange.modes;
       // A route that names a profile uses that profile's path, not UPSTREAM_PATH, which belongs to the configured one.
@@ -101,14 +101,13 @@ function textOf(metadata: CallMetadata, key: string): string | null {
   return value === undefined || value.length === 0 ? null : String(value);
 }
 
-function unknownProfile(name: string, profiles: Pick<ProfileSource, 'names'>): string {
-  return `${profileKey} is ${JSON.stringify(name)}; it must be one of ${profiles.names().join(', ')}`;
+function problemOf(path: string | null): string | null {
+  if (path === null || /^\/[\x21-\x7e]*$/.test(path)) return null;
+  return unknown(pathKey, path, 'a path that starts with /');
 }
 
-function pathProblem(path: string): string | null {
-  return /^\/[\x21-\x7e]*$/.test(path)
-    ? null
-    : `${pathKey} is ${JSON.stringify(path)}; it must be a path that starts with /`;
+function unknown(key: string, value: string | null, known: string): string {
+  return `${key} is ${JSON.stringify(value)}; it must be ${known}`;
 }
 
 const misconfigured = 'The route is not configured correctly; the log of responses-extproc says why.';

@@ -104,7 +104,11 @@ class ProcessCall implements GrpcCallListener, TickListener, Holder {
   }
 
   tick(at: number): void {
-    if (this.#silent && at - this.#startedAt >= this.#options.firstMessageMs) this.#giveUp();
+    // A call without a message is counted nowhere, and would last as long as its connection.
+    if (this.#silent && at - this.#startedAt >= this.#options.firstMessageMs) {
+      this.#end('done');
+      this.#call.end({ code: status.DEADLINE_EXCEEDED, details: 'No message came on this call.' });
+    }
     // Always called: it also detects that the call was reset.
     const isBlocked = this.#call.isBlocked();
     if (this.#opened === null) return;
@@ -170,18 +174,16 @@ class ProcessCall implements GrpcCallListener, TickListener, Holder {
     this.#end('done');
   }
 
-  /** A call without a message is counted nowhere, and would last as long as its connection. */
-  #giveUp(): void {
-    this.#end('done');
-    this.#call.end({ code: status.DEADLINE_EXCEEDED, details: 'No message came on this call.' });
-  }
-
   /** Throws `ProtocolError` for a message that may not come now. */
   #onMessage(bytes: Buffer): void {
     const { event, modes, observed } = deserializeRequest(bytes);
     if (observed) return;
     const startedAt = performance.now();
-    const opened = this.#opened ?? this.#start(modes, startedAt);
+    if (this.#opened === null) {
+      this.#opened = this.#options.open(modes, this);
+      this.#startedAt = startedAt;
+    }
+    const opened = this.#opened;
     const pace = paceOf(event, opened.exchange);
     if (pace === 'in_steps' || (pace === 'in_turn' && !this.#options.queues.in_turn.hasTime())) {
       this.#enqueue(opened, event, pace);
@@ -259,12 +261,6 @@ class ProcessCall implements GrpcCallListener, TickListener, Holder {
     } catch (thrown) {
       this.#fail(thrown);
     }
-  }
-
-  #start(modes: BodyModes | null, at: number): OpenExchange {
-    this.#opened = this.#options.open(modes, this);
-    this.#startedAt = at;
-    return this.#opened;
   }
 
   #send({ exchange, modes }: OpenExchange, replies: readonly ExchangeReply[]): void {

@@ -18,7 +18,6 @@ const maxFileBytes = 1024 * 1024;
 /** The profiles that this configuration names. Throws `ConfigError` where the file cannot be used. */
 export function openProfiles(config: Config, observer: WatchedFilesObserver = silent): ProfileSource {
   const { UPSTREAM_PROFILES_FILE: file, UPSTREAM_PROFILE: required } = config;
-  if (file === '') return builtInProfileSource;
   try {
     return createProfileSource(file, required, observer);
   } catch (error) {
@@ -29,19 +28,9 @@ export function openProfiles(config: Config, observer: WatchedFilesObserver = si
 
 const silent: WatchedFilesObserver = { reloaded() {}, rejected() {} };
 
-/** Without a file: the built-in profiles alone. */
-export const builtInProfileSource: ProfileSource = {
-  profileOf,
-  names: () => profileNames,
-  ofFile: () => new Map(),
-  problem: () => null,
-  reload() {},
-  close() {},
-};
-
 /**
- * The profiles of `file`. `required` is the name of the profile that must be there, since the configuration uses it. Throws
- * `ProfilesFileError`, or what reading the file throws.
+ * The profiles of `file`, and those built in; these alone where it is `''`. `required` is the name of the profile that must be
+ * there, since the configuration uses it. Throws `ProfilesFileError`, or what reading the file throws.
  */
 export function createProfileSource(
   file: string,
@@ -51,9 +40,9 @@ export function createProfileSource(
 ) {
   let profiles: ReadonlyMap<string, Profile> = new Map();
   const watched = watchFiles(
-    [file],
+    file === '' ? [] : [file],
     ([bytes]) => {
-      profiles = readProfiles(bytes, file, required);
+      if (bytes !== undefined) profiles = readProfiles(bytes, file, required);
     },
     observer,
     intervalMs,
@@ -76,10 +65,9 @@ export function describeProfiles(source: ProfileSource): Readonly<Record<string,
   };
 }
 
-function readProfiles(bytes: Buffer | undefined, file: string, required: string): ReadonlyMap<string, Profile> {
+function readProfiles(bytes: Buffer, file: string, required: string): ReadonlyMap<string, Profile> {
   const { ProfilesFileError, readProfilesFile } = fileReader();
-  if (bytes === undefined || bytes.length > maxFileBytes)
-    throw new Error(`${file} is larger than ${maxFileBytes} bytes`);
+  if (bytes.length > maxFileBytes) throw new Error(`${file} is larger than ${maxFileBytes} bytes`);
   const profiles = readProfilesFile(bytes.toString('utf8'), file);
   if (profileOf(required) === undefined && !profiles.has(required))
     throw new ProfilesFileError(file, [`there is no profile '${required}', which UPSTREAM_PROFILE names`]);

@@ -1,7 +1,7 @@
 import { constants, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
 
 /** Stream resets that are tolerated, as a burst and per second. */
-export interface ResetLimits {
+interface ResetLimits {
   readonly burst: number;
   readonly perSecond: number;
 }

@@ -17,17 +17,17 @@ import { acceptCall } from './grpc-call.ts';
 import { checkGrpcJsInternals, http2ServersOf, setHttp2Options, stopPings, takeStreams } from './grpc-js-internals.ts';
 import { createHealth } from './health.ts';
 import { processCall } from './process.ts';
-import { builtInProfileSource, type ProfileSource } from './profile-source.ts';
-import { createResetGuard, type ResetLimits } from './reset-guard.ts';
+import { openProfiles, type ProfileSource } from './profile-source.ts';
+import { createResetGuard } from './reset-guard.ts';
 import { createStepQueue } from './step-queue.ts';
 import { createTicker } from './ticker.ts';
 
-export interface ServiceOptions {
+export interface ServiceOptions extends Partial<typeof tolerances> {
   readonly config: Config;
   readonly observers: readonly ExchangeObserver[];
   /** Makes the exchanges, in place of the class itself: one that records them. */
   readonly createExchange?: ((options: ExchangeOptions) => Exchange) | undefined;
-  /** The built-in profiles, unless given. */
+  /** Those of the configuration, unless given. */
   readonly profiles?: ProfileSource;
   /** Not in a worker: another may just have bound the address that they share, so the supervisor does it before all of them. */
   readonly removesStaleSockets?: boolean;
@@ -35,16 +35,6 @@ export interface ServiceOptions {
   readonly credentials?: ServerCredentials | undefined;
   /** Admits or refuses every call; without a guard all are admitted. */
   readonly guard?: Pick<OverloadGuard, 'admit' | 'checkAvailability' | 'waitedTooLong' | 'worked'>;
-  /** Keep-alive: milliseconds between pings, and how long a proxy has to answer one (as long, unless given). */
-  readonly pingMs?: number;
-  readonly pingTimeoutMs?: number;
-  /** Stream resets tolerated on one connection, as a burst and per second; beyond that it is closed. */
-  readonly resetLimits?: ResetLimits;
-  /** Resets of calls that were not answered, tolerated on all connections together; beyond that those that reset most are closed. */
-  readonly unansweredResetLimits?: ResetLimits;
-  /** Milliseconds within which a connection must open its first call, and a call send its first message. */
-  readonly firstCallMs?: number;
-  readonly firstMessageMs?: number;
   /** The guard's availability changed, and health with it. */
   readonly onAvailability?: (available: boolean) => void;
   /** An Envoy route names an unknown profile or an invalid path. */
@@ -65,20 +55,31 @@ const messageRoom = 1024 * 1024;
 const tickMs = 500;
 /** CPU time for which bodies that arrive together may keep the event loop (docs/decisions/0006-cpu-of-a-request.md). */
 const turnMs = 100;
-/** Without pings, a proxy whose network vanished would keep its calls and their buffers for ever. */
-const defaultPingMs = 30_000;
 
-/**
- * Envoy ends every call with a reset, and Node by default treats more than 1,000 of them on a connection (33 a second)
- * as an attack and closes it with all its calls (docs/decisions/0004). These are several times what one process can
- * answer in a second, so that Envoy never reaches them, but a flood of resets does.
- */
-const defaultResetLimits = { burst: 100_000, perSecond: 20_000 };
-/**
- * Of calls that were not answered yet: all that the clients of a busy service may cancel at once while it is behind by a second
- * or two. A process reads some 25,000 of them a second and does nothing else meanwhile.
- */
-const defaultUnansweredResetLimits = { burst: 10_000, perSecond: 2000 };
+/** What is tolerated of proxies and other peers. */
+const tolerances = {
+  /** Milliseconds between pings: without them, a proxy whose network vanished would keep its calls and their buffers for ever. */
+  pingMs: 30_000,
+  /** How long a proxy has to answer one. */
+  pingTimeoutMs: 30_000,
+  /**
+   * Stream resets on one connection, which is closed beyond that. Envoy ends every call with a reset, and Node by default treats
+   * more than 1,000 of them on a connection (33 a second) as an attack and closes it with all its calls (docs/decisions/0004).
+   * These are several times what one process can answer in a second, so that Envoy never reaches them, but a flood of resets does.
+   */
+  resetLimits: { burst: 100_000, perSecond: 20_000 },
+  /**
+   * Of calls that were not answered yet, on all connections together; beyond that those that reset most are closed. It is all that
+   * the clients of a busy service may cancel at once while it is behind by a second or two. A process reads some 25,000 of them a
+   * second and does nothing else meanwhile.
+   */
+  unansweredResetLimits: { burst: 10_000, perSecond: 2000 },
+  /** Within which a connection must open its first call: Envoy does as soon as it has a connection. */
+  firstCallMs: 30_000,
+  /** Within which a call must send its first message: Envoy sends it at once. */
+  firstMessageMs: 10_000,
+};
+
 /**
  * Flow control window of a connection, for all of its calls together. Each of Envoy's threads has one connection for
  * all of its calls; with Node's 64 KiB for all of them, they are cut into small frames and wait for room: a request of
@@ -87,26 +88,21 @@ const defaultUnansweredResetLimits = { burst: 10_000, perSecond: 2000 };
  * their call reads them.
  */
 const connectionWindow = 16 * 1024 * 1024;
-/** Envoy opens a call as soon as it has a connection, and sends the first message with it. */
-const defaultFirstCallMs = 30_000;
-const defaultFirstMessageMs = 10_000;
 const tlsHandshakeMs = 10_000;
 /** The proxy waits twice as long for the answer to a body (`message_timeout`), and its 504 would not say when to try again. */
 const longestWaitMs = 5_000;
 
 /** The gRPC server: `ExternalProcessor` and `grpc.health.v1`. */
 export function createService(options: ServiceOptions) {
-  const { config, guard, observers, onMisconfigured, onFault, pingMs = defaultPingMs } = options;
-  const { resetLimits = defaultResetLimits, unansweredResetLimits = defaultUnansweredResetLimits } = options;
-  const { firstCallMs = defaultFirstCallMs, firstMessageMs = defaultFirstMessageMs } = options;
-  const { credentials = ServerCredentials.createInsecure(), profiles = builtInProfileSource } = options;
+  const { config, createExchange, guard, observers, onMisconfigured, onFault } = options;
+  const { credentials = ServerCredentials.createInsecure(), profiles = openProfiles(config) } = options;
+  const tolerated = { ...tolerances, ...options };
   // Where Envoy buffers, one message carries a whole request or response body.
   const maxMessageBytes =
     Math.max(Math.ceil(config.MAX_REQUEST_BYTES * envoyRoom), config.MAX_RESPONSE_BYTES) + messageRoom;
-  const { createExchange } = options;
   const factory = createExchangeFactory(config, profiles, onMisconfigured, { createExchange });
   const ticker = createTicker(tickMs);
-  const watchResets = createResetGuard(unansweredResetLimits, () => performance.now());
+  const watchResets = createResetGuard(tolerated.unansweredResetLimits, () => performance.now());
   const queues = { in_turn: createStepQueue(turnMs), in_steps: createStepQueue(0) };
   const acceptProcess = (stream: ServerHttp2Stream, headers: CallMetadata) =>
     acceptCall(stream, headers, maxMessageBytes, (call) =>
@@ -118,19 +114,19 @@ export function createService(options: ServiceOptions) {
         queues,
         observers,
         ticker,
-        firstMessageMs,
+        firstMessageMs: tolerated.firstMessageMs,
         onFault,
       }),
     );
   const server = new Server({
     'grpc.max_receive_message_length': maxMessageBytes,
     'grpc.max_concurrent_streams': 2 ** 31 - 1,
-    'grpc.keepalive_time_ms': pingMs,
-    'grpc.keepalive_timeout_ms': options.pingTimeoutMs ?? pingMs,
+    'grpc.keepalive_time_ms': tolerated.pingMs,
+    'grpc.keepalive_timeout_ms': tolerated.pingTimeoutMs,
   });
   setHttp2Options(server, {
-    streamResetBurst: resetLimits.burst,
-    streamResetRate: resetLimits.perSecond,
+    streamResetBurst: tolerated.resetLimits.burst,
+    streamResetRate: tolerated.resetLimits.perSecond,
     handshakeTimeout: tlsHandshakeMs,
   });
   const health = createHealth();
@@ -152,7 +148,7 @@ export function createService(options: ServiceOptions) {
     takeStreams(http2Server, processPath, acceptProcess);
     http2Server.on('session', (session) => {
       session.setLocalWindowSize(connectionWindow);
-      closeUnused(session, firstCallMs);
+      closeUnused(session, tolerated.firstCallMs);
       watchResets(session);
     });
     http2Server.on('tlsClientError', (error, socket) =>

@@ -1,4 +1,6 @@
 import { constants, fstatSync, openSync, write, writeSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
 
 /** Where log lines go. Even if their reader is gone, nothing here throws, waits, or keeps the process alive. */
 export type LogOutput = ReturnType<typeof createLogOutput>;
@@ -23,39 +25,38 @@ export function createLogOutput(fd: number) {
   let lost = 0;
   /** When the current write began. */
   let writingSince: number | null = null;
+  let flushing: Promise<void> | null = null;
   let timer: NodeJS.Timeout | undefined;
-  let drained: (() => void) | undefined;
 
-  function flush(): void {
+  function flush(): Promise<void> {
     clearTimeout(timer);
     timer = undefined;
-    if (writingSince !== null) return;
-    if (waiting.length === 0) {
-      drained?.();
-      return;
-    }
-    const lines = waiting;
-    waiting = [];
-    waitingBytes = 0;
-    send(Buffer.from(lines.join('')), lines.length);
+    flushing ??= writeWaiting().finally(() => {
+      flushing = null;
+    });
+    return flushing;
   }
 
-  function send(bytes: Buffer, lines: number): void {
-    writingSince = performance.now();
-    write(target, bytes, 0, bytes.length, null, (error, written) => {
-      if (error?.code === 'EAGAIN') {
-        setTimeout(send, retryDelayMs, bytes, lines).unref();
-        return;
+  async function writeWaiting(): Promise<void> {
+    while (waiting.length > 0) {
+      const lines = waiting;
+      waiting = [];
+      waitingBytes = 0;
+      for (let bytes = Buffer.from(lines.join('')); bytes.length > 0; ) {
+        writingSince = performance.now();
+        try {
+          bytes = bytes.subarray((await promisify(write)(target, bytes)).bytesWritten);
+        } catch (error) {
+          if ((error as NodeJS.ErrnoException).code === 'EAGAIN') await sleep(retryDelayMs, null, { ref: false });
+          else {
+            // EPIPE, ENOSPC, EIO, …: these lines are lost. The next ones are tried again, since a disk does not stay full.
+            lost += lines.length;
+            break;
+          }
+        }
       }
-      if (error === null && written < bytes.length) {
-        send(bytes.subarray(written), lines);
-        return;
-      }
-      // EPIPE, ENOSPC, EIO, …: these lines are lost. The next ones are tried again, since a disk does not stay full.
-      if (error !== null) lost += lines;
       writingSince = null;
-      flush();
-    });
+    }
   }
 
   return {
@@ -66,7 +67,7 @@ export function createLogOutput(fd: number) {
       }
       waiting.push(line);
       waitingBytes += line.length;
-      if (waitingBytes >= flushBytes) flush();
+      if (waitingBytes >= flushBytes) void flush();
       else timer ??= setTimeout(flush, flushDelayMs).unref();
     },
     /** Lines that could not be written: the reader is gone or too slow, or the disk is full. */
@@ -74,15 +75,10 @@ export function createLogOutput(fd: number) {
       return lost;
     },
     /** Resolves when everything is written, or after that many milliseconds. */
-    drain(timeoutMs: number): Promise<void> {
-      return new Promise((resolve) => {
-        const deadline = setTimeout(resolve, timeoutMs);
-        drained = () => {
-          clearTimeout(deadline);
-          resolve();
-        };
-        flush();
-      });
+    async drain(timeoutMs: number): Promise<void> {
+      const deadline = new AbortController();
+      await Promise.race([flush(), sleep(timeoutMs, null, { signal: deadline.signal }).catch(() => {})]);
+      deadline.abort();
     },
     /** Writes the waiting lines synchronously before the process exits. Returns false if a write hangs and must not be waited for. */
     flushAtExit(): boolean {

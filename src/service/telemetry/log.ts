@@ -10,7 +10,8 @@ export function createLog(
   worker: number | null = null,
 ): Log {
   const base = worker === null ? null : { worker };
-  return pino({ level, base, timestamp: pino.stdTimeFunctions.isoTime, formatters: { level: levelName } }, destination);
+  const formatters = { level: (label: string) => ({ level: label }) };
+  return pino({ level, base, timestamp: pino.stdTimeFunctions.isoTime, formatters }, destination);
 }
 
 /** How often a recurring problem is logged. */
@@ -34,8 +35,4 @@ export function createOccasionalWarning(
     loggedAt = now();
     since = 0;
   };
-}
-
-function levelName(label: string): object {
-  return { level: label };
 }

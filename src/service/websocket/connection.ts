@@ -34,15 +34,18 @@ export interface ConnectionHost {
 /** Why the service ends a connection: its time limit, or the shutdown of the service. */
 export type Farewell = 'time_limit' | 'shutdown';
 
-export const farewells: Readonly<Record<Farewell, { readonly code: string; readonly message: string }>> = {
-  time_limit: {
-    code: 'websocket_connection_limit_reached',
-    message: 'The connection has reached its time limit: open a new one, and send the whole conversation as `input`.',
-  },
-  shutdown: {
-    code: 'server_shutting_down',
-    message: 'The server is going away: open a new connection, and send the whole conversation as `input`.',
-  },
+/** The time limit is an error for the client (OpenAI sends 400); a server that shuts down is not. */
+const farewells: Readonly<Record<Farewell, TurnError>> = {
+  time_limit: invalid(
+    'websocket_connection_limit_reached',
+    null,
+    'The connection has reached its time limit: open a new one, and send the whole conversation as `input`.',
+  ),
+  shutdown: turnError(
+    503,
+    'server_shutting_down',
+    'The server is going away: open a new connection, and send the whole conversation as `input`.',
+  ),
 };
 
 export type Connection = ReturnType<typeof createConnection>;
@@ -133,7 +136,7 @@ export function createConnection(host: ConnectionHost) {
       if (!(next instanceof Turn)) sendError(next, lane.streamId);
       else if (farewell !== null) {
         farewellSaid = true;
-        next.cancel(farewellError(farewell));
+        next.cancel(farewells[farewell]);
       } else {
         lane.running = next;
         onTheWay.add(next);
@@ -198,15 +201,15 @@ export function createConnection(host: ConnectionHost) {
     if (isClosed || farewell === null) return;
     if ([...lanes.values()].some(({ running }) => running !== null)) return;
     isClosed = true;
-    if (!farewellSaid && farewell === 'time_limit') send(errorMessage(farewellError(farewell), null));
+    if (!farewellSaid && farewell === 'time_limit') send(errorMessage(farewells[farewell], null));
     forgetAll();
-    host.close(1001, farewells[farewell].code);
+    host.close(1001, String(farewells[farewell].error.code));
   }
 
   /** Ends what runs and what waits, with an error if anybody still listens, and discards kept conversations. */
   function abort(why: Farewell | null): void {
     isClosed = true;
-    const error = why === null ? null : farewellError(why);
+    const error = why === null ? null : farewells[why];
     const unanswered = [...onTheWay, ...[...lanes.values()].flatMap((lane) => lane.waiting.splice(0))];
     onTheWay.clear();
     waiting = 0;
@@ -233,7 +236,7 @@ export function createConnection(host: ConnectionHost) {
       } else if (farewell === null) createTurn(message.fields, message.streamId, data);
       else {
         farewellSaid = true;
-        refuse(farewellError(farewell), message.streamId, data);
+        refuse(farewells[farewell], message.streamId, data);
       }
     },
     /** No new turn begins; running turns finish, and after the last the connection is closed. */
@@ -258,11 +261,4 @@ export function createConnection(host: ConnectionHost) {
         else turn.resume();
     },
   };
-}
-
-function farewellError(why: Farewell): TurnError {
-  const { code, message } = farewells[why];
-  // The time limit is an error for the client (OpenAI sends 400); a server that shuts down is not.
-  if (why === 'time_limit') return invalid(code, null, message);
-  return turnError(503, code, message);
 }

@@ -75,8 +75,8 @@ export class Turn {
   readonly streamId: string | null;
   readonly number: number;
   readonly #host: TurnHost;
-  /** As it came. Not for as long as the proxy may go on with the answer. */
-  #message: Buffer | null;
+  /** As it came; null once the turn has ended, though the proxy may go on with the answer. */
+  message: Buffer | null;
   #fields: RawFields | null;
   /** Bytes that are counted until the turn ends, and those of its message until the proxy has it. */
   #held: number;
@@ -97,18 +97,13 @@ export class Turn {
 
   /** `message` is counted already. */
   constructor(message: Buffer, fields: RawFields, streamId: string | null, number: number, host: TurnHost) {
-    this.#message = message;
+    this.message = message;
     this.#fields = fields;
     this.streamId = streamId;
     this.number = number;
     this.#host = host;
     this.#held = message.length;
     this.#untaken = message.length;
-  }
-
-  /** Null once the turn has ended. */
-  get message(): Buffer | null {
-    return this.#message;
   }
 
   /** The proxy's answer has not ended, though the client may have been sent all of it. */
@@ -299,7 +294,7 @@ export class Turn {
 
   #finish(event: TurnEvent, outcome: TurnOutcome): void {
     this.#move(event, 'ended');
-    this.#message = null;
+    this.message = null;
     this.#fields = null;
     this.#previous = null;
     this.#input = null;
@@ -324,7 +319,7 @@ export class Turn {
   }
 
   #refused(error: TurnError): void {
-    if (this.#message !== null) this.#host.refused(error, this.#message);
+    if (this.message !== null) this.#host.refused(error, this.message);
   }
 
   #abortForwarded(): void {

@@ -6,13 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type WebSocket, WebSocketServer } from 'ws';
 import type { ApiError } from '../../filter/wire/schema/api-error.ts';
 import type { OverloadGuard } from '../memory/overload.ts';
-import {
-  type ConnectionHost,
-  type ConnectionLimits,
-  createConnection,
-  type Farewell,
-  farewells,
-} from './connection.ts';
+import { type ConnectionHost, type ConnectionLimits, createConnection, type Farewell } from './connection.ts';
 import { type Conversations, createConversations } from './conversations.ts';
 import { type TurnError, turnError, turnErrorOf } from './errors.ts';
 import { createForwarder, turnOfRequest } from './forward.ts';
@@ -33,12 +27,10 @@ export interface WebSocketOptions {
   readonly pingMs: number;
   /** How long a client may go without reading. */
   readonly writeTimeoutMs: number;
-  readonly memory: MemoryGuard;
+  /** The process's ledger, and its policy for memory. */
+  readonly memory: Pick<OverloadGuard, 'refusal' | 'enter' | 'addStore' | 'worked'>;
   readonly observer: WebSocketObserver;
 }
-
-/** The process's ledger, and its policy for memory. */
-export type MemoryGuard = Pick<OverloadGuard, 'refusal' | 'enter' | 'addStore' | 'worked'>;
 
 /** Callbacks for log and metrics. */
 export interface WebSocketObserver {
@@ -48,10 +40,8 @@ export interface WebSocketObserver {
   refused(refusal: WebSocketRefusal, message: Buffer | null): void;
 }
 
-export interface WebSocketRefusal extends TurnError {
-  /** As in `ClosedConnection`; null where the handshake had none. */
-  readonly id: string | null;
-}
+/** Of the connection with that id, as in `ClosedConnection`; null where the handshake had none. */
+export type WebSocketRefusal = TurnError & { readonly id: string | null };
 
 /** A closed connection. */
 export interface ClosedConnection {
@@ -86,7 +76,6 @@ const maxFragments = 1024;
 /** Sockets beyond the connections that may be open: handshakes, health checks, and those that are refused. */
 const spareSockets = 256;
 const unread = 'client_does_not_read';
-const later = { 'retry-after': '2' };
 const responsesPath = /\/responses\/?$/;
 /** Client ids that are safe to repeat in logs and headers. */
 const usableId = /^[\w.:-]{1,128}$/;
@@ -100,7 +89,7 @@ export async function startWebSocketEndpoint(options: WebSocketOptions) {
   const { listen, maxConnections, memory, observer, origins, pingMs } = options;
   const forwarder = createForwarder(options.forwardTo);
   const conversations: Conversations = createConversations((bytes) => resized(bytes));
-  const resized = memory.addStore(conversations);
+  const resized = memory.addStore((bytes) => conversations.evict(bytes));
   const sockets = new Set<OpenSocket>();
   let draining = false;
   let accepting = true;
@@ -136,13 +125,9 @@ export async function startWebSocketEndpoint(options: WebSocketOptions) {
         'origin_not_allowed',
         'Pages of this origin may not connect, unless the gateway’s WEBSOCKET_ORIGINS lists it.',
       );
-    if (!accepting)
-      return { ...turnError(503, 'server_shutting_down', 'The server is going away: connect again.'), headers: later };
+    if (!accepting) return turnError(503, 'server_shutting_down', 'The server is going away: connect again.');
     if (sockets.size >= maxConnections)
-      return {
-        ...turnError(503, 'server_overloaded', 'The gateway has too many connections: try again later.'),
-        headers: later,
-      };
+      return turnError(503, 'server_overloaded', 'The gateway has too many connections: try again later.');
     const short = memory.refusal();
     return short === null ? null : turnErrorOf(short);
   }
@@ -268,7 +253,11 @@ function openSocket(
         process.nextTick(() => socket.uncork());
       }
       webSocket.send(text);
-      if (!blocked && socket.writableLength > maxUnsentBytes) block();
+      if (!blocked && socket.writableLength > maxUnsentBytes) {
+        blocked = true;
+        socket.setTimeout(writeTimeoutMs);
+        read();
+      }
       if (blocked) account.setUnsent(socket.writableLength);
     },
     close(code, why) {
@@ -312,12 +301,6 @@ function openSocket(
     }
     webSocket.close(code, why);
     socket.destroySoon();
-  }
-
-  function block(): void {
-    blocked = true;
-    socket.setTimeout(writeTimeoutMs);
-    read();
   }
 
   /** Reads on or stops reading: messages, whose answers would wait as well, and answers. */
@@ -407,7 +390,7 @@ function openSocket(
     connection,
     over,
     /** Ends it now, its turns with an error, because the service stops. */
-    stop: () => cutNow(serviceRestart, farewells.shutdown.code, 'shutdown'),
+    stop: () => cutNow(serviceRestart, 'server_shutting_down', 'shutdown'),
     /** Pings the client; cuts the connection if it did not answer the last ping, or does not read. */
     ping() {
       // Nothing is read from a client that does not read, so its pong would not be seen.
@@ -423,12 +406,14 @@ function openSocket(
 }
 
 /** Answers a rejected handshake. */
-function refuseUpgrade(socket: Duplex, { status, headers = {}, error }: TurnError): void {
+function refuseUpgrade(socket: Duplex, { status, headers, error }: TurnError): void {
   const body = JSON.stringify({ error });
   const head = [
     `HTTP/1.1 ${status} Refused`,
     'content-type: application/json',
-    ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
+    ...Object.entries(headers ?? (status === 503 ? { 'retry-after': '2' } : {})).map(
+      ([name, value]) => `${name}: ${value}`,
+    ),
     `content-length: ${Buffer.byteLength(body)}`,
     'connection: close',
   ];

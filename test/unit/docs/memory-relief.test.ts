@@ -59,11 +59,9 @@ function guardOf(shares: { memory: number; heap: number }) {
     resident,
     () => clock.ms,
   );
-  const setSize = guard.addStore({
-    evict() {
-      note('evict');
-      setSize(0);
-    },
+  const setSize = guard.addStore(() => {
+    note('evict');
+    setSize(0);
   });
   setSize(MiB);
   const call = { pause: () => note('pause'), resume() {}, shed: () => note('cut') };

@@ -452,7 +452,7 @@ describe('what the process has of its container', () => {
         resized(store.bytes);
       },
     };
-    const resized = guard.addStore(store);
+    const resized = guard.addStore(store.evict);
     resized(bytes);
     return store;
   }
