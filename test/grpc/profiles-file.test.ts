@@ -3,7 +3,7 @@ import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createProfileSource, openProfiles, type ProfileSource } from '../../src/service/server/profile-source.ts';
+import { openProfiles, type ProfileSource } from '../../src/service/server/profile-source.ts';
 import { readConfig } from '../../src/service/settings/config.ts';
 import { type RunningService, startService } from '../support/service.ts';
 import { serviceMain } from '../support/service-main.ts';
@@ -29,9 +29,8 @@ afterEach(() => {
 });
 
 function open(required = 'generic', intervalMs = 60_000): ProfileSource {
-  source = createProfileSource(
-    file,
-    required,
+  source = openProfiles(
+    { ...readConfig({}), UPSTREAM_PROFILES_FILE: file, UPSTREAM_PROFILE: required },
     {
       reloaded: () => void log.push(`taken ${[...(source?.ofFile().keys() ?? [])].join()}`),
       rejected: (error) => void log.push(error.message),

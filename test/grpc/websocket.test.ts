@@ -348,7 +348,7 @@ describe('memory', () => {
     await start({
       memory: {
         refusal: () => null,
-        addStore: () => () => {},
+        setStore: () => () => {},
         worked() {},
         enter(holder) {
           shed = (error) => holder?.shed(error);

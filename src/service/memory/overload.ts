@@ -78,7 +78,7 @@ export class OverloadGuard {
   readonly #now: () => number;
   readonly #holders = new Map<Account, Holder>();
   readonly #paused = new Set<Holder>();
-  readonly #stores = new Map<Account, (bytes: number) => void>();
+  #store: { readonly account: Account; readonly evict: (bytes: number) => void } | null = null;
   /** Exchanges that ended since the heap was last to be measured. */
   #endedSinceMeasured = 0;
   #isAvailable = true;
@@ -157,11 +157,11 @@ export class OverloadGuard {
   /**
    * Enters what is kept for later, at the price of an error for the client that needed it once it is gone: it counts with the
    * bodies, and is evicted before a body is refused or anybody is cut for want of room. `evict` frees at least so many bytes, or
-   * all it has. The result is to be called with its size whenever that has changed.
+   * all it has. The result is to be called with its size whenever that has changed. A process has one such store.
    */
-  addStore(evict: (bytes: number) => void): (bytes: number) => void {
+  setStore(evict: (bytes: number) => void): (bytes: number) => void {
     const account = new Account(this.#ledger);
-    this.#stores.set(account, evict);
+    this.#store = { account, evict };
     return (bytes) => {
       const hasGrown = bytes > account.body;
       account.set(bytes, bytes);
@@ -241,7 +241,7 @@ export class OverloadGuard {
     return this.#ledger.bodies <= maxBufferedBytes;
   }
 
-  /** Whether the bytes of bodies exceed the limit although every store has given back what it could. */
+  /** Whether the bytes of bodies exceed the limit although the store has given back what it could. */
   #exceedsBytes(): boolean {
     const { maxBufferedBytes } = this.#limits;
     if (maxBufferedBytes === 0) return false;
@@ -252,10 +252,7 @@ export class OverloadGuard {
   /** Frees so many bytes of what is kept for later. Returns how many it freed. */
   #evict(bytes: number): number {
     const before = this.#ledger.bytes;
-    for (const evict of this.#stores.values()) {
-      const wanted = bytes - (before - this.#ledger.bytes);
-      if (wanted > 0) evict(wanted);
-    }
+    if (bytes > 0) this.#store?.evict(bytes);
     const evicted = before - this.#ledger.bytes;
     this.#meter.wasEvicted(evicted);
     return evicted;
@@ -270,7 +267,7 @@ export class OverloadGuard {
   #hasRoom(share: number): boolean {
     const { maxExchanges, maxBufferedBytes } = this.#limits;
     if (maxExchanges > 0 && this.exchanges >= maxExchanges * share) return false;
-    const waiting = [...this.#stores.keys()].reduce((bytes, { body }) => bytes - body, this.#ledger.bodies);
+    const waiting = this.#ledger.bodies - (this.#store?.account.body ?? 0);
     if (maxBufferedBytes > 0 && waiting + smallBodyBytes > maxBufferedBytes * share && waiting > 0) return false;
     return !this.#isBusy(share);
   }
@@ -323,12 +320,11 @@ export class OverloadGuard {
     const sizes = [...this.#holders].filter(([account]) => account.total > smallHolderBytes);
     sizes.sort(([one], [other]) => other.total - one.total);
     let found = 0;
-    const end = sizes.findIndex(([account]) => {
-      const isEnough = found > bytes;
+    return sizes.filter(([account]) => {
+      const isNeeded = found <= bytes;
       found += account.total;
-      return isEnough;
+      return isNeeded;
     });
-    return end === -1 ? sizes : sizes.slice(0, end);
   }
 
   #cut(account: Account, holder: Holder, reason: OverloadReason = 'memory'): void {

@@ -19,24 +19,23 @@ export function checkConfig(config: Config): void {
 const tlsVariables = ['TLS_CERT_FILE', 'TLS_KEY_FILE', 'TLS_CLIENT_CA_FILE'] as const;
 
 function unreadable(config: Config): string[] {
-  return tlsVariables.flatMap((name) => {
-    if (config[name] === '') return [];
-    try {
-      accessSync(config[name], constants.R_OK);
-      return [];
-    } catch (error) {
-      return [`${name}: cannot be read: ${messageOf(error)}`];
-    }
-  });
+  return tlsVariables.flatMap((name) =>
+    config[name] === '' ? [] : problemOf(`${name}: cannot be read`, () => accessSync(config[name], constants.R_OK)),
+  );
 }
 
 function mismatched(config: Config): string[] {
   const files = tlsFilesOf(config);
+  if (files === null) return [];
+  return problemOf(`${tlsVariables.slice(0, files.length).join(', ')}: cannot be used`, () => readTlsFiles(files));
+}
+
+function problemOf(problem: string, use: () => void): string[] {
   try {
-    if (files !== null) readTlsFiles(files);
+    use();
     return [];
   } catch (error) {
-    return [`${tlsVariables.slice(0, files?.length).join(', ')}: cannot be used: ${messageOf(error)}`];
+    return [`${problem}: ${messageOf(error)}`];
   }
 }
 

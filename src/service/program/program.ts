@@ -18,14 +18,10 @@ main().catch((error: unknown) => {
   const message = error instanceof ConfigError ? error.message : String(error);
   // JSON, as in the log, unless standard error is a terminal.
   const json = command.type === 'serve' && !process.stderr.isTTY;
-  process.stderr.write(`${json ? startFailureLine(message) : message}\n`);
+  const line = { level: 'fatal', time: new Date().toISOString(), reason: message, msg: 'cannot start' };
+  process.stderr.write(`${json ? JSON.stringify(line) : message}\n`);
   process.exit(1);
 });
-
-/** The reason why the service does not start, as a log line. */
-function startFailureLine(message: string): string {
-  return JSON.stringify({ level: 'fatal', time: new Date().toISOString(), reason: message, msg: 'cannot start' });
-}
 
 async function main(): Promise<void> {
   switch (command.type) {

@@ -5,13 +5,8 @@ import type { ServingStatus } from '../../filter/extproc/methods.ts';
 const names = ['', 'envoy.service.ext_proc.v3.ExternalProcessor', 'liveness', 'readiness'] as const;
 type Name = (typeof names)[number];
 
-interface HealthCheckRequest {
-  readonly service: string;
-}
-interface HealthCheckResponse {
-  readonly status: ServingStatus;
-}
-
+type HealthCheckRequest = { readonly service: string };
+type HealthCheckResponse = { readonly status: ServingStatus };
 type Watcher = ServerWritableStream<HealthCheckRequest, HealthCheckResponse>;
 
 /** The standard gRPC health service. It serves from the start, because it is reachable only once the server is. */

@@ -49,7 +49,12 @@ export class MessageFrameReader {
     let at = 0;
     let wanted = frameHeadBytes;
     while (bytes.length - at >= frameHeadBytes) {
-      const end = this.#endOf(bytes, at);
+      const length = bytes.readUInt32BE(at + 1);
+      if (length > this.#maxBytes) {
+        const problem = `Received message larger than max (${length} vs ${this.#maxBytes})`;
+        throw new MessageFrameError(status.RESOURCE_EXHAUSTED, problem);
+      }
+      const end = at + frameHeadBytes + length;
       if (end > bytes.length) {
         wanted = end - at;
         break;
@@ -62,16 +67,6 @@ export class MessageFrameReader {
     this.#buffered = new GrowingBytes();
     this.#buffered.append(at === 0 ? bytes : bytes.subarray(at));
     this.#wantedBytes = wanted;
-  }
-
-  /** Offset at which the frame that begins at `start` ends. Throws when it is larger than the limit. */
-  #endOf(bytes: Buffer, start: number): number {
-    const length = bytes.readUInt32BE(start + 1);
-    if (length <= this.#maxBytes) return start + frameHeadBytes + length;
-    throw new MessageFrameError(
-      status.RESOURCE_EXHAUSTED,
-      `Received message larger than max (${length} vs ${this.#maxBytes})`,
-    );
   }
 }
 

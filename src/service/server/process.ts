@@ -53,13 +53,11 @@ export interface OpenExchange {
  */
 const burstBytes = 32 * 1024;
 
-/** One call of Envoy from its first message to its end: the complete data path. */
-export function processCall(call: GrpcCall, options: ProcessOptions): GrpcCallListener {
-  return new ProcessCall(call, options);
-}
-
-/** A class rather than closures, so that a token that arrives alone finds all of the call's state in one object. */
-class ProcessCall implements GrpcCallListener, TickListener, Holder {
+/**
+ * One call of Envoy from its first message to its end: the complete data path. A class rather than closures, so that a token
+ * that arrives alone finds all of the call's state in one object.
+ */
+export class ProcessCall implements GrpcCallListener, TickListener, Holder {
   tickSlot = -1;
   readonly #call: GrpcCall;
   readonly #options: ProcessOptions;

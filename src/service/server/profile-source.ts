@@ -11,42 +11,27 @@ const fileReader = () =>
   require('../../filter/upstream/profiles-file.ts') as typeof import('../../filter/upstream/profiles-file.ts');
 
 /** The profiles that routes may name: the built-in ones and those of the operator's file, as it is now. */
-export type ProfileSource = ReturnType<typeof createProfileSource>;
+export type ProfileSource = ReturnType<typeof openProfiles>;
 
 const maxFileBytes = 1024 * 1024;
 
 /** The profiles that this configuration names. Throws `ConfigError` where the file cannot be used. */
-export function openProfiles(config: Config, observer: WatchedFilesObserver = silent): ProfileSource {
-  const { UPSTREAM_PROFILES_FILE: file, UPSTREAM_PROFILE: required } = config;
+export function openProfiles(
+  { UPSTREAM_PROFILES_FILE: file, UPSTREAM_PROFILE: required }: Config,
+  observer: WatchedFilesObserver = { reloaded() {}, rejected() {} },
+  intervalMs?: number,
+) {
+  let profiles: ReadonlyMap<string, Profile> = new Map();
+  const take = ([bytes]: readonly Buffer[]) => {
+    if (bytes !== undefined) profiles = readProfiles(bytes, file, required);
+  };
+  let watched: ReturnType<typeof watchFiles>;
   try {
-    return createProfileSource(file, required, observer);
+    watched = watchFiles(file === '' ? [] : [file], take, observer, intervalMs);
   } catch (error) {
     const problems = (error instanceof Error ? error.message : String(error)).split('\n');
     throw new ConfigError(problems.map((problem) => `UPSTREAM_PROFILES_FILE: ${problem}`));
   }
-}
-
-const silent: WatchedFilesObserver = { reloaded() {}, rejected() {} };
-
-/**
- * The profiles of `file`, and those built in; these alone where it is `''`. `required` is the name of the profile that must be
- * there, since the configuration uses it. Throws `ProfilesFileError`, or what reading the file throws.
- */
-export function createProfileSource(
-  file: string,
-  required: string,
-  observer: WatchedFilesObserver,
-  intervalMs?: number,
-) {
-  let profiles: ReadonlyMap<string, Profile> = new Map();
-  const watched = watchFiles(
-    file === '' ? [] : [file],
-    ([bytes]) => {
-      if (bytes !== undefined) profiles = readProfiles(bytes, file, required);
-    },
-    observer,
-    intervalMs,
-  );
   return {
     ...watched,
     profileOf: (name: string) => profileOf(name) ?? profiles.get(name),

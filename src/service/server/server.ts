@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { lstatSync, rmSync } from 'node:fs';
-import type { Http2Server, ServerHttp2Session, ServerHttp2Stream } from 'node:http2';
+import type { Http2Server, ServerHttp2Stream } from 'node:http2';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
@@ -16,7 +16,7 @@ import { createExchangeFactory } from './exchanges.ts';
 import { acceptCall } from './grpc-call.ts';
 import { checkGrpcJsInternals, http2ServersOf, setHttp2Options, stopPings, takeStreams } from './grpc-js-internals.ts';
 import { createHealth } from './health.ts';
-import { processCall } from './process.ts';
+import { ProcessCall } from './process.ts';
 import { openProfiles, type ProfileSource } from './profile-source.ts';
 import { createResetGuard } from './reset-guard.ts';
 import { createStepQueue } from './step-queue.ts';
@@ -105,18 +105,22 @@ export function createService(options: ServiceOptions) {
   const watchResets = createResetGuard(tolerated.unansweredResetLimits, () => performance.now());
   const queues = { in_turn: createStepQueue(turnMs), in_steps: createStepQueue(0) };
   const acceptProcess = (stream: ServerHttp2Stream, headers: CallMetadata) =>
-    acceptCall(stream, headers, maxMessageBytes, (call) =>
-      processCall(call, {
-        open: (modes, holder) => factory.open(call.metadata, modes, guard?.admit(holder) ?? null),
-        worked: (bytes) => guard?.worked(bytes),
-        longestWaitMs,
-        waitedTooLong: () => guard?.waitedTooLong() ?? null,
-        queues,
-        observers,
-        ticker,
-        firstMessageMs: tolerated.firstMessageMs,
-        onFault,
-      }),
+    acceptCall(
+      stream,
+      headers,
+      maxMessageBytes,
+      (call) =>
+        new ProcessCall(call, {
+          open: (modes, holder) => factory.open(call.metadata, modes, guard?.admit(holder) ?? null),
+          worked: (bytes) => guard?.worked(bytes),
+          longestWaitMs,
+          waitedTooLong: () => guard?.waitedTooLong() ?? null,
+          queues,
+          observers,
+          ticker,
+          firstMessageMs: tolerated.firstMessageMs,
+          onFault,
+        }),
     );
   const server = new Server({
     'grpc.max_receive_message_length': maxMessageBytes,
@@ -148,7 +152,9 @@ export function createService(options: ServiceOptions) {
     takeStreams(http2Server, processPath, acceptProcess);
     http2Server.on('session', (session) => {
       session.setLocalWindowSize(connectionWindow);
-      closeUnused(session, tolerated.firstCallMs);
+      // One that opens no call would otherwise stay for as long as it answers pings.
+      const unused = setTimeout(() => session.destroy(), tolerated.firstCallMs).unref();
+      for (const event of ['stream', 'close']) session.once(event, () => clearTimeout(unused));
       watchResets(session);
     });
     http2Server.on('tlsClientError', (error, socket) =>
@@ -191,13 +197,6 @@ export function createService(options: ServiceOptions) {
       return outcome;
     },
   };
-}
-
-/** Closes a connection that opens no call in time: it would otherwise stay for as long as it answers pings. */
-function closeUnused(session: ServerHttp2Session, withinMs: number): void {
-  const timer = setTimeout(() => session.destroy(), withinMs).unref();
-  session.once('stream', () => clearTimeout(timer));
-  session.once('close', () => clearTimeout(timer));
 }
 
 /** Removes a socket that a killed process left behind, which would keep the address taken; one that answers is in use. */

@@ -13,13 +13,9 @@ export type TlsFiles = readonly [certFile: string, keyFile: string, ...clientCaF
 export type TlsCredentials = ReturnType<typeof createTlsCredentials>;
 
 /** The files that are configured; null without TLS. */
-export function tlsFilesOf({
-  TLS_CERT_FILE: cert,
-  TLS_KEY_FILE: key,
-  TLS_CLIENT_CA_FILE: ca,
-}: Config): TlsFiles | null {
-  if (cert === '') return null;
-  return ca === '' ? [cert, key] : [cert, key, ca];
+export function tlsFilesOf({ TLS_CERT_FILE, TLS_KEY_FILE, TLS_CLIENT_CA_FILE: ca }: Config): TlsFiles | null {
+  if (TLS_CERT_FILE === '') return null;
+  return [TLS_CERT_FILE, TLS_KEY_FILE, ...(ca === '' ? [] : [ca])];
 }
 
 /**

@@ -23,7 +23,8 @@ type WorkerMessage =
   | { readonly type: 'ready'; readonly ready: boolean }
   | { readonly type: 'alive' }
   | { readonly type: 'metrics'; readonly metrics: MetricObject[] };
-type SupervisorMessage = { readonly type: 'collect_metrics' };
+/** The supervisor's only message. */
+const collectMetrics = 'collect_metrics';
 
 /** Forks `count` workers that run the program of this process again. Call it in the primary process only. */
 export function superviseWorkers(
@@ -130,7 +131,7 @@ function metricsOf(worker: Worker): Promise<MetricObject[] | null> {
     const timer = setTimeout(finish, scrapeTimeoutMs, null);
     worker.on('message', onMessage);
     // One that is exiting is handled elsewhere.
-    worker.send({ type: 'collect_metrics' } satisfies SupervisorMessage, (error) => error !== null && finish(null));
+    worker.send(collectMetrics, (error) => error !== null && finish(null));
   });
 }
 
@@ -150,8 +151,8 @@ export function joinSupervisor(collect: () => Promise<MetricObject[]>) {
   (process.getBuiltinModule('node:cluster') as unknown as Cluster).worker?.on('error', () => {});
   const send = (message: WorkerMessage) => void process.send?.(message);
   setInterval(send, aliveIntervalMs, { type: 'alive' } satisfies WorkerMessage).unref();
-  process.on('message', (message: SupervisorMessage) => {
-    if (message.type === 'collect_metrics') void collect().then((metrics) => send({ type: 'metrics', metrics }));
+  process.on('message', (message) => {
+    if (message === collectMetrics) void collect().then((metrics) => send({ type: 'metrics', metrics }));
   });
   return {
     /** From 1 to `WORKERS`; a restarted worker keeps the number of the one it replaces. */

@@ -13,7 +13,7 @@ export function createExchangeMetrics(metrics: Metrics): ExchangeObserver {
   const codeLabel = createBoundedLabel(maxCodes);
   const typeLabel = createBoundedLabel(maxCodes, (type) => void forgetSeries(metrics.unknownTypes, 'type', type));
   return ({ how, summary, times }) => {
-    const outcome = outcomeOf(summary, how);
+    const outcome = how === 'done' ? summary.outcome : how;
     metrics.exchanges.inc({ outcome });
     if (outcome === 'passed') return;
     if (outcome === 'refused') metrics.refusals.inc({ code: codeLabel(summary.errorCode ?? 'unknown') });
@@ -76,8 +76,4 @@ export function createExchangeMetrics(metrics: Metrics): ExchangeObserver {
     const count = tokens?.output_tokens ?? 0;
     if (how === 'done' && count > 1) metrics.tokenSeconds.observe(labels, (duration - firstToken) / 1000 / (count - 1));
   }
-}
-
-function outcomeOf({ outcome }: ExchangeSummary, how: CallEnd): string {
-  return how === 'done' ? outcome : how;
 }

@@ -187,7 +187,7 @@ export function createConnection(host: ConnectionHost) {
     },
     answerEnded: (turn) => onTheWay.delete(turn),
     ended(turn, outcome) {
-      if (!turn.isOnTheWay) onTheWay.delete(turn);
+      if (turn.forwarded === null) onTheWay.delete(turn);
       host.turnEnded(outcome);
       const lane = lanes.get(turn.streamId);
       if (lane?.running === turn) lane.running = null;
@@ -256,9 +256,9 @@ export function createConnection(host: ConnectionHost) {
     /** Whether the client reads more slowly than its turns are answered. */
     setBlocked(now: boolean): void {
       blocked = now;
-      for (const turn of onTheWay)
-        if (now) turn.pause();
-        else turn.resume();
+      for (const { forwarded } of onTheWay)
+        if (now) forwarded?.pause();
+        else forwarded?.resume();
     },
   };
 }

@@ -1,6 +1,4 @@
-/**
- * The headers of a handshake that its turns carry: all but these. docs/clients.md has the same list.
- */
+/** The headers of a handshake that its turns carry: all but these. docs/clients.md has the same list. */
 const notForwarded: ReadonlySet<string> = new Set([
   // Hop-by-hop (RFC 9110 §7.6.1).
   ...['connection', 'keep-alive', 'proxy-authenticate', 'proxy-connection', 'te', 'trailer', 'transfer-encoding'],
@@ -13,23 +11,17 @@ const notForwarded: ReadonlySet<string> = new Set([
 /** Headers of the handshake itself; and Envoy's own, with which a trusted client could set timeouts and retries. */
 const notForwardedPrefixes = ['sec-websocket-', 'x-envoy-', 'http2-settings'];
 
-/** A request's headers in Node's flat form, `[name, value, name, value, …]`; out, by name in lower case, with their values joined. */
-export function forwardedHeaders(rawHeaders: readonly string[]): Record<string, string> {
-  const pairs = rawHeaders.flatMap((name, index): [string, string][] =>
-    index % 2 === 0 ? [[name.toLowerCase(), rawHeaders[index + 1] ?? '']] : [],
-  );
+/** The headers of a handshake's turns, with the values of each joined; `given` is its own in Node's distinct form, names in lower case. */
+export function forwardedHeaders(given: Readonly<NodeJS.Dict<readonly string[]>>): Record<string, string> {
   // `connection` names further hop-by-hop headers.
-  const named = new Set(
-    pairs.flatMap(([name, value]) =>
-      name === 'connection' ? value.split(',').map((word) => word.trim().toLowerCase()) : [],
-    ),
+  const named = given['connection']?.flatMap((value) => value.split(',').map((word) => word.trim().toLowerCase()));
+  const forwarded = Object.entries(given).filter(
+    ([name]) =>
+      !notForwarded.has(name) &&
+      named?.includes(name) !== true &&
+      !notForwardedPrefixes.some((prefix) => name.startsWith(prefix)),
   );
-  const headers: Record<string, string> = {};
-  for (const [name, value] of pairs) {
-    if (notForwarded.has(name) || named.has(name)) continue;
-    if (notForwardedPrefixes.some((prefix) => name.startsWith(prefix))) continue;
-    const before = headers[name];
-    headers[name] = before === undefined ? value : `${before}${name === 'cookie' ? '; ' : ', '}${value}`;
-  }
-  return headers;
+  return Object.fromEntries(
+    forwarded.map(([name, values]) => [name, values?.join(name === 'cookie' ? '; ' : ', ') ?? '']),
+  );
 }

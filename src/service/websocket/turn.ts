@@ -74,6 +74,8 @@ const terminal = {
 export class Turn {
   readonly streamId: string | null;
   readonly number: number;
+  /** Null unless the proxy's answer has not ended, though the client may have been sent all of it. */
+  forwarded: ForwardedTurn | null = null;
   readonly #host: TurnHost;
   /** As it came; null once the turn has ended, though the proxy may go on with the answer. */
   message: Buffer | null;
@@ -85,7 +87,6 @@ export class Turn {
   #previousId: string | null = null;
   #previous: Conversation | null = null;
   #input: Buffer | null = null;
-  #forwarded: ForwardedTurn | null = null;
   #decoder: SseDecoder | null = null;
   #response: RunningResponse | null = null;
   #head: AnswerHead | null = null;
@@ -104,11 +105,6 @@ export class Turn {
     this.#host = host;
     this.#held = message.length;
     this.#untaken = message.length;
-  }
-
-  /** The proxy's answer has not ended, though the client may have been sent all of it. */
-  get isOnTheWay(): boolean {
-    return this.#forwarded !== null;
   }
 
   /** The lane is free: decodes the request, and asks the proxy. */
@@ -131,7 +127,7 @@ export class Turn {
     const forwarded = this.#host.forward(body, this.number, this);
     // It may have failed at once.
     if (this.#isOver()) return;
-    this.#forwarded = forwarded;
+    this.forwarded = forwarded;
   }
 
   headers(head: AnswerHead): void {
@@ -172,7 +168,7 @@ export class Turn {
   }
 
   #answerEnded(): void {
-    this.#forwarded = null;
+    this.forwarded = null;
     this.#host.answerEnded(this);
   }
 
@@ -187,8 +183,8 @@ export class Turn {
 
   /** The connection is gone, or ends before this turn's time came: `error` is for the client that still listens. */
   cancel(error: TurnError | null): void {
-    const forwarded = this.#forwarded;
-    this.#forwarded = null;
+    const forwarded = this.forwarded;
+    this.forwarded = null;
     if (this.#phase !== 'ended') {
       if (error !== null) this.#host.send(errorMessage(error, this.streamId));
       if (error !== null && this.#phase === 'waiting') this.#refused(error);
@@ -206,14 +202,6 @@ export class Turn {
     for (const event of events.slice(0, -1)) this.#send(event);
     this.#responseEvent(events.at(-1) ?? '');
     return true;
-  }
-
-  pause(): void {
-    this.#forwarded?.pause();
-  }
-
-  resume(): void {
-    this.#forwarded?.resume();
   }
 
   #events(read: () => SseMessage[]): void {
@@ -323,8 +311,8 @@ export class Turn {
   }
 
   #abortForwarded(): void {
-    this.#forwarded?.abort();
-    this.#forwarded = null;
+    this.forwarded?.abort();
+    this.forwarded = null;
   }
 
   #isOver(): boolean {

@@ -28,7 +28,7 @@ export interface WebSocketOptions {
   /** How long a client may go without reading. */
   readonly writeTimeoutMs: number;
   /** The process's ledger, and its policy for memory. */
-  readonly memory: Pick<OverloadGuard, 'refusal' | 'enter' | 'addStore' | 'worked'>;
+  readonly memory: Pick<OverloadGuard, 'refusal' | 'enter' | 'setStore' | 'worked'>;
   readonly observer: WebSocketObserver;
 }
 
@@ -89,7 +89,7 @@ export async function startWebSocketEndpoint(options: WebSocketOptions) {
   const { listen, maxConnections, memory, observer, origins, pingMs } = options;
   const forwarder = createForwarder(options.forwardTo);
   const conversations: Conversations = createConversations((bytes) => resized(bytes));
-  const resized = memory.addStore((bytes) => conversations.evict(bytes));
+  const resized = memory.setStore((bytes) => conversations.evict(bytes));
   const sockets = new Set<OpenSocket>();
   let draining = false;
   let accepting = true;
@@ -135,7 +135,7 @@ export async function startWebSocketEndpoint(options: WebSocketOptions) {
   function accept(webSocket: WebSocket, socket: Socket, request: IncomingMessage): void {
     const id = idOf(request) ?? randomUUID();
     const query = /\?.*$/s.exec(request.url ?? '')?.[0] ?? '';
-    const forward = forwarder.forConnection(forwardedHeaders(request.rawHeaders), query, id);
+    const forward = forwarder.forConnection(forwardedHeaders(request.headersDistinct), query, id);
     const open = openSocket(webSocket, socket, id, options, { conversations, forward });
     sockets.add(open);
     webSocket.once('close', () => sockets.delete(open));

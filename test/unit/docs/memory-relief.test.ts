@@ -59,7 +59,7 @@ function guardOf(shares: { memory: number; heap: number }) {
     resident,
     () => clock.ms,
   );
-  const setSize = guard.addStore(() => {
+  const setSize = guard.setStore(() => {
     note('evict');
     setSize(0);
   });

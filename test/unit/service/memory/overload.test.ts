@@ -452,7 +452,7 @@ describe('what the process has of its container', () => {
         resized(store.bytes);
       },
     };
-    const resized = guard.addStore(store.evict);
+    const resized = guard.setStore(store.evict);
     resized(bytes);
     return store;
   }

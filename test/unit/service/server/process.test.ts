@@ -8,7 +8,7 @@ import { takeCollector } from '../../../../src/service/memory/heap.ts';
 import type { Holder } from '../../../../src/service/memory/overload.ts';
 import type { GrpcCall, GrpcCallListener } from '../../../../src/service/server/grpc-call.ts';
 import { frameHeadBytes } from '../../../../src/service/server/message-frames.ts';
-import { type ProcessOptions, processCall } from '../../../../src/service/server/process.ts';
+import { ProcessCall, type ProcessOptions } from '../../../../src/service/server/process.ts';
 import { createStepQueue } from '../../../../src/service/server/step-queue.ts';
 import { createTicker } from '../../../../src/service/server/ticker.ts';
 import type { CallTimes } from '../../../../src/service/telemetry/observer.ts';
@@ -84,7 +84,7 @@ test.each(['closed', 'halfClosed'] as const)('a call that is %s no longer refers
   const ticker = createTicker(1000);
   const call: GrpcCall = { ...idleCall };
   let exchange: WeakRef<Exchange> | null = null;
-  const listener = processCall(
+  const listener = new ProcessCall(
     call,
     callOptions({
       open() {
@@ -120,7 +120,7 @@ test('of bodies that are completed together in a busy turn each waits for its ow
   });
   const sent: string[] = [];
   const ask = (name: string, length: number) => {
-    const listener = processCall(
+    const listener = new ProcessCall(
       { ...idleCall, send: () => void sent.push(name) },
       callOptions({
         open: () => ({ exchange: new Exchange(options), modes: defaultModes, admission: null }),
@@ -156,7 +156,7 @@ test('a call that the guard fails because of its own message opens no second exc
   };
   const holders: Holder[] = [];
   let isShort = false;
-  const listener = processCall(
+  const listener = new ProcessCall(
     idleCall,
     callOptions({
       open(_modes, call) {
@@ -189,7 +189,7 @@ test('bursts of many answers wait in a busy turn, tokens do not, and nothing is 
   const chunk = (bytes: number) =>
     Buffer.from(`data: ${JSON.stringify({ choices: [{ index: 0, delta: { content: 'x'.repeat(bytes) } }] })}\n\n`);
   const answer = (name: string) => {
-    const listener = processCall(
+    const listener = new ProcessCall(
       {
         ...idleCall,
         send: (frame) => {
@@ -228,7 +228,7 @@ test('a call that is failed while a burst of its answer waits tells its client, 
   const ticker = createTicker(1000);
   const sent: string[] = [];
   const holders: Holder[] = [];
-  const listener = processCall(
+  const listener = new ProcessCall(
     { ...idleCall, send: (frame) => void sent.push(frame.includes('response.failed') ? 'failed' : 'other') },
     callOptions({
       open: noting(holders),
@@ -254,7 +254,7 @@ test('a body that has waited too long for its turn gets an answer while the prox
   const ticker = createTicker(1000);
   const sent: string[] = [];
   const late = new ApiError('late', { status: 503, type: 'server_error', code: 'server_overloaded' });
-  const listener = processCall(
+  const listener = new ProcessCall(
     { ...idleCall, send: (frame) => void sent.push(String(frame)) },
     callOptions({ ticker, longestWaitMs: 0, waitedTooLong: () => late }),
   );
@@ -284,7 +284,7 @@ test('bursts are translated as they come while the turn has time left', async ()
     const send = (frame: Buffer) => {
       if (frame.includes('response.output_text.delta')) sent.push(name);
     };
-    const listener = processCall({ ...idleCall, send }, callOptions({ ticker, queues }));
+    const listener = new ProcessCall({ ...idleCall, send }, callOptions({ ticker, queues }));
     beginStream(sender(listener));
     sender(listener)({ type: 'response_body', body, endOfStream: false });
     ms += 50;
@@ -306,7 +306,7 @@ test.each([
 ])('%s is answered before a half-closed call ends', async (_, bodies) => {
   const ticker = createTicker(1000);
   const sent: string[] = [];
-  const listener = processCall(
+  const listener = new ProcessCall(
     {
       ...idleCall,
       send(frame) {
@@ -336,7 +336,7 @@ test('a call that the guard resumes while a burst waits is not read before that'
   const read = (is: boolean) => () => {
     isReading = is;
   };
-  const listener = processCall(
+  const listener = new ProcessCall(
     { ...idleCall, pause: read(false), resume: read(true) },
     callOptions({
       open: noting(holders),
@@ -359,7 +359,7 @@ test('the time for which a long answer waits for its reader is no silence of the
   let tick = (_at: number): void => {};
   let hasRoom = true;
   const sent: string[] = [];
-  const listener = processCall(
+  const listener = new ProcessCall(
     { ...idleCall, send: (frame) => void sent.push(frame.toString()), hasRoom: () => hasRoom },
     callOptions({
       ticker: {
@@ -396,7 +396,7 @@ test.each([1, 5])('a body of %d MiB is answered before a call that the caller ha
     bodyLimits: { maxRequestBytes: bytes, maxResponseBytes: bytes, maxErrorBytes: bytes, maxSseEventBytes: bytes },
   });
   const sent: string[] = [];
-  const listener = processCall(
+  const listener = new ProcessCall(
     { ...idleCall, send: () => void sent.push('reply'), end: () => void sent.push('end') },
     callOptions({
       open: () => ({ exchange: new Exchange(options), modes: defaultModes, admission: null }),
@@ -419,7 +419,7 @@ function timesOf(request: object, path: string, contentType: string, answer: str
   const ticker = createTicker(1000);
   const call: GrpcCall = { ...idleCall };
   let times: CallTimes | null = null;
-  const listener = processCall(call, {
+  const listener = new ProcessCall(call, {
     open: () => ({ exchange: new Exchange(exchangeOptions()), modes: defaultModes, admission: null }),
     observers: [
       (ended) => {
