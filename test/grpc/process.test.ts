@@ -196,7 +196,7 @@ describe('a call', () => {
 
   test('that nobody has room for is refused, and what would pass passes', async () => {
     const full = new ApiError('full', { status: 503, type: 'server_error', code: 'server_overloaded' });
-    const guard = { admit: () => full, checkAvailability: () => true, waitedTooLong: () => full, worked() {} };
+    const guard = { admit: () => full, checkAvailability: () => true, refuse: () => full, worked() {} };
     running = await startService({}, { guard });
     const refused = running.client.open(defaultModes);
     refused.send(requestHeaders());

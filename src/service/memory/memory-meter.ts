@@ -21,16 +21,16 @@ const cheapLiveShare = 1 / 4;
 
 /** How full the process's memory is: as last measured, with what the ledger says that has come since. */
 export class MemoryMeter {
+  /** What was held in the heap by those that were cut since it was last measured: garbage, though not collected yet. */
+  cutSinceMeasured = 0;
+  /** What the store has evicted since: it stays in the process until then. */
+  evictedSinceMeasured = 0;
   readonly #ledger: Ledger;
   readonly #heap: HeapGauge;
   readonly #resident: ResidentMemory;
   #measuredHeap: number;
   /** What was counted in the heap when it was last measured. */
   #heapWhenMeasured = 0;
-  /** What was held in the heap by those that were cut since: garbage, though not collected yet. */
-  #cutSinceMeasured = 0;
-  /** What stores have evicted since: it stays in the process until then. */
-  #evictedSinceMeasured = 0;
   #residentBytes: number;
   #heldWhenSeen = 0;
   #workedSinceSeen = 0;
@@ -51,7 +51,7 @@ export class MemoryMeter {
   /** Bytes by which either is above these shares, without what is garbage for certain; less than 0 if neither is. */
   excess({ heap, memory }: MemoryShares): number {
     const live = this.#liveHeap();
-    const kept = this.#memory() - this.#evictedSinceMeasured;
+    const kept = this.#memory() - this.evictedSinceMeasured;
     return Math.max(kept - this.#resident.limit * memory, live - this.#heap.limit * heap);
   }
 
@@ -78,16 +78,6 @@ export class MemoryMeter {
     this.#heldWhenSeen -= bytes;
   }
 
-  /** What was held in the heap is garbage now. */
-  wasCut(heapBytes: number): void {
-    this.#cutSinceMeasured += heapBytes;
-  }
-
-  /** What was held outside the heap is garbage now. */
-  wasEvicted(bytes: number): void {
-    this.#evictedSinceMeasured += bytes;
-  }
-
   /** Collects garbage at once if garbage may be what fills the memory. Returns whether it did. */
   collect(isUrgent: boolean): boolean {
     if (!this.#heap.collect(isUrgent)) return false;
@@ -104,11 +94,11 @@ export class MemoryMeter {
     if (live !== this.#measuredHeap) {
       this.#measuredHeap = live;
       this.#heapWhenMeasured = this.#ledger.heap;
-      this.#cutSinceMeasured = 0;
-      this.#evictedSinceMeasured = 0;
+      this.cutSinceMeasured = 0;
+      this.evictedSinceMeasured = 0;
     }
-    const growth = this.#ledger.heap + this.#cutSinceMeasured - this.#heapWhenMeasured;
-    return live + Math.max(growth, 0) - this.#cutSinceMeasured;
+    const growth = this.#ledger.heap + this.cutSinceMeasured - this.#heapWhenMeasured;
+    return live + Math.max(growth, 0) - this.cutSinceMeasured;
   }
 
   #memory(): number {

@@ -108,7 +108,7 @@ export class OverloadGuard {
   /** Admits one more exchange, or returns the error for its client. `holder` may be paused and shed when memory is short. */
   admit(holder?: Holder): Admission | ApiError {
     const { maxExchanges } = this.#limits;
-    if (maxExchanges > 0 && this.exchanges >= maxExchanges) return this.#refuse('exchanges');
+    if (maxExchanges > 0 && this.exchanges >= maxExchanges) return this.refuse('exchanges');
     const refusal = this.refusal();
     if (refusal !== null) return refusal;
     this.exchanges += 1;
@@ -123,12 +123,7 @@ export class OverloadGuard {
   refusal(): ApiError | null {
     // While those that hold the most are paused, there may be no work that would look.
     if (this.#keepsOut() && (this.#isRoomDue() || this.#evictForMemory() > 0)) this.#relieve();
-    return this.#keepsOut() ? this.#refuse('memory') : null;
-  }
-
-  /** The error for a body that has waited too long for its turn. */
-  waitedTooLong(): ApiError {
-    return this.#refuse('waiting');
+    return this.#keepsOut() ? this.refuse('memory') : null;
   }
 
   /** Enters a holder; `released` is called when it ends. */
@@ -207,7 +202,7 @@ export class OverloadGuard {
     const isTooMuch = this.#exceedsBytes() && !this.#makesRoomFor(account);
     if (!isTooMuch && this.#fits(account, growth)) return null;
     account.set(0, 0);
-    return this.#refuse(isTooMuch ? 'buffered_bytes' : 'memory');
+    return this.refuse(isTooMuch ? 'buffered_bytes' : 'memory');
   }
 
   /** Whether there is room for what a holder holds, together with what will be made of it; `growth` is not allocated yet. */
@@ -254,7 +249,7 @@ export class OverloadGuard {
     const before = this.#ledger.bytes;
     if (bytes > 0) this.#store?.evict(bytes);
     const evicted = before - this.#ledger.bytes;
-    this.#meter.wasEvicted(evicted);
+    this.#meter.evictedSinceMeasured += evicted;
     return evicted;
   }
 
@@ -329,9 +324,9 @@ export class OverloadGuard {
 
   #cut(account: Account, holder: Holder, reason: OverloadReason = 'memory'): void {
     const heapBefore = this.#ledger.heap;
-    holder.shed(this.#refuse(reason));
+    holder.shed(this.refuse(reason));
     this.#forget(account);
-    this.#meter.wasCut(heapBefore - this.#ledger.heap);
+    this.#meter.cutSinceMeasured += heapBefore - this.#ledger.heap;
   }
 
   #forget(account: Account): void {
@@ -352,7 +347,8 @@ export class OverloadGuard {
     this.#paused.clear();
   }
 
-  #refuse(reason: OverloadReason): ApiError {
+  /** The error for a client, counted. */
+  refuse(reason: OverloadReason): ApiError {
     this.#refused(reason);
     return new ApiError(`The gateway is overloaded: ${why[reason]}. Try again in ${retryAfterSeconds}s.`, {
       status: 503,

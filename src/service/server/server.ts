@@ -34,7 +34,7 @@ export interface ServiceOptions extends Partial<typeof tolerances> {
   /** Plain HTTP/2 when there are none. */
   readonly credentials?: ServerCredentials | undefined;
   /** Admits or refuses every call; without a guard all are admitted. */
-  readonly guard?: Pick<OverloadGuard, 'admit' | 'checkAvailability' | 'waitedTooLong' | 'worked'>;
+  readonly guard?: Pick<OverloadGuard, 'admit' | 'checkAvailability' | 'refuse' | 'worked'>;
   /** The guard's availability changed, and health with it. */
   readonly onAvailability?: (available: boolean) => void;
   /** An Envoy route names an unknown profile or an invalid path. */
@@ -114,7 +114,7 @@ export function createService(options: ServiceOptions) {
           open: (modes, holder) => factory.open(call.metadata, modes, guard?.admit(holder) ?? null),
           worked: (bytes) => guard?.worked(bytes),
           longestWaitMs,
-          waitedTooLong: () => guard?.waitedTooLong() ?? null,
+          waitedTooLong: () => guard?.refuse('waiting') ?? null,
           queues,
           observers,
           ticker,

@@ -27,7 +27,7 @@ export function tlsFilesOf({ TLS_CERT_FILE, TLS_KEY_FILE, TLS_CLIENT_CA_FILE: ca
  */
 export function createTlsCredentials(files: TlsFiles, observer: WatchedFilesObserver, intervalMs?: number) {
   let current = readTlsFiles(files);
-  const credentials = new ReplaceableCredentials(current.options, files.length > 2);
+  const credentials = new ReplaceableCredentials({ requestCert: files.length > 2 }, current.options);
   const watched = watchFiles(
     files,
     (contents) => {
@@ -46,10 +46,6 @@ export function createTlsCredentials(files: TlsFiles, observer: WatchedFilesObse
 }
 
 class ReplaceableCredentials extends ServerCredentials {
-  constructor(options: SecureContextOptions, requestCert: boolean) {
-    super({ requestCert }, options);
-  }
-
   /** Every later connection gets these. */
   replace(options: SecureContextOptions): void {
     this.updateSecureContextOptions(options);

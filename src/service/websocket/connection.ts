@@ -110,20 +110,15 @@ export function createConnection(host: ConnectionHost) {
     return [...lanes.values()].find(({ running }) => running === null) ?? null;
   }
 
-  /** The lane of that name; a new one may replace another. */
+  /** The lane of that name, which is the last in order from now on; a new one may replace another. */
   function laneOf(streamId: string | null): Lane {
-    const known = lanes.get(streamId);
-    if (known !== undefined) {
-      lanes.delete(streamId);
-      lanes.set(streamId, known);
-      return known;
-    }
+    const lane: Lane = lanes.get(streamId) ?? { streamId, running: null, waiting: [], last: null };
+    lanes.delete(streamId);
     const replaced = lanes.size < limits.maxLanes ? null : replaceable();
     if (replaced !== null) {
       setLast(replaced, null);
       lanes.delete(replaced.streamId);
     }
-    const lane: Lane = { streamId, running: null, waiting: [], last: null };
     lanes.set(streamId, lane);
     return lane;
   }
