@@ -25,7 +25,7 @@ const floors: Readonly<Record<string, Readonly<Record<string, readonly string[]>
     memory: ['settings'],
     // A client of the proxy: what becomes of a turn is the exchange's business.
     websocket: ['memory'],
-    telemetry: ['settings', 'websocket'],
+    telemetry: ['settings'],
     server: ['memory', 'settings', 'telemetry'],
     program: ['memory', 'server', 'settings', 'telemetry', 'websocket'],
   },
