@@ -17,13 +17,12 @@ export interface ErrorAnswer {
 
 /** A profile's own words for a prompt that is too long. */
 type Wordings = Profile['contextOverflow'];
-const none: Wordings = [];
 
 /** Maximum UTF-8 bytes of an upstream's message shown to a client. */
 const maxMessageBytes = 2048;
 
 /** The client’s error for an error answer (docs/answers.md §1.11, §1.12), with `retry-after` if known. Never throws. */
-export function translateError(answer: ErrorAnswer, wordings: Wordings = none): ApiError {
+export function translateError(answer: ErrorAnswer, wordings: Wordings = []): ApiError {
   const local = localReplyOf(answer);
   if (local !== null) return local;
   const reading = readErrorBody(answer.body, answer.contentType);
@@ -34,7 +33,7 @@ export function translateError(answer: ErrorAnswer, wordings: Wordings = none): 
  * The error inside a 200: in a JSON answer (xAI, one-api) or in a stream's chunk (OpenRouter, vLLM, SGLang, TGI). Null
  * if the value holds none. Where the error names no HTTP status it counts as 502 with the code `upstream_error`.
  */
-export function errorOfValue(value: unknown, wordings: Wordings = none): ApiError | null {
+export function errorOfValue(value: unknown, wordings: Wordings = []): ApiError | null {
   const error = errorIn(value);
   if (error === null) return null;
   const reading = readErrorValue(error);
@@ -49,14 +48,14 @@ export function errorOfValue(value: unknown, wordings: Wordings = none): ApiErro
 }
 
 /** The error of an event of that name: its name is enough to know that there is one. */
-export function errorOfEvent(value: unknown, wordings: Wordings = none): ApiError | null {
+export function errorOfEvent(value: unknown, wordings: Wordings = []): ApiError | null {
   return errorOfValue({ error: isNonEmpty(value) ? value : wordless }, wordings);
 }
 
 const wordless = 'The upstream reported an error without saying which.';
 
 /** The error in a value that stands where a completion or a chunk should, in the upstream's own words. Null if it has none. */
-export function errorOfWords(value: unknown, wordings: Wordings = none): ApiError | null {
+export function errorOfWords(value: unknown, wordings: Wordings = []): ApiError | null {
   const reading = readErrorValue(objectOf(value));
   if (reading.message === '') return null;
   const code = reading.code || (reading.status === null ? unreadable : '');
@@ -66,7 +65,7 @@ export function errorOfWords(value: unknown, wordings: Wordings = none): ApiErro
 const unreadable = 'invalid_upstream_response';
 
 /** The error in a stream's data that is not JSON, in the upstream's own words. Null if it is markup, or broken JSON. */
-export function errorOfText(text: string, wordings: Wordings = none): ApiError | null {
+export function errorOfText(text: string, wordings: Wordings = []): ApiError | null {
   const reading = /^\s*[{["]/.test(text) ? null : readErrorBody(text, null);
   if (reading === null || reading.message === '') return null;
   return errorOf({ ...reading, code: reading.code || unreadable }, 502, null, wordings);
@@ -119,7 +118,7 @@ function localReplyOf({ status, body, retryAfter }: ErrorAnswer): ApiError | nul
   const reply = localReplies.find(([start]) => text.startsWith(start));
   if (reply === undefined) return null;
   const [, code, message] = reply;
-  return errorOf({ ...readErrorValue(message), code }, code === 'upstream_timeout' ? 504 : status, retryAfter, none);
+  return errorOf({ ...readErrorValue(message), code }, code === 'upstream_timeout' ? 504 : status, retryAfter, []);
 }
 
 function errorOf(reading: ErrorReading, status: number, retryAfterHeader: string | null, wordings: Wordings): ApiError {

@@ -52,7 +52,6 @@ export class RequestLeg {
   #path: RequestPath = noPath;
   #operation: TranslatedOperation = responses;
   #body: GrowingBytes | null = null;
-  /** Bytes according to `content-length`. */
   #announcedBytes = 0;
   #clientBytes = 0;
   #upstreamBytes = 0;
