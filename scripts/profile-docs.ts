@@ -19,9 +19,7 @@ export const profileDocs: Generator = {
   name: 'profiles',
   source: 'src/filter/upstream',
   files: () => {
-    const sections = [...builtInProfiles.map(sectionOf), usualList(), ruleList(), toolFlagList(), flagTable()].join(
-      '\n\n',
-    );
+    const sections = [...builtInProfiles.map(sectionOf), usualList(), ruleList(), flagTable()].join('\n\n');
     return {
       ...documentsWith({
         'docs/upstreams.md': { choice: choiceList() },
@@ -100,7 +98,7 @@ function saidSeveralTimes<Said>(all: readonly Said[]): readonly Said[] {
 }
 
 function usualList(): string {
-  return `## Usual reasons\n\nWhy a flag is set, where a profile above does not say:\n\n${[...usualReasons].map((reason) => `- ${reason}`).join('\n')}`;
+  return `## Usual reasons\n\n${[...usualReasons].map((reason) => `- ${reason}`).join('\n')}`;
 }
 
 /** How `doctor` recognises the server, and its name in telemetry where that is not the profile's. */
@@ -131,7 +129,7 @@ function ownRulesOf({ models }: BuiltInProfile['profile']): readonly ModelRule[]
 
 function ruleList(): string {
   const withTemplates = builtInProfiles.filter(({ profile }) => profile.models.length > ownRulesOf(profile).length);
-  const about = `What a model’s chat template refuses is refused by every server that runs it: these rules, by the model’s name, are in the profiles ${namesIn(withTemplates)}.`;
+  const about = `What chat templates refuse, by the model’s name; in the profiles ${namesIn(withTemplates)}.`;
   const shared = sharedRules.map((rule) => {
     const having = builtInProfiles.filter((row) => rulesOf(row).includes(rule));
     return `${ruleLine(rule)} In ${namesIn(having)}.`;
@@ -141,24 +139,6 @@ function ruleList(): string {
 
 function namesIn(rows: readonly BuiltInProfile[]): string {
   return rows.map(({ profile }) => profile.name).join(', ');
-}
-
-/** Flags of what a session carries from model to model: tools, their names and schemas, and calls. */
-const toolFlags = ['toolSchemaRoot', 'maxToolName', 'callIdForm'] as const;
-
-/** Where servers say what they refuse of tools and calls. */
-function toolFlagList(): string {
-  const lines = toolFlags.map((flag) => {
-    const ownRules = (row: BuiltInProfile) => rulesOf(row).filter((rule) => !sharedRules.includes(rule));
-    const having = builtInProfiles.filter(
-      (row) => flag in row.reasons || ownRules(row).some(({ flags }) => flag in flags),
-    );
-    const rules = [...templateRules, ...sharedRules].filter(({ flags }) => flag in flags);
-    return `- \`${flag}\`: ${[namesIn(having), ...rules.map(({ match }) => code(match))].filter(Boolean).join(', ')}`;
-  });
-  const about =
-    'A session brings tools and calls of other servers, and one that is refused ends it, since it is sent in every turn. Three flags prevent that; the sections of these profiles and rules say what their servers answer. [A guard](../test/support/server-guards.ts) refuses what each server does, and the tests put every golden request through it.';
-  return `## What servers refuse of tools and calls\n\n${about}\n\n${lines.join('\n')}`;
 }
 
 function flagTable(): string {
@@ -171,7 +151,7 @@ function flagTable(): string {
     return `- \`${flag}\`${probe} (${values}${code(generic?.[flag])}): ${profileFlags[flag].description}${who === null ? '' : ` _${who}._`}`;
   });
   const about =
-    'What each takes, but for true and false; its value in `generic`; what it means; who sets it, unless many do. [`doctor`](doctor.md#probes) probes for all but those with a ○, for which [profile.ts](../src/filter/upstream/profile.ts) says why no request can show them.';
+    'What each takes, but for true and false; its value in `generic`; what it means. [`doctor`](doctor.md#probes) probes for all but those with a ○; [profile.ts](../src/filter/upstream/profile.ts) says why.';
   return `## Flags\n\n${about}\n\n${rows.join('\n')}`;
 }
 
@@ -181,24 +161,22 @@ const ofOperators: { readonly [Name in FlagName]?: string } = {
   image: 'For models that take text alone',
   implicitThink: 'For chat templates that open the reasoning',
   contextOverflow: 'For servers with words of their own',
-  cumulativeDeltas: 'For servers that repeat the text, as some models of DashScope’s coding plan do',
+  cumulativeDeltas: 'For some models of DashScope’s coding plan',
   passExtensions: 'For clients that know extensions of the server',
 };
 
-/** Who sets the flag to another value than `generic`; null where more than three do. Throws where nobody does. */
+/** Who sets a flag that no built-in profile does; null for the others. Throws where nobody does. */
 function neededBy(flag: FlagName): string | null {
   const [generic, ...others] = builtInProfiles.map(({ profile }) => profile);
-  const names = others.filter((profile) => code(profile[flag]) !== code(generic?.[flag])).map(({ name }) => name);
-  const isIn = (rules: readonly ModelRule[]) => rules.some(({ flags }) => flag in flags);
-  const ofModels = others.filter((profile) => isIn(ownRulesOf(profile))).map(({ name }) => `models of ${name}`);
-  const needs = [...names, ...ofModels, ...(isIn(templateRules) ? ['chat templates'] : [])];
+  const rules = [...templateRules, ...others.flatMap(({ models }) => models)];
+  const isSet =
+    others.some((profile) => code(profile[flag]) !== code(generic?.[flag])) || rules.some(({ flags }) => flag in flags);
   const operators = ofOperators[flag];
-  if ((operators === undefined) === (needs.length === 0))
+  if ((operators === undefined) !== isSet)
     throw new Error(
       `${flag}: is set by a built-in profile, or by operators whom scripts/profile-docs.ts names, or removed.`,
     );
-  if (operators !== undefined) return operators;
-  return needs.length < 4 ? needs.join(', ') : null;
+  return operators ?? null;
 }
 
 /** A flag with its value: of a tool choice the keys that differ from `generic`, of efforts and tiers what each becomes. */

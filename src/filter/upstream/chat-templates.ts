@@ -5,12 +5,12 @@ export const kimiIds: readonly ModelRule[] = [
   {
     match: /kimi-?k2/i,
     reason:
-      'Their template shows the id and nothing else of a call. With ids of another model 1 turn in 10 acted, with their own 12 in 12 (kimchi#1063, vllm#50782, kimi-code#2503); they count over the whole conversation (Moonshot’s `tool_call_guidance.md`).',
+      'Their template shows only the id of a call. With ids of another model 1 turn in 10 acted, with their own 12 in 12 (kimchi#1063, vllm#50782, kimi-code#2503, Moonshot’s `tool_call_guidance.md`).',
     flags: { callIdForm: 'functions.NAME:N' },
   },
   {
     match: /kimi-?k[3-9]/i,
-    reason: 'The form of their own ids, in Moonshot’s guide to tool calls and at Fireworks (fireconnect#16).',
+    reason: 'Their own form (fireconnect#16).',
     flags: { callIdForm: 'NAME:N' },
   },
 ];
@@ -23,7 +23,7 @@ export const templateRules: readonly ModelRule[] = [
   {
     match: /(?:mis|minis|magis|mix|pix|vox)tral|(?:dev|code|math)stral/i,
     reason:
-      'Their templates raise an error for a system message that is not the first, for two users in a row (Codex begins with two), for null content, and, the older ones, for tool call ids of any other form (mistral-common `template_generator.py` and `validator.py`, llama.cpp `mistralai-Mistral-Small-3.1-24B-Instruct-2503.jinja`, vllm#6862, vllm#9019).',
+      'From mistral-common `template_generator.py` and `validator.py`, llama.cpp `mistralai-Mistral-Small-3.1-24B-Instruct-2503.jinja`, vllm#6862, vllm#9019.',
     flags: {
       systemMessages: 'leading_only',
       alternateRoles: true,
@@ -34,8 +34,7 @@ export const templateRules: readonly ModelRule[] = [
   },
   {
     match: /gemma-?[23]/i,
-    reason:
-      'Their templates raise an error unless user and assistant take turns, and for null content; only vLLM’s `tool_chat_template_gemma3_pythonic.jinja` knows tools.',
+    reason: 'Only vLLM’s `tool_chat_template_gemma3_pythonic.jinja` knows tools.',
     flags: {
       systemMessages: 'leading_only',
       alternateRoles: true,
@@ -45,18 +44,18 @@ export const templateRules: readonly ModelRule[] = [
   },
   {
     match: /qwen-?3\.[5-9]|qwen-?[4-9]/i,
-    reason: 'Their templates raise “No user query found in messages.”',
+    reason: '“No user query found in messages.”',
     flags: { needsUser: true },
   },
   {
     match: /llama-?v?3(?:\D|$)/i,
     reason:
-      'Their templates raise “This model only supports single tool-calls at once!”, and put the tools into the first message after the system’s, which must be there (vLLM `tool_chat_template_llama3.1_json.jinja`).',
+      '“This model only supports single tool-calls at once!”; tools stand in the first message after the system’s (vLLM `tool_chat_template_llama3.1_json.jinja`).',
     flags: { singleCalls: true, needsUser: true, emptyAssistantContent: 'empty' },
   },
   {
     match: /gpt-oss/i,
-    reason: 'Its template looks for Harmony’s markers in the content, which null has none of.',
+    reason: 'Its template searches the content.',
     flags: { emptyAssistantContent: 'empty' },
   },
   ...kimiIds,

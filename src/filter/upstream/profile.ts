@@ -67,12 +67,12 @@ export const profileFlags = {
   path: flag(
     urlPath,
     '/v1/chat/completions',
-    'Path that replaces `/v1/responses` (a prefix before `/v1` is kept); `{model}` is filled in.',
+    'Replaces `/v1/responses` (a prefix before `/v1` is kept); `{model}` is filled in.',
   ),
   tokenizePath: flag(
     urlPath.nullable(),
     null,
-    'Path at which the server counts the tokens of `messages` and `tools`; null where it has none.',
+    'Where the server counts the tokens of `messages` and `tools`.',
     'It is part of an engine’s own API: an engine that has it is recognised by how it identifies itself.',
   ),
 
@@ -82,7 +82,7 @@ export const profileFlags = {
   refusedFields: flag(
     z.array(z.enum(['temperature', 'top_p', 'presence_penalty', 'frequency_penalty', 'logprobs', 'stop'])),
     [],
-    'Chat fields the server refuses or does not know; a request that needs one is refused here, except for `temperature` and `top_p`, which are left out and named.',
+    'Chat fields the server does not take: a request with one is refused; `temperature` and `top_p` are left out and named.',
   ),
   verbosity: off('Takes `verbosity`.', 'Answers differ in length by themselves: one longer answer shows nothing.'),
   user: off('Takes `user`.', 'A label, which no answer reflects.'),
@@ -92,7 +92,7 @@ export const profileFlags = {
     'What is cached shows only when long prompts are repeated, and may come from a cache without keys.',
   ),
   prefixCache: off(
-    'Keeps the beginning of a prompt for the next request: a request to prewarm is sent, with a limit of one token. Elsewhere it is answered with an empty Response.',
+    'Keeps the beginning of a prompt for the next request: a request to prewarm is sent, with a limit of one token.',
     'On most servers a cache shows only in the time taken; the engines that have one are recognised by name.',
   ),
   serviceTiers: flag(
@@ -104,26 +104,26 @@ export const profileFlags = {
   defaults: flag(
     z.record(z.string(), z.json()),
     {},
-    'Fields every request is sent with, unless the client sends its own; an object is merged key by key.',
+    'Fields that are sent unless the client sends its own; objects are merged.',
   ),
   openaiOnly: off(
-    'Takes what only OpenAI’s own API has: `moderation`; `prompt_cache_retention`, `prompt_cache_options` and breakpoints in content parts; the image detail `original`; `stream_options.include_obfuscation: false`, which is then sent.',
+    'Takes `moderation`, `prompt_cache_retention`, `prompt_cache_options`, breakpoints in content parts, the image detail `original`, and `stream_options.include_obfuscation: false`.',
     'One vendor has them, and is recognised by its host.',
   ),
   guardrails: off(
-    'Takes `guardrails`; elsewhere a request that asks for some is refused.',
+    'Takes `guardrails`; else a request with some is refused.',
     'Which guardrails there are is up to the proxy, and a harmless prompt passes them all.',
   ),
   renames: flag(
     z.record(z.string(), z.string()),
     {},
-    'Fields that have another name upstream: `seed` → `random_seed`.',
+    'Fields with another name upstream: `seed` → `random_seed`.',
     'What another name would be cannot be guessed.',
   ),
   jsonSchema: flag(
     z.enum(['native', 'native_without_tools', 'json_object', 'prompt']),
     'native',
-    'How an answer is made to fit a JSON schema: by the server; by the server unless tools are offered, and then by the prompt; as plain JSON with the schema in the prompt; or by the prompt alone.',
+    'How an answer is made to fit a JSON schema: by the server; by the server, or the prompt where tools are offered; as plain JSON with the schema in the prompt; or by the prompt alone.',
   ),
 
   // What is sent: reasoning
@@ -138,17 +138,17 @@ export const profileFlags = {
       'none',
     ]),
     'reasoning_effort',
-    'Field that takes the effort; `thinking_type`, `thinking_keep` and `enable_thinking` are switches, which have no levels; `thinking_keep` also asks for earlier reasoning to be read. What a request does not get is named.',
+    'Field that takes the effort; `thinking_type`, `thinking_keep` and `enable_thinking` are switches without levels; `thinking_keep` also asks for earlier reasoning to be read.',
   ),
   effortRules: flag(
     z.array(effortRule),
     [],
-    'Efforts a model refuses, and what is sent to it instead; the first rule that matches the model counts.',
+    'Efforts a model refuses → what is sent instead; the first rule that matches counts.',
   ),
   effortWithTools: flag(
     z.strictObject({ effort: z.string(), when: z.enum(['offered', 'required']) }).nullable(),
     null,
-    'Effort sent with every request that offers tools, or that requires a call of one, where the server refuses others.',
+    'The only effort that it takes where tools are offered, or a call is required.',
   ),
   reasoningReplay: flag(
     z.enum(['none', 'reasoning_content', 'reasoning', 'both', 'reasoning_details', 'mistral_thinking']),
@@ -158,17 +158,17 @@ export const profileFlags = {
   reasoningScope: flag(
     z.enum(['all', 'tool_turns']),
     'all',
-    'Which assistant messages get theirs back: every one, or those after the last user message.',
+    'Which assistant messages get theirs back: all, or those after the last user message.',
     'Both are taken: it is a choice of what is worth its tokens.',
   ),
   reasoningBackfill: flag(
     z.strictObject({ text: z.string(), on: z.enum(['all', 'calls', 'calls_while_thinking']) }).nullable(),
     null,
-    'What replaces missing reasoning where the server requires the field, and on which assistant messages.',
+    'What replaces missing reasoning, and on which assistant messages.',
     'A model would have to reason before a call; the servers that require the field are recognised by their hosts.',
   ),
   geminiSignatures: off(
-    'Refuses calls without a thought signature: those made elsewhere get Google’s word for “no signature”. What came in `extra_content` goes back to every server.',
+    'Refuses calls without a thought signature: those made elsewhere get Google’s word for “no signature”.',
   ),
 
   // What is sent: messages
@@ -176,21 +176,15 @@ export const profileFlags = {
   systemMessages: flag(
     z.enum(['anywhere', 'merge_leading', 'leading_only']),
     'leading_only',
-    'Where system messages may stand: as they came; the leading ones as one; or only leading, as one.',
+    'Where system messages may stand: as they came; with the leading ones as one; or only leading, as one.',
   ),
   alternateRoles: off(
-    'User and assistant must take turns: neighbours of one role become one message, and where a turn is missing a short message is inserted.',
+    'User and assistant must take turns: neighbours of one role become one message, and a missing turn is inserted.',
   ),
-  needsUser: off('A conversation must have a user message; a short one is inserted if it has none.'),
-  singleCalls: off(
-    'An assistant message may hold one tool call: of several calls, each has a message with its output.',
-  ),
-  emptyAssistantContent: flag(
-    z.enum(['null', 'empty']),
-    'null',
-    '`content` of an assistant message that holds only tool calls.',
-  ),
-  arrayContent: off('Several text parts may stay an array; otherwise they are one text, with nothing between them.'),
+  needsUser: off('Requires a user message: a short one is inserted.'),
+  singleCalls: off('An assistant message may hold one tool call: of several, each has a message with its output.'),
+  emptyAssistantContent: flag(z.enum(['null', 'empty']), 'null', '`content` of a message that holds only tool calls.'),
+  arrayContent: off('Several text parts may stay an array; otherwise they become one text.'),
   refusalField: off(
     'Assistant messages have a `refusal` field.',
     'Where the field is not known it is ignored, and the answer is the same.',
@@ -198,28 +192,28 @@ export const profileFlags = {
   file: flag(
     z.enum(['openai', 'mistral', 'openrouter', 'none']),
     'none',
-    'The shape of file parts; `none` takes only text files, as text.',
+    'The shape of file parts; `none` takes text files alone, as text.',
     'The shapes belong to vendors that are recognised by their hosts; pages are paid for as images.',
   ),
   image: flag(
     z.union([z.boolean(), z.enum(['omit'])]),
     true,
-    'Takes `image_url` parts. With `false` an image in the user’s latest messages is refused here, and one before that is a short text; with `omit` every one is.',
+    'Takes `image_url` parts. With `false` one in the user’s latest messages is refused, and an earlier one is a short text; with `omit` every one is.',
   ),
   audio: on('Takes `input_audio` parts; as for images.'),
   video: off('Takes `video_url` parts; as for images.'),
   callIdForm: flag(
     z.enum(['any', 'any_40', 'word_64', 'alphanumeric_9', 'functions.NAME:N', 'NAME:N']),
     'any',
-    'The form of tool call ids: at most 40 characters; at most 64 letters, digits, `_` and `-`; nine letters or digits; or the function’s name and the number of calls before this one. Others, and those that repeat, are replaced.',
+    'The form of tool call ids: at most 40 characters; at most 64 letters, digits, `_` and `-`; nine letters or digits; or the function’s name and the number of earlier calls. Others, and repeated ones, are replaced.',
   ),
   toolMessageName: off(
     'Tool messages repeat the function’s name.',
     'With the name and without it, the answer is the same.',
   ),
-  assistantAfterTool: off('After a tool message only an assistant or another tool may follow.'),
+  assistantAfterTool: off('After a tool message only an assistant’s or a tool’s may follow: a short one is inserted.'),
   assistantPrefix: off(
-    'A last assistant message is a prefix to continue only when marked `prefix: true`.',
+    'A last assistant message is continued only when marked `prefix: true`.',
     'Whether an answer continues the last message depends on the model as well.',
   ),
 
@@ -229,44 +223,42 @@ export const profileFlags = {
   ),
 
   // What is sent: tools
-  tools: on('Takes tools; elsewhere a request that offers some is refused here.'),
+  tools: on('Takes tools; else a request with some is refused.'),
   strict: on('Understands `strict` of functions and of JSON schemas.'),
   toolSchemaRoot: flag(
     z.enum(['any', 'object', 'bare_object', 'plain_object']),
     'any',
-    'The root of a tool’s parameters: any schema; one that says `"type": "object"` and has `properties`; such a one without `$schema` and `$id`; or one without `anyOf`, `oneOf`, `allOf`, `not`, `enum` and `const`, which become the properties of all branches and are named.',
+    'The root of a tool’s parameters: any schema; one with `"type": "object"` and `properties`; such a one without `$schema` and `$id`; or without `anyOf`, `oneOf`, `allOf`, `not`, `enum` and `const`: the properties of all branches stay, and the rest is named.',
     'Every server takes the plainest root, and a probe for each form would cost more.',
   ),
   maxToolName: flag(
     z.literal([64, 128]),
     64,
-    'Characters that the name of a tool may have: a longer one is shortened, and restored in the answer.',
+    'Characters that a tool’s name may have: a longer one is shortened, and restored in the answer.',
     'Names are shortened for every server that is not known to take longer ones.',
   ),
   customTools: flag(
     z.enum(['native', 'wrapped', 'wrapped_strict']),
     'wrapped',
-    'Takes custom tools; otherwise each is wrapped in a function, which may be marked `strict`.',
+    'Takes custom tools, or functions that wrap them, marked `strict` or not.',
   ),
   parallelToolCalls: on('Takes `parallel_tool_calls`.'),
   toolStream: off(
-    'Streams the arguments of calls only when told to: `tool_stream: true` is sent with streams that offer tools.',
+    'Streams the arguments of calls only when told to, with `tool_stream: true`.',
     'Servers that do not know the field answer as if it were not there; one vendor has it, recognised by its host.',
   ),
-  stubTools: off(
-    'Refuses calls in the history of a request that offers no tools: the called ones are offered, but cannot be chosen.',
-  ),
+  stubTools: off('Refuses calls in the history where no tools are offered: the called ones are, but cannot be chosen.'),
   toolChoice: flag(
     toolChoiceSupport,
     { sent: true, required: 'required', named: true, allowed: false },
-    '`tool_choice` as the server reads it. What it cannot express is expressed by offering fewer tools.',
+    '`tool_choice` as the server reads it. Fewer tools are offered in place of what it cannot express.',
   ),
 
   // What comes back
   thinkTags: flag(
     z.enum(['off', 'auto', 'on']),
     'auto',
-    'Reasoning in tags inside the text (`<think>`, `<thinking>`, `<thought>`, `<reasoning>`, `<seed:think>`, `<mm:think>`, `[THINK]`, Harmony’s channels): left there; read at the very start of the answer; or after calls too.',
+    'Reasoning in tags inside the text (`<think>`, `<thinking>`, `<thought>`, `<reasoning>`, `<seed:think>`, `<mm:think>`, `[THINK]`, Harmony’s channels): left there; read at the start of the answer; or after calls too.',
   ),
   implicitThink: off('The text begins inside the reasoning, without an opening tag; needs `thinkTags`.'),
   reasoningTokensExtra: off('Reasoning tokens are not part of `completion_tokens`.'),
@@ -275,16 +267,16 @@ export const profileFlags = {
       .array(z.string().max(maxWordingLength, `must have at most ${maxWordingLength} characters`).pipe(pattern))
       .max(maxWordings, `must be at most ${maxWordings}`),
     [],
-    'Wording of its errors when a prompt is longer than the context, as regular expressions (RE2), beside those known for all servers.',
+    'Wording of its errors when a prompt is too long, as regular expressions (RE2), beside those known for all servers.',
     'The wordings known for all servers are found without it; others need a person to read them.',
   ),
   dedupeTail: off(
     'The last chunk may repeat the whole text.',
     'Some answers of one vendor did this, which is recognised by its host.',
   ),
-  cumulativeDeltas: off('Each delta of a stream repeats all of the text, or of the reasoning, before it.'),
+  cumulativeDeltas: off('Each delta repeats the text, or the reasoning, before it.'),
   passExtensions: off(
-    'Events named `provider:type` and fields of its own go to the client, whose library must take what it does not know; elsewhere they are left out and counted.',
+    'Events named `provider:type` and fields of its own go to the client, whose library must take them; else they are left out and counted.',
     'It depends on the clients: some throw on events that they do not know.',
   ),
 } as const;

@@ -17,21 +17,15 @@ export const gptOssEfforts = { ...threeEfforts, none: 'low' };
 export const claudeRule: ModelRule = {
   match: /claude/i,
   reason:
-    "A 400, “tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'”, for `functions.exec:0` of Kimi (bifrost#5097, opencode#1279); “`tool_use` ids must be unique” (opencode#1279); and “input_schema does not support oneOf, allOf, or anyOf at the top level” (opencode#35516).",
+    "“tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'” (bifrost#5097); “`tool_use` ids must be unique” (opencode#1279); “input_schema does not support oneOf, allOf, or anyOf at the top level” (opencode#35516).",
   flags: { callIdForm: 'word_64', toolSchemaRoot: 'plain_object' },
 };
 
 type Cell<Name extends keyof ProfileFlags> = readonly [value: ProfileFlags[Name], reason: string];
 
 export const newerLimit: Cell<'maxTokensField'> = ['max_completion_tokens', 'The newer name of the limit.'];
-export const noSound: Cell<'audio'> = [
-  false,
-  'Its messages cannot carry audio; without it the model would answer about nothing.',
-];
-export const noNull: Cell<'emptyAssistantContent'> = [
-  'empty',
-  'Its templates or its validation require text, even if empty.',
-];
+export const noSound: Cell<'audio'> = [false, 'Its messages cannot carry audio.'];
+export const noNull: Cell<'emptyAssistantContent'> = ['empty', 'It requires text, even if empty.'];
 export const readsReasoningContent: Cell<'reasoningReplay'> = [
   'reasoning_content',
   'Reads earlier reasoning from this field.',

@@ -37,9 +37,8 @@ const usual = Object.fromEntries(
 /** What nearly every server understands. */
 export const generic: BuiltInProfile = {
   base: null,
-  recognisedBy: { not: 'It is the profile of every server that matches no other.' },
-  about:
-    'Any server. What nearly every Chat server understands: [the values below](#flags), from which every other profile lists its differences.',
+  recognisedBy: { not: 'It is every server that matches no other.' },
+  about: 'Any server. What nearly every Chat server understands: [the values below](#flags).',
   reasons: {},
   profile: {
     ...(usual as ProfileFlags),

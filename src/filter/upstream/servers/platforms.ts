@@ -24,32 +24,29 @@ export const groq = server({
   flags: {
     path: ['/openai/v1/chat/completions', 'Where its Chat API lives.'],
     maxTokensField: newerLimit,
-    refusedFields: [['logprobs'], 'Gives none. †'],
-    serviceTiers: [
-      { auto: 'auto', default: 'on_demand', flex: 'flex' },
-      'Its name for the default (console.groq.com, Service Tiers).',
-    ],
+    refusedFields: [['logprobs'], 'Not in its API. †'],
+    serviceTiers: [{ auto: 'auto', default: 'on_demand', flex: 'flex' }, 'From console.groq.com, Service Tiers.'],
     effortRules: tabledEfforts(
       'groq',
       [
         { models: /qwen/i, efforts: onlyDefault },
         { models: /./, efforts: gptOssEfforts },
       ],
-      'Older Qwen models know `none` and `default` (pi#1745), others low, medium and high.',
+      'Older Qwen models know `none` and `default` (pi#1745).',
     ),
     jsonSchema: [
       'native_without_tools',
       '“json mode cannot be combined with tool/function calling” (vercel/ai#16540, agno#1065).',
     ],
     reasoningReplay: ['reasoning', 'Reads earlier reasoning from this field.'],
-    reasoningScope: ['tool_turns', 'Its models ignore what is older than the last question; it would cost tokens.'],
+    reasoningScope: ['tool_turns', 'Its models ignore older ones, which cost tokens.'],
     audio: noSound,
     toolSchemaRoot: ['object', "“'required' present but 'properties' is missing” (strix#1088)."],
   },
   models: [
     {
       match: /qwen|qwq|deepseek/i,
-      reason: 'Their reasoning comes inside the text by default. Other models refuse the field. †',
+      reason: 'Else reasoning comes inside the text. Other models refuse the field. †',
       flags: { defaults: { reasoning_format: 'parsed' } },
     },
   ],
@@ -58,23 +55,20 @@ export const groq = server({
 export const openrouter = server({
   name: 'openrouter',
   recognisedBy: { hosts: ['openrouter.ai'] },
-  about: 'OpenRouter. Many providers behind one API; it drops what a provider does not take.',
+  about: 'OpenRouter. It drops what a provider does not take.',
   flags: {
     path: ['/api/v1/chat/completions', 'Where its Chat API lives.'],
     verbosity: [true, 'Passed on to providers that have it.'],
-    user: [true, 'Its label for abuse detection.'],
+    user: [true, 'A label.'],
     promptCacheKey: [true, 'In its documentation.'],
-    reasoningEffort: ['reasoning_object', 'An object, with `exclude: false` so that reasoning comes back.'],
-    reasoningReplay: [
-      'reasoning_details',
-      'Word for word from the envelope, signatures and all; the text where there are none.',
-    ],
+    reasoningEffort: ['reasoning_object', 'With `exclude: false`, so that reasoning comes back.'],
+    reasoningReplay: ['reasoning_details', 'As they came, signatures and all.'],
     developerRole: ['keep', 'Knows the role, which outranks the user’s.'],
     systemMessages: ['anywhere', 'System and developer messages keep their places and stay apart.'],
     arrayContent: [true, 'Several text parts may stay parts.'],
     file: ['openrouter', 'PDF as data or by URL.'],
     cacheControl: [true, 'Passed on to Anthropic, Gemini and Qwen models.'],
-    video: [true, '`video_url` gets a 200 there, for models that take it (observed).'],
+    video: [true, 'Takes `video_url` parts.'],
   },
   models: [claudeRule, ...kimiIds],
 });
@@ -84,7 +78,7 @@ export const together = server({
   recognisedBy: { hosts: ['api.together.xyz', 'api.together.ai'] },
   about: 'api.together.xyz.',
   flags: {
-    effortRules: [[{ models: /gpt-oss/i, efforts: gptOssEfforts }], 'gpt-oss answers 400 to `none` and `max`.'],
+    effortRules: [[{ models: /gpt-oss/i, efforts: gptOssEfforts }], 'gpt-oss knows low, medium and high.'],
     reasoningReplay: readsReasoningContent,
     emptyAssistantContent: noNull,
     audio: noSound,
@@ -98,12 +92,12 @@ export const fireworks = server({
   about: 'api.fireworks.ai.',
   flags: {
     path: ['/inference/v1/chat/completions', 'Where its Chat API lives.'],
-    promptCacheKey: [true, 'Documented: requests with the same key go to the same replica.'],
+    promptCacheKey: [true, 'In its documentation.'],
     effortRules: tabledEfforts('fireworks', [], 'Other models get what was asked for.'),
     reasoningReplay: readsReasoningContent,
     emptyAssistantContent: noNull,
     audio: noSound,
-    thinkTags: ['on', 'Some models put their reasoning into the text.'],
+    thinkTags: ['on', 'Some models put reasoning into the text.'],
   },
   models: templateRules,
 });
@@ -111,11 +105,10 @@ export const fireworks = server({
 export const cerebras = server({
   name: 'cerebras',
   recognisedBy: { hosts: ['api.cerebras.ai'] },
-  about:
-    'Cerebras. It refuses fields it does not support with a 400 (inference-docs.cerebras.ai, OpenAI Compatibility).',
+  about: 'Cerebras (inference-docs.cerebras.ai, OpenAI Compatibility).',
   flags: {
     maxTokensField: newerLimit,
-    refusedFields: [['presence_penalty', 'frequency_penalty'], 'A 400.'],
+    refusedFields: [['presence_penalty', 'frequency_penalty'], 'Not in its API.'],
     user: [true, 'In its documentation.'],
     serviceTiers: [{ auto: 'auto', default: 'default', flex: 'flex', priority: 'priority' }, 'Its tiers. †'],
     effortRules: tabledEfforts(
@@ -132,24 +125,20 @@ export const bedrock = server({
   name: 'bedrock',
   recognisedBy: { hosts: ['bedrock-runtime.*.amazonaws.com', 'bedrock-runtime.*.amazonaws.com.cn'] },
   otelName: 'aws.bedrock',
-  about:
-    'Amazon Bedrock’s own Chat endpoint (`bedrock-runtime.REGION.amazonaws.com`), with a Bedrock API key. gpt-oss puts its reasoning into the text, as `<reasoning>…</reasoning>`.',
+  about: 'Amazon Bedrock’s own Chat endpoint (`bedrock-runtime.REGION.amazonaws.com`), with a Bedrock API key.',
   flags: {
     path: ['/openai/v1/chat/completions', 'Where its Chat API lives.'],
     maxTokensField: newerLimit,
     serviceTiers: [{ default: 'default', flex: 'flex', priority: 'priority' }, 'Its tiers. †'],
     effortRules: [[{ models: /gpt-oss/i, efforts: gptOssEfforts }], 'gpt-oss knows low, medium and high.'],
     audio: noSound,
-    stubTools: [
-      true,
-      'Calls in the history without tools are a 400, “toolConfig must be defined” (litellm#31400, opencode#10259).',
-    ],
+    stubTools: [true, '“toolConfig must be defined” (litellm#31400, opencode#10259).'],
   },
   models: [
     claudeRule,
     {
       match: /voxtral/i,
-      reason: 'They take audio: `input_audio` gets a 200 there (observed).',
+      reason: '`input_audio` gets a 200 (observed).',
       flags: { audio: true },
     },
   ],
@@ -158,14 +147,14 @@ export const bedrock = server({
 export const databricks = server({
   name: 'databricks',
   recognisedBy: { hosts: ['*.databricks.com', '*.databricksapps.com', '*.azuredatabricks.net'] },
-  about: 'Databricks (Foundation Model APIs). Claude’s reasoning comes as parts of the content.',
+  about: 'Databricks (Foundation Model APIs).',
   flags: {
     path: ['/serving-endpoints/chat/completions', 'Where its Chat API lives.'],
     refusedFields: [['presence_penalty', 'frequency_penalty'], 'Not in its API.'],
     audio: noSound,
     cacheControl: [true, 'Passed on to Claude models.'],
     parallelToolCalls: [false, 'Not in its API. †'],
-    stubTools: [true, 'Its Claude models come from Bedrock and refuse calls in the history without tools. †'],
+    stubTools: [true, 'Its Claude models come from Bedrock. †'],
   },
   models: [claudeRule],
 });
@@ -176,15 +165,15 @@ export const huggingface = server({
   about:
     'Hugging Face’s router (router.huggingface.co), to many providers. A model’s name may end in a provider, `:fireworks-ai`, or a policy, `:fastest`.',
   flags: {
-    emptyAssistantContent: ['empty', 'Its types allow text or parts, not null (huggingface.js `chat-completion`).'],
-    audio: [false, 'Its parts are text and images (huggingface.js `chat-completion`).'],
+    emptyAssistantContent: ['empty', 'From huggingface.js `chat-completion`.'],
+    audio: [false, 'From huggingface.js `chat-completion`.'],
   },
   models: [
     ...templateRules,
     {
       match: /qwen3-coder/i,
       reason:
-        'A 500, “strict=True is not supported for Qwen Coder model.” (pydantic-ai#3062); other models’ providers require it (inspect_ai#3043).',
+        '“strict=True is not supported for Qwen Coder model.” (pydantic-ai#3062); other models’ providers require it (inspect_ai#3043).',
       flags: { strict: false },
     },
   ],

@@ -22,7 +22,7 @@ const toolsWithoutReasoning: readonly ModelRule[] = [
   {
     match: /gpt-5\.[4-6]/i,
     reason:
-      'Over Chat they answer 400, “Function tools with reasoning_effort are not supported”, also where no effort is asked for, since they reason by default; with `none` they take tools (litellm#34569, pipecat#4043). The Responses API of the server itself has no such limit.',
+      'A 400, “Function tools with reasoning_effort are not supported”, also where no effort is asked for; with `none` they take tools (litellm#34569, pipecat#4043).',
     flags: { effortWithTools: { effort: 'none', when: 'offered' } },
   },
 ];
@@ -32,39 +32,33 @@ export const openai = server({
   recognisedBy: { hosts: ['api.openai.com'] },
   otelName: 'openai',
   about:
-    'OpenAI. api.openai.com, and proxies that only pass on to it. Over Chat, GPT-6 Astra and 6.1 Sol take no tools at all: use their Responses API.',
+    'OpenAI, and proxies that only pass on to it. Over Chat, GPT-6 Astra and 6.1 Sol take no tools: use their Responses API.',
   flags: {
     maxTokensField: ['max_completion_tokens', 'Reasoning models refuse `max_tokens`.'],
     verbosity: [true, 'GPT-5 and later.'],
-    user: [true, 'An older label for abuse detection.'],
+    user: [true, 'An older label.'],
     safetyIdentifier: [true, 'The newer one.'],
     promptCacheKey: [true, 'Routes to a cache.'],
     serviceTiers: [
       { auto: 'auto', default: 'default', flex: 'flex', priority: 'priority', scale: 'scale', fast: 'fast' },
       'Its tiers.',
     ],
-    openaiOnly: [
-      true,
-      'The fields and values of openai-node 7.55. It pads its deltas by default; padding is added here, where the client asks for it.',
-    ],
+    openaiOnly: [true, 'As in openai-node 7.55. Padding is added here, where the client asks for it.'],
     effortRules: [
       [
         { models: /gpt-6/i, efforts: { none: 'low', minimal: 'low' } },
         { models: /gpt-5\.[1-9]/i, efforts: { minimal: 'low' } },
       ],
-      'GPT-6 knows low to max; from 5.1 on there is `none` in place of `minimal`.',
+      'From 5.1 on there is no `minimal`, and no `none` in GPT-6.',
     ],
     developerRole: ['keep', 'Knows the role, which outranks the user’s.'],
     systemMessages: ['anywhere', 'System and developer messages keep their places and stay apart.'],
     arrayContent: [true, 'Several text parts may stay parts.'],
-    refusalField: [true, 'A refusal in the history has its own field.'],
+    refusalField: [true, 'Its own field for refusals.'],
     file: ['openai', 'PDF as data, or files uploaded with the same key.'],
-    callIdForm: [
-      'any_40',
-      '“string too long. Expected a string with maximum length 40”, for ids of other vendors’ gateways (litellm#11392, azure-dev#7324).',
-    ],
+    callIdForm: ['any_40', '“Expected a string with maximum length 40” (litellm#11392, azure-dev#7324).'],
     customTools: ['native', 'Free-form tools with grammars.'],
-    thinkTags: ['off', 'Its answers hold no reasoning: a tag in them is text.'],
+    thinkTags: ['off', 'A tag in its answers is text.'],
     toolChoice: [fullChoice, '`allowed_tools` too.'],
     toolSchemaRoot: [
       'plain_object',
@@ -80,10 +74,10 @@ export const azure = server({
   recognisedBy: { hosts: ['*.openai.azure.com', '*.cognitiveservices.azure.com', '*.services.ai.azure.com'] },
   otelName: 'azure.ai.openai',
   about:
-    'Azure OpenAI. OpenAI’s API on the `v1` path. For the older path by deployment set `UPSTREAM_PATH` to `/openai/deployments/{model}/chat/completions`; the `api-version` in the query is kept. Streams begin with a chunk without choices and with an empty id, which is skipped (mentat#429).',
+    'Azure OpenAI. For the older path by deployment set `UPSTREAM_PATH` to `/openai/deployments/{model}/chat/completions`; the `api-version` in the query is kept.',
   flags: {
     path: ['/openai/v1/chat/completions', 'Where its Chat API lives.'],
-    openaiOnly: [false, 'Not in its API; some versions refuse `include_obfuscation`. †'],
+    openaiOnly: [false, 'Some versions refuse `include_obfuscation`. †'],
     serviceTiers: [{ auto: 'auto', default: 'default', flex: 'flex', priority: 'priority' }, 'Without `scale`.'],
   },
   models: toolsWithoutReasoning,
@@ -93,12 +87,9 @@ export const mistral = server({
   name: 'mistral',
   recognisedBy: { hosts: ['api.mistral.ai'] },
   otelName: 'mistral_ai',
-  about: 'Mistral. The strictest of all: unknown fields are 422, so what is not in its API is not sent.',
+  about: 'Mistral. Unknown fields are 422.',
   flags: {
-    includeUsage: [
-      false,
-      '`stream_options` is a 422 on some versions (codecompanion#1112); usage is in the last chunk anyway.',
-    ],
+    includeUsage: [false, '`stream_options` is a 422 on some versions (codecompanion#1112); usage comes anyway.'],
     refusedFields: [['logprobs'], 'Gives none.'],
     promptCacheKey: [true, 'In its documentation.'],
     renames: [{ seed: 'random_seed' }, 'Its name for it.'],
@@ -111,27 +102,21 @@ export const mistral = server({
       'mistral_thinking',
       'A `thinking` part in the content; `reasoning_content` is refused (crush#1590).',
     ],
-    emptyAssistantContent: ['empty', 'Null is refused.'],
+    emptyAssistantContent: noNull,
     file: ['mistral', 'Documents, by URL or as data.'],
     audio: noSound,
     callIdForm: ['alphanumeric_9', 'Others are refused (opencode#1680, vllm#9019).'],
     toolMessageName: [true, 'Its tool messages have one.'],
-    needsUser: [true, 'A conversation with assistant messages only is refused (mistral-common `validator.py`).'],
-    assistantAfterTool: [
-      true,
-      "`Unexpected role 'user' after role 'tool'`: a short assistant message is inserted between them.",
-    ],
-    assistantPrefix: [
-      true,
-      'A last assistant message must be marked (mistral-common `validator.py`; the AI SDK does so).',
-    ],
-    toolChoice: [mistralChoice, '`any` for required; one function is offered alone.'],
+    needsUser: [true, 'From mistral-common `validator.py`.'],
+    assistantAfterTool: [true, "“Unexpected role 'user' after role 'tool'”."],
+    assistantPrefix: [true, 'From mistral-common `validator.py`; the AI SDK marks it.'],
+    toolChoice: [mistralChoice, '`any` for required.'],
     toolSchemaRoot: ['bare_object', '“failed to compile JSON schema”, for `$schema` and `$id` (litellm#13389).'],
   },
   models: [
     {
       match: /voxtral/i,
-      reason: 'They take audio: `input_audio` gets a 200 there (observed).',
+      reason: '`input_audio` gets a 200 (observed).',
       flags: { audio: true },
     },
   ],
@@ -141,21 +126,17 @@ export const deepseek = server({
   name: 'deepseek',
   recognisedBy: { hosts: ['api.deepseek.com'] },
   otelName: 'deepseek',
-  about:
-    'api.deepseek.com. It insists that each call has its output and each output its call, as they always have here.',
+  about: 'api.deepseek.com.',
   flags: {
     jsonSchema: ['json_object', 'Guarantees JSON but not a schema: the schema is described in a system message.'],
     reasoningEffort: ['thinking_and_effort', 'A switch, `thinking: {"type"}`, with `reasoning_effort` beside it.'],
     effortRules: tabledEfforts(
       'deepseek',
       [{ models: /./, efforts: { minimal: 'low', medium: 'high', xhigh: 'max' } }],
-      'Others know low, high and max.',
+      'They know low, high and max.',
     ),
     reasoningReplay: readsReasoningContent,
-    reasoningBackfill: [
-      { text: '', on: 'all' },
-      'Newer models refuse an assistant message without the field (kimi-cli#2141).',
-    ],
+    reasoningBackfill: [{ text: '', on: 'all' }, 'Newer models refuse a message without it (kimi-cli#2141).'],
     emptyAssistantContent: noNull,
     audio: noSound,
     toolSchemaRoot: [
@@ -169,7 +150,7 @@ const geminiEfforts = [
   { models: /gemini-(?:[3-9]|2\.5-pro)/i, efforts: { none: 'low', xhigh: 'high', max: 'high' } },
   { models: /./, efforts: { xhigh: 'high', max: 'high' } },
 ];
-const aboutGeminiEfforts = 'Gemini 3 and 2.5 Pro cannot be told not to think; no Gemini knows more than high.';
+const aboutGeminiEfforts = 'Gemini 3 and 2.5 Pro always think; none knows more than high.';
 
 const schemaOrTools: ModelRule = {
   match: /gemini-(?:1|2)(?:\.|-)/i,
@@ -182,15 +163,12 @@ export const gemini = server({
   name: 'gemini',
   recognisedBy: { hosts: ['generativelanguage.googleapis.com'] },
   otelName: 'gcp.gemini',
-  about: 'Gemini (OpenAI-compatible endpoint). Errors are arrays, and tool deltas have no index: both are read.',
+  about: 'Gemini (OpenAI-compatible endpoint).',
   flags: {
     path: ['/v1beta/openai/chat/completions', 'Where its Chat API lives.'],
     maxTokensField: newerLimit,
     effortRules: tabledEfforts('gemini', geminiEfforts, aboutGeminiEfforts),
-    geminiSignatures: [
-      true,
-      'Gemini 3 answers 400 to a call without a thought signature (ai.google.dev, Thought signatures; LibreChat agents#37).',
-    ],
+    geminiSignatures: [true, 'A 400 from Gemini 3 (ai.google.dev, Thought signatures; LibreChat agents#37).'],
     toolSchemaRoot: [
       'plain_object',
       '“functionDeclaration parameters schema should be of type OBJECT” (OmniRoute#3360); a list of types is a 400 (kilocode#5333).',
@@ -205,7 +183,7 @@ export const vertex = server({
   recognisedBy: { hosts: ['aiplatform.googleapis.com', '*-aiplatform.googleapis.com'] },
   otelName: 'gcp.vertex_ai',
   about:
-    'Vertex AI (OpenAI-compatible endpoint). Its path names your project and location: set `UPSTREAM_PATH` to `/v1/projects/PROJECT/locations/LOCATION/endpoints/openapi/chat/completions`. Models are named `google/gemini-…`; the access token must be renewed each hour.',
+    'Vertex AI (OpenAI-compatible endpoint). Its path names your project and location: set `UPSTREAM_PATH` to `/v1/projects/PROJECT/locations/LOCATION/endpoints/openapi/chat/completions`. Models are named `google/gemini-…`; the access token lasts an hour.',
   flags: {
     path: ['/v1/projects/-/locations/global/endpoints/openapi/chat/completions', 'A placeholder, to be replaced.'],
     effortRules: tabledEfforts(
@@ -221,15 +199,14 @@ export const anthropic = server({
   name: 'anthropic',
   recognisedBy: { hosts: ['api.anthropic.com'] },
   otelName: 'anthropic',
-  about:
-    'Anthropic (OpenAI-compatible endpoint). It ignores `strict`, `response_format`, `logprobs`, penalties, `seed`, `user` and `service_tier` in silence, and moves all system messages to the front. What would be ignored is refused or named here, but for `seed`.',
+  about: 'Anthropic (OpenAI-compatible endpoint). It ignores `seed`, and moves all system messages to the front.',
   flags: {
     refusedFields: [['presence_penalty', 'frequency_penalty', 'logprobs'], 'Ignored there.'],
-    jsonSchema: ['prompt', 'Ignored there: a strict schema is refused, any other is described in a system message.'],
-    reasoningEffort: ['none', 'Ignored there; thinking is turned on by its own `thinking` field, which is passed on.'],
+    jsonSchema: ['prompt', 'Ignored there: a strict schema is refused.'],
+    reasoningEffort: ['none', 'Ignored there; its own `thinking` field is passed on.'],
     audio: noSound,
-    strict: [false, 'Ignored there: arguments may not fit the schema. It is named as left out.'],
-    cacheControl: [true, 'Its own field for cache breakpoints. †'],
+    strict: [false, 'Ignored there.'],
+    cacheControl: [true, 'Its cache breakpoints. †'],
     maxToolName: [128, '“String should have at most 128 characters” (claude-code#96152).'],
     toolSchemaRoot: [
       'plain_object',
@@ -253,14 +230,11 @@ export const xai = server({
     ),
     developerRole: ['keep', 'Knows the role, which outranks the user’s. †'],
     systemMessages: ['anywhere', 'System and developer messages keep their places and stay apart.'],
-    emptyAssistantContent: ['empty', 'Null is refused.'],
+    emptyAssistantContent: noNull,
     audio: noSound,
-    reasoningTokensExtra: [true, 'Reasoning tokens are counted beside completion tokens; they are added.'],
-    dedupeTail: [true, 'Older versions repeat the whole text in the last chunk.'],
-    toolSchemaRoot: [
-      'plain_object',
-      '“tool parameter root must be an object type (root schema is an anyOf/oneOf union with a non-object branch)” (opencodex#122, codex2api#580).',
-    ],
+    reasoningTokensExtra: [true, 'They are counted beside completion tokens.'],
+    dedupeTail: [true, 'Older versions do so.'],
+    toolSchemaRoot: ['plain_object', '“tool parameter root must be an object type” (opencodex#122, codex2api#580).'],
   },
   models: [
     {
@@ -270,17 +244,17 @@ export const xai = server({
     },
     {
       match: /non-reasoning|grok-[23]/i,
-      reason: 'They do not reason, and take all fields.',
+      reason: 'They do not reason.',
       flags: { refusedFields: [] },
     },
     {
       match: /grok-3-mini/i,
-      reason: 'It reasons, unlike the rest of its generation.',
+      reason: 'It reasons.',
       flags: { refusedFields: ['presence_penalty', 'frequency_penalty', 'stop'] },
     },
     {
       match: /grok-4.{0,64}reasoning/i,
-      reason: 'They always or never reason, as their names say, and refuse the field.',
+      reason: 'They refuse the field.',
       flags: { reasoningEffort: 'none' },
     },
   ],
@@ -290,20 +264,19 @@ export const moonshot = server({
   name: 'moonshot',
   recognisedBy: { hosts: ['api.moonshot.ai', 'api.moonshot.cn'] },
   otelName: 'moonshot_ai',
-  about:
-    'Moonshot (Kimi). Parts are text, `image_url` and `video_url` only. Usage is in the last choice, and is read there.',
+  about: 'Moonshot (Kimi).',
   flags: {
     promptCacheKey: [true, 'In its documentation.'],
     reasoningEffort: ['thinking_type', 'A switch, `thinking: {"type"}`.'],
     effortRules: tabledEfforts(
       'moonshot',
       [{ models: /kimi-k[3-9]/i, efforts: { none: 'low', minimal: 'low', medium: 'high', xhigh: 'max' } }],
-      'K3 and later know low, high and max; K2.7 Code cannot be told not to think.',
+      'From K3 on they know low, high and max; K2.7 Code always thinks.',
     ),
     reasoningReplay: readsReasoningContent,
     reasoningBackfill: [
       { text: ' ', on: 'calls_while_thinking' },
-      'While it thinks, it refuses calls without reasoning (deer-flow#3043), and an empty one (crush#2696).',
+      'Calls without reasoning are refused (deer-flow#3043), and empty ones (crush#2696).',
     ],
     emptyAssistantContent: noNull,
     audio: noSound,
@@ -317,30 +290,28 @@ export const moonshot = server({
   models: [
     {
       match: /kimi-k2\.[56]/i,
-      reason:
-        'A call that is required is a 400 while they think, “tool_choice specified is incompatible with thinking enabled” (oh-my-pi#1077), which they do by default: with it they are told not to.',
+      reason: '“tool_choice specified is incompatible with thinking enabled” (oh-my-pi#1077), which is the default.',
       flags: { effortWithTools: { effort: 'none', when: 'required' } },
     },
     {
       match: /kimi-k2\.6/i,
-      reason: 'Without `keep: "all"` the reasoning that it gets back is ignored (oh-my-pi#1839, kimi-code#1417).',
+      reason: 'Else earlier reasoning is ignored (oh-my-pi#1839, kimi-code#1417).',
       flags: { reasoningEffort: 'thinking_keep' },
     },
     {
       match: /kimi-k(?:2\.[7-9]|[3-9])/i,
       reason:
-        'They always think, so that no call can be required (big-AGI#1161): the tools are offered, and the choice is named as left out. A placeholder would be read as a thought of theirs: they keep earlier reasoning always (bifrost#3802).',
+        'They always think, so that no call can be required (big-AGI#1161), and keep earlier reasoning, a placeholder too (bifrost#3802).',
       flags: { toolChoice: ignoredChoice, reasoningBackfill: null },
     },
     {
       match: /kimi-k(?:2\.[5-9]|[3-9])/i,
-      reason:
-        '“invalid temperature: only 1 is allowed for this model”; `top_p` and penalties are fixed too (big-AGI#1161, nanobot#4967).',
+      reason: 'All are fixed (big-AGI#1161, nanobot#4967).',
       flags: { refusedFields: ['temperature', 'top_p', 'presence_penalty', 'frequency_penalty'] },
     },
     {
       match: /kimi-k[3-9]/i,
-      reason: 'K3 and later have levels, in `reasoning_effort`, and refuse `thinking: {"type": "disabled"}`.',
+      reason: 'They have levels, and refuse `thinking: {"type": "disabled"}`.',
       flags: { reasoningEffort: 'reasoning_effort' },
     },
   ],
@@ -350,10 +321,10 @@ export const dashscope = server({
   name: 'dashscope',
   recognisedBy: { hosts: ['dashscope.aliyuncs.com', 'dashscope-intl.aliyuncs.com', 'dashscope-us.aliyuncs.com'] },
   about:
-    'Alibaba’s endpoint for Qwen, in its OpenAI-compatible mode. Tool content must be text, which it always is here. Some models of its coding plan repeat all of the text in every delta (qwen-code#3896): for those set `cumulativeDeltas`.',
+    'Alibaba’s endpoint for Qwen, in its OpenAI-compatible mode. Some models of its coding plan need `cumulativeDeltas` (qwen-code#3896).',
   flags: {
     path: ['/compatible-mode/v1/chat/completions', 'Where its Chat API lives.'],
-    refusedFields: [['frequency_penalty'], 'Has the presence penalty only.'],
+    refusedFields: [['frequency_penalty'], 'Not in its API.'],
     reasoningEffort: ['enable_thinking', 'A switch of this name.'],
     reasoningReplay: readsReasoningContent,
     emptyAssistantContent: noNull,
@@ -367,13 +338,13 @@ export const zai = server({
   name: 'zai',
   recognisedBy: { hosts: ['api.z.ai', 'open.bigmodel.cn'] },
   about:
-    'z.ai (GLM), and bigmodel.cn, whose API is the same. For its coding plan set `UPSTREAM_PATH` to `/api/coding/paas/v4/chat/completions`.',
+    'z.ai (GLM), and bigmodel.cn. For its coding plan set `UPSTREAM_PATH` to `/api/coding/paas/v4/chat/completions`.',
   flags: {
-    path: ['/api/paas/v4/chat/completions', 'Where its Chat API lives (docs.z.ai, Chat Completion).'],
+    path: ['/api/paas/v4/chat/completions', 'Where its Chat API lives.'],
     refusedFields: [['presence_penalty', 'frequency_penalty', 'logprobs'], 'Not in its API.'],
     defaults: [
       { thinking: { type: 'enabled', clear_thinking: false } },
-      'By default earlier reasoning is cleared; GLM works better when it is kept (docs.z.ai, Preserved Thinking).',
+      'GLM works better when earlier reasoning is kept (docs.z.ai, Preserved Thinking).',
     ],
     jsonSchema: ['json_object', 'Guarantees JSON but not a schema: the schema is described in a system message.'],
     reasoningEffort: ['thinking_type', 'A switch, `thinking: {"type"}`.'],
@@ -385,24 +356,21 @@ export const zai = server({
           efforts: { none: 'low', minimal: 'low', medium: 'high', xhigh: 'max' },
         },
       ],
-      'From GLM-5.3 on thinking cannot be turned off.',
+      'From GLM-5.3 on it always thinks.',
     ),
     reasoningReplay: readsReasoningContent,
-    emptyAssistantContent: ['empty', 'Its templates or its validation require text, even if empty. †'],
+    emptyAssistantContent: ['empty', 'It requires text, even if empty. †'],
     audio: noSound,
     video: [true, 'Takes `video_url` parts.'],
     strict: [false, 'Not in its API.'],
     parallelToolCalls: [false, 'Not in its API.'],
-    toolChoice: [ignoredChoice, 'Knows `auto` only, which is the default.'],
-    toolStream: [
-      true,
-      'Without it the arguments of a call come at once, at its end (docs.z.ai, Tool Streaming Output).',
-    ],
+    toolChoice: [ignoredChoice, 'Knows `auto` only.'],
+    toolStream: [true, 'From docs.z.ai, Tool Streaming Output.'],
   },
   models: [
     {
       match: /glm-(?:5\.[2-9]|[6-9])/i,
-      reason: 'GLM-5.2 and later have levels, in `reasoning_effort` beside the switch.',
+      reason: 'They have levels beside the switch.',
       flags: { reasoningEffort: 'thinking_and_effort' },
     },
   ],
@@ -420,21 +388,18 @@ export const minimax = server({
       'api.minimaxi.io',
     ],
   },
-  about: 'MiniMax (api.minimax.io). Its models always think.',
+  about: 'MiniMax (api.minimax.io). Its models always think. What its API lacks is known from AgentScope.',
   flags: {
-    maxTokensField: ['max_completion_tokens', 'The older name is deprecated there (as AgentScope found).'],
+    maxTokensField: ['max_completion_tokens', 'The newer name of the limit.'],
     refusedFields: [['presence_penalty', 'frequency_penalty'], 'Ignored there.'],
-    defaults: [{ reasoning_split: true }, 'Without it the reasoning comes inside the text.'],
-    jsonSchema: ['prompt', '`response_format` is not in its API (as AgentScope found).'],
+    defaults: [{ reasoning_split: true }, 'Else reasoning comes inside the text.'],
+    jsonSchema: ['prompt', 'Not in its API.'],
     reasoningEffort: ['none', 'Not in its API.'],
-    reasoningReplay: [
-      'reasoning_details',
-      'Its documentation demands the whole message back, `reasoning_details` included, between calls.',
-    ],
-    emptyAssistantContent: ['empty', 'Its templates or its validation require text, even if empty. †'],
+    reasoningReplay: ['reasoning_details', 'Its documentation demands them back between calls.'],
+    emptyAssistantContent: ['empty', 'It requires text, even if empty. †'],
     audio: noSound,
-    strict: [false, 'Not in its API (as AgentScope found).'],
-    parallelToolCalls: [false, 'Not in its API (as AgentScope found).'],
+    strict: [false, 'Not in its API.'],
+    parallelToolCalls: [false, 'Not in its API.'],
   },
 });
 
@@ -442,21 +407,18 @@ export const perplexity = server({
   name: 'perplexity',
   recognisedBy: { hosts: ['api.perplexity.ai'] },
   otelName: 'perplexity',
-  about: 'Perplexity (Sonar). It searches the web itself and supports no tools.',
+  about: 'Perplexity (Sonar). It searches the web itself.',
   flags: {
-    path: ['/chat/completions', 'Where its Chat API lives: without `/v1`.'],
+    path: ['/chat/completions', 'Where its Chat API lives.'],
     includeUsage: [false, 'Usage comes by itself.'],
     refusedFields: [['logprobs', 'stop'], 'Not in its API.'],
     effortRules: [
       [{ models: /./, efforts: { none: 'minimal', xhigh: 'high', max: 'high' } }],
-      'Knows minimal, low, medium and high; only sonar-deep-research reads them.',
+      'Only sonar-deep-research reads them.',
     ],
-    alternateRoles: [
-      true,
-      'A 400: “After the (optional) system message(s), user and assistant roles should be alternating.”',
-    ],
-    needsUser: [true, 'A conversation without a question is refused. †'],
-    emptyAssistantContent: ['empty', 'Null is refused. †'],
+    alternateRoles: [true, '“user and assistant roles should be alternating”.'],
+    needsUser: [true, 'It refuses others. †'],
+    emptyAssistantContent: ['empty', 'It requires text, even if empty. †'],
     audio: noSound,
     tools: [false, 'Not in its API.'],
     strict: [false, 'Not in its API.'],
@@ -467,17 +429,16 @@ export const cohere = server({
   name: 'cohere',
   recognisedBy: { hosts: ['api.cohere.ai', 'api.cohere.com'] },
   otelName: 'cohere',
-  about:
-    'Cohere’s compatibility API. What it does not support is in its documentation (docs.cohere.com, Compatibility API).',
+  about: 'Cohere’s compatibility API (docs.cohere.com, Compatibility API).',
   flags: {
     path: ['/compatibility/v1/chat/completions', 'Where its Chat API lives.'],
-    refusedFields: [['logprobs'], '`top_logprobs` is not supported.'],
+    refusedFields: [['logprobs'], 'Not in its API.'],
     effortRules: [
       [{ models: /./, efforts: { minimal: 'none', low: 'high', medium: 'high', xhigh: 'high', max: 'high' } }],
-      'Knows none and high: its thinking is on or off.',
+      'Its thinking is on or off.',
     ],
     audio: noSound,
-    parallelToolCalls: [false, 'Not supported.'],
-    toolChoice: [modeChoice, 'A named function is not supported: it is offered alone and required.'],
+    parallelToolCalls: [false, 'Not in its API.'],
+    toolChoice: [modeChoice, 'The three words only.'],
   },
 });
