@@ -12,7 +12,6 @@ import { chartFiles, chartSchema, manifests } from './kubernetes-render.ts';
 import { mappingRows } from './mapping-rows.ts';
 import { metricTable } from './metric-table.ts';
 import { profileDocs } from './profile-docs.ts';
-import { quirkRows } from './quirk-rows.ts';
 import { requirementsPage } from './requirements.ts';
 import { stateDiagrams } from './state-diagram.ts';
 import { lastRunsTable } from './suites.ts';
@@ -29,7 +28,6 @@ export const generators: readonly Generator[] = [
   profileDocs,
   stateDiagrams,
   mappingRows,
-  quirkRows,
   explainExamples,
   requirementsPage,
   chartSchema,

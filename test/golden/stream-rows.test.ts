@@ -8,7 +8,7 @@ const titles = readdirSync(folder)
   .flatMap((name) => readGoldenCases(new URL(name, folder)))
   .map(({ title }) => title);
 
-/** Groups of quirks, which `docs/answers.md` §2.8 lists from the titles, and how many each has. */
+/** Groups of quirks (`docs/answers.md` §2.8), and how many each has. */
 const groups = { A: 22, B: 10, C: 23, S: 11, E: 9, F: 13 };
 const rows = Object.entries(groups).flatMap(([group, count]) =>
   Array.from({ length: count }, (_, row) => `${group}${row + 1}`),
