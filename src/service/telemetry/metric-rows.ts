@@ -56,7 +56,7 @@ export const metricRows = {
       ...['completed', 'incomplete', 'failed', 'passed', 'refused', 'upstream_error'],
       ...['aborted', 'protocol_error', 'crashed'],
     ],
-    more: 'Outcomes: `completed`, `incomplete`, `failed` (the Response’s status), `refused`, `upstream_error`, `passed` (not translated), `aborted` (the client disconnected, or the upstream reset the connection: Envoy’s own counters tell which), `protocol_error`, `crashed`.',
+    more: '`completed`, `incomplete`, `failed` (the Response’s status), `refused`, `upstream_error`, `passed` (not translated), `aborted` (the client disconnected, or the upstream reset the connection, as Envoy’s counters tell), `protocol_error`, `crashed`.',
   },
   refusals: {
     name: 'responses_extproc_refusals_total',
@@ -73,11 +73,11 @@ export const metricRows = {
     help: 'Requests refused with 503, by the limit that was reached.',
     labels: ['limit'],
     values: ['exchanges', 'buffered_bytes', 'memory', 'waiting'],
-    more: 'Limits: `exchanges`, `buffered_bytes`, `memory`, `waiting` (a large body’s wait for its turn).',
+    more: '`exchanges`, `buffered_bytes`, `memory`, `waiting` (a large body’s wait for its turn).',
   },
   firstEventSeconds: {
     name: 'responses_extproc_time_to_first_event_seconds',
-    help: 'From the request’s headers to the first bytes of a streamed response, including the upstream’s time.',
+    help: 'From the request’s headers to the first bytes of a streamed response.',
     buckets: secondsOfAnswers,
   },
   exchangeSeconds: {
@@ -88,7 +88,7 @@ export const metricRows = {
   },
   translationSeconds: {
     name: 'responses_extproc_translation_seconds',
-    help: 'Time this service itself spent on one exchange, all messages together.',
+    help: 'Time this service itself spent on one exchange.',
     labels: ['leg'],
     buckets: secondsOfWork,
   },
@@ -105,20 +105,20 @@ export const metricRows = {
     name: 'responses_extproc_tokens_total',
     help: 'Tokens, as counted by the upstream.',
     labels: ['model', 'type'],
-    more: 'Types: `input` and `output`, and of these `cached_input` and `reasoning_output`; `METRICS_MAX_MODELS` models have a label of their own, the rest are `other`; one that was not used for an hour makes room.',
+    more: 'Types: `input` and `output`, and of these `cached_input` and `reasoning_output`; models beyond `METRICS_MAX_MODELS` are `other`; one that was not used for an hour makes room.',
   },
   estimatedTokens: {
     name: 'responses_extproc_estimated_tokens_total',
-    help: 'Tokens of answers that the upstream did not count, estimated, by how they ended.',
+    help: 'Estimated tokens of answers that the upstream did not count, by how they ended.',
     labels: ['model', 'type', 'outcome'],
-    more: 'Types: `input` and `output`. No token is counted both here and in the row above. A model that has not answered is `other`.',
+    more: 'A model that has not answered is `other`.',
   },
   requestSeconds: {
     name: 'gen_ai_server_request_duration_seconds',
     help: 'From the request’s headers to the end of the response, by model.',
     labels: [...genAiLabels, 'error_type'],
     buckets: secondsOfRequests,
-    more: 'This and the next two are named by OpenTelemetry’s conventions for generative AI.',
+    more: 'OpenTelemetry’s conventions, as in the next two.',
   },
   firstTokenSeconds: {
     name: 'gen_ai_server_time_to_first_token_seconds',
@@ -134,30 +134,30 @@ export const metricRows = {
   },
   unknownTypes: {
     name: 'responses_extproc_unknown_types_total',
-    help: 'Items, parts and tools of a type this version does not know, and events (`provider:type`) and fields of upstreams that it does not read, by kind and name; an exchange counts each once.',
+    help: 'Items, parts and tools of unknown types, and events (`provider:type`) and fields of upstreams that nothing reads, by kind and name; an exchange counts each once.',
     labels: ['kind', 'type'],
-    more: '64 types have a label of their own, the rest are `other`; one that was not seen for an hour makes room.',
+    more: 'Beyond 64 types the rest are `other`; one that was not seen for an hour makes room.',
   },
   repairs: {
     name: 'responses_extproc_repaired_answers_total',
-    help: 'Answers of upstreams in which something was repaired, or left out so that the rest could be used, by kind; an exchange counts each once.',
+    help: 'Answers in which something was repaired or left out, by kind; an exchange counts each once.',
     labels: ['kind'],
     values: repairKinds,
-    more: 'Kinds: `skipped_data` (data of a stream that was not JSON), `repeated_call` (a tool call that came twice under one id), `whole_number` (`120000.0` where a tool has an integer), `usage` (counts that contradict each other), `service_tier` (one for which the API has no word), `reasoning_alone` (reasoning and nothing else, at which agents stop; `REASONING_ALONE`).',
+    more: '`skipped_data` (not JSON), `repeated_call` (twice under one id), `whole_number` (`120000.0` for an integer), `usage` (counts that contradict each other), `service_tier` (the API has no word for it), `reasoning_alone` (`REASONING_ALONE`).',
   },
   dropped: {
     name: 'responses_extproc_dropped_total',
     help: 'What was dropped from requests (x-responses-dropped), by kind.',
     labels: ['kind'],
     values: droppedKinds,
-    more: 'Kinds: `content` (items and parts that the model does not see), `reasoning`, `tool`, `field` (“Reading x-responses-dropped” in docs/mapping.md).',
+    more: '`content`, `reasoning`, `tool`, `field` (“Reading x-responses-dropped” in docs/mapping.md).',
   },
   webSocketTurns: {
     name: 'responses_extproc_websocket_turns_total',
     help: 'Turns on WebSockets, by outcome.',
     labels: ['outcome'],
     values: ['completed', 'incomplete', 'failed', 'error', 'aborted'],
-    more: 'Each is an exchange too, unless it was refused before. Messages that are not a turn count as `error`.',
+    more: 'Messages that are not a turn count as `error`.',
   },
   webSocketCloses: {
     name: 'responses_extproc_websocket_closes_total',
@@ -166,7 +166,7 @@ export const metricRows = {
   },
   webSocketRefusals: {
     name: 'responses_extproc_websocket_refusals_total',
-    help: 'Handshakes of WebSockets, messages on them and turns that were refused before the proxy was asked, by error code.',
+    help: 'Handshakes, messages and turns of WebSockets refused before the proxy was asked, by error code.',
     labels: ['code'],
   },
   build: {
@@ -193,18 +193,16 @@ export const metricRows = {
   tlsHandshakeFailures: {
     name: 'responses_extproc_tls_handshake_failures_total',
     help: 'Connections to the gRPC port whose TLS handshake failed.',
-    more: 'Also logged, once a minute.',
   },
   spansLost: {
     name: 'responses_extproc_spans_lost_total',
     help: 'Spans that did not reach the collector.',
-    more: 'Also logged, once a minute.',
   },
 } as const satisfies Readonly<Record<string, MetricRow>>;
 
 const lostLogLines = {
   name: 'responses_extproc_log_lines_lost_total',
-  help: 'Log lines that could not be written: the reader of standard output is gone or too slow, or a disk is full.',
+  help: 'Log lines that could not be written.',
 } as const;
 
 /** Metrics of each process. */
@@ -219,11 +217,11 @@ export const stateRows = {
   },
   bufferedBytes: {
     name: 'responses_extproc_buffered_bytes',
-    help: 'Bytes that exchanges hold, as counted: bodies, the state of streams, what the proxy has not read.',
+    help: 'Bytes that exchanges hold: bodies, the state of streams, what the proxy has not read.',
   },
   profilesRejected: {
     name: 'responses_extproc_profiles_rejected',
-    help: '1 while the profiles file as it is now cannot be used, so that the profiles of an earlier version are in force.',
+    help: '1 while the profiles file cannot be used, and those of an earlier version are in force.',
   },
   lostLogLines,
 } as const satisfies ReadRows;
