@@ -151,13 +151,18 @@ function readEnd(bytes: Buffer, end: number): number {
   return ending(readVarint(bytes, end), end);
 }
 
-/** The low 32 bits: no field has more that count. */
+/**
+ * The low 32 bits of a tag, length, bool or enum. These have at most five bytes, or ten: a negative enum is sign-extended. What
+ * has six to nine is refused, since libraries do not agree where it ends.
+ */
 function readVarint(bytes: Buffer, end: number): number {
   let value = 0;
   for (let shift = 0; shift < 70 && at < end; shift += 7) {
     const byte = bytes[at++] ?? 0;
     if (shift < 32) value |= (byte & 0x7f) << shift;
-    if (byte < 0x80) return value >>> 0;
+    if (byte >= 0x80) continue;
+    if (shift > 28 && shift < 63) break;
+    return value >>> 0;
   }
   throw malformed();
 }
@@ -165,7 +170,8 @@ function readVarint(bytes: Buffer, end: number): number {
 function skip(tag: number, bytes: Buffer, end: number): void {
   switch (tag & 7) {
     case 0:
-      readVarint(bytes, end);
+      while (at < end && (bytes[at] ?? 0) >= 0x80) at += 1;
+      at = ending(1, end);
       break;
     case 1:
       at = ending(8, end);

@@ -214,6 +214,24 @@ describe('a request read by hand', () => {
       expectAgreement(Buffer.from([...body, 90, 4, 8, 2, 16, 2, 90, second.length, ...second]));
   });
 
+  it('skips a field of a later version that is a number of up to ten bytes', () => {
+    for (let length = 1; length <= 10; length++) {
+      const number = [...Array.from({ length: length - 1 }, () => 0x80), 1];
+      expectAgreement(Buffer.from([0x78, ...number, 0x2a, 0]));
+      expect(() => deserializeRequest(Buffer.from([0x2a, 0, 0x78, ...number.slice(0, -1)]))).toThrow(ProtocolError);
+    }
+  });
+
+  it('is refused where a tag, a length or a flag has six to nine bytes', () => {
+    for (let length = 2; length <= 10; length++) {
+      const long = (value: number) => [value | 0x80, ...Array.from({ length: length - 2 }, () => 0x80), 0];
+      const messages = [[...long(0x2a), 0], [0x2a, ...long(0)], [0x2a, length + 1, 0x10, ...long(1)]].map(Buffer.from);
+      for (const message of messages)
+        if (length > 5 && length < 10) expect(() => deserializeRequest(message)).toThrow(ProtocolError);
+        else expectAgreement(message);
+    }
+  });
+
   it('is refused where a list of headers goes on with half a field', () => {
     const accept = [0x0a, 0x0b, 0x0a, 6, ...Buffer.from('accept'), 0x1a, 1, 0x2a];
     const headersOf = (...map: number[]) => Buffer.from([0x12, map.length + 2, 0x0a, map.length, ...map]);
