@@ -75,9 +75,8 @@ function pageOf(documents: readonly RequirementDocument[]): string {
 
 # Requirements
 
-Five documents say what this service was asked to do. They are not in this repository; [${data.slice('docs/'.length)}](${data.slice('docs/'.length)}) has what each
-asks of a service without state, by its own number and in our words. Of ${rows.length} rows, ${count('met')} are met, ${count('differs')} differ and ${count('refused')} are
-refused, with an error that names the field. Here are those that are not met; each number links what shows it.
+[What five documents ask](${data.slice('docs/'.length)}) of a service without state, by their numbers and in our words. Of ${rows.length} rows, ${count('met')} are met,
+${count('differs')} differ and ${count('refused')} are refused, with an error that names the field. Here are those that are not met.
 
 ${documents.map(sectionOf).join('\n\n')}
 `;
