@@ -108,8 +108,8 @@ function namesOf({ profile, recognisedBy, otelName }: BuiltInProfile): string {
 }
 
 function recognition(by: BuiltInProfile['recognisedBy']): string {
-  if ('not' in by) return `Not recognised: ${by.not}`;
-  if ('hosts' in by) return `Recognised by ${by.hosts.map((host) => `\`${host}\``).join(', ')}.`;
+  if ('not' in by) return `Not recognised. ${by.not}`;
+  if ('hosts' in by) return `Hosts: ${by.hosts.map((host) => `\`${host}\``).join(', ')}.`;
   const { ownedBy, path } = by.engine;
   const signs = [
     ...(ownedBy === null ? [] : [`the owner \`${ownedBy}\` in \`/v1/models\``]),
