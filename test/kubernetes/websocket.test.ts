@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import { delta, eventStream, reset } from '../support/upstream.ts';
+import { openWebSocket } from '../support/websocket-client.ts';
 import { type Resource, translateForEnvoyGateway } from './envoy-gateway.ts';
-import { chatService, render } from './gateways.ts';
+import { chatService, configurationOf, type GatewayConfiguration, gatewayKinds, render, withGateway } from './gateways.ts';
 import { translateForIstio } from './istio.ts';
 import { environmentOf, objectOf } from './manifests.ts';
 
@@ -73,3 +75,34 @@ test('Istio leads upgrades to the service, without the filter, for as long as th
   expect(route).toMatchObject({ timeout: '0s', idleTimeout: '120s' });
   expect(route['cluster']).toContain('outbound|50052||responses-extproc');
 });
+
+/** Nothing of a WebSocket may wait for it: how long it is differs from one gateway to the other. */
+function withoutDelayedClose(configuration: GatewayConfiguration): GatewayConfiguration {
+  const listener = structuredClone(configuration.controlPlane.listener);
+  for (const { filters } of [...(listener['filterChains'] ?? []), listener['defaultFilterChain'] ?? []].flat())
+    filters.at(-1).typedConfig.delayedCloseTimeout = '600s';
+  return { ...configuration, controlPlane: { ...configuration.controlPlane, listener } };
+}
+
+test.each(gatewayKinds)(
+  'under %s a turn is told of a reset and is interrupted, and the connection closes, without Envoy’s delayed_close_timeout',
+  async (kind) => {
+    const configuration = withoutDelayedClose(configurationOf(kind, ...on));
+    await withGateway(configuration, async ({ url, chat }) => {
+      chat.script('resets', { headers: eventStream, body: [delta({ content: 'a' }), 50, reset] });
+      chat.script('stays', { headers: eventStream, body: [delta({ content: 'a' }), () => new Promise(() => {})] });
+      const client = await openWebSocket(`${url}/v1/responses`);
+      const broken = await client.turn({ model: 'resets', input: 'Hi' });
+      expect(broken.at(-1)).toMatchObject({ type: 'error', error: { code: 'upstream_stream_truncated' } });
+      client.send({ type: 'response.create', model: 'stays', input: 'Hi' });
+      const begun = await client.message(({ type }) => type === 'response.created');
+      await client.message(({ type }) => type === 'response.output_text.delta');
+      client.send({ type: 'response.interrupt', response_id: begun.response?.id, mode: 'discard_partial_items' });
+      const ended = await client.message(({ type }) => type === 'response.incomplete');
+      expect(ended).toMatchObject({ response: { incomplete_details: { reason: 'interrupted' } } });
+      expect(await chat.received('stays')[0]?.over).toBe(false);
+      await client.close();
+      expect((await client.closed).code).toBe(1005);
+    });
+  },
+);
