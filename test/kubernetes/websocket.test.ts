@@ -2,7 +2,14 @@ import { describe, expect, test } from 'vitest';
 import { delta, eventStream, reset } from '../support/upstream.ts';
 import { openWebSocket } from '../support/websocket-client.ts';
 import { type Resource, translateForEnvoyGateway } from './envoy-gateway.ts';
-import { chatService, configurationOf, type GatewayConfiguration, gatewayKinds, render, withGateway } from './gateways.ts';
+import {
+  chatService,
+  configurationOf,
+  type GatewayConfiguration,
+  gatewayKinds,
+  render,
+  withGateway,
+} from './gateways.ts';
 import { translateForIstio } from './istio.ts';
 import { environmentOf, objectOf } from './manifests.ts';
 
