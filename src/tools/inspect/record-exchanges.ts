@@ -118,15 +118,17 @@ function createRecord(store: ExchangeStore, messageOf: MessageOf, summary: () =>
     // It may end before any headers came.
     if (!isProbe()) kept ??= store.open(startedUnixMs);
     endRequest();
-    for (const body of bodies.values()) body.end(now());
+    const at = now();
+    for (const body of bodies.values()) body.end(at);
     const thrown = cause ?? summary.errorCause;
     kept?.setFacts({
       ...factsOf(summary),
       // For an exchange that was still open, how the call ended is more informative than the outcome.
       outcome: how === 'done' ? summary.outcome : how,
       cause: thrown == null ? null : redactor.text(inspect(thrown, { depth: 4 }).slice(0, maxCauseLength)),
-      duration_ms: times.duration,
-      first_token_ms: times.firstToken,
+      // The call’s clock starts later than this one, by which pieces are timed.
+      duration_ms: at,
+      first_token_ms: times.firstToken === null ? null : at - times.duration + times.firstToken,
     });
   }
 

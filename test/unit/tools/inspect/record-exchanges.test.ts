@@ -101,6 +101,19 @@ it('the probe of `npm start` is no request of anybody’s: it is not listed', ()
   expect(recordedAfter(probeAgent)).toEqual([]);
 });
 
+it('a row’s first event is never later than its end, whose call has a clock of its own that starts later', () => {
+  const store = createExchangeStore();
+  const { createExchange, observer } = createRecorder(store);
+  const exchange = createExchange(exchangeOptions());
+  exchange.handle({ type: 'request_headers', headers: new Map(requestHead), endOfStream: false });
+  exchange.handle({ type: 'request_body', body: Buffer.from('{"model":"m","background":true}'), endOfStream: true });
+  const times = { duration: 0.002, firstByte: 0.001, firstToken: 0.001, work: { request: 0, response: 0 } };
+  observer({ exchange, metadata: {}, how: 'done', summary: exchange.summary(), times, cause: null });
+  const [row] = [...store.list()].map(rowOf);
+  expect(row?.first_event_ms).toBeGreaterThan(0);
+  expect(row?.duration_ms).toBeGreaterThanOrEqual(row?.first_event_ms ?? Infinity);
+});
+
 it('a call that ends before its headers came is listed', () => {
   expect(recordedAfter(null)).toMatchObject([{ client: null, outcome: 'aborted', endpoint: null }]);
 });
