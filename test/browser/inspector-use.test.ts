@@ -35,6 +35,9 @@ describe('what became of each item', () => {
     // From the other side, with the keyboard.
     await chat.getByText('"Be brief."').click();
     await expect.poll(() => account.textContent()).toContain('instructions → messages[0].content');
+    // What the rule has between backticks is code.
+    await account.locator('p code').getByText('developer', { exact: true }).waitFor();
+    expect(await account.textContent()).not.toContain('`');
     await account.getByText('docs/mapping.md', { exact: false }).waitFor();
     await chat.press('Home');
     await expect.poll(() => account.count()).toBe(0);

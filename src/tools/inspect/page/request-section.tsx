@@ -1,4 +1,4 @@
-import type { JSX } from 'preact';
+import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { ExchangeFileRequest } from '../../files/exchange-file.ts';
 import { curlOf } from '../view/curl.ts';
@@ -202,6 +202,13 @@ function headersOf(request: ExchangeFileRequest | null): Readonly<Record<string,
 
 const none: readonly string[] = [];
 
+/** What stands between backticks as code; unchanged where one of them is single. */
+function quoted(text: string): ComponentChildren {
+  const parts = text.split('`');
+  if (parts.length % 2 === 0) return text;
+  return parts.map((part, index) => (index % 2 === 0 ? part : <code key={index}>{part}</code>));
+}
+
 function AccountOf({ account, onClose }: { readonly account: Account; readonly onClose: () => void }): JSX.Element {
   const { from, to, fate, reasons, link } = account;
   return (
@@ -218,7 +225,7 @@ function AccountOf({ account, onClose }: { readonly account: Account; readonly o
         <SmallButton says="Close" onClick={onClose} />
       </p>
       {reasons.map((reason) => (
-        <p key={reason}>{visible(reason)}</p>
+        <p key={reason}>{quoted(visible(reason))}</p>
       ))}
       {link === null ? null : link.startsWith('http') ? (
         <a class="accent" href={link} target="_blank" rel="noreferrer">
