@@ -80,6 +80,14 @@ describe('a conversation', () => {
     await detail.getByRole('button', { name: '3', exact: true }).click();
     const turn = page.getByRole('region', { name: 'Turn 3' });
     await turn.getByText('This prompt begins with the whole previous prompt, byte for byte').waitFor();
+    // The heading’s words end before its button begins.
+    const gap = await turn.locator('h3').evaluate((heading) => {
+      const words = heading.ownerDocument.createRange();
+      words.setStart(heading, 0);
+      words.setEndBefore(heading.querySelector('button') ?? heading);
+      return (heading.querySelector('button')?.getBoundingClientRect().left ?? 0) - words.getBoundingClientRect().right;
+    });
+    expect(gap).toBeGreaterThanOrEqual(6);
     const added = turn.getByRole('list', { name: 'New in this turn' });
     await added.getByText('"read_file"').waitFor();
     await added.getByText('"line 2"').waitFor();
