@@ -225,7 +225,11 @@ describe('a request read by hand', () => {
   it('is refused where a tag, a length or a flag has six to nine bytes', () => {
     for (let length = 2; length <= 10; length++) {
       const long = (value: number) => [value | 0x80, ...Array.from({ length: length - 2 }, () => 0x80), 0];
-      const messages = [[...long(0x2a), 0], [0x2a, ...long(0)], [0x2a, length + 1, 0x10, ...long(1)]].map(Buffer.from);
+      const messages = [
+        [...long(0x2a), 0],
+        [0x2a, ...long(0)],
+        [0x2a, length + 1, 0x10, ...long(1)],
+      ].map(Buffer.from);
       for (const message of messages)
         if (length > 5 && length < 10) expect(() => deserializeRequest(message)).toThrow(ProtocolError);
         else expectAgreement(message);
