@@ -1,8 +1,9 @@
+import { once } from 'node:events';
 import { rmSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { WebSocket } from 'ws';
 import { ApiError } from '../../src/filter/wire/schema/api-error.ts';
 import { OverloadGuard } from '../../src/service/memory/overload.ts';
@@ -249,9 +250,21 @@ describe('a client that does not read', () => {
 });
 
 test('a client that answers no ping is cut', async () => {
-  await start({ pingMs: 50 });
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  onTestFinished(() => {
+    vi.useRealTimers();
+  });
+  await start();
   const lively = await open();
   const socket = await rawClient();
+  const pinged = once(lively.socket, 'ping');
+  vi.advanceTimersByTime(30_000);
+  await pinged;
+  // What the client sends arrives in order: with this answer its pong was there.
+  const answered = once(lively.socket, 'pong');
+  lively.socket.ping();
+  await answered;
+  vi.advanceTimersByTime(30_000);
   expect(await closedLine()).toMatchObject({ code: 1006, reason: 'no_pong' });
   expect(lively.socket.readyState).toBe(WebSocket.OPEN);
   socket.destroy();
