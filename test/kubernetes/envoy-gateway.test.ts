@@ -250,6 +250,7 @@ describe('the guide’s budget of tokens', () => {
 test('the guide’s first request gets the guide’s answer', async () => {
   const [, command = '', first, last] =
     /^```sh\naddress=.*\n(curl [^`]*)^```$[^`]*It answers with events, from `([^`]+)` to `([^`]+)`/m.exec(guide) ?? [];
+  expect(command, 'the guide’s command and its answer').not.toBe('');
   await withGateway(ofEnvoyGateway(translated, environment), async ({ url, chat }) => {
     const body = [delta({ role: 'assistant', content: '' }), delta({ content: 'Hello!' }), finish('stop'), done];
     chat.script('qwen3-8b', { headers: eventStream, body });
