@@ -1,22 +1,7 @@
 import { parseOptions, UsageError } from '../cli/parse-options.ts';
-import type { Limits } from './run-probes.ts';
 
 /** What the command line asks for. */
-export interface DoctorOptions {
-  readonly chatUrl: URL;
-  /** Empty where none is named: the server can be asked which it has. */
-  readonly model: string;
-  /** Null for none. */
-  readonly key: string | null;
-  readonly json: boolean;
-  /** Path of the profiles file; null for standard output. */
-  readonly save: string | null;
-  readonly limits: Limits;
-  /** Seconds that one request may take. */
-  readonly timeout: number;
-  /** Go on after a timeout without asking. */
-  readonly keepGoing: boolean;
-}
+export type DoctorOptions = NonNullable<ReturnType<typeof readOptions>>;
 
 const options = {
   model: { type: 'string', short: 'm', default: '' },
@@ -37,10 +22,7 @@ const options = {
  * Reads the arguments after `doctor`; null when help is asked for. `env` is where the variable of the key is. Throws
  * `UsageError`.
  */
-export function readOptions(
-  args: readonly string[],
-  env: Readonly<Record<string, string | undefined>>,
-): DoctorOptions | null {
+export function readOptions(args: readonly string[], env: Readonly<Record<string, string | undefined>>) {
   const { values, positionals } = parseOptions(args, options);
   if (values.help) return null;
   const [url, ...more] = positionals;
@@ -52,8 +34,10 @@ export function readOptions(
   return {
     chatUrl: chatUrlOf(url),
     key: key === '' ? null : key,
+    /** Empty where none is named: the server can be asked which it has. */
     model: values.model,
     json: values.json,
+    /** Path of the profiles file; null for standard output. */
     save: values.save ?? null,
     limits: {
       requests: countOf(values, 'max-requests'),
@@ -61,7 +45,9 @@ export function readOptions(
       tokens: countOf(values, 'max-total-tokens'),
       seconds: countOf(values, 'max-time'),
     },
+    /** Seconds that one request may take. */
     timeout: countOf(values, 'timeout'),
+    /** Go on after a timeout without asking. */
     keepGoing: values['keep-going'],
   };
 }

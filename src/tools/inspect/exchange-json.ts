@@ -1,28 +1,11 @@
 import { routeOf } from '../../filter/exchange/request/route.ts';
 import type { ExchangeFile, ExchangeFilePiece } from '../files/exchange-file.ts';
 import { bodyOf, exchangeFileHead, pieceOf } from '../files/exchange-file.ts';
-import type { ExchangeFacts, Head, StoredExchange } from './exchange-store.ts';
-import { type BodyName, bodyNames, perBody, type TurnLink } from './recording.ts';
+import type { Head, StoredExchange } from './exchange-store.ts';
+import { type BodyName, bodyNames, perBody } from './recording.ts';
 
 /** One line of the list, as JSON. */
-export interface ExchangeRow extends Omit<ExchangeFacts, 'cause' | 'dropped' | 'first_token_ms'> {
-  readonly id: number;
-  /** Grows with each change. */
-  readonly version: number;
-  /** Unix milliseconds. */
-  readonly started_at: number;
-  readonly client: string | null;
-  readonly method: string | null;
-  readonly path: string | null;
-  /** As `endpointOf` has it. */
-  readonly endpoint: string | null;
-  /** Pieces sent to the client. */
-  readonly pieces: number;
-  readonly first_event_ms: number | null;
-  readonly tokens_per_second: number | null;
-  /** Null if it is no turn of a conversation. */
-  readonly turn: TurnLink | null;
-}
+export type ExchangeRow = ReturnType<typeof rowOf>;
 
 /** A part of one exchange, as JSON. */
 export interface ExchangePart {
@@ -41,17 +24,19 @@ export interface ExchangePart {
 const maxClientLength = 120;
 
 /** The exchange as a line of the list. */
-export function rowOf(exchange: StoredExchange): ExchangeRow {
+export function rowOf(exchange: StoredExchange) {
   const { id, version, startedAt, pieces, turn = null } = exchange;
   const { cause: _cause, dropped: _dropped, first_token_ms: _first, ...facts } = exchange.facts;
   const head = exchange.headOf('client_request');
   const [method, path] = [head?.get(':method') ?? null, head?.get(':path') ?? null];
   return {
     ...facts,
+    // A version is larger with each change; `started_at` is in Unix milliseconds; no turn where it is in no conversation.
     ...{ id, version, started_at: startedAt, method, path, turn },
     client: head?.get('user-agent')?.slice(0, maxClientLength) ?? null,
     endpoint: head === undefined ? null : endpointOf(method ?? '', path ?? ''),
     status: facts.status ?? statusOf(exchange.headOf('client_response')),
+    /** Pieces sent to the client. */
     pieces: pieces.client_response.length,
     first_event_ms: rounded(pieces.client_response[0]?.atMs ?? null),
     duration_ms: rounded(facts.duration_ms),

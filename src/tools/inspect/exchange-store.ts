@@ -66,44 +66,29 @@ export interface Piece {
 }
 
 /** What is known of an exchange as a whole, as JSON; grows while it runs. */
-export interface ExchangeFacts {
-  readonly request_id: string | null;
-  readonly profile: string;
-  readonly model: string | null;
-  readonly stream: boolean | null;
+export class ExchangeFacts {
+  readonly request_id: string | null = null;
+  readonly profile: string = '';
+  readonly model: string | null = null;
+  readonly stream: boolean | null = null;
   /** `running` until it has ended. */
-  readonly outcome: string;
-  readonly status: number | null;
-  readonly error_code: string | null;
+  readonly outcome: string = 'running';
+  readonly status: number | null = null;
+  readonly error_code: string | null = null;
   /** What was thrown, with its stack and causes. */
-  readonly cause: string | null;
-  readonly finish_reason: string | null;
-  readonly tokens: TokenCounts | null;
-  readonly dropped: readonly string[];
+  readonly cause: string | null = null;
+  readonly finish_reason: string | null = null;
+  readonly tokens: TokenCounts | null = null;
+  readonly dropped: readonly string[] = [];
   /** What was repaired in the answer. */
-  readonly repairs: readonly string[];
+  readonly repairs: readonly string[] = [];
   /** Milliseconds until it ended, and until its first delta. */
-  readonly duration_ms: number | null;
-  readonly first_token_ms: number | null;
+  readonly duration_ms: number | null = null;
+  readonly first_token_ms: number | null = null;
 }
 
 /** The facts of an exchange before anything is known. */
-export const noFacts: ExchangeFacts = {
-  request_id: null,
-  profile: '',
-  model: null,
-  stream: null,
-  outcome: 'running',
-  status: null,
-  error_code: null,
-  cause: null,
-  finish_reason: null,
-  tokens: null,
-  dropped: [],
-  repairs: [],
-  duration_ms: null,
-  first_token_ms: null,
-};
+export const noFacts = new ExchangeFacts();
 
 /** How much of the memory one exchange may have: of a longer one, the beginning of its bodies is kept. */
 const exchangeShare = 1 / 2;
@@ -132,7 +117,7 @@ export class StoredExchange {
   /** So many more bytes are held; fewer if negative. */
   readonly #onHeld: (bytes: number) => void;
   #heads: Partial<Record<BodyName, Head>> = {};
-  #facts = noFacts;
+  #facts: ExchangeFacts = noFacts;
   #heldBytes = 0;
 
   constructor(id: number, startedAt: number, maxBytes: number, onHeld: (bytes: number) => void) {

@@ -3,19 +3,7 @@ import type { TurnLink } from '../recording.ts';
 import { costOf, type Price } from './cost.ts';
 
 /** Turns that continue one another, oldest first. */
-export interface Conversation {
-  /** The id of its first known turn. */
-  readonly id: number;
-  readonly turns: readonly ConversationTurn[];
-  readonly input: number;
-  readonly cached: number;
-  readonly output: number;
-  /** Null where no turn's model has a price. */
-  readonly cost: number | null;
-  /** Unix milliseconds. */
-  readonly start: number;
-  readonly end: number;
-}
+export type Conversation = ReturnType<typeof conversationOf>;
 
 export interface ConversationTurn {
   readonly row: ExchangeRow;
@@ -36,17 +24,20 @@ export function conversationsOf(rows: readonly ExchangeRow[], prices: readonly P
   return several.map(conversationOf).sort((a, b) => b.end - a.end);
 }
 
-function conversationOf(turns: readonly ConversationTurn[]): Conversation {
+function conversationOf(turns: readonly ConversationTurn[]) {
   const rows = turns.map(({ row }) => row);
   const sum = (counts: readonly (number | undefined)[]) => counts.reduce<number>((all, each) => all + (each ?? 0), 0);
   const costs = turns.flatMap(({ cost }) => (cost === null ? [] : [cost]));
   return {
+    /** That of its first known turn. */
     id: rows[0]?.id ?? 0,
     turns,
     input: sum(rows.map(({ tokens }) => tokens?.input_tokens)),
     cached: sum(rows.map(({ tokens }) => tokens?.cached_tokens)),
     output: sum(rows.map(({ tokens }) => tokens?.output_tokens)),
+    /** Null where no turn's model has a price. */
     cost: costs.length === 0 ? null : sum(costs),
+    /** Unix milliseconds. */
     start: Math.min(...rows.map(({ started_at }) => started_at)),
     end: Math.max(...rows.map(({ started_at, duration_ms }) => started_at + (duration_ms ?? 0))),
   };
