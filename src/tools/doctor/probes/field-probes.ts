@@ -19,6 +19,10 @@ const cityFormat = { type: 'json_schema', json_schema: { name: 'city', strict: t
 const redPng =
   'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAEAAAABACAIAAAAlC+aJAAAAT0lEQVR42u3PQQkAAAgEsItw/dMZxQi+hcEKLNO+FgEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQGBywLQTQDx3uY1cQAAAABJRU5ErkJggg==';
 
+/** A WAV file of a tenth of a second of silence: 8 kHz, 8 bits, one channel. */
+const wavHeader = Buffer.from('UklGRkQDAABXQVZFZm10IBAAAAABAAEAQB8AAEAfAAABAAgAZGF0YSADAAA=', 'base64');
+const silence = Buffer.concat([wavHeader, Buffer.alloc(800, 128)]).toString('base64');
+
 const refusedBefore = 'Requests with it are refused before they are sent.';
 
 export const fieldProbes: readonly ChatRow[] = [
@@ -81,7 +85,7 @@ export const fieldProbes: readonly ChatRow[] = [
   {
     name: 'audio',
     asks: 'audio',
-    sends: asking('What do you hear?', { type: 'input_audio', input_audio: { data: silence(), format: 'wav' } }),
+    sends: asking('What do you hear?', { type: 'input_audio', input_audio: { data: silence, format: 'wav' } }),
     means: { failed: 'Requests with audio are refused before they are sent.' },
   },
   {
@@ -126,23 +130,4 @@ function fitsCity(text: string): boolean {
   if (!isObject(text)) return false;
   const value = JSON.parse(text) as { city?: unknown; population?: unknown };
   return typeof value.city === 'string' && Number.isInteger(value.population) && Object.keys(value).length === 2;
-}
-
-/** A WAV file of a tenth of a second: 8 kHz, 8 bits, one channel. */
-function silence(): string {
-  const samples = 800;
-  const header = Buffer.alloc(44);
-  header.write('RIFF', 0);
-  header.writeUInt32LE(36 + samples, 4);
-  header.write('WAVEfmt ', 8);
-  header.writeUInt32LE(16, 16);
-  header.writeUInt16LE(1, 20);
-  header.writeUInt16LE(1, 22);
-  header.writeUInt32LE(8000, 24);
-  header.writeUInt32LE(8000, 28);
-  header.writeUInt16LE(1, 32);
-  header.writeUInt16LE(8, 34);
-  header.write('data', 36);
-  header.writeUInt32LE(samples, 40);
-  return Buffer.concat([header, Buffer.alloc(samples, 128)]).toString('base64');
 }
