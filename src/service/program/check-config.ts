@@ -3,7 +3,7 @@ import { isHostedTool } from '../../filter/translate/request/parse/parse-tools.t
 import { readOperatorFiles } from '../server/operator-files.ts';
 import { readTlsFiles, tlsFilesOf } from '../server/tls.ts';
 import { type Config, ConfigError } from '../settings/config.ts';
-import { messageOf } from './error-texts.ts';
+import { messageOf } from '../settings/error-texts.ts';
 
 /**
  * What a variable's own form cannot check: files that cannot be read or do not match, tools that do not exist. Throws

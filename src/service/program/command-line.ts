@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
+import { usageProblem } from '../settings/error-texts.ts';
 import { settingsIn } from '../settings/setting.ts';
 import { settings } from '../settings/settings-table.ts';
-import { usageProblem } from './error-texts.ts';
 
 /** What the process was asked to do; `wrong_usage` has the message for standard error. */
 export type Command =

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { type Config, ConfigError } from '../settings/config.ts';
+import { messageOf } from '../settings/error-texts.ts';
 import { type FileForm, settingsIn } from '../settings/setting.ts';
 import { settings } from '../settings/settings-table.ts';
 
@@ -33,8 +34,4 @@ function contentOf(variable: string, path: string, { maxBytes, takes, read }: Fi
   } catch (error) {
     throw new ConfigError([`${variable}: ${path} must be ${takes}: ${messageOf(error)}`]);
   }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -3,6 +3,7 @@ import { flagJson } from '../../filter/upstream/flag-json.ts';
 import type { Profile } from '../../filter/upstream/profile.ts';
 import { profileNames, profileOf } from '../../filter/upstream/profiles.ts';
 import { type Config, ConfigError } from '../settings/config.ts';
+import { messageOf } from '../settings/error-texts.ts';
 import { type WatchedFilesObserver, watchFiles } from './watched-files.ts';
 
 // YAML and a schema of every flag: loaded where there is a file to read.
@@ -29,7 +30,7 @@ export function openProfiles(
   try {
     watched = watchFiles(file === '' ? [] : [file], take, observer, intervalMs);
   } catch (error) {
-    const problems = (error instanceof Error ? error.message : String(error)).split('\n');
+    const problems = messageOf(error).split('\n');
     throw new ConfigError(problems.map((problem) => `UPSTREAM_PROFILES_FILE: ${problem}`));
   }
   return {

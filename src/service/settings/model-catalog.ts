@@ -1,3 +1,5 @@
+import { messageOf } from './error-texts.ts';
+
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
@@ -9,7 +11,7 @@ export function readCatalog(text: string): ReadonlyMap<string, Fields> {
   try {
     file = JSON.parse(text);
   } catch (error) {
-    throw new Error(`it is not JSON: ${error instanceof Error ? error.message : String(error)}`);
+    throw new Error(`it is not JSON: ${messageOf(error)}`);
   }
   if (!isObject(file)) throw new Error('it is not an object');
   return new Map(Object.entries(file).map(([model, fields]) => [model, fieldsOf(model, fields)]));

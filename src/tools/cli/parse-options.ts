@@ -1,5 +1,5 @@
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util';
-import { usageProblem } from '../../service/program/error-texts.ts';
+import { usageProblem } from '../../service/settings/error-texts.ts';
 
 /** The command line cannot be followed. The message is for standard error. */
 export class UsageError extends Error {

@@ -1,5 +1,6 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
+import { messageOf } from '../../../service/settings/error-texts.ts';
 import type { Conversation, ConversationTurn } from '../view/group-turns.ts';
 import { harOf } from '../view/har.ts';
 import { pretty } from '../view/indent-json.ts';
@@ -7,7 +8,7 @@ import { visible } from '../view/json-lines.ts';
 import { parsed } from '../view/timeline.ts';
 import { type TurnChanges, turnChanges } from '../view/turn-changes.ts';
 import { download } from './download.ts';
-import { clientName, count, duration, money, reasonOf, timeOfDay, toneOf } from './format.ts';
+import { clientName, count, duration, money, timeOfDay, toneOf } from './format.ts';
 import { baseOf, type Model } from './model.ts';
 import { RowList, type RowWords } from './row-list.tsx';
 import { Figures, Problem, SmallButton } from './section.tsx';
@@ -70,7 +71,7 @@ function Shown({ conversation, model }: { readonly conversation: Conversation; r
       download(`conversation-${conversation.id}.har`, JSON.stringify(har, null, 1));
       setProblem(null);
     } catch (error) {
-      setProblem(reasonOf(error));
+      setProblem(messageOf(error));
     }
   };
   return (
@@ -236,7 +237,7 @@ function Changes(props: {
     };
     Promise.all([parent === null ? null : chatOf(parent), chatOf(id)]).then(
       ([before, after]) => setChanges(turnChanges(before, after)),
-      (error) => left.signal.aborted || setChanges(reasonOf(error)),
+      (error) => left.signal.aborted || setChanges(messageOf(error)),
     );
     return () => left.abort();
   }, [id, parent]);

@@ -46,7 +46,3 @@ export function toneOf(outcome: string): string {
   if (outcome === 'running' || outcome === 'open') return 'busy';
   return outcome === 'passed' ? 'quiet' : outcome === 'incomplete' || outcome === 'aborted' ? 'warn' : 'bad';
 }
-
-export function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}

@@ -1,3 +1,4 @@
+import { messageOf } from '../../../service/settings/error-texts.ts';
 import type { ExchangePart, ExchangeRow } from '../exchange-json.ts';
 import type { StoreLimits } from '../exchange-store.ts';
 import type { FoundMessage, ListMessage } from '../list-events.ts';
@@ -5,7 +6,6 @@ import { bodyNames } from '../recording.ts';
 import { pricesIn } from '../view/cost.ts';
 import { type Conversation, conversationsOf } from '../view/group-turns.ts';
 import { type ExchangeDetail, joinParts } from '../view/join-parts.ts';
-import { reasonOf } from './format.ts';
 
 export interface About {
   readonly version: string;
@@ -242,7 +242,7 @@ export class Model {
       while (isBehind()) this.set({ detail: await this.load(id, signal, this.detail), problem: null });
     } catch (error) {
       // Without a connection the page tries again when it has one.
-      if (!signal.aborted && !(error instanceof TypeError)) this.set({ problem: reasonOf(error) });
+      if (!signal.aborted && !(error instanceof TypeError)) this.set({ problem: messageOf(error) });
     }
     if (!signal.aborted) this.#isLoading = false;
   }

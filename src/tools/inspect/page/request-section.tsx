@@ -1,5 +1,6 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
+import { messageOf } from '../../../service/settings/error-texts.ts';
 import type { ExchangeFileRequest } from '../../files/exchange-file.ts';
 import { curlOf } from '../view/curl.ts';
 import type { Account, ExplainedBodies, ExplanationFile } from '../view/explained.ts';
@@ -8,7 +9,7 @@ import { upstreamOf } from '../view/har.ts';
 import { pretty } from '../view/indent-json.ts';
 import { contentOf, type ExchangeDetail } from '../view/join-parts.ts';
 import { type JsonLine, visible } from '../view/json-lines.ts';
-import { reasonOf, size } from './format.ts';
+import { size } from './format.ts';
 import { baseOf, type Model } from './model.ts';
 import { Section, SmallButton } from './section.tsx';
 import { Split } from './split.tsx';
@@ -96,7 +97,7 @@ function useExplanation({ row, omitted, file }: ExchangeDetail, model: Model): E
     const timer = setTimeout(() => {
       model.ask<ExplanationFile>(`exchanges/${row.id}/explanation`, { signal: left.signal }).then(
         (explanation) => done(explainedBodies(explanation), null),
-        (error) => left.signal.aborted || done(null, reasonOf(error)),
+        (error) => left.signal.aborted || done(null, messageOf(error)),
       );
     }, askAfterMs);
     return () => {

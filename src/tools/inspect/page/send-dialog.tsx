@@ -1,10 +1,10 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { redactionMark } from '../../../filter/wire/credentials/names.ts';
+import { messageOf } from '../../../service/settings/error-texts.ts';
 import { curlOf } from '../view/curl.ts';
 import { pretty } from '../view/indent-json.ts';
 import { parsed } from '../view/timeline.ts';
-import { reasonOf } from './format.ts';
 import { baseOf, type Draft, type Model } from './model.ts';
 import { Problem } from './section.tsx';
 import { CopyButton } from './text-pane.tsx';
@@ -26,7 +26,7 @@ export function SendDialog({ model, draft }: { readonly model: Model; readonly d
 
   const listModels = () => {
     if (proxy === null) return;
-    model.ask<ModelList>('models').then(setList, (error) => setList({ models: [], problem: reasonOf(error) }));
+    model.ask<ModelList>('models').then(setList, (error) => setList({ models: [], problem: messageOf(error) }));
   };
   useEffect(() => {
     dialog.current?.showModal();
@@ -42,7 +42,7 @@ export function SendDialog({ model, draft }: { readonly model: Model; readonly d
       await model.send(draft.path, body);
       dialog.current?.close();
     } catch (error) {
-      setProblem(reasonOf(error));
+      setProblem(messageOf(error));
       setBusy(false);
     }
   };
