@@ -31,10 +31,7 @@ afterEach(() => {
 function open(required = 'generic', intervalMs = 60_000): ProfileSource {
   source = openProfiles(
     { ...readConfig({}), UPSTREAM_PROFILES_FILE: file, UPSTREAM_PROFILE: required },
-    {
-      reloaded: () => void log.push(`taken ${[...(source?.ofFile().keys() ?? [])].join()}`),
-      rejected: (error) => void log.push(error.message),
-    },
+    (problem) => void log.push(problem?.message ?? `taken ${[...(source?.ofFile().keys() ?? [])].join()}`),
     intervalMs,
   );
   return source;

@@ -54,9 +54,9 @@ async function serve(intervalMs?: number): Promise<number> {
   const { certFile, keyFile, clientCaFile } = files;
   tls = createTlsCredentials(
     clientCaFile === null ? [certFile, keyFile] : [certFile, keyFile, clientCaFile],
-    {
-      reloaded: () => void log.push(`reloaded ${tls?.certificate().subject}`),
-      rejected: (error) => log.push(`rejected ${error.message.replaceAll(folder, '')}`),
+    (problem) => {
+      if (problem === null) log.push(`reloaded ${tls?.certificate().subject}`);
+      else log.push(`rejected ${problem.message.replaceAll(folder, '')}`);
     },
     intervalMs,
   );

@@ -6,7 +6,6 @@ import { startAdminServer } from '../server/admin.ts';
 import { describeProfiles, openProfiles, type ProfileSource } from '../server/profile-source.ts';
 import { createService } from '../server/server.ts';
 import { createTlsCredentials, type TlsCredentials, tlsFilesOf } from '../server/tls.ts';
-import type { WatchedFilesObserver } from '../server/watched-files.ts';
 import { joinSupervisor } from '../server/workers.ts';
 import { type Config, redactConfig } from '../settings/config.ts';
 import { causeOf, createExchangeLog } from '../telemetry/exchange-log.ts';
@@ -55,11 +54,11 @@ export async function serve(config: Config, log: Log, output: LogOutput): Promis
   );
   const tracing = await loadTracing(config, log, metrics);
   const tls = tlsOf(config, log, metrics);
-  const ofProfiles = counted(metrics.profileReloads, {
-    reloaded: () => log.info({ profiles: [...profiles.ofFile().keys()] }, 'profiles file read again'),
-    rejected: ({ message }) => log.error({ reason: message }, 'the changed profiles file cannot be used'),
+  const profiles: ProfileSource = openProfiles(config, (problem) => {
+    metrics.profileReloads.inc({ result: problem === null ? 'taken' : 'rejected' });
+    if (problem === null) log.info({ profiles: [...profiles.ofFile().keys()] }, 'profiles file read again');
+    else log.error({ reason: problem.message }, 'the changed profiles file cannot be used');
   });
-  const profiles: ProfileSource = openProfiles(config, ofProfiles);
   let webSocket: WebSocketEndpoint | null = null;
   const messageOf = (requestId: string) => webSocket?.messageOf(requestId) ?? null;
   const inspection = config.INSPECT === 'on' ? await loadInspection(config, messageOf) : null;
@@ -173,33 +172,17 @@ async function loadTracing(config: Config, log: Log, metrics: Metrics) {
   });
 }
 
-/** The observer, which counts each change too. */
-function counted(reloads: Metrics['profileReloads'], { reloaded, rejected }: WatchedFilesObserver) {
-  return {
-    reloaded() {
-      reloads.inc({ result: 'taken' });
-      reloaded();
-    },
-    rejected(error: Error) {
-      reloads.inc({ result: 'rejected' });
-      rejected(error);
-    },
-  };
-}
-
 function tlsOf(config: Config, log: Log, metrics: Metrics): TlsCredentials | null {
   const files = tlsFilesOf(config);
   if (files === null) return null;
   const showExpiry = () => metrics.certificateExpiry.set(tls.certificate().validToDate.getTime() / 1000);
-  const observer: WatchedFilesObserver = {
-    reloaded() {
-      showExpiry();
-      const { subject, validTo } = tls.certificate();
-      log.info({ subject, validTo }, 'new certificate');
-    },
-    rejected: ({ message }) => log.error({ reason: message }, 'the changed certificate files cannot be used'),
-  };
-  const tls = createTlsCredentials(files, counted(metrics.certificateReloads, observer));
+  const tls: TlsCredentials = createTlsCredentials(files, (problem) => {
+    metrics.certificateReloads.inc({ result: problem === null ? 'taken' : 'rejected' });
+    if (problem !== null) return log.error({ reason: problem.message }, 'the changed certificate files cannot be used');
+    showExpiry();
+    const { subject, validTo } = tls.certificate();
+    log.info({ subject, validTo }, 'new certificate');
+  });
   showExpiry();
   return tls;
 }

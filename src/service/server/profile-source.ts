@@ -4,7 +4,7 @@ import type { Profile } from '../../filter/upstream/profile.ts';
 import { profileNames, profileOf } from '../../filter/upstream/profiles.ts';
 import { type Config, ConfigError } from '../settings/config.ts';
 import { messageOf } from '../settings/error-texts.ts';
-import { type WatchedFilesObserver, watchFiles } from './watched-files.ts';
+import { type OnChanged, watchFiles } from './watched-files.ts';
 
 // YAML and a schema of every flag: loaded where there is a file to read.
 const require = createRequire(import.meta.url);
@@ -19,7 +19,7 @@ const maxFileBytes = 1024 * 1024;
 /** The profiles that this configuration names. Throws `ConfigError` where the file cannot be used. */
 export function openProfiles(
   { UPSTREAM_PROFILES_FILE: file, UPSTREAM_PROFILE: required }: Config,
-  observer: WatchedFilesObserver = { reloaded() {}, rejected() {} },
+  onChanged: OnChanged = () => {},
   intervalMs?: number,
 ) {
   let profiles: ReadonlyMap<string, Profile> = new Map();
@@ -28,7 +28,7 @@ export function openProfiles(
   };
   let watched: ReturnType<typeof watchFiles>;
   try {
-    watched = watchFiles(file === '' ? [] : [file], take, observer, intervalMs);
+    watched = watchFiles(file === '' ? [] : [file], take, onChanged, intervalMs);
   } catch (error) {
     const problems = messageOf(error).split('\n');
     throw new ConfigError(problems.map((problem) => `UPSTREAM_PROFILES_FILE: ${problem}`));

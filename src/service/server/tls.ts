@@ -2,7 +2,7 @@ import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
 import { ServerCredentials } from '@grpc/grpc-js';
 import type { Config } from '../settings/config.ts';
-import { readFiles, type WatchedFilesObserver, watchFiles } from './watched-files.ts';
+import { type OnChanged, readFiles, watchFiles } from './watched-files.ts';
 
 /**
  * PEM files: the certificate chain, the server's own first; the key of that certificate; the authorities whose client
@@ -25,7 +25,7 @@ export function tlsFilesOf({ TLS_CERT_FILE, TLS_KEY_FILE, TLS_CLIENT_CA_FILE: ca
  * grpc-js's own file watcher accepts a certificate and a key that do not match (half of a rotation) and then drops every
  * connection; this one keeps the last pair that works.
  */
-export function createTlsCredentials(files: TlsFiles, observer: WatchedFilesObserver, intervalMs?: number) {
+export function createTlsCredentials(files: TlsFiles, onChanged: OnChanged, intervalMs?: number) {
   let current = readTlsFiles(files);
   const credentials = new ReplaceableCredentials({ requestCert: files.length > 2 }, current.options);
   const watched = watchFiles(
@@ -34,7 +34,7 @@ export function createTlsCredentials(files: TlsFiles, observer: WatchedFilesObse
       current = contextOf(files, contents);
       credentials.replace(current.options);
     },
-    observer,
+    onChanged,
     intervalMs,
   );
   return {

@@ -1,11 +1,7 @@
 import { readFileSync } from 'node:fs';
 
-/** Each is called once for a change. */
-export interface WatchedFilesObserver {
-  reloaded(): void;
-  /** The files as they are now cannot be used: what was taken before stays in use. */
-  rejected(error: Error): void;
-}
+/** Called once for a change: with null, or with why the files cannot be used, so that what was taken before stays in use. */
+export type OnChanged = (problem: Error | null) => void;
 
 /**
  * Has `take` use the content of the files, now and after each change; it throws where that cannot be. Content is compared, because
@@ -15,7 +11,7 @@ export interface WatchedFilesObserver {
 export function watchFiles(
   paths: readonly string[],
   take: (contents: readonly Buffer[]) => void,
-  observer: WatchedFilesObserver,
+  onChanged: OnChanged,
   intervalMs = 10_000,
 ) {
   /** Null after a failure to read them: then whatever is there next counts as changed. */
@@ -30,11 +26,11 @@ export function watchFiles(
       if (seen !== null && found.every((bytes, index) => seen?.[index]?.equals(bytes))) return;
       take(found);
       problem = null;
-      observer.reloaded();
+      onChanged(null);
     } catch (thrown) {
       const error = thrown instanceof Error ? thrown : new Error(String(thrown));
       // A file that cannot be read is reported once, not at every look.
-      if (found !== null || error.message !== problem) observer.rejected(error);
+      if (found !== null || error.message !== problem) onChanged(error);
       problem = error.message;
     } finally {
       seen = found;
