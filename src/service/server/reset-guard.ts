@@ -1,11 +1,5 @@
 import { constants, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
 
-/** Stream resets that are tolerated, as a burst and per second. */
-interface ResetLimits {
-  readonly burst: number;
-  readonly perSecond: number;
-}
-
 /** Resets within a second up to which a connection is kept, though the process has had too many: they are another's. */
 const keptUpTo = 100;
 const windowMs = 1000;
@@ -16,7 +10,7 @@ const windowMs = 1000;
  * off connects again. Beyond `limits`, a connection that resets more than a hundred calls a second is closed. Envoy resets
  * every call at its end, which is after an answer and not counted. `now` counts milliseconds.
  */
-export function createResetGuard(limits: ResetLimits, now: () => number) {
+export function createResetGuard(limits: { readonly burst: number; readonly perSecond: number }, now: () => number) {
   let left = limits.burst;
   let filledAt = now();
 

@@ -2,11 +2,7 @@ import type { ExchangeSummary } from '../../filter/exchange/summary.ts';
 import type { CallMetadata } from '../../filter/extproc/methods.ts';
 
 /** The caller's span (W3C Trace Context, level 1, §3.2). */
-export interface TraceParent {
-  readonly traceId: string;
-  readonly spanId: string;
-  readonly sampled: boolean;
-}
+export type TraceParent = NonNullable<ReturnType<typeof parentOf>>;
 
 const pattern = /^(?!ff)[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(?:-|$)/;
 
@@ -14,15 +10,12 @@ const pattern = /^(?!ff)[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(
  * The parent of an exchange's span. With tracing on, Envoy opens the call inside its own span and sends that in the
  * call's metadata; otherwise the client's `traceparent` header is used.
  */
-export function parentOf(
-  metadata: CallMetadata,
-  { traceParent }: Pick<ExchangeSummary, 'traceParent'>,
-): TraceParent | null {
+export function parentOf(metadata: CallMetadata, { traceParent }: Pick<ExchangeSummary, 'traceParent'>) {
   return parseTraceParent(metadata['traceparent']?.toString()) ?? parseTraceParent(traceParent);
 }
 
 /** The value of a `traceparent` header, or null where it is missing or invalid. */
-function parseTraceParent(value: string | null | undefined): TraceParent | null {
+function parseTraceParent(value: string | null | undefined) {
   const [, traceId, spanId, flags] = pattern.exec(value ?? '') ?? [];
   if (traceId === undefined || spanId === undefined || flags === undefined) return null;
   if (/^0+$/.test(traceId) || /^0+$/.test(spanId)) return null;

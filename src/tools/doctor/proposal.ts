@@ -16,17 +16,7 @@ export interface Difference {
 }
 
 /** The profile that fits a server. */
-export interface Proposal {
-  /** The built-in profile that comes closest. */
-  readonly base: string;
-  /** Why that one, in a few words. */
-  readonly because: string;
-  readonly differences: readonly Difference[];
-  /** A name of its own, for `UPSTREAM_PROFILE`; the base's own when nothing differs. */
-  readonly name: string;
-  /** A profiles file, in YAML. */
-  readonly file: string;
-}
+export type Proposal = ReturnType<typeof proposeProfile>;
 
 /** How much better than generic a profile must be to be chosen by the probes alone: one flag in common is a coincidence. */
 const minAdvantageOverGeneric = 1.5;
@@ -38,14 +28,23 @@ const unconfirmedFlagCost = 0.5;
  * The built-in profile that fits best, and the flags that differ. A known host or engine decides; otherwise the profile
  * with the fewest wrong and unconfirmed flags.
  */
-export function proposeProfile(findings: Findings, url: URL, model: string): Proposal {
+export function proposeProfile(findings: Findings, url: URL, model: string) {
   const evidence = evidenceOf(findings, { path: url.pathname, model });
   const { base, because } = chooseBase(evidence, findings, url.hostname, model);
   const differences = differencesOf(evidence, base, model);
   const own = nameFor(model);
   const file = fileFor(base, own, differences, model);
   check(file, own, evidence, model);
-  return { base: base.name, because, differences, name: differences.length === 0 ? base.name : own, file };
+  return {
+    /** The built-in profile that comes closest, and why that one, in a few words. */
+    base: base.name,
+    because,
+    differences,
+    /** A name of its own, for `UPSTREAM_PROFILE`; the base's own when nothing differs. */
+    name: differences.length === 0 ? base.name : own,
+    /** A profiles file, in YAML. */
+    file,
+  };
 }
 
 function chooseBase(evidence: readonly Evidence[], findings: Findings, host: string, model: string) {

@@ -1,6 +1,6 @@
 import { explainUnreachable } from '../cli/unreachable.ts';
 import { readChatAnswer, shorten } from './chat-answer.ts';
-import type { Answer, Finding, Findings, Known, Probe, ProbeRequest } from './probe-types.ts';
+import type { Answer, Finding, Known, Probe, ProbeRequest } from './probe-types.ts';
 import { fewTokens } from './probe-types.ts';
 import { maxOverflowTokens } from './probes/limit-probes.ts';
 import type { Send } from './send-probe.ts';
@@ -23,14 +23,7 @@ export interface Spending {
 }
 
 /** A finished run. */
-export interface Run {
-  readonly findings: Findings;
-  readonly spent: Spending;
-  /** Why it ended early; null if it did not. */
-  readonly stopped: string | null;
-  /** The first limit that prevented a probe; null if none did. */
-  readonly ranOut: string | null;
-}
+export type Run = Awaited<ReturnType<typeof runProbes>>;
 
 /** The detail of probes after the one that ended the run. */
 export const notReached = 'not reached';
@@ -72,11 +65,13 @@ export async function runProbes(
     onProbe(probe: Probe, index: number): void;
     goOn(what: string): Promise<boolean>;
   },
-): Promise<Run> {
+) {
   const findings = new Map<string, Finding>();
   const spent = { requests: 0, inputTokens: 0, outputTokens: 0 };
   const end = parts.now() + limits.seconds * 1000;
+  /** Why it ended early; null if it did not. */
   let stopped: string | null = null;
+  /** The first limit that prevented a probe; null if none did. */
   let ranOut: string | null = null;
   let [answered, timedOut] = [false, false];
   for (const [position, probe] of probes.entries()) {

@@ -1,14 +1,10 @@
 import type { TokenCounts } from '../../filter/exchange/summary.ts';
 import { type BodyName, perBody, type TurnLink } from './recording.ts';
 
-export interface StoreLimits {
-  /** Bytes of memory, of all exchanges together. */
-  readonly maxBytes: number;
-  readonly maxExchanges: number;
-}
+/** What the inspector keeps: bytes of memory, of all exchanges together, and exchanges. */
+export const defaultStoreLimits = { maxBytes: 64 * 1024 * 1024, maxExchanges: 200 };
 
-/** What the inspector keeps. */
-export const defaultStoreLimits: StoreLimits = { maxBytes: 64 * 1024 * 1024, maxExchanges: 200 };
+export type StoreLimits = typeof defaultStoreLimits;
 
 export type ExchangeStore = ReturnType<typeof createExchangeStore>;
 

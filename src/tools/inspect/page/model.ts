@@ -3,8 +3,7 @@ import type { ExchangePart, ExchangeRow } from '../exchange-json.ts';
 import type { StoreLimits } from '../exchange-store.ts';
 import type { FoundMessage, ListMessage } from '../list-events.ts';
 import { bodyNames } from '../recording.ts';
-import { pricesIn } from '../view/cost.ts';
-import { type Conversation, conversationsOf } from '../view/group-turns.ts';
+import { type Conversation, conversationsOf, pricesIn } from '../view/group-turns.ts';
 import { type ExchangeDetail, joinParts } from '../view/join-parts.ts';
 
 export interface About {

@@ -1,6 +1,5 @@
 import type { ExchangeRow } from '../exchange-json.ts';
 import type { TurnLink } from '../recording.ts';
-import { costOf, type Price } from './cost.ts';
 
 /** Turns that continue one another, oldest first. */
 export type Conversation = ReturnType<typeof conversationOf>;
@@ -41,4 +40,28 @@ function conversationOf(turns: readonly ConversationTurn[]) {
     start: Math.min(...rows.map(({ started_at }) => started_at)),
     end: Math.max(...rows.map(({ started_at, duration_ms }) => started_at + (duration_ms ?? 0))),
   };
+}
+
+/** What a million tokens of a model cost; its name, or the beginning of names before a `*`. */
+type Price = ReturnType<typeof pricesIn>[number];
+
+/** The prices of `INSPECT_PRICES`, whose format the service has checked. */
+export function pricesIn(text: string) {
+  return [...text.matchAll(/([^,]+)=([^,]+)/g)].map(([, model = '', amounts = '']) => {
+    const [input = 0, second = 0, third] = amounts.split('/').map(Number);
+    // Without their own price, cached tokens cost the same as others.
+    const [cached, output] = third === undefined ? [input, second] : [second, third];
+    return { model: model.trim(), input, cached, output };
+  });
+}
+
+/** What the tokens of an exchange cost; null if its model has no price, or its tokens are unknown. */
+export function costOf({ model, tokens }: ExchangeRow, prices: readonly Price[]): number | null {
+  const price = prices.find(({ model: name }) =>
+    name.endsWith('*') ? model?.startsWith(name.slice(0, -1)) : name === model,
+  );
+  if (price === undefined || tokens === null) return null;
+  const cached = Math.min(tokens.cached_tokens, tokens.input_tokens);
+  const input = (tokens.input_tokens - cached) * price.input + cached * price.cached;
+  return (input + tokens.output_tokens * price.output) / 1_000_000;
 }

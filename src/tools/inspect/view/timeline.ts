@@ -11,12 +11,7 @@ export interface TimelineEntry {
 }
 
 /** A line of the timeline: what came from the upstream, next to what was sent to the client for it. */
-export interface TimelineRow {
-  readonly upstream: TimelineEntry | null;
-  readonly client: TimelineEntry | null;
-  /** The first of the lines with the same time. */
-  readonly isFirst: boolean;
-}
+export type TimelineRow = ReturnType<typeof timelineOf>[number];
 
 /** One side of an exchange as it arrived. */
 interface Arrived {
@@ -25,7 +20,7 @@ interface Arrived {
 }
 
 /** Both sides on one time axis: each piece from the upstream beside what was sent until the next one came. */
-export function timelineOf(upstream: Arrived, client: Arrived): readonly TimelineRow[] {
+export function timelineOf(upstream: Arrived, client: Arrived) {
   const [readUpstream, readClient] = [createReader(upstream.isStream), createReader(client.isStream)];
   const groups = upstream.pieces.map((piece) => ({
     at: piece.at_ms,
@@ -42,6 +37,7 @@ export function timelineOf(upstream: Arrived, client: Arrived): readonly Timelin
     Array.from({ length: Math.max(upstream.length, client.length) }, (_, index) => ({
       upstream: upstream[index] ?? null,
       client: client[index] ?? null,
+      /** The first of the lines with the same time. */
       isFirst: index === 0,
     })),
   );

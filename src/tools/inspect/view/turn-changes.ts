@@ -1,12 +1,7 @@
 /** What is new in a turn's Chat request, compared with the turn before. */
-export interface TurnChanges {
-  /** The first place in which the beginning of the prompt differs; null if all of it is kept. */
-  readonly difference: Difference | null;
-  /** The fields that differ, as they are now; of the messages those after the turn before. */
-  readonly added: object;
-}
+export type TurnChanges = ReturnType<typeof turnChanges>;
 
-export interface Difference {
+interface Difference {
   readonly path: string;
   /** The character at which two texts begin to differ; null for other values. */
   readonly character: number | null;
@@ -20,7 +15,7 @@ export const promptFields = ['model', 'tools', 'chat_template_kwargs', 'reasonin
 type Fields = Readonly<Record<string, unknown>>;
 
 /** Compares the Chat requests of two turns, the earlier one first. */
-export function turnChanges(earlier: unknown, later: unknown): TurnChanges {
+export function turnChanges(earlier: unknown, later: unknown) {
   const [a, b] = [fieldsOf(earlier), fieldsOf(later)];
   const [old, all] = [a, b].map(({ messages }): readonly unknown[] => (Array.isArray(messages) ? messages : []));
   const places = [
@@ -30,7 +25,9 @@ export function turnChanges(earlier: unknown, later: unknown): TurnChanges {
   const differences = places.map(([path, before, after]) => differenceIn(path, before, after));
   const changed = Object.entries(b).filter(([name, value]) => name !== 'messages' && textOf(value) !== textOf(a[name]));
   return {
+    /** The first place in which the beginning of the prompt differs; null if all of it is kept. */
     difference: differences.find((difference) => difference !== null) ?? null,
+    /** The fields that differ, as they are now; of the messages those after the turn before. */
     added: { ...Object.fromEntries(changed), messages: all?.slice(old?.length) },
   };
 }

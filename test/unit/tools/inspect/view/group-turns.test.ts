@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ExchangeRow } from '../../../../../src/tools/inspect/exchange-json.ts';
-import { costOf, pricesIn } from '../../../../../src/tools/inspect/view/cost.ts';
-import { conversationsOf } from '../../../../../src/tools/inspect/view/group-turns.ts';
+import { conversationsOf, costOf, pricesIn } from '../../../../../src/tools/inspect/view/group-turns.ts';
 import { turnChanges } from '../../../../../src/tools/inspect/view/turn-changes.ts';
 
 function row(id: number, more: Partial<ExchangeRow> = {}): ExchangeRow {
