@@ -61,8 +61,6 @@ export interface ReadAnswer {
 /** Statuses of a server, or a proxy in front of it, that cannot answer now. */
 const inTrouble = new Set([500, 502, 503, 504, 529]);
 
-const maxMessageLength = 300;
-
 /** Longest text that white space is taken out of for it. */
 const maxRawLength = 10_000;
 
@@ -117,13 +115,13 @@ export function tagsIn(text: string): 'whole' | 'closing' | null {
   return readTags(text, true).thinking.trim() === text.trim() ? null : 'closing';
 }
 
-/** The text on one line, without control characters, cut to fit a table. */
-export function shorten(text: string): string {
+/** The text on one line, without control characters, cut to `most` characters: by default as a table has room for. */
+export function shorten(text: string, most = 300): string {
   const line = text
     .slice(0, maxRawLength)
     .replace(/[\p{Cc}\p{Cf}\s]+/gu, ' ')
     .trim();
-  return line.length > maxMessageLength ? `${line.slice(0, maxMessageLength)}…` : line;
+  return line.length > most ? `${line.slice(0, most)}…` : line;
 }
 
 function emptiness({ status, body }: Answer): string {

@@ -1,4 +1,5 @@
-import { type AnsweredCall, hasReasoned, type ReadAnswer } from './chat-answer.ts';
+import { jsonOf, objectOf } from '../../filter/translate/chat/loose.ts';
+import { type AnsweredCall, hasReasoned, type ReadAnswer, shorten } from './chat-answer.ts';
 import { ignored, notTested } from './findings.ts';
 import type { Finding } from './probe-types.ts';
 
@@ -42,16 +43,10 @@ export function describeCalls(calls: readonly AnsweredCall[]): string {
 }
 
 export function isObject(text: string): boolean {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null && !Array.isArray(value);
-  } catch {
-    return false;
-  }
+  return objectOf(jsonOf(text)) !== null;
 }
 
 /** The first words of a text, in quotes. */
 export function quote(text: string): string {
-  const line = text.replace(/[\p{Cc}\p{Cf}\s]+/gu, ' ').trim();
-  return `“${line.length > 40 ? `${line.slice(0, 40)}…` : line}”`;
+  return `“${shorten(text, 40)}”`;
 }

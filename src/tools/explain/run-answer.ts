@@ -2,6 +2,7 @@ import type { Exchange } from '../../filter/exchange/exchange.ts';
 import type { ExchangeReply, HeaderMap } from '../../filter/exchange/types.ts';
 import { jsonOf } from '../../filter/translate/chat/loose.ts';
 import { SseDecoder } from '../../filter/wire/sse/sse-decoder.ts';
+import { valueAt } from './fields.ts';
 
 /** An upstream's answer: its bytes in pieces, `atMs` after the exchange began, if known. */
 export interface RecordedAnswer {
@@ -77,13 +78,14 @@ function createCollector() {
   let status = 200;
   let headers: Readonly<Record<string, string>> = {};
   let isStream = false;
+  /** Inside the last event that has one. */
   let response: unknown = null;
 
   function readEvents(bytes: Buffer): ClientEvent[] {
     return decoder.push(bytes).flatMap((message): ClientEvent[] => {
       if (message.type === 'comment') return [];
       const data = jsonOf(message.data) ?? message.data;
-      response = responseOf(data) ?? response;
+      response = valueAt(data, ['response']) ?? response;
       return [{ event: message.event, data }];
     });
   }
@@ -116,9 +118,4 @@ function createCollector() {
       return { status, headers: shown, body, response: isStream ? response : body };
     },
   };
-}
-
-/** The Response inside a terminal event. */
-function responseOf(data: unknown): unknown {
-  return typeof data === 'object' && data !== null && 'response' in data ? data.response : null;
 }

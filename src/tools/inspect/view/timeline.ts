@@ -1,3 +1,4 @@
+import { jsonOf } from '../../../filter/translate/chat/loose.ts';
 import type { ExchangeFilePiece } from '../../files/exchange-file.ts';
 import { lineOf, type StreamEvent } from './event-lines.ts';
 import { bytesOf } from './join-parts.ts';
@@ -110,11 +111,7 @@ interface LooseChunk {
 
 /** Null if it is not JSON. */
 export function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
+  return jsonOf(text) ?? null;
 }
 
 function shortLabel(text: string): string {
