@@ -2,7 +2,6 @@ import { Exchange } from '../../filter/exchange/exchange.ts';
 import type { ExchangeOptions } from '../../filter/exchange/options.ts';
 import type { BodyModes } from '../../filter/exchange/types.ts';
 import type { CallMetadata } from '../../filter/extproc/methods.ts';
-import type { TranslationSettings } from '../../filter/translate/settings.ts';
 import type { Profile } from '../../filter/upstream/profile.ts';
 import { ApiError } from '../../filter/wire/schema/api-error.ts';
 import type { Admission } from '../memory/overload.ts';
@@ -42,15 +41,8 @@ export function createExchangeFactory(
     readonly files?: OperatorFiles | undefined;
   } = {},
 ) {
-  const ofProfiles = new WeakMap<Profile, TranslationSettings>();
   const ofExchange = valuesOf(settings.exchange, config, files);
   const ofTranslation = valuesOf(settings.translation, config, files);
-
-  function settingsFor(profile: Profile): TranslationSettings {
-    const known = ofProfiles.get(profile) ?? { ...ofTranslation, profile };
-    ofProfiles.set(profile, known);
-    return known;
-  }
 
   function configuredProfile(): Profile {
     const profile = profiles.profileOf(config.UPSTREAM_PROFILE);
@@ -80,7 +72,7 @@ export function createExchangeFactory(
         exchange = createExchange({
           ...ofExchange,
           modes,
-          settings: settingsFor(profile ?? configuredProfile()),
+          settings: { ...ofTranslation, profile: profile ?? configuredProfile() },
           upstreamPath: path ?? configuredPath,
           // The client gets none of the operator's names; they are in the log.
           refusal: problem === null ? overload : ApiError.misconfigured(misconfigured),
