@@ -27,7 +27,7 @@ const maxClientLength = 120;
 export function rowOf(exchange: StoredExchange) {
   const { id, version, startedAt, pieces, turn = null } = exchange;
   const { cause: _cause, dropped: _dropped, first_token_ms: _first, ...facts } = exchange.facts;
-  const head = exchange.headOf('client_request');
+  const head = exchange.heads.client_request;
   const [method, path] = [head?.get(':method') ?? null, head?.get(':path') ?? null];
   return {
     ...facts,
@@ -35,7 +35,7 @@ export function rowOf(exchange: StoredExchange) {
     ...{ id, version, started_at: startedAt, method, path, turn },
     client: head?.get('user-agent')?.slice(0, maxClientLength) ?? null,
     endpoint: head === undefined ? null : endpointOf(method ?? '', path ?? ''),
-    status: facts.status ?? statusOf(exchange.headOf('client_response')),
+    status: facts.status ?? statusOf(exchange.heads.client_response),
     /** Pieces sent to the client. */
     pieces: pieces.client_response.length,
     first_event_ms: rounded(pieces.client_response[0]?.atMs ?? null),
@@ -56,7 +56,7 @@ export function endpointOf(method: string, path: string): string | null {
 /** The exchange file with the client's request alone, from which everything else can be derived. */
 export function requestFileOf(exchange: StoredExchange): ExchangeFile {
   const body = bodyOf(exchange.bytesOf('client_request'));
-  const client_request = { ...requestHead(exchange.headOf('client_request')), ...body };
+  const client_request = { ...requestHead(exchange.heads.client_request), ...body };
   return { ...fileHead(exchange), client_request, chat_request: null, chat_response: null, client_response: null };
 }
 
@@ -78,15 +78,15 @@ export function partOf(exchange: StoredExchange, from: Readonly<Record<BodyName,
     pieces[name].push(pieceOf(rounded(piece.atMs), Buffer.from(piece.latin1, 'latin1')));
     room -= piece.latin1.length;
   }
-  const chat = exchange.headOf('chat_request');
+  const chat = exchange.heads.chat_request;
   return {
     row: rowOf(exchange),
     file: {
       ...fileHead(exchange),
-      client_request: { ...requestHead(exchange.headOf('client_request')), body: '' },
+      client_request: { ...requestHead(exchange.heads.client_request), body: '' },
       chat_request: chat === undefined ? null : { ...requestHead(chat), body: '' },
-      chat_response: responseHead(exchange.headOf('chat_response')),
-      client_response: responseHead(exchange.headOf('client_response')),
+      chat_response: responseHead(exchange.heads.chat_response),
+      client_response: responseHead(exchange.heads.client_response),
     },
     omitted: exchange.omitted,
     pieces,

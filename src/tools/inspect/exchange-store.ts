@@ -109,11 +109,12 @@ export class StoredExchange {
   turn: TurnLink | null | undefined;
   /** True once it was evicted: what is recorded after that is discarded. */
   isDiscarded = false;
+  /** Set by `setHead` and `setFacts`, which count what they hold. */
+  heads: Partial<Readonly<Record<BodyName, Head>>> = {};
+  facts: ExchangeFacts = noFacts;
   readonly #maxBytes: number;
   /** So many more bytes are held; fewer if negative. */
   readonly #onHeld: (bytes: number) => void;
-  #heads: Partial<Record<BodyName, Head>> = {};
-  #facts: ExchangeFacts = noFacts;
   #heldBytes = 0;
 
   constructor(id: number, startedAt: number, maxBytes: number, onHeld: (bytes: number) => void) {
@@ -123,17 +124,9 @@ export class StoredExchange {
     this.#onHeld = onHeld;
   }
 
-  get facts(): ExchangeFacts {
-    return this.#facts;
-  }
-
   /** How many bytes more it may hold. */
   get room(): number {
     return this.isDiscarded ? 0 : Math.max(0, this.#maxBytes - this.#heldBytes);
-  }
-
-  headOf(body: BodyName): Head | undefined {
-    return this.#heads[body];
   }
 
   /** All bytes of that body that are kept. */
@@ -144,9 +137,8 @@ export class StoredExchange {
   /** The head of that body; without one, the body is none: the upstream was not called after all. */
   setHead(body: BodyName, head: Head | undefined): void {
     if (this.isDiscarded) return;
-    const before = this.#heads[body];
-    if (head === undefined) delete this.#heads[body];
-    else this.#heads[body] = head;
+    const { [body]: before, ...others } = this.heads;
+    this.heads = head === undefined ? others : { ...others, [body]: head };
     this.#changed(bytesOfHead(head) - bytesOfHead(before));
   }
 
@@ -175,8 +167,8 @@ export class StoredExchange {
 
   setFacts(facts: ExchangeFacts): void {
     if (this.isDiscarded) return;
-    const before = this.#facts;
-    this.#facts = facts;
+    const before = this.facts;
+    this.facts = facts;
     this.#changed(bytesOfFacts(facts) - bytesOfFacts(before));
   }
 
@@ -190,8 +182,8 @@ export class StoredExchange {
   /** Frees what it holds. */
   discard(): void {
     for (const pieces of Object.values(this.pieces)) pieces.length = 0;
-    this.#heads = {};
-    this.#facts = { ...this.#facts, dropped: [], cause: null };
+    this.heads = {};
+    this.facts = { ...this.facts, dropped: [], cause: null };
     this.hold(-this.#heldBytes);
     this.isDiscarded = true;
   }

@@ -180,12 +180,12 @@ function createRecord(store: ExchangeStore, messageOf: MessageOf, summary: () =>
   }
 
   function changeRequest(changes: HeaderMutation | undefined): void {
-    kept?.setHead('chat_request', changed(kept.headOf('client_request'), changes));
+    kept?.setHead('chat_request', changed(kept.heads.client_request, changes));
   }
 
   function answerClient(changes: HeaderMutation | undefined): void {
     clientAnswered = true;
-    kept?.setHead('client_response', changed(kept.headOf('chat_response'), changes));
+    kept?.setHead('client_response', changed(kept.heads.chat_response, changes));
   }
 
   /** As Envoy sends it on: it removes headers, then overwrites or adds some. */
@@ -222,7 +222,7 @@ function createRecord(store: ExchangeStore, messageOf: MessageOf, summary: () =>
       const read = decodeContent(bytes, codings, maxBodyBytes);
       // The body is shown decoded, so these headers would not match it.
       const remove = ['content-encoding', 'content-length'];
-      kept?.setHead('client_request', changed(kept.headOf('client_request'), { remove }));
+      kept?.setHead('client_request', changed(kept.heads.client_request, { remove }));
       return read;
     } catch (thrown) {
       if (thrown instanceof ContentCodingError) return bytes;

@@ -43,7 +43,7 @@ export function createTurnLinker(store: ExchangeStore): (exchange: StoredExchang
 }
 
 function isSent(exchange: StoredExchange): boolean {
-  return exchange.facts.outcome !== 'running' || exchange.headOf('chat_response') !== undefined;
+  return exchange.facts.outcome !== 'running' || exchange.heads.chat_response !== undefined;
 }
 
 function linkOf(request: ChatRequest, parent: number | null, before: ChatRequest | null): TurnLink {
