@@ -18,11 +18,9 @@ import { CopyButton, TextPane } from './text-pane.tsx';
 /** The client’s request next to the Chat request: bodies with the explanation of each field, or headers. */
 export function RequestSection(props: { readonly detail: ExchangeDetail; readonly model: Model }): JSX.Element {
   const { detail, model } = props;
-  const { client_request: client, chat_request: chat, dropped } = detail.file;
-  const [shows, setShows] = useState<'bodies' | 'headers' | 'message'>('bodies');
+  const { dropped } = detail.file;
+  const [shows, setShows] = useState<Shown>('bodies');
   const showsHeaders = shows === 'headers';
-  const pieces = detail.pieces.websocket_message;
-  const message = useMemo(() => contentOf(pieces), [pieces, pieces.length]);
   const { bodies, problem, isAsked } = useExplanation(detail, model);
   const extra = (
     <>
@@ -30,7 +28,7 @@ export function RequestSection(props: { readonly detail: ExchangeDetail; readonl
         <i class="mark warn" /> rewritten <i class="mark busy" /> only here <i class="mark bad" /> dropped
       </span>
       {isAsked ? <span class="legend">explaining …</span> : null}
-      {pieces.length === 0 ? null : (
+      {detail.pieces.websocket_message.length === 0 ? null : (
         <button
           type="button"
           class="small"
@@ -61,18 +59,13 @@ export function RequestSection(props: { readonly detail: ExchangeDetail; readonl
         </p>
       )}
       {problem === null ? null : <p class="dropped-list">Not explained: {visible(problem)}</p>}
-      <Sides
-        key={shows}
-        message={shows === 'message' ? message : null}
-        client={client}
-        chat={chat}
-        model={model}
-        bodies={bodies}
-        showsHeaders={showsHeaders}
-      />
+      <Sides key={shows} shows={shows} detail={detail} model={model} bodies={bodies} />
     </Section>
   );
 }
+
+/** The bodies, or the headers, or the message on a WebSocket and the request made of it. */
+type Shown = 'bodies' | 'headers' | 'message';
 
 /** Exchanges that are only passed while scrolling down the list are not explained. */
 const askAfterMs = 300;
@@ -108,17 +101,17 @@ function useExplanation({ row, omitted, file }: ExchangeDetail, model: Model): E
   return answer ?? { bodies: null, problem: null, isAsked: canAsk };
 }
 
-/** The bodies, or the headers, or the message on a WebSocket and the request made of it. */
 function Sides(props: {
-  /** Shown beside the client's request, in the place of the Chat request; null if that is shown. */
-  readonly message: Content | null;
-  readonly client: ExchangeFileRequest;
-  readonly chat: ExchangeFileRequest | null;
+  readonly shows: Shown;
+  readonly detail: ExchangeDetail;
   readonly model: Model;
   readonly bodies: ExplainedBodies | null;
-  readonly showsHeaders: boolean;
 }): JSX.Element {
-  const { message, client, chat, model, bodies, showsHeaders } = props;
+  const { shows, detail, model, bodies } = props;
+  const { client_request: client, chat_request: chat } = detail.file;
+  const showsHeaders = shows === 'headers';
+  const pieces = detail.pieces.websocket_message;
+  const message = useMemo(() => textOf(contentOf(pieces)), [pieces, pieces.length]);
   const explained = useMemo(
     () => (showsHeaders ? comparedHeaders(headersOf(client), headersOf(chat)) : bodies),
     [showsHeaders, client, chat, bodies],
@@ -132,7 +125,8 @@ function Sides(props: {
   const places = selected === null ? undefined : explained?.[selected.side];
   const account = path === null || places === undefined ? null : accountOf(places, path);
   const kind = showsHeaders ? 'headers' : 'body';
-  const pane = (side: 'client' | 'chat', title: string, request: ExchangeFileRequest, base: string) => {
+  const base = baseOf(model);
+  const pane = (side: 'client' | 'chat', title: string, request: ExchangeFileRequest, to = base) => {
     const body = textOf('body' in request ? { text: request.body } : request);
     const text = showsHeaders ? pretty(headersOf(request)) : body;
     const isSelected = selected?.side === side;
@@ -152,7 +146,7 @@ function Sides(props: {
         what={`the ${kind}: ${title}`}
         text={text}
         find={model.find}
-        buttons={<CopyButton text={curlOf(request, base)} what={`of: ${title}`} as="Copy as curl" />}
+        buttons={<CopyButton text={curlOf(request, to)} what={`of: ${title}`} as="Copy as curl" />}
         explained={explained?.[side]}
         selected={isSelected ? selected.index : -1}
         onSelect={(line, index) => setSelected({ side, line, index })}
@@ -160,40 +154,39 @@ function Sides(props: {
       />
     );
   };
-  const messagePane = (content: Content) => (
-    <TextPane
-      id="message"
-      title="As it came over WebSocket"
-      label="Message, body"
-      what="the message on the WebSocket"
-      text={textOf(content)}
-      find={model.find}
-    />
-  );
-  const base = baseOf(model);
   return (
     <>
-      <Split name="sides" label="Width of both sides" as="columns" usual={0.5}>
-        {message === null ? pane('client', 'Client sent', client, base) : messagePane(message)}
-        {message !== null ? (
-          pane('client', 'Request made of it', client, base)
-        ) : chat === null ? (
-          <div class="pane">
-            <p class="pane-title">Chat request</p>
-            <p class="empty">The upstream was not called.</p>
-          </div>
-        ) : (
-          pane('chat', 'It became', chat, upstreamOf(chat, base))
-        )}
-      </Split>
+      {shows === 'message' ? (
+        <Split name="sides" label="Width of both sides" as="columns" usual={0.5}>
+          <TextPane
+            id="message"
+            title="As it came over WebSocket"
+            label="Message, body"
+            what="the message on the WebSocket"
+            text={message}
+            find={model.find}
+          />
+          {pane('client', 'Request made of it', client)}
+        </Split>
+      ) : (
+        <Split name="sides" label="Width of both sides" as="columns" usual={0.5}>
+          {pane('client', 'Client sent', client)}
+          {chat === null ? (
+            <div class="pane">
+              <p class="pane-title">Chat request</p>
+              <p class="empty">The upstream was not called.</p>
+            </div>
+          ) : (
+            pane('chat', 'It became', chat, upstreamOf(chat, base))
+          )}
+        </Split>
+      )}
       {account === null ? null : <AccountOf account={account} onClose={() => setSelected(null)} />}
     </>
   );
 }
 
-type Content = ReturnType<typeof contentOf>;
-
-function textOf(content: Content): string {
+function textOf(content: ReturnType<typeof contentOf>): string {
   return 'text' in content ? content.text : `(not text) ${content.base64}`;
 }
 
