@@ -33,16 +33,13 @@ export function RowList<Item extends { readonly id: number }>(props: {
           id={title.toLowerCase()}
           label={`${title}, newest first`}
           class="exchange-list"
-          count={items.length}
+          items={items}
           rowHeight={46}
-          keyOf={(index) => items[index]?.id ?? index}
+          keyOf={({ id }) => id}
           selected={items.findIndex(({ id }) => id === selectedId)}
           onSelect={(index) => onSelect(items[index]?.id ?? null)}
           onOpen={() => document.getElementById('detail')?.focus()}
-          rowAt={(index) => {
-            const item = items[index];
-            return item === undefined ? null : <Row words={wordsOf(item)} />;
-          }}
+          rowOf={(item) => <Row words={wordsOf(item)} />}
         />
       )}
     </section>

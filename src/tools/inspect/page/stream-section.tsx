@@ -76,16 +76,13 @@ export function StreamSection(props: { readonly detail: ExchangeDetail; readonly
           id="timeline"
           label="Upstream’s chunks and the events they became, in order of time"
           class="code timeline"
-          count={rows.length}
+          items={rows}
           rowHeight={20}
           followsEnd={!isOver}
           selected={selected}
           onSelect={setSelected}
           inView={inView}
-          rowAt={(index) => {
-            const row = rows[index];
-            return row === undefined ? null : <Moment row={row} isFound={found.has(index)} />;
-          }}
+          rowOf={(row, index) => <Moment row={row} isFound={found.has(index)} />}
         />
         {picked === undefined ? null : (
           <Split name="sides" label="Width of both sides" as="columns" usual={0.5} class="picked">

@@ -68,7 +68,7 @@ export function TextPane(props: {
         id={props.id}
         label={props.label}
         class="code"
-        count={lines.length}
+        items={lines}
         rowHeight={lineHeight}
         selected={selected}
         onSelect={
@@ -79,10 +79,7 @@ export function TextPane(props: {
           })
         }
         inView={inView}
-        rowAt={(index) => {
-          const line = lines[index];
-          return line === undefined ? null : <Line line={line} isLinked={isLinked(line)} />;
-        }}
+        rowOf={(line) => <Line line={line} isLinked={isLinked(line)} />}
       />
     </div>
   );

@@ -4,15 +4,15 @@ import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 const overscanRows = 6;
 
 /** A list of which only the visible rows are rendered; with `onSelect`, the keys move its selection. */
-export function VirtualList(props: {
+export function VirtualList<Item>(props: {
   readonly id: string;
   readonly label: string;
   readonly class?: string;
-  readonly count: number;
+  readonly items: readonly Item[];
   /** Pixels; all rows have the same height. */
   readonly rowHeight: number;
-  readonly rowAt: (index: number) => ComponentChildren;
-  readonly keyOf?: (index: number) => string | number;
+  readonly rowOf: (item: Item, index: number) => ComponentChildren;
+  readonly keyOf?: (item: Item) => string | number;
   /** Index of the row that the arrow keys move from; -1 without a selection. */
   readonly selected?: number;
   readonly onSelect?: ((index: number) => void) | undefined;
@@ -22,7 +22,8 @@ export function VirtualList(props: {
   /** A row to scroll to; another object scrolls again. */
   readonly inView?: { readonly index: number } | null;
 }): JSX.Element {
-  const { id, label, count, rowHeight, rowAt, keyOf, selected = -1, onSelect, inView = null } = props;
+  const { id, label, items, rowHeight, keyOf, selected = -1, onSelect, inView = null } = props;
+  const count = items.length;
   const box = useRef<HTMLDivElement>(null);
   const [view, setView] = useState({ top: 0, height: 600 });
   const atEnd = useRef(true);
@@ -78,7 +79,7 @@ export function VirtualList(props: {
 
   const first = Math.max(0, Math.floor(view.top / rowHeight) - overscanRows);
   const last = Math.min(count, Math.ceil((view.top + view.height) / rowHeight) + overscanRows);
-  const shown = Array.from({ length: Math.max(0, last - first) }, (_, index) => first + index);
+  const shown = items.slice(first, last).map((item, offset) => [first + offset, item] as const);
   return (
     <div
       ref={box}
@@ -93,11 +94,11 @@ export function VirtualList(props: {
       onKeyDown={onKeyDown}
     >
       <div style={{ height: `${count * rowHeight}px` }}>
-        {shown.map((index) => (
+        {shown.map(([index, item]) => (
           // The list has the focus and names its active row.
           // biome-ignore lint/a11y/useKeyWithClickEvents: the list handles the keys
           <div
-            key={keyOf?.(index) ?? index}
+            key={keyOf?.(item) ?? index}
             id={`${id}-${index}`}
             class={index === selected ? 'row selected' : 'row'}
             role={onSelect === undefined ? 'listitem' : 'option'}
@@ -107,7 +108,7 @@ export function VirtualList(props: {
             style={{ height: `${rowHeight}px`, transform: `translateY(${index * rowHeight}px)` }}
             onClick={() => onSelect?.(index)}
           >
-            {rowAt(index)}
+            {props.rowOf(item, index)}
           </div>
         ))}
       </div>
