@@ -37,10 +37,7 @@ export function superviseWorkers(
   const stopping = new AbortController();
   let restarts = 0;
   let everReady = false;
-  let settle: { resolve(): void; reject(error: Error): void } | undefined;
-  const started = new Promise<void>((resolve, reject) => {
-    settle = { resolve, reject };
-  });
+  const { promise: started, resolve: onStarted, reject: onFailed } = Promise.withResolvers<void>();
   started.catch(() => {}); // it may reject before anyone awaits it
 
   /** Runs a worker of that number until it exits, and says how it did. Rejects where the system refuses the process. */
@@ -56,7 +53,7 @@ export function superviseWorkers(
         state.ready = message.ready;
         if (!message.ready) return;
         everReady = true;
-        settle?.resolve();
+        onStarted();
       });
       worker.once('exit', (code, signal) => resolve(signal ?? `code ${code}`));
       // An error of one that runs is followed by its exit.
@@ -73,7 +70,7 @@ export function superviseWorkers(
       workers.delete(number);
       if (stopping.signal.aborted) return;
       if (!everReady) {
-        settle?.reject(new Error(`worker ${number} exited during start-up (${how})`));
+        onFailed(new Error(`worker ${number} exited during start-up (${how})`));
         return;
       }
       const isSteady = delay === 0 || Date.now() - startedAt > steadyAfterMs;

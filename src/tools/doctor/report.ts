@@ -67,8 +67,7 @@ export function textReport(report: Report, style: Style): string {
     { text: '  probe', width: nameWidth + 2 },
     { text: 'result', width: resultWidth },
   ];
-  const groups = [...new Set(listed.map(({ probe }) => probe.group))].flatMap((group) => {
-    const rows = listed.filter(({ probe }) => probe.group === group);
+  const groups = [...Map.groupBy(listed, ({ probe }) => probe.group)].flatMap(([group, rows]) => {
     const lines = rows.flatMap(({ probe, finding }) => rowOf(probe, finding, nameWidth, width - 2, style));
     return section(group, lines, style);
   });

@@ -19,12 +19,7 @@ export function placesIn({ result }: Trace, body: unknown, others: readonly Plac
     .map((place) => ({ ...place, value: valueAt(body, place.path) }))
     .filter(({ value }) => value !== undefined);
   const sourced = [...marked, ...others].flatMap((place) => place.sources.map((source) => ({ source, place })));
-  const byRoot = new Map<string, typeof sourced>();
-  for (const each of sourced) {
-    const known = byRoot.get(rootOf(each.source));
-    if (known === undefined) byRoot.set(rootOf(each.source), [each]);
-    else known.push(each);
-  }
+  const byRoot = Map.groupBy(sourced, ({ source }) => rootOf(source));
 
   /** Where that field can be seen: what it, or a part of it, became. */
   function of(field: Path): readonly Place[] {

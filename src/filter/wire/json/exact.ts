@@ -1,9 +1,9 @@
-// TypeScript's es2023 library does not declare a reviver's source text yet; V8 has had it since 11.4.
+// TypeScript's es2024 library does not declare a reviver's source text yet; V8 has had it since 11.4.
 const parseWithSource = JSON.parse as (
   text: string,
   reviver: (key: string, value: unknown, context: { readonly source?: string }) => unknown,
 ) => unknown;
-/** Not yet in TypeScript's es2023 library either. */
+/** Not yet in TypeScript's es2024 library either. */
 export const { rawJSON, isRawJSON } = JSON as unknown as {
   rawJSON(text: string): unknown;
   isRawJSON(value: unknown): boolean;

@@ -15,7 +15,7 @@ export function isJsonObject(value: unknown): value is Record<string, unknown> {
 
 /** A number too long for a JavaScript number, kept as its text (`JSON.rawJSON`). */
 export function isExactNumber(value: unknown): value is { readonly rawJSON: string } {
-  return (JSON as unknown as { isRawJSON(value: unknown): boolean }).isRawJSON(value); // not yet in TypeScript's es2023 library
+  return (JSON as unknown as { isRawJSON(value: unknown): boolean }).isRawJSON(value); // not yet in TypeScript's es2024 library
 }
 
 export const jsonObject = z.custom<Record<string, unknown>>(isJsonObject, { params: { expected: 'an object' } });
