@@ -1,5 +1,4 @@
-import { maxKnownLength } from '../redact/known-values.ts';
-import { type BodyKind, hasError, type Redactor } from '../redact/redactor.ts';
+import { type BodyKind, hasError, maxKnownLength, type Redactor } from '../redact/redactor.ts';
 import { endOfPart, type StoredExchange } from './exchange-store.ts';
 import { type BodyName, maxBodyBytes } from './recording.ts';
 

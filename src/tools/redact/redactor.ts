@@ -1,7 +1,6 @@
 import { isCredentialHeader, redactionMark } from '../../filter/wire/credentials/names.ts';
 import { redactText } from '../../filter/wire/credentials/text.ts';
 import { redactAddress } from '../../filter/wire/credentials/urls.ts';
-import { KnownValues } from './known-values.ts';
 import { redactJson } from './redact-json.ts';
 
 /** `error`: the answer of a server that refused, or what follows an error inside a 200; it quotes what the server was sent. */
@@ -55,3 +54,76 @@ export function hasError(latin1: string): boolean {
 
 const shownPseudoHeaders: ReadonlySet<string> = new Set([':method', ':path', ':status']);
 const isAddress = /^(?:[a-z][a-z0-9+.-]*:\/)?\/\S*$/i;
+
+interface KnownValue {
+  readonly text: string;
+  /** Its bytes in UTF-8, read as Latin-1. */
+  readonly latin1: string;
+}
+
+/** The credentials that an exchange has carried so far: later occurrences are found without a name next to them. */
+class KnownValues {
+  /** The longest first: another may be a part of it. */
+  readonly #values: KnownValue[] = [];
+
+  /** A value that was left out somewhere. Short ones, and those that look like words, are not searched for elsewhere. */
+  add(value: string): void {
+    if (value.length < minLength || value.length > maxKnownLength) return;
+    for (const part of partsOf(value)) {
+      this.#addOne(part);
+      // As it is written in JSON, and as the server reads it.
+      if (escaped.test(part)) this.#addOne(JSON.stringify(part).slice(1, -1));
+      if (part.includes('\\')) this.#addOne(decoded(part, (text) => JSON.parse(`"${text}"`)));
+      if (part.includes('%')) this.#addOne(decoded(part, decodeURIComponent));
+    }
+  }
+
+  /** The text without them; `as` says whether it is text, or bytes that are read as Latin-1. */
+  without(text: string, as: keyof KnownValue): string {
+    return this.#values.reduce((rest, value) => rest.replaceAll(value[as], redactionMark), text);
+  }
+
+  #addOne(text: string): void {
+    if (!isDistinct(text) || text.length > maxKnownLength || this.#values.length >= maxValues) return;
+    if (this.#values.some((known) => known.text === text)) return;
+    this.#values.push({ text, latin1: Buffer.from(text).toString('latin1') });
+    this.#values.sort((one, other) => other.latin1.length - one.latin1.length);
+  }
+}
+
+/** Unlike a word, of which a prompt has many. */
+function isDistinct(value: string): boolean {
+  return value.length >= 24 || (value.length >= minLength && /\d/.test(value));
+}
+
+/** From a header's value: the credential without its scheme, the password of `Basic`, and the values of cookies. */
+function partsOf(value: string): string[] {
+  const [, scheme = '', credential = ''] = /^([A-Za-z][\w-]*) +(\S.*)$/.exec(value) ?? [];
+  const parts = credential === '' ? [] : [credential];
+  // Each value costs a search of all that comes, and a well-known scheme is no secret.
+  if (!wellKnownScheme.test(scheme) || !isDistinct(credential)) parts.push(value);
+  if (scheme.toLowerCase() === 'basic') parts.push(...Buffer.from(credential, 'base64').toString().split(':'));
+  if (value.includes('=')) {
+    const pairs = value.split(/[;,] */).slice(0, 32);
+    // A short one may be a date, or the name of a theme.
+    parts.push(...pairs.map((pair) => pair.slice(pair.indexOf('=') + 1)).filter(({ length }) => length >= 16));
+  }
+  return parts;
+}
+
+/** The text as it is read; unchanged if it cannot be. */
+function decoded(text: string, read: (text: string) => string): string {
+  try {
+    return read(text);
+  } catch {
+    return text;
+  }
+}
+
+const wellKnownScheme = /^(?:bearer|basic|token|apikey)$/i;
+/** What JSON writes in another way. */
+const escaped = /["\\\p{Cc}\p{Cs}]/u;
+const maxValues = 128;
+const minLength = 8;
+/** Characters of the longest that is searched for. */
+export const maxKnownLength = 4096;
