@@ -62,7 +62,7 @@ const pure: Readonly<Record<string, readonly string[]>> = {
   // Of node:http2 the type of its headers alone.
   'filter/extproc': ['node:buffer', 'node:http2'],
   'service/settings': [],
-  'tools/files': ['zod'],
+  'tools/files': ['node:buffer', 'zod'],
   'tools/redact': [],
 };
 

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import * as z from 'zod';
 
 /** Marks the file, and the version of its form: a reader refuses others. */
@@ -70,29 +71,17 @@ export function readExchangeFile(value: unknown): ExchangeFile {
 }
 
 /** These bytes as a piece has them. */
-export function pieceOf(at_ms: number, bytes: Uint8Array): ExchangeFilePiece {
-  const text = utf8Of(bytes);
-  return text === null ? { at_ms, base64: Buffer.from(bytes).toString('base64') } : { at_ms, text };
+export function pieceOf(at_ms: number, bytes: Buffer): ExchangeFilePiece {
+  return isUtf8(bytes) ? { at_ms, text: bytes.toString() } : { at_ms, base64: bytes.toString('base64') };
 }
 
 /** These bytes as a request has its body. */
-export function bodyOf(bytes: Uint8Array): { readonly body: string } | { readonly base64: string } {
-  const body = utf8Of(bytes);
-  return body === null ? { base64: Buffer.from(bytes).toString('base64') } : { body };
+export function bodyOf(bytes: Buffer): { readonly body: string } | { readonly base64: string } {
+  return isUtf8(bytes) ? { body: bytes.toString() } : { base64: bytes.toString('base64') };
 }
 
 /** The bytes of a piece or of a request's body. */
 export function bytesOf(content: ExchangeFilePiece | ExchangeFileRequest): Buffer {
   if ('base64' in content) return Buffer.from(content.base64, 'base64');
   return Buffer.from('text' in content ? content.text : content.body);
-}
-
-/** Null for bytes that are not UTF-8. */
-function utf8Of(bytes: Uint8Array): string | null {
-  try {
-    // A byte order mark is bytes like any other.
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
-  } catch {
-    return null;
-  }
 }

@@ -38,7 +38,10 @@ describe('the timeline', () => {
     let cuts = 0;
     const stream = Buffer.from(`${chunk('é𝄞') + chunk('b')}data: [DONE]\n\n`);
     for (const { how, pieces } of everyCut(stream)) {
-      const timeline = timelineOf(streamed([...pieces].map((piece, index) => pieceOf(index, piece))), streamed([]));
+      const timeline = timelineOf(
+        streamed([...pieces].map((piece, index) => pieceOf(index, Buffer.from(piece)))),
+        streamed([]),
+      );
       const found = timeline.flatMap(({ upstream }) => (upstream === null ? [] : [chunkLabel(upstream)]));
       expect(found, how).toEqual(['content "é𝄞"', 'content "b"', '[DONE]']);
       cuts += 1;
