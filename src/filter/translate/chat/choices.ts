@@ -1,29 +1,11 @@
-import type { LooseChoice, LooseChunk, LooseMessage } from '../../wire/schema/chat-completion.ts';
+import {
+  type Kind,
+  type LooseChoice,
+  type LooseChunk,
+  type LooseMessage,
+  messageKinds,
+} from '../../wire/schema/chat-completion.ts';
 import { objectsOf } from './loose.ts';
-
-/** The parts of an answer that a choice can hold. */
-type Kind = 'text' | 'reasoning' | 'calls' | 'pictures';
-
-/** The fields of a message, each with the part that it is of. */
-export const messageKinds: Readonly<Record<keyof LooseMessage, Kind | null>> = {
-  role: null,
-  extra_content: null,
-  content: 'text',
-  refusal: 'text',
-  audio: 'text',
-  images: 'pictures',
-  annotations: 'text',
-  search_results: 'text',
-  citations: 'text',
-  reasoning_content: 'reasoning',
-  reasoning: 'reasoning',
-  reasoning_text: 'reasoning',
-  reasoning_details: 'reasoning',
-  thinking: 'reasoning',
-  thinking_blocks: 'reasoning',
-  tool_calls: 'calls',
-  function_call: 'calls',
-};
 
 /**
  * Of which choice an answer has its text, its reasoning and its calls: for each, the first that has any. `n` is never sent,

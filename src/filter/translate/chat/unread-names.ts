@@ -1,17 +1,14 @@
-import type { LooseChoice, LooseChunk, LooseMessage } from '../../wire/schema/chat-completion.ts';
+import {
+  choiceFields,
+  chunkFields,
+  type LooseChoice,
+  type LooseChunk,
+  type LooseMessage,
+  messageKinds,
+} from '../../wire/schema/chat-completion.ts';
 import type { UnknownType } from '../request/dropped.ts';
 import { type Extensions, maxNameLength, maxNames } from '../response/extensions.ts';
-import { messageKinds } from './choices.ts';
 import { arrayOf, objectOf } from './loose.ts';
-
-/** The fields that are known, whether or not anything is made of them: each is in the type, and each of the type's is here. */
-const chunkFields = {
-  ...{ id: 0, object: 0, created: 0, model: 0, system_fingerprint: 0, service_tier: 0, choices: 0, usage: 0 },
-  ...{ obfuscation: 0, error: 0, type: 0, base_resp: 0, x_groq: 0, search_results: 0, citations: 0 },
-} satisfies Record<keyof LooseChunk, 0>;
-const choiceFields = {
-  ...{ index: 0, message: 0, delta: 0, finish_reason: 0, logprobs: 0, usage: 0, error: 0 },
-} satisfies Record<keyof LooseChoice, 0>;
 
 /** Names of events and fields of an answer that nothing here reads and the client does not get. */
 export class UnreadNames {

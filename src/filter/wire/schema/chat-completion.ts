@@ -7,67 +7,49 @@
 /** An object that may have those fields, with whatever in them. */
 export type Loose<Names extends string> = { readonly [Name in Names]?: unknown };
 
-/** A completion, or one chunk of a stream. */
-export interface LooseChunk {
-  readonly id?: unknown;
-  readonly object?: unknown;
-  readonly created?: unknown;
-  readonly model?: unknown;
-  readonly system_fingerprint?: unknown;
-  readonly service_tier?: unknown;
-  readonly choices?: unknown;
-  readonly usage?: unknown;
-  /** Random padding of OpenAI's streams. */
-  readonly obfuscation?: unknown;
-  readonly error?: unknown;
-  /** Anthropic's errors have `type: "error"`. */
-  readonly type?: unknown;
-  /** MiniMax: the status that others give in HTTP. */
-  readonly base_resp?: unknown;
-  /** Groq. */
-  readonly x_groq?: unknown;
-  /** Perplexity. */
-  readonly search_results?: unknown;
-  /** Perplexity, xAI. */
-  readonly citations?: unknown;
-}
+/** The fields of a completion, or of one chunk of a stream. */
+export const chunkFields = {
+  ...{ id: 0, object: 0, created: 0, model: 0, system_fingerprint: 0, service_tier: 0, choices: 0, usage: 0, error: 0 },
+  obfuscation: 0, // random padding of OpenAI's streams
+  type: 0, // Anthropic's errors have `type: "error"`
+  base_resp: 0, // MiniMax: the status that others give in HTTP
+  x_groq: 0,
+  search_results: 0, // Perplexity
+  citations: 0, // Perplexity, xAI
+};
+export type LooseChunk = Loose<keyof typeof chunkFields>;
 
-export interface LooseChoice {
-  readonly index?: unknown;
-  readonly message?: unknown;
-  readonly delta?: unknown;
-  readonly finish_reason?: unknown;
-  readonly logprobs?: unknown;
-  /** Kimi. */
-  readonly usage?: unknown;
-  /** OpenRouter. */
-  readonly error?: unknown;
-}
+export const choiceFields = {
+  ...{ index: 0, message: 0, delta: 0, finish_reason: 0, logprobs: 0 },
+  usage: 0, // Kimi
+  error: 0, // OpenRouter
+};
+export type LooseChoice = Loose<keyof typeof choiceFields>;
 
-/** The `message` of a completion and the `delta` of a chunk: vendors put the same fields in both. */
-export interface LooseMessage {
-  readonly role?: unknown;
-  readonly content?: unknown;
-  readonly refusal?: unknown;
-  readonly audio?: unknown;
-  /** Pictures that the model made: OpenRouter, Gemini. */
-  readonly images?: unknown;
-  readonly tool_calls?: unknown;
-  /** The API before `tool_calls`. */
-  readonly function_call?: unknown;
-  readonly annotations?: unknown;
-  readonly search_results?: unknown;
-  readonly citations?: unknown;
-  readonly reasoning_content?: unknown;
-  readonly reasoning?: unknown;
-  /** GitHub Copilot. */
-  readonly reasoning_text?: unknown;
-  readonly reasoning_details?: unknown;
-  readonly thinking?: unknown;
-  readonly thinking_blocks?: unknown;
-  /** Gemini, and gateways that carry signatures of others. */
-  readonly extra_content?: unknown;
-}
+/** The parts of an answer that a choice can hold. */
+export type Kind = 'text' | 'reasoning' | 'calls' | 'pictures';
+
+/** The fields of the `message` of a completion and the `delta` of a chunk, which vendors give the same, each with the part it is of. */
+export const messageKinds = {
+  role: null,
+  content: 'text',
+  refusal: 'text',
+  audio: 'text',
+  images: 'pictures', // that the model made: OpenRouter, Gemini
+  tool_calls: 'calls',
+  function_call: 'calls', // the API before `tool_calls`
+  annotations: 'text',
+  search_results: 'text',
+  citations: 'text',
+  reasoning_content: 'reasoning',
+  reasoning: 'reasoning',
+  reasoning_text: 'reasoning', // GitHub Copilot
+  reasoning_details: 'reasoning',
+  thinking: 'reasoning',
+  thinking_blocks: 'reasoning',
+  extra_content: null, // Gemini, and gateways that carry signatures of others
+} as const satisfies Record<string, Kind | null>;
+export type LooseMessage = Loose<keyof typeof messageKinds>;
 
 /** One entry of an array `content`, or of Mistral's array `thinking`. */
 export type LooseContentPart = Loose<'type' | 'text' | 'thinking' | 'summary' | 'refusal' | 'image_url'>;
@@ -78,38 +60,22 @@ export type LooseImageUrl = Loose<'url'>;
 export type LooseAudio = Loose<'transcript'>;
 
 /** One entry of `tool_calls`. */
-export interface LooseToolCall {
-  readonly id?: unknown;
-  readonly index?: unknown;
-  readonly type?: unknown;
-  readonly function?: unknown;
-  readonly custom?: unknown;
-  readonly extra_content?: unknown;
-  /** Google's own name for a signature, from proxies, and as some spell it. */
-  readonly thoughtSignature?: unknown;
-  readonly thought_signature?: unknown;
-  /** LiteLLM. */
-  readonly provider_specific_fields?: unknown;
-}
+export type LooseToolCall = Loose<
+  | ('id' | 'index' | 'type' | 'function' | 'custom' | 'extra_content')
+  | ('thoughtSignature' | 'thought_signature') // Google's own name for a signature, from proxies, and as some spell it
+  | 'provider_specific_fields' // LiteLLM
+>;
 
-/** The `function` of a call, or the `function_call` of a message. */
-export interface LooseFunctionCall {
-  readonly name?: unknown;
-  readonly arguments?: unknown;
-  /** LiteLLM's fields of a call, in the form some versions write. */
-  readonly provider_specific_fields?: unknown;
-}
+/** The `function` of a call, or the `function_call` of a message; some versions of LiteLLM write its fields of a call there. */
+export type LooseFunctionCall = Loose<'name' | 'arguments' | 'provider_specific_fields'>;
 
 /** The `custom` of a call. */
 export type LooseCustomCall = Loose<'name' | 'input'>;
 
 /** What must be sent back with a call or a message, an object for each vendor; Gemini's holds thought signatures. */
 export type LooseExtraContent = Loose<'google'>;
-export interface LooseGoogleExtras {
-  readonly thought_signature?: unknown;
-  /** The text of this delta is thinking. */
-  readonly thought?: unknown;
-}
+/** With `thought` the text of this delta is thinking. */
+export type LooseGoogleExtras = Loose<'thought_signature' | 'thought'>;
 
 /** The object some proxies put around `reasoning`. */
 export type LooseReasoning = Loose<'text' | 'content'>;
@@ -123,10 +89,7 @@ export type LooseReasoningDetail = Loose<
 export type LooseThinkingBlock = Loose<'type' | 'thinking' | 'signature' | 'data'>;
 
 /** One entry of `annotations`, with its fields nested (OpenAI) or flat. */
-export interface LooseAnnotation extends LooseCitation {
-  readonly type?: unknown;
-  readonly url_citation?: unknown;
-}
+export type LooseAnnotation = LooseCitation & Loose<'type' | 'url_citation'>;
 
 /** An annotation's own fields, or an entry of `search_results` or `citations`. */
 export type LooseCitation = Loose<'url' | 'title' | 'start_index' | 'end_index'>;
@@ -136,30 +99,15 @@ export type LooseLogprobs = Loose<'content'>;
 export type LooseTokenLogprob = Loose<'token' | 'logprob' | 'bytes' | 'top_logprobs'>;
 
 /** Every vendor's spelling of usage. */
-export interface LooseUsage {
-  readonly prompt_tokens?: unknown;
-  readonly completion_tokens?: unknown;
-  readonly input_tokens?: unknown;
-  readonly output_tokens?: unknown;
-  readonly total_tokens?: unknown;
-  readonly prompt_tokens_details?: unknown;
-  /** Mistral. */
-  readonly prompt_token_details?: unknown;
-  readonly completion_tokens_details?: unknown;
-  readonly input_tokens_details?: unknown;
-  readonly output_tokens_details?: unknown;
-  /** SGLang. */
-  readonly reasoning_tokens?: unknown;
-  /** DeepSeek. */
-  readonly prompt_cache_hit_tokens?: unknown;
-  /** Kimi. */
-  readonly cached_tokens?: unknown;
-  /** Mistral. */
-  readonly num_cached_tokens?: unknown;
-  /** Anthropic, LiteLLM. */
-  readonly cache_read_input_tokens?: unknown;
-  readonly cache_creation_input_tokens?: unknown;
-}
+export type LooseUsage = Loose<
+  | ('prompt_tokens' | 'completion_tokens' | 'input_tokens' | 'output_tokens' | 'total_tokens')
+  | ('prompt_tokens_details' | 'completion_tokens_details' | 'input_tokens_details' | 'output_tokens_details')
+  | ('prompt_token_details' | 'num_cached_tokens') // Mistral
+  | 'reasoning_tokens' // SGLang
+  | 'prompt_cache_hit_tokens' // DeepSeek
+  | 'cached_tokens' // Kimi
+  | ('cache_read_input_tokens' | 'cache_creation_input_tokens') // Anthropic, LiteLLM
+>;
 
 /** The `…_tokens_details` of usage. */
 export type LooseTokenDetails = Loose<
@@ -175,31 +123,15 @@ export type LooseTokenDetails = Loose<
 export type LooseGroqExtras = Loose<'error' | 'usage'>;
 
 /** An error body, the `error` in it, or one entry of a list of errors. */
-export interface LooseError {
-  readonly error?: unknown;
-  readonly errors?: unknown;
-  readonly message?: unknown;
-  /** AWS. */
-  readonly Message?: unknown;
-  readonly msg?: unknown;
-  readonly error_message?: unknown;
-  /** MiniMax. */
-  readonly status_msg?: unknown;
-  readonly code?: unknown;
-  readonly status?: unknown;
-  readonly status_code?: unknown;
-  readonly type?: unknown;
-  readonly error_type?: unknown;
-  readonly param?: unknown;
-  /** FastAPI's list of faults. */
-  readonly detail?: unknown;
-  /** Gemini. */
-  readonly details?: unknown;
-  /** The place of a FastAPI fault. */
-  readonly loc?: unknown;
-  /** OpenRouter. */
-  readonly metadata?: unknown;
-}
+export type LooseError = Loose<
+  | ('error' | 'errors' | 'message' | 'msg' | 'error_message' | 'code' | 'status' | 'status_code')
+  | ('type' | 'error_type' | 'param')
+  | 'Message' // AWS
+  | 'status_msg' // MiniMax
+  | ('detail' | 'loc') // FastAPI's list of faults, and the place of one
+  | 'details' // Gemini
+  | 'metadata' // OpenRouter
+>;
 
 /** One entry of Gemini's `details`. */
 export type LooseErrorDetail = Loose<'retryDelay'>;
