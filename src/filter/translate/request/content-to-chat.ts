@@ -1,5 +1,5 @@
 import type { ChatContentPart } from '../../wire/schema/chat-request.ts';
-import type { InputContent, InputRefusal, InputText } from './parsed.ts';
+import type { InputContent, InputText } from './parsed.ts';
 
 /** The parts a Chat message can hold. Refusals are written elsewhere, and left out here. */
 export function chatPartsOf(content: readonly InputContent[]): ChatContentPart[] {
@@ -16,7 +16,7 @@ export function joinText(content: readonly InputContent[]): string {
   let text = '';
   let previous: InputText | null = null;
   for (const part of content) {
-    if (!isTextPart(part)) continue;
+    if (part.type !== 'text') continue;
     const isSeam = previous !== null && (previous.hasOwnLines === true || part.hasOwnLines === true);
     text += isSeam && !text.endsWith('\n') ? `\n${part.text}` : part.text;
     previous = part;
@@ -24,15 +24,9 @@ export function joinText(content: readonly InputContent[]): string {
   return text;
 }
 
-export function isTextPart(part: InputContent): part is InputText {
-  return part.type === 'text';
-}
-
 /** Whether every part is text and nothing else. */
 export function isPlainText(content: readonly InputContent[]): boolean {
-  return content.every((part) => isTextPart(part) && !('prompt_cache_breakpoint' in part || 'cache_control' in part));
-}
-
-export function isRefusal(part: InputContent): part is InputRefusal {
-  return part.type === 'refusal';
+  return content.every(
+    (part) => part.type === 'text' && !('prompt_cache_breakpoint' in part || 'cache_control' in part),
+  );
 }

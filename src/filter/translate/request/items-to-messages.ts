@@ -1,7 +1,7 @@
 import type { ChatMessage } from '../../wire/schema/chat-request.ts';
 import { upstreamCallId } from '../call-ids.ts';
 import type { TranslationSettings } from '../settings.ts';
-import { isRefusal, joinText } from './content-to-chat.ts';
+import { joinText } from './content-to-chat.ts';
 import { earlierReasoningOf } from './earlier-reasoning.ts';
 import type { PairedCall, PairedItem } from './pair-calls.ts';
 import type { InputMessage, InputReasoning } from './parsed.ts';
@@ -97,7 +97,7 @@ export function translateMessages(
     }
     open.reasoningBeforeText = open.reasoning.length;
     carry(open, item, 'content');
-    const refusals = item.content.filter(isRefusal).map(({ refusal }) => refusal);
+    const refusals = item.content.flatMap((part) => (part.type === 'refusal' ? [part.refusal] : []));
     const text = joinText(item.content);
     if (refusals.length > 0 && profile.refusalField) {
       open.refusal = refusals.join('');

@@ -30,7 +30,7 @@ export function pairCalls(
   items: readonly InputItem[],
   settings: { readonly orphanOutputs: 'reject' | 'synthesize'; readonly missingOutputs: 'reject' | 'synthesize' },
 ): readonly PairedItem[] {
-  if (items.every(standsAlone)) return items;
+  if (items.every((item) => item.kind === 'message' || item.kind === 'reasoning')) return items;
   const paired: PairedItem[] = [];
   const calls: PairedCall[] = [];
   const open = new Map<string, PairedCall[]>();
@@ -107,10 +107,6 @@ export function pairCalls(
 function lateOutput({ name, callId }: PairedCall, { content }: InputToolOutput): InputMessage {
   const heading = { type: 'text', text: `Output of tool call ${callId} (${name}):\n` } as const;
   return { kind: 'message', role: 'user', content: [heading, ...content] };
-}
-
-function standsAlone(item: InputItem): item is Exclude<InputItem, InputToolCall | InputToolOutput> {
-  return item.kind === 'message' || item.kind === 'reasoning';
 }
 
 function orphanOutput({ param, callId }: InputToolOutput): Error {

@@ -1,5 +1,4 @@
 import type { CompactionSettings } from '../settings.ts';
-import { isTextPart } from './content-to-chat.ts';
 import type { Dropped, Reading } from './dropped.ts';
 import type { InputContent, InputItem, InputMessage, InputToolOutput } from './parsed.ts';
 
@@ -71,7 +70,7 @@ function shortened(item: InputMessage | InputToolOutput, kept: number, dropped: 
 
 /** The part itself, or a text with its middle left out. The note is counted too, so that nothing becomes longer. */
 function shortenedPart(part: InputContent, kept: number): InputContent {
-  if (!isTextPart(part) || part.text.length <= 2 * kept + 100) return part;
+  if (part.type !== 'text' || part.text.length <= 2 * kept + 100) return part;
   const { text } = part;
   const head = text.slice(0, kept).replace(/[\ud800-\udbff]$/, '');
   const tail = text.slice(-kept).replace(/^[\udc00-\udfff]/, '');
@@ -96,5 +95,5 @@ function tokensOfItem(item: InputItem): number {
 
 function tokensOfPart(part: InputContent): number {
   if (part.type === 'refusal') return tokensOf(part.refusal);
-  return isTextPart(part) ? tokensOf(part.text) : tokensOfMedia;
+  return part.type === 'text' ? tokensOf(part.text) : tokensOfMedia;
 }

@@ -38,7 +38,8 @@ export function translateToolChoice(
       };
     case 'named': {
       const tool = offeredBy(choice.tool);
-      return { ...choiceOfOne(tool), allowed: new Set([tool.name]), echo: echoOf(choice.tool) };
+      const made = support.named ? { chat: byName(tool), tools: all } : choiceOfMode('required', [tool]);
+      return { ...made, allowed: new Set([tool.name]), echo: echoOf(choice.tool) };
     }
     case 'allowed_tools':
       return choiceOfAllowed(choice.mode, choice.tools);
@@ -66,11 +67,6 @@ export function translateToolChoice(
     }
     if (!support.sent) return { chat: undefined, tools: mode === 'none' ? [] : tools };
     return { chat: tools.length === 0 ? undefined : mode, tools };
-  }
-
-  /** One tool: named, or offered alone with `required`. */
-  function choiceOfOne(tool: OfferedTool): Pick<ToolChoice, 'chat' | 'tools'> {
-    return support.named ? { chat: byName(tool), tools: all } : choiceOfMode('required', [tool]);
   }
 
   function choiceOfAllowed(mode: ToolChoiceMode, tools: readonly ChosenTool[]): ToolChoice {

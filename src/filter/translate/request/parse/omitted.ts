@@ -27,10 +27,6 @@ export function omit(what: keyof typeof omitted, at: string, { dropped }: Readin
  */
 export function refuseOrOmit(what: keyof typeof omitted, refusal: ApiError, reading: Reading): InputText {
   if (reading.settings.isHistory !== true || refusal.param === null) throw refusal;
-  return omit(what, partOf(refusal.param), reading);
-}
-
-/** The part that a path is of, or is in: `input[0].content[1].file_data`. */
-function partOf(param: string): string {
-  return /^.*\]/.exec(param)?.[0] ?? param;
+  // The part that the path is of, or is in: `input[0].content[1].file_data`.
+  return omit(what, /^.*\]/.exec(refusal.param)?.[0] ?? refusal.param, reading);
 }

@@ -23,28 +23,23 @@ export function parseInput(input: string | readonly unknown[], reading: Reading)
   const { maxItems } = settings.limits;
   if (input.length > maxItems) throw aboveMax('array', 'input', 'too many items', maxItems, input.length);
   // What the user says at the end is new. What is before them is the history that the client repeats with each request.
-  const latest = input.findLastIndex((item) => !isJsonObject(item) || !isOfUser(item)) + 1;
+  // What users add themselves is a message, or the approval of a call.
+  const latest =
+    input.findLastIndex(
+      (item) => !isJsonObject(item) || (item['role'] !== 'user' && item['type'] !== 'mcp_approval_response'),
+    ) + 1;
   const ofHistory: TranslationSettings = latest === 0 ? settings : { ...settings, isHistory: true };
   for (const [index, item] of input.entries()) {
     const at = `input[${index}]`;
     builder.settings = index < latest ? ofHistory : settings;
     if (settings.trace !== undefined) settings.trace.field = at;
-    readItem(item, at, builder);
+    if (!isJsonObject(item)) throw invalidType(at, 'an object', item);
+    const type = typeOfItem(item, at);
+    const known = itemTypes.get(type);
+    if (known === undefined) readUnknown(type, item, at, builder);
+    else known(item, at, builder);
   }
   return builder;
-}
-
-/** What users add themselves: a message, or the approval of a call. */
-function isOfUser({ role, type }: Record<string, unknown>): boolean {
-  return role === 'user' || type === 'mcp_approval_response';
-}
-
-function readItem(item: unknown, at: string, builder: InputBuilder): void {
-  if (!isJsonObject(item)) throw invalidType(at, 'an object', item);
-  const type = typeOfItem(item, at);
-  const known = itemTypes.get(type);
-  if (known === undefined) readUnknown(type, item, at, builder);
-  else known(item, at, builder);
 }
 
 /** The item's `type`; messages and references may omit it. */

@@ -38,11 +38,8 @@ function withoutMedia(message: ChatMessage, attached: ChatContentPart[]): ChatMe
   const media = parts.filter(({ type }) => type !== 'text');
   attached.push({ type: 'text', text: `Output of tool call ${message.tool_call_id}:` }, ...media);
   const text = parts.map((part) => (part.type === 'text' ? part.text : '')).join('');
-  return { ...message, content: text === '' ? placeholderOf(media) : text };
-}
-
-function placeholderOf(parts: readonly ChatContentPart[]): string {
-  return parts.every(({ type }) => type === 'image_url') ? '[image attached below]' : '[file attached below]';
+  const attachment = media.every(({ type }) => type === 'image_url') ? 'image' : 'file';
+  return { ...message, content: text === '' ? `[${attachment} attached below]` : text };
 }
 
 /** An assistant message holds one call: of several, each has a message of its own, followed by its output. */

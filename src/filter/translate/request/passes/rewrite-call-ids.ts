@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Profile } from '../../../upstream/profile.ts';
-import type { ChatMessage, ChatToolCall } from '../../../wire/schema/chat-request.ts';
+import type { ChatMessage } from '../../../wire/schema/chat-request.ts';
 import { type Messages, nameOfCall } from './message-pass.ts';
 
 /**
@@ -15,17 +15,16 @@ export function rewriteCallIds(messages: Messages, { callIdForm }: Profile): Mes
     if (message.tool_calls === undefined) return withOutputId(message, ofTurn);
     // Tool messages follow their calls, and a message has no id twice.
     ofTurn = new Map(message.tool_calls.map((call) => [call.id, rewrite(call.id, nameOfCall(call))]));
-    return { ...message, tool_calls: message.tool_calls.map((call) => withCallId(call, ofTurn)) };
+    return {
+      ...message,
+      tool_calls: message.tool_calls.map((call) => ({ ...call, id: ofTurn.get(call.id) ?? call.id })),
+    };
   });
 }
 
 function withOutputId(message: ChatMessage, ids: ReadonlyMap<string, string>): ChatMessage {
   const id = message.tool_call_id === undefined ? undefined : ids.get(message.tool_call_id);
   return id === undefined ? message : { ...message, tool_call_id: id };
-}
-
-function withCallId(call: ChatToolCall, ids: ReadonlyMap<string, string>): ChatToolCall {
-  return { ...call, id: ids.get(call.id) ?? call.id };
 }
 
 type Rewriter = (id: string, name: string) => string;

@@ -1,4 +1,3 @@
-import type { z } from 'zod';
 import {
   additionalToolsItem,
   configurationUpdateItem,
@@ -10,7 +9,7 @@ import { quote, unsupportedParameter } from '../../request-errors.ts';
 import { compaction, compactionTrigger } from './compaction-items.ts';
 import { customToolCall, functionCall, toolOutput } from './function-call-items.ts';
 import { hostedItems } from './hosted-items.ts';
-import { type InputBuilder, type ItemType, itemType } from './input-builder.ts';
+import { type ItemType, itemType } from './input-builder.ts';
 import { agentMessage, message } from './message-items.ts';
 import { reasoning } from './reasoning-items.ts';
 
@@ -18,6 +17,37 @@ const reasoningKeys = knownKeys('effort');
 const textKeys = knownKeys('format');
 
 const { tool_search: toolSearch, ...runTools } = clientTools;
+
+const additionalTools = itemType(
+  additionalToolsItem,
+  ({ tools }, at, input) => {
+    input.toolLists.push({ tools, param: `${at}.tools` });
+  },
+  ['role'],
+);
+
+/** For each setting, the last one wins. */
+const configurationUpdate = itemType(configurationUpdateItem, ({ reasoning, text }, at, input) => {
+  const { effort, format } = input.update;
+  input.update = { effort: reasoning?.effort ?? effort, format: text?.format ?? format };
+  input.dropped.pushUnknownKeys(reasoning ?? {}, reasoningKeys, 'input[].reasoning');
+  input.dropped.pushUnknownKeys(text ?? {}, textKeys, 'input[].text');
+  const setBy = input.settings.trace?.setBy;
+  if (setBy === undefined) return;
+  if (reasoning?.effort != null) setBy.effort = at as `input[${number}]`;
+  if (text?.format != null) setBy.format = at;
+});
+
+const reference = itemType(itemReference, ({ id }, at, { dropped }) => {
+  // Ids that begin so were made here, for reasoning. The upstream can do without that text.
+  if (!id.startsWith('rs_')) {
+    throw unsupportedParameter(
+      at,
+      `Item ${quote(id)} cannot be found: nothing is stored here. Send the item itself instead of an item_reference (in the AI SDK: providerOptions.openai.store = false).`,
+    );
+  }
+  dropped.push(`${at}.item_reference`);
+});
 
 /** Every type of input item with a rule. Any other is read for its text, or refused. */
 export const itemTypes: ReadonlyMap<string, ItemType> = new Map<string, ItemType>([
@@ -27,46 +57,15 @@ export const itemTypes: ReadonlyMap<string, ItemType> = new Map<string, ItemType
   ['custom_tool_call', customToolCall],
   ['custom_tool_call_output', toolOutput],
   ...Object.entries(toolSearch.items),
-  ['additional_tools', itemType(additionalToolsItem, addTools, ['role'])],
+  ['additional_tools', additionalTools],
   ['reasoning', reasoning],
   ...Object.values(runTools).flatMap(({ items }) => Object.entries(items)),
   ['agent_message', agentMessage],
-  ['configuration_update', itemType(configurationUpdateItem, updateConfiguration)],
+  ['configuration_update', configurationUpdate],
   ['compaction', compaction('compaction')],
   ['compaction_summary', compaction('compaction_summary')], // an older name
   ['context_compaction', compaction('context_compaction')],
   ['compaction_trigger', compactionTrigger],
-  ['item_reference', itemType(itemReference, refuseReference)],
+  ['item_reference', reference],
   ...hostedItems,
 ]);
-
-function addTools({ tools }: z.output<typeof additionalToolsItem>, at: string, input: InputBuilder): void {
-  input.toolLists.push({ tools, param: `${at}.tools` });
-}
-
-/** For each setting, the last one wins. */
-function updateConfiguration(
-  { reasoning, text }: z.output<typeof configurationUpdateItem>,
-  at: string,
-  input: InputBuilder,
-): void {
-  const { effort, format } = input.update;
-  input.update = { effort: reasoning?.effort ?? effort, format: text?.format ?? format };
-  input.dropped.pushUnknownKeys(reasoning ?? {}, reasoningKeys, 'input[].reasoning');
-  input.dropped.pushUnknownKeys(text ?? {}, textKeys, 'input[].text');
-  const setBy = input.settings.trace?.setBy;
-  if (setBy === undefined) return;
-  if (reasoning?.effort != null) setBy.effort = at as `input[${number}]`;
-  if (text?.format != null) setBy.format = at;
-}
-
-function refuseReference({ id }: z.output<typeof itemReference>, at: string, { dropped }: InputBuilder): void {
-  // Ids that begin so were made here, for reasoning. The upstream can do without that text.
-  if (!id.startsWith('rs_')) {
-    throw unsupportedParameter(
-      at,
-      `Item ${quote(id)} cannot be found: nothing is stored here. Send the item itself instead of an item_reference (in the AI SDK: providerOptions.openai.store = false).`,
-    );
-  }
-  dropped.push(`${at}.item_reference`);
-}
