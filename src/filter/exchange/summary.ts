@@ -18,18 +18,10 @@ import type { BodyModes } from './types.ts';
  */
 export type ExchangeOutcome = 'open' | 'passed' | 'refused' | 'upstream_error' | 'completed' | 'incomplete' | 'failed';
 
-/** The counts of a Response's `usage`, by the names that access logs and the inspector have for them. */
-export interface TokenCounts {
-  readonly input_tokens: number;
-  /** Part of the input. */
-  readonly cached_tokens: number;
-  /** Part of the input: written to a cache. */
-  readonly cache_write_tokens: number;
-  readonly output_tokens: number;
-  /** Part of the output. */
-  readonly reasoning_tokens: number;
-  readonly total_tokens: number;
-}
+/** The counts of a Response's `usage`, those of its details beside their totals: access logs and the inspector have these names. */
+export type TokenCounts = Omit<Usage, `${string}_details`> &
+  Usage['input_tokens_details'] &
+  Usage['output_tokens_details'];
 
 /** An estimate, for as long as the upstream has not counted; no Response's `usage` has it. */
 export type EstimatedTokens = Pick<TokenCounts, 'input_tokens' | 'output_tokens' | 'total_tokens'>;

@@ -14,6 +14,15 @@ export interface HeaderMutation {
   readonly remove?: readonly string[];
 }
 
+/**
+ * The modes differ in when the headers are committed and in the form of a body reply (`extproc/serialize-reply.ts`).
+ *
+ * - `FULL_DUPLEX_STREAMED`: no reply until the leg decides; then any number of replies, including unsolicited ones.
+ * - `BUFFERED`: replied to at once; the reply to the one message with the whole body may still change them.
+ * - `BUFFERED_PARTIAL`: replied to at once and no longer changeable, but Envoy keeps them until the body's reply, so an
+ *   immediate response still replaces them.
+ * - `STREAMED`: replied to at once and forwarded; every message has exactly one reply. `NONE`: there is no body.
+ */
 export type BodyMode = 'NONE' | 'BUFFERED' | 'STREAMED' | 'BUFFERED_PARTIAL' | 'FULL_DUPLEX_STREAMED';
 
 /** The body modes in force, from `protocol_config` of the first message, else from the configuration. */

@@ -69,6 +69,16 @@ export interface AnswerReport {
   readonly repairs: readonly Repair[];
 }
 
+export const nothingReported = {
+  error: null,
+  model: null,
+  usage: null,
+  outputTokens: 0,
+  finishReason: null,
+  unread: [],
+  repairs: [],
+} as const satisfies Partial<AnswerReport>;
+
 /** What the answer's translation needs of its request: nothing of the input but the ids of its calls. */
 export interface ResponseContext {
   readonly answer: AnswerForm;

@@ -6,7 +6,6 @@ import { responses } from '../../translate/operations/responses.ts';
 import { GrowingBytes } from '../../wire/bytes/growing-bytes.ts';
 import { ApiError } from '../../wire/schema/api-error.ts';
 import type { Loose } from '../../wire/schema/chat-completion.ts';
-import { type HeaderTiming, headerTimings } from '../header-timing.ts';
 import { immediateAnswer, immediateResponse } from '../immediate-response.ts';
 import { keepLarge } from '../kept-echo.ts';
 import type { ExchangeOptions } from '../options.ts';
@@ -16,7 +15,7 @@ import { cutBytes } from '../pieces.ts';
 import type { RequestOutcome } from '../request-outcome.ts';
 import type { Pace, Steps } from '../steps.ts';
 import { translatedTrailers } from '../trailers.ts';
-import type { BodyModes, ExchangeReply, HeaderMap, RequestEvent } from '../types.ts';
+import type { BodyMode, BodyModes, ExchangeReply, HeaderMap, RequestEvent } from '../types.ts';
 import { largeBodyBytes, type PreparedRequest, prepareRequest, turnBodyBytes } from './prepare-request.ts';
 import {
   factsOf,
@@ -42,7 +41,7 @@ const smallBodyBytes = 16 * 1024;
 /** Carries the client's request to the upstream, in every body mode. */
 export class RequestLeg {
   readonly #options: ExchangeOptions;
-  readonly #headerTiming: HeaderTiming;
+  readonly #mode: BodyMode;
   #template = '';
   #phase: RequestPhase = 'awaiting_headers';
   #outcome: RequestOutcome = open;
@@ -60,7 +59,7 @@ export class RequestLeg {
 
   constructor(options: ExchangeOptions) {
     this.#options = options;
-    this.#headerTiming = headerTimings[options.modes.request];
+    this.#mode = options.modes.request;
   }
 
   /**
@@ -80,7 +79,7 @@ export class RequestLeg {
   /** How long what this message leads to may take: a translation of the whole body, where it completes one. */
   pace(event: RequestEvent): Pace {
     if (this.#phase !== 'collecting_body' || event.type === 'request_headers') return 'at_once';
-    if (event.type === 'request_body' && !event.endOfStream && this.#headerTiming !== 'with_body') return 'at_once';
+    if (event.type === 'request_body' && !event.endOfStream && this.#mode !== 'BUFFERED') return 'at_once';
     const bytes = this.#clientBytes + (event.type === 'request_body' ? event.body.length : 0);
     if (bytes > largeBodyBytes || this.#headers.has('content-encoding')) return 'in_steps';
     return bytes > turnBodyBytes ? 'in_turn' : 'at_once';
@@ -108,7 +107,7 @@ export class RequestLeg {
         return yield* event.type === 'request_body' ? this.#onBody(event) : this.#onTrailers();
       case 'translated':
         if (event.type === 'request_trailers') return [translatedTrailers(event.type)];
-        return event.type === 'request_body' ? discard(event, this.#headerTiming === 'deferred') : [];
+        return event.type === 'request_body' ? discard(event, this.#mode === 'FULL_DUPLEX_STREAMED') : [];
       case 'passing':
       case 'passed':
         return event.type === 'request_headers' ? [] : this.#onPassing(event);
@@ -128,7 +127,10 @@ export class RequestLeg {
     const route = routeOf(headers);
     if (route.type === 'refuse') throw route.error;
     if (route.type === 'pass') {
-      if (route.withoutBody && !endOfStream) throw unexpectedBody(headers);
+      if (route.withoutBody && !endOfStream) {
+        const message = `A request with the method ${headers.get(':method') ?? ''} has no body here. Leave it out.`;
+        throw ApiError.invalidRequest('unexpected_body', null, message);
+      }
       this.#outcome = { type: 'passed', operation: route.operation };
       this.#move(type, endOfStream ? 'passed' : 'passing');
       return [{ type, ...(route.operation !== null && { headers: wholeAndPlain(headers) }) }];
@@ -145,13 +147,14 @@ export class RequestLeg {
     this.#path = route.path;
     this.#operation = route.operation;
     this.#move(type, 'collecting_body');
-    switch (this.#headerTiming) {
-      case 'deferred':
+    switch (this.#mode) {
+      case 'FULL_DUPLEX_STREAMED':
         return [];
-      case 'with_body':
+      case 'BUFFERED':
         return [{ type }];
-      case 'replaceable':
-      case 'sent': {
+      case 'BUFFERED_PARTIAL':
+      case 'STREAMED':
+      case 'NONE': {
         const path = upstreamPath(this.#template, this.#path, '');
         const accept = 'application/json, text/event-stream';
         return [{ type, headers: upstreamHeaders(headers, { path, accept, contentLength: null }) }];
@@ -162,20 +165,20 @@ export class RequestLeg {
   *#onBody({ type, body, endOfStream }: Extract<RequestEvent, { type: 'request_body' }>): Steps<ExchangeReply[]> {
     this.#clientBytes += body.length;
     this.#checkSize(this.#clientBytes);
-    if (this.#headerTiming === 'replaceable' && !endOfStream)
+    if (this.#mode === 'BUFFERED_PARTIAL' && !endOfStream)
       throw ApiError.requestTooLarge(
         'The request body is larger than the proxy’s buffer (request body mode BUFFERED_PARTIAL). Shorten it.',
       );
     const bytes = Math.max(this.#announcedBytes, this.#clientBytes);
     throwIfAny(this.#options.hold(bytes, bytes));
-    const isLast = endOfStream || this.#headerTiming === 'with_body';
+    const isLast = endOfStream || this.#mode === 'BUFFERED';
     if (isLast && this.#body === null) return yield* this.#translate(type, body);
     this.#body ??= new GrowingBytes();
     this.#body.append(body);
     if (isLast) return yield* this.#translate(type, this.#body.whole());
     this.#move(type, 'collecting_body');
     // The bytes are buffered until the body is complete.
-    return this.#headerTiming === 'sent' ? [{ type, body: noBytes, endOfStream: false }] : [];
+    return this.#mode === 'STREAMED' ? [{ type, body: noBytes, endOfStream: false }] : [];
   }
 
   *#translate(event: 'request_body' | 'request_trailers', bytes: Uint8Array): Steps<ExchangeReply[]> {
@@ -200,12 +203,12 @@ export class RequestLeg {
     this.#move(event, 'translated');
     const accept = context.stream ? 'text/event-stream' : 'application/json';
     const session = sessionHeaders(sessionHeader, sessionHash ?? context.echo.prompt_cache_key);
-    const contentLength = this.#headerTiming === 'with_body' ? body.length : null;
+    const contentLength = this.#mode === 'BUFFERED' ? body.length : null;
     const headers = upstreamHeaders(this.#headers, { path, accept, contentLength, session });
     this.#facts = factsOf(this.#headers);
     this.#headers = noHeaders;
-    switch (this.#headerTiming) {
-      case 'deferred': {
+    switch (this.#mode) {
+      case 'FULL_DUPLEX_STREAMED': {
         const pieces = cutBytes(body);
         const last = event === 'request_body' ? pieces.length - 1 : -1;
         const replies = pieces.map(
@@ -214,16 +217,17 @@ export class RequestLeg {
         const trailers = event === 'request_trailers' ? [translatedTrailers(event)] : [];
         return [{ type: 'request_headers', headers }, ...replies, ...trailers];
       }
-      case 'with_body':
+      case 'BUFFERED':
         return [{ type: 'request_body', body, headers, endOfStream: true }];
-      case 'replaceable':
-      case 'sent':
+      case 'BUFFERED_PARTIAL':
+      case 'STREAMED':
+      case 'NONE':
         return [{ type: 'request_body', body, endOfStream: true }];
     }
   }
 
   *#onTrailers(): Steps<ExchangeReply[]> {
-    if (this.#headerTiming === 'deferred')
+    if (this.#mode === 'FULL_DUPLEX_STREAMED')
       return yield* this.#translate('request_trailers', this.#body?.whole() ?? noBytes);
     // Every body message already has its reply; no message is left to carry the translated body.
     const { request } = this.#options.modes;
@@ -232,7 +236,7 @@ export class RequestLeg {
   }
 
   #onPassing(event: Exclude<RequestEvent, { type: 'request_headers' }>): ExchangeReply[] {
-    const fullDuplex = this.#headerTiming === 'deferred';
+    const fullDuplex = this.#mode === 'FULL_DUPLEX_STREAMED';
     const isMore = this.#phase === 'passing' || event.type === 'request_trailers';
     if (event.type === 'request_body') this.#clientBytes += event.body.length;
     this.#upstreamBytes = this.#clientBytes;
@@ -292,9 +296,4 @@ function checkModes({ request, response }: BodyModes, template: string): void {
   const headersFirst = request === 'STREAMED' || request === 'BUFFERED_PARTIAL';
   if (headersFirst && pathNeedsModel(template))
     throw unfit(`the upstream's path contains the model, which is known too late in request body mode ${request}`);
-}
-
-function unexpectedBody(headers: HeaderMap): ApiError {
-  const message = `A request with the method ${headers.get(':method') ?? ''} has no body here. Leave it out.`;
-  return ApiError.invalidRequest('unexpected_body', null, message);
 }

@@ -1,8 +1,5 @@
-import type { ApiError } from '../../wire/schema/api-error.ts';
-import type { HeaderTiming } from '../header-timing.ts';
-import { cutBytes } from '../pieces.ts';
 import { translatedTrailers } from '../trailers.ts';
-import type { ExchangeReply, HeaderMutation, Replies } from '../types.ts';
+import type { BodyMode, ExchangeReply, HeaderMutation, Replies } from '../types.ts';
 import { LongBody } from './long-body.ts';
 import { withContentLength } from './response-headers.ts';
 
@@ -14,38 +11,28 @@ export type Pieces = readonly Buffer[] | LongBody;
 
 /** The replies with a part of the response, null if no message is left to reply to; `headers` until committed. */
 export function bodyReplies(
-  timing: HeaderTiming,
+  mode: BodyMode,
   pieces: Pieces,
   end: BodyEnd,
   headers: HeaderMutation | null,
 ): Replies | null {
-  switch (timing) {
-    case 'deferred':
+  switch (mode) {
+    case 'FULL_DUPLEX_STREAMED':
       return fullDuplexReplies(pieces, end, headers);
-    case 'with_body':
-    case 'replaceable': {
+    case 'BUFFERED':
+    case 'BUFFERED_PARTIAL': {
       if (end === 'trailers') return null;
       const body = Buffer.concat([...pieces]);
       const changes =
-        timing === 'with_body' && headers !== null ? { headers: withContentLength(headers, body.length) } : {};
+        mode === 'BUFFERED' && headers !== null ? { headers: withContentLength(headers, body.length) } : {};
       return [{ type: 'response_body', body, ...changes, endOfStream: true }];
     }
-    case 'sent':
+    case 'STREAMED':
+    case 'NONE':
       // A reply to trailers carries no body: bytes delivered only now are lost, so the readers emit all they can before.
       if (end === 'trailers') return [translatedTrailers('response_trailers')];
       return [{ type: 'response_body', body: Buffer.concat([...pieces]), endOfStream: end === 'body' }];
   }
-}
-
-/** The replies that put an error in the response's place; null if only an immediate response can do that. */
-export function errorReplies(
-  timing: HeaderTiming,
-  error: ApiError,
-  end: BodyEnd,
-  headers: HeaderMutation,
-): Replies | null {
-  if (end === 'open' || timing === 'replaceable' || timing === 'sent') return null;
-  return bodyReplies(timing, cutBytes(Buffer.from(error.toJson())), end, headers);
 }
 
 function fullDuplexReplies(pieces: Pieces, end: BodyEnd, headers: HeaderMutation | null): Replies {

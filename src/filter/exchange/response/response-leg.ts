@@ -3,16 +3,15 @@ import { translateError } from '../../translate/error.ts';
 import { ApiError } from '../../wire/schema/api-error.ts';
 import { keepAliveComment } from '../../wire/sse/encode-events.ts';
 import { type ContentDecoder, createContentDecoder, parseContentCodings } from '../content-coding.ts';
-import { type HeaderTiming, headerTimings } from '../header-timing.ts';
 import { immediateResponse } from '../immediate-response.ts';
 import type { ExchangeOptions } from '../options.ts';
 import { discard, passThrough } from '../pass.ts';
 import { checkEvent, type ResponsePhase, responseMoves } from '../phases.ts';
 import { cutBytes, cutEvents } from '../pieces.ts';
 import type { RequestOutcome } from '../request-outcome.ts';
-import type { ExchangeReply, HeaderMap, HeaderMutation, Replies, ResponseEvent } from '../types.ts';
+import type { BodyMode, ExchangeReply, HeaderMap, HeaderMutation, Replies, ResponseEvent } from '../types.ts';
 import { createUpstreamBodyReader } from './choose-reader.ts';
-import { type BodyEnd, bodyReplies, errorReplies, type Pieces } from './delivery.ts';
+import { type BodyEnd, bodyReplies, type Pieces } from './delivery.ts';
 import { type ClientBytes, joined, LongBody, longBodyBytes } from './long-body.ts';
 import { createPassedReader } from './passed-reader.ts';
 import { type AnswerFacts, errorHeaders, keptHeaders, translatedHeaders } from './response-headers.ts';
@@ -59,7 +58,7 @@ const noHeaders: HeaderMap = new Map();
 export class ResponseLeg {
   readonly #options: ExchangeOptions;
   readonly #requestId: () => string | null;
-  readonly #headerTiming: HeaderTiming;
+  readonly #mode: BodyMode;
   readonly #lastUpstreamActivity = new Stopwatch();
   readonly #lastClientWrite = new Stopwatch();
   readonly #finish = new Stopwatch();
@@ -77,7 +76,7 @@ export class ResponseLeg {
   constructor(options: ExchangeOptions, requestId: () => string | null) {
     this.#options = options;
     this.#requestId = requestId;
-    this.#headerTiming = headerTimings[options.modes.response];
+    this.#mode = options.modes.response;
   }
 
   /** The replies to one message, if any is due. Throws `ProtocolError` for one that the phase does not allow. */
@@ -155,7 +154,7 @@ export class ResponseLeg {
   }
 
   #isFullDuplex(): boolean {
-    return this.#headerTiming === 'deferred';
+    return this.#mode === 'FULL_DUPLEX_STREAMED';
   }
 
   #move(cause: Cause, to: LegState): void {
@@ -191,7 +190,7 @@ export class ResponseLeg {
     const decoder = createContentDecoder(codings);
 
     const { context, dropped } = request.type === 'translated' ? request : { context: null, dropped: [] };
-    const committed = this.#headerTiming === 'sent';
+    const committed = this.#mode === 'STREAMED' || this.#mode === 'NONE';
     const maxBytes = limits.maxResponseBytes;
     const onMessage = tap === undefined ? undefined : (events: number) => tap.onMessage(events);
     const reader =
@@ -201,7 +200,7 @@ export class ResponseLeg {
     const body = { reader, decoder, stream: context?.stream ?? false, dropped };
     this.#move(type, { phase: committed ? 'sending_body' : 'holding_headers', body });
     if (this.#isFullDuplex()) return [];
-    if (this.#headerTiming === 'with_body') return [{ type }];
+    if (this.#mode === 'BUFFERED') return [{ type }];
     // The headers are committed now, so an error can be described by its status alone.
     if (!committed || status < 300) return [{ type, headers: translatedHeaders(headers, body, this.#requestId()) }];
     const error = byStatus();
@@ -211,20 +210,20 @@ export class ResponseLeg {
 
   /** Can the headers wait for the end of this answer, so that it can be added to? It has to be plain JSON. */
   #canHold(status: number, headers: HeaderMap): boolean {
-    const canWait = this.#isFullDuplex() || this.#headerTiming === 'with_body';
+    const canWait = this.#isFullDuplex() || this.#mode === 'BUFFERED';
     const type = headers.get('content-type') ?? '';
     return canWait && status === 200 && isJsonType.test(type) && !headers.has('content-encoding');
   }
 
   #onBody({ type, body, endOfStream }: BodyEvent, current: OpenBody): Replies {
-    if (this.#headerTiming === 'replaceable' && !endOfStream) {
+    if (this.#mode === 'BUFFERED_PARTIAL' && !endOfStream) {
       const message =
         'The upstream’s response is larger than the proxy’s buffer (response body mode BUFFERED_PARTIAL).';
       return this.#refuse(type, new ApiError(message, { status: 502, code: 'upstream_response_too_large' }));
     }
     const out = this.#read(current, body);
     // In BUFFERED a single message carries the whole body, with or without trailers after it.
-    const isLast = endOfStream || this.#headerTiming === 'with_body';
+    const isLast = endOfStream || this.#mode === 'BUFFERED';
     return isLast
       ? this.#deliver(type, current, joined(out, current.reader.end()), 'body')
       : this.#deliver(type, current, out, 'open');
@@ -255,7 +254,7 @@ export class ResponseLeg {
     let headers: HeaderMutation | null = null;
     if (isFirst)
       headers = disposition === 'untouched' ? {} : translatedHeaders(this.#headers, current, this.#requestId());
-    const replies = bodyReplies(this.#headerTiming, piecesOf(out, current.stream), end, headers);
+    const replies = bodyReplies(this.#mode, piecesOf(out, current.stream), end, headers);
     if (replies === null) return this.#refuse(cause, ApiError.invalidUpstream('The upstream’s response is empty.'));
     if (end !== 'open') return this.#commit(cause, replies, this.#ended());
     // Half of an untouched body must not be ended as if it were whole: it passes, and Envoy's timeouts reset it.
@@ -265,7 +264,10 @@ export class ResponseLeg {
 
   #replace(cause: Cause, error: ApiError, end: BodyEnd): Replies {
     const headers = errorHeaders(this.#headers, error, this.#requestId());
-    const replies = errorReplies(this.#headerTiming, error, end, headers);
+    // Else only an immediate response can take the response's place.
+    const canReplace = end !== 'open' && (this.#isFullDuplex() || this.#mode === 'BUFFERED');
+    const pieces = cutBytes(Buffer.from(error.toJson()));
+    const replies = canReplace ? bodyReplies(this.#mode, pieces, end, headers) : null;
     return replies === null ? this.#refuse(cause, error) : this.#commit(cause, replies, this.#ended(), error);
   }
 

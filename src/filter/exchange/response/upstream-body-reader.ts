@@ -1,4 +1,4 @@
-import type { AnswerReport, ResponseContext } from '../../translate/context.ts';
+import { type AnswerReport, nothingReported, type ResponseContext } from '../../translate/context.ts';
 import { ApiError } from '../../wire/schema/api-error.ts';
 import type { ResponseStatus } from '../../wire/schema/response-resource.ts';
 import type { ExchangeSettings } from '../options.ts';
@@ -67,17 +67,7 @@ export interface UpstreamBodyOptions {
   readonly onMessage?: ((events: number) => void) | undefined;
 }
 
-export const emptyReport: UpstreamBodyReport = {
-  error: null,
-  status: null,
-  model: null,
-  finishReason: null,
-  events: 0,
-  usage: null,
-  outputTokens: 0,
-  unread: [],
-  repairs: [],
-};
+export const emptyReport: UpstreamBodyReport = { ...nothingReported, status: null, events: 0 };
 
 /** What the upstream sent exceeds a limit, in bytes. */
 export function tooLarge(what: 'a response' | 'an event' | 'an output', limit: number): ApiError {

@@ -1,5 +1,6 @@
 import { ApiError } from '../../wire/schema/api-error.ts';
 import { objectOf } from '../chat/loose.ts';
+import { nothingReported } from '../context.ts';
 import { errorOfValue, errorOfWords } from '../error.ts';
 import { defaults, responseAnswer, type TranslatedOperation } from './operation.ts';
 
@@ -29,28 +30,15 @@ export const inputTokens: TranslatedOperation = {
   answer: {
     ...responseAnswer(),
     streams: false,
-    readJson: (value) => ({ body: translateCount(value), events: [], report: counted }),
+    readJson: (value) => ({
+      body: translateCount(value),
+      events: [],
+      report: { ...nothingReported, status: 'completed' },
+    }),
   },
 };
 
-const counted = {
-  error: null,
-  status: 'completed',
-  model: null,
-  usage: null,
-  unread: [],
-  repairs: [],
-  finishReason: null,
-  outputTokens: 0,
-} as const;
-
-/** The answer of `POST /v1/responses/input_tokens`. */
-interface InputTokens {
-  readonly object: 'response.input_tokens';
-  readonly input_tokens: number;
-}
-
-function translateCount(value: unknown): InputTokens {
+function translateCount(value: unknown): object {
   const answer = objectOf<{ readonly count?: unknown; readonly input_tokens?: unknown }>(value);
   const count = answer?.count ?? answer?.input_tokens; // vLLM, llama.cpp
   if (typeof count === 'number' && Number.isInteger(count) && count >= 0)

@@ -21,6 +21,12 @@ export const claudeRule: ModelRule = {
   flags: { callIdForm: 'word_64', toolSchemaRoot: 'plain_object' },
 };
 
+export const voxtralRule: ModelRule = {
+  match: /voxtral/i,
+  reason: '`input_audio` gets a 200 (observed).',
+  flags: { audio: true },
+};
+
 type Cell<Name extends keyof ProfileFlags> = readonly [value: ProfileFlags[Name], reason: string];
 
 export const newerLimit: Cell<'maxTokensField'> = ['max_completion_tokens', 'The newer name of the limit.'];

@@ -7,6 +7,7 @@ import {
   noSound,
   readsReasoningContent,
   tabledEfforts,
+  voxtralRule,
 } from './common.ts';
 import { server } from './generic.ts';
 
@@ -19,7 +20,6 @@ const onlyDefault = Object.fromEntries(
 export const groq = server({
   name: 'groq',
   recognisedBy: { hosts: ['api.groq.com'] },
-  otelName: 'groq',
   about: 'api.groq.com.',
   flags: {
     path: ['/openai/v1/chat/completions', 'Where its Chat API lives.'],
@@ -134,14 +134,7 @@ export const bedrock = server({
     audio: noSound,
     stubTools: [true, '“toolConfig must be defined” (litellm#31400, opencode#10259).'],
   },
-  models: [
-    claudeRule,
-    {
-      match: /voxtral/i,
-      reason: '`input_audio` gets a 200 (observed).',
-      flags: { audio: true },
-    },
-  ],
+  models: [claudeRule, voxtralRule],
 });
 
 export const databricks = server({

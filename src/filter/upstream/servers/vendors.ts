@@ -12,6 +12,7 @@ import {
   readsReasoningContent,
   tabledEfforts,
   threeEfforts,
+  voxtralRule,
 } from './common.ts';
 import { server } from './generic.ts';
 
@@ -30,7 +31,6 @@ const toolsWithoutReasoning: readonly ModelRule[] = [
 export const openai = server({
   name: 'openai',
   recognisedBy: { hosts: ['api.openai.com'] },
-  otelName: 'openai',
   about:
     'OpenAI, and proxies that only pass on to it. Over Chat, GPT-6 Astra and 6.1 Sol take no tools: use their Responses API.',
   flags: {
@@ -113,19 +113,12 @@ export const mistral = server({
     toolChoice: [mistralChoice, '`any` for required.'],
     toolSchemaRoot: ['bare_object', '“failed to compile JSON schema”, for `$schema` and `$id` (litellm#13389).'],
   },
-  models: [
-    {
-      match: /voxtral/i,
-      reason: '`input_audio` gets a 200 (observed).',
-      flags: { audio: true },
-    },
-  ],
+  models: [voxtralRule],
 });
 
 export const deepseek = server({
   name: 'deepseek',
   recognisedBy: { hosts: ['api.deepseek.com'] },
-  otelName: 'deepseek',
   about: 'api.deepseek.com.',
   flags: {
     jsonSchema: ['json_object', 'Guarantees JSON but not a schema: the schema is described in a system message.'],
@@ -198,7 +191,6 @@ export const vertex = server({
 export const anthropic = server({
   name: 'anthropic',
   recognisedBy: { hosts: ['api.anthropic.com'] },
-  otelName: 'anthropic',
   about: 'Anthropic (OpenAI-compatible endpoint). It ignores `seed`, and moves all system messages to the front.',
   flags: {
     refusedFields: [['presence_penalty', 'frequency_penalty', 'logprobs'], 'Ignored there.'],
@@ -406,7 +398,6 @@ export const minimax = server({
 export const perplexity = server({
   name: 'perplexity',
   recognisedBy: { hosts: ['api.perplexity.ai'] },
-  otelName: 'perplexity',
   about: 'Perplexity (Sonar). It searches the web itself.',
   flags: {
     path: ['/chat/completions', 'Where its Chat API lives.'],
@@ -428,7 +419,6 @@ export const perplexity = server({
 export const cohere = server({
   name: 'cohere',
   recognisedBy: { hosts: ['api.cohere.ai', 'api.cohere.com'] },
-  otelName: 'cohere',
   about: 'Cohere’s compatibility API (docs.cohere.com, Compatibility API).',
   flags: {
     path: ['/compatibility/v1/chat/completions', 'Where its Chat API lives.'],
