@@ -104,7 +104,9 @@ export function translateRequest(
   if (profile.toolStream && stream && offered.length > 0) written.put('tool_stream', true, 'stream');
   written.put('tool_choice', wanted.toolChoice, request.tool_choice);
   written.put('response_format', wanted.format, request.text.format);
-  if (offered.length > 0) putParallelCalls(written);
+  // OpenAI refuses the field without tools, and some servers refuse it always. Only `false` differs from the default.
+  if (offered.length > 0 && profile.parallelToolCalls) written.copy('parallel_tool_calls', 'parallel_tool_calls');
+  else if (offered.length > 0 && request.parallel_tool_calls === false) dropped.push('parallel_tool_calls');
   written.put(profile.maxTokensField, maxTokens, (operation.prewarms ? request.prewarm : null) ?? 'max_output_tokens');
   putSampling(written);
   if (wanted.logprobs) {
@@ -181,12 +183,6 @@ function systemMessage(text: string | null | undefined): InputMessage | null {
 function streamOptions({ includeUsage, openaiOnly }: Profile): ChatCompletionRequest['stream_options'] {
   if (!includeUsage && !openaiOnly) return undefined;
   return { ...(includeUsage && { include_usage: true }), ...(openaiOnly && { include_obfuscation: false }) };
-}
-
-/** OpenAI refuses the field without tools, and some servers refuse it always. Only `false` differs from the default. */
-function putParallelCalls(written: ChatWriter): void {
-  if (written.profile.parallelToolCalls) written.copy('parallel_tool_calls', 'parallel_tool_calls');
-  else if (written.request.parallel_tool_calls === false) written.dropped.push('parallel_tool_calls');
 }
 
 /** With the API's defaults: where the server refuses the field, nobody misses those. */

@@ -24,8 +24,9 @@ export function toolSchemaToChat(
   if (Object.keys(parameters).length > maxRewritten) return parameters;
   const typed = withType(root === 'any' ? parameters : withDefinition(parameters), root);
   if (root === 'any') return typed;
-  const plain =
-    root === 'plain_object' ? withoutUnions(typed, lost) : root === 'bare_object' ? withoutNames(typed) : typed;
+  // Neither name says anything of the values.
+  const { $schema: _dialect, $id: _name, ...bare } = typed;
+  const plain = root === 'plain_object' ? withoutUnions(typed, lost) : root === 'bare_object' ? bare : typed;
   return plain['type'] === 'object' && !isJsonObject(plain['properties']) ? { ...plain, properties: {} } : plain;
 }
 
@@ -56,12 +57,6 @@ function withType(schema: Schema, root: Profile['toolSchemaRoot']): Schema {
   if (type === undefined) return { type: 'object', ...schema };
   const isObject = type === null || (root !== 'any' && Array.isArray(type) && type.includes('object'));
   return isObject ? { ...schema, type: 'object' } : schema;
-}
-
-/** Neither says anything of the values. */
-function withoutNames(schema: Schema): Schema {
-  const { $schema: _dialect, $id: _name, ...rest } = schema;
-  return rest;
 }
 
 /** Unions at the root become the properties of all their branches; of these a call must have what every branch requires. */

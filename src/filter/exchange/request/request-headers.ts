@@ -15,18 +15,18 @@ const conditionalHeaders = [
 /** Headers that describe the client's bytes, which are not the ones sent upstream, and those above. */
 const staleHeaders = ['content-encoding', 'expect', ...conditionalHeaders, ...digestFields];
 
-export interface UpstreamHeaderOptions {
-  readonly path: string;
-  readonly accept: string;
-  /** Bytes of the body; null where they are not known yet. */
-  readonly contentLength: number | null;
-  readonly session?: Readonly<Record<string, string>>;
-}
-
-/** The changes to the client's headers for a translated body. */
+/** The changes to the client's headers for a translated body; `contentLength` is null where it is not known yet. */
 export function upstreamHeaders(
   headers: HeaderMap,
-  { path, accept, contentLength, session = {} }: UpstreamHeaderOptions,
+  {
+    path,
+    accept,
+    contentLength,
+    session,
+  }: Readonly<Record<'path' | 'accept', string>> & {
+    readonly contentLength: number | null;
+    readonly session?: Readonly<Record<string, string>>;
+  },
 ): HeaderMutation {
   const set: Record<string, string> = {
     ':path': path,

@@ -38,7 +38,8 @@ export function routeOf(headers: HeaderMap): Route {
   if (segments[at + 1] === 'conversations') return { type: 'refuse', error: nothingStored('Conversations are') };
   const operation = translated.find(({ path: its }) => isEnd(its, segments, at));
   if (operation === undefined) return { type: 'refuse', error: nothingStored('Responses are') };
-  if (isWebSocket(headers)) {
+  // HTTP/1.1 uses `upgrade`, HTTP/2 an extended CONNECT (RFC 8441).
+  if ((headers.get('upgrade') ?? headers.get(':protocol') ?? '').toLowerCase() === 'websocket') {
     const message = 'WebSocket is not supported: use HTTP, with `stream: true` for events.';
     return { type: 'refuse', error: new ApiError(message, { status: 426, code: 'websocket_not_supported' }) };
   }
@@ -46,7 +47,11 @@ export function routeOf(headers: HeaderMap): Route {
   if (method === 'OPTIONS') return { type: 'pass', operation: null, withoutBody: true };
   // The list of stored responses.
   if (method === 'GET' && at + 2 === segments.length) return { type: 'refuse', error: nothingStored('Responses are') };
-  if (method !== operation.method) return { type: 'refuse', error: wrongMethod(method, operation) };
+  if (method !== operation.method) {
+    const message = `${method} is not allowed on /${operation.path.join('/')}: use ${operation.method}.`;
+    const headers = { allow: operation.method };
+    return { type: 'refuse', error: new ApiError(message, { status: 405, code: 'method_not_allowed', headers }) };
+  }
   const apiVersion = query.split('&').find((pair) => pair.startsWith('api-version=')) ?? '';
   return { type: 'translate', operation, path: { prefix: raw.slice(0, at).join('/'), apiVersion } };
 }
@@ -140,20 +145,10 @@ function isOwn(segment: string | undefined): boolean {
   return segment === 'responses' || segment === 'conversations';
 }
 
-function isWebSocket(headers: HeaderMap): boolean {
-  // HTTP/1.1 uses `upgrade`, HTTP/2 an extended CONNECT (RFC 8441).
-  return (headers.get('upgrade') ?? headers.get(':protocol') ?? '').toLowerCase() === 'websocket';
-}
-
 function nothingStored(what: string): ApiError {
   return notFound(`${what} not stored here: send the whole conversation as \`input\` of POST /v1/responses.`);
 }
 
 function notFound(message: string): ApiError {
   return new ApiError(message, { status: 404, code: 'not_found' });
-}
-
-function wrongMethod(given: string, { method, path }: TranslatedOperation): ApiError {
-  const message = `${given} is not allowed on /${path.join('/')}: use ${method}.`;
-  return new ApiError(message, { status: 405, code: 'method_not_allowed', headers: { allow: method } });
 }

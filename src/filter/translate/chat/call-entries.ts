@@ -71,7 +71,9 @@ type OpaqueCarrier = Pick<
 /** What the server wants back with a call or a message, in its original fields; null if nothing. */
 export function opaqueFieldsOf(carrier: OpaqueCarrier): OpaqueFields | null {
   const content = extraContentOf(carrier);
-  const fields = providerFieldsOf(carrier);
+  // LiteLLM's field, of the call, or of its function in some versions. It reads both places.
+  const ofCall = carrier.provider_specific_fields;
+  const fields = givenIn(ofCall ?? objectOf<LooseFunctionCall>(carrier.function)?.provider_specific_fields);
   if (content === null && fields === null) return null;
   return {
     ...(content !== null && { extra_content: content }),
@@ -81,22 +83,14 @@ export function opaqueFieldsOf(carrier: OpaqueCarrier): OpaqueFields | null {
 
 /** `extra_content` without Gemini's mark and empty values; some proxies put Gemini's signature on the call. */
 function extraContentOf(carrier: OpaqueCarrier): ExtraContent | null {
-  const content = carrier.extra_content == null ? null : withoutEmptyVendors(carrier.extra_content);
+  const vendors = objectOf<LooseExtraContent>(carrier.extra_content);
+  const content = givenIn(
+    vendors && 'google' in vendors ? { ...vendors, google: withoutMark(vendors.google) } : vendors,
+  );
   const signature = textOf(carrier.thoughtSignature) || textOf(carrier.thought_signature);
   if (signature === '') return content;
   const google = objectOf<LooseGoogleExtras>(content?.['google']);
   return { ...content, google: { thought_signature: signature, ...google } };
-}
-
-function withoutEmptyVendors(content: unknown): ExtraContent | null {
-  const vendors = objectOf<LooseExtraContent>(content);
-  return givenIn(vendors && 'google' in vendors ? { ...vendors, google: withoutMark(vendors.google) } : vendors);
-}
-
-/** LiteLLM's field, without empty values: of the call, or of its function in some versions. It reads both places. */
-function providerFieldsOf(carrier: OpaqueCarrier): Readonly<Record<string, unknown>> | null {
-  const ofCall = carrier.provider_specific_fields;
-  return givenIn(ofCall ?? objectOf<LooseFunctionCall>(carrier.function)?.provider_specific_fields);
 }
 
 function withoutMark(value: unknown): unknown {

@@ -20,10 +20,6 @@ function topLogprobOf({ token, logprob, bytes }: LooseTokenLogprob): TopLogprob 
     token,
     logprob: typeof logprob === 'number' && Number.isFinite(logprob) ? Math.max(logprob, minLogprob) : minLogprob,
     // llama.cpp and Ollama leave `bytes` out; the schema wants it.
-    bytes: isBytes(bytes) ? bytes : [...Buffer.from(token)],
+    bytes: Array.isArray(bytes) && bytes.every((byte) => Number.isInteger(byte)) ? bytes : [...Buffer.from(token)],
   };
-}
-
-function isBytes(value: unknown): value is readonly number[] {
-  return Array.isArray(value) && value.every((byte) => Number.isInteger(byte));
 }

@@ -11,15 +11,14 @@ export interface Picture {
 /** The addresses of the pictures in a message or a delta: of parts of the content, and of `images` (OpenRouter, Gemini). */
 export function pictureUrlsOf({ images, content }: LooseMessage): readonly string[] {
   if (images == null && !Array.isArray(content)) return [];
-  return [...objectsOf<LooseContentPart>(content).filter(isPicture), ...objectsOf<LooseContentPart>(images)]
+  // Some gateways leave the type out, as they do of texts.
+  const shown = objectsOf<LooseContentPart>(content).filter(({ type = 'image' }) => pictureTypes.includes(type));
+  return [...shown, ...objectsOf<LooseContentPart>(images)]
     .map(({ image_url: given }) => textOf(given) || textOf(objectOf<LooseImageUrl>(given)?.url))
     .filter((url) => url !== '');
 }
 
-/** Some gateways leave the type out, as they do of texts. */
-function isPicture({ type }: LooseContentPart): boolean {
-  return type === 'image_url' || type === 'output_image' || type === 'image' || type === undefined;
-}
+const pictureTypes: readonly unknown[] = ['image_url', 'output_image', 'image'];
 
 /** The picture in a `data:` URL; null if it is only the address of one. */
 export function pictureIn(url: string): Picture | null {

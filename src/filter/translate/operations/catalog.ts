@@ -5,15 +5,6 @@ import { objectOf, textOf } from '../chat/loose.ts';
 import type { CatalogSettings } from '../settings.ts';
 import type { PassedOperation } from './operation.ts';
 
-/** `GET /v1/models?client_version=…`: the list of models that Codex, which alone names its version, has for its catalog. */
-export const catalog: PassedOperation = {
-  type: 'passed',
-  method: 'GET',
-  path: ['v1', 'models'],
-  parameter: 'client_version',
-  complete: (list, { catalog, profile }, maxBytes) => translateModelList(list, catalog, profile, maxBytes),
-};
-
 /** One model as the server's list describes it: vLLM, llama.cpp, LM Studio, routers. */
 type LooseModel = Loose<'id' | 'type' | 'meta'> & LooseWindows & LooseMedia;
 type LooseWindows = Loose<
@@ -24,31 +15,32 @@ type LooseMedia = Loose<
 >;
 
 /**
- * A server's list of models with the catalog that Codex asks for (`GET /v1/models?client_version=…`): `models` beside the
- * server's own `data`. Null if it is not a list, or is a catalog already. Each entry repeats the instructions: of a long
- * list those beyond `maxBytes` are left out.
+ * `GET /v1/models?client_version=…`: a server's list of models with the catalog that Codex asks for, which alone names its
+ * version: `models` beside the server's own `data`. Null if it is not a list, or is a catalog already. Each entry repeats the
+ * instructions: of a long list those beyond `maxBytes` are left out.
  */
-export function translateModelList(
-  value: unknown,
-  settings: CatalogSettings,
-  profile: Profile,
-  maxBytes: number,
-): object | null {
-  const list = objectOf<Loose<'data' | 'models'>>(value);
-  if (list === null || !Array.isArray(list.data) || isCatalog(list.models)) return null;
-  const models: object[] = [];
-  let bytes = 0;
-  for (const listed of list.data) {
-    const model = objectOf<LooseModel>(listed);
-    const slug = textOf(model?.id);
-    if (model === null || slug === '') continue;
-    const entry = entryOf(slug, model, models.length, settings, profileForModel(profile, slug));
-    bytes += JSON.stringify(entry).length;
-    if (bytes > maxBytes) break;
-    models.push(entry);
-  }
-  return { ...list, models };
-}
+export const catalog: PassedOperation = {
+  type: 'passed',
+  method: 'GET',
+  path: ['v1', 'models'],
+  parameter: 'client_version',
+  complete(value, { catalog: settings, profile }, maxBytes) {
+    const list = objectOf<Loose<'data' | 'models'>>(value);
+    if (list === null || !Array.isArray(list.data) || isCatalog(list.models)) return null;
+    const models: object[] = [];
+    let bytes = 0;
+    for (const listed of list.data) {
+      const model = objectOf<LooseModel>(listed);
+      const slug = textOf(model?.id);
+      if (model === null || slug === '') continue;
+      const entry = entryOf(slug, model, models.length, settings, profileForModel(profile, slug));
+      bytes += JSON.stringify(entry).length;
+      if (bytes > maxBytes) break;
+      models.push(entry);
+    }
+    return { ...list, models };
+  },
+};
 
 /** llama.cpp has a list of its own under `models`, as Ollama has it; an entry of Codex's has a `slug`. */
 function isCatalog(models: unknown): boolean {

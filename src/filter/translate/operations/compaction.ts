@@ -66,15 +66,14 @@ function compactionItem(
   items: readonly OutputItem[],
   { outcome, model, newId }: FinishedAnswer,
 ): readonly OutputItem[] | ApiError {
-  const text = items.map(textOfItem).join('').trim();
+  const parts = items.flatMap((item) => (item.type === 'message' ? item.content : []));
+  const text = parts
+    .map((part) => (part.type === 'output_text' ? part.text : ''))
+    .join('')
+    .trim();
   if (text === '') return ApiError.ofModel('empty_summary', 'The model gave no summary of the conversation.');
   if (outcome.status === 'incomplete' && outcome.reason === 'content_filter')
     return ApiError.ofModel('content_filter', 'The upstream’s content filter stopped the summary of the conversation.');
   const envelope = { text, ...(model === null ? {} : { model }) };
   return [{ id: newId('cmp'), type: 'compaction', encrypted_content: encodeCompactionEnvelope(envelope) }];
-}
-
-function textOfItem(item: OutputItem): string {
-  if (item.type !== 'message') return '';
-  return item.content.map((part) => (part.type === 'output_text' ? part.text : '')).join('');
 }

@@ -1,5 +1,5 @@
 import type { CacheHints, ChatContentPart } from '../../wire/schema/chat-request.ts';
-import type { CreateResponseFields } from '../../wire/schema/create-response.ts';
+import type { CreateResponseFields, JsonSchemaFormat } from '../../wire/schema/create-response.ts';
 import type { ToolEcho } from '../../wire/schema/response-resource.ts';
 import type { RestoredTool } from '../context.ts';
 import type { ReasoningEnvelope } from '../reasoning-envelope.ts';
@@ -141,10 +141,4 @@ export interface ChosenTool {
 export type TextFormatRequest =
   | { readonly type: 'text' }
   | { readonly type: 'json_object' }
-  | {
-      readonly type: 'json_schema';
-      readonly name: string;
-      readonly schema: Readonly<Record<string, unknown>>;
-      readonly strict: boolean | null;
-      readonly description: string | null;
-    };
+  | ({ readonly type: 'json_schema' } & JsonSchemaFormat);

@@ -2,11 +2,9 @@ import type { CompactionSettings } from '../settings.ts';
 import type { Dropped, Reading } from './dropped.ts';
 import type { InputContent, InputItem, InputMessage, InputToolOutput } from './parsed.ts';
 
-const earlierSummary = 'Summary of the conversation so far:';
-
 /** A compaction item made here, as the model reads it: a user message in its place. */
 export function summaryMessage(text: string): InputMessage {
-  return userMessage(`${earlierSummary}\n\n${text}`);
+  return userMessage(`Summary of the conversation so far:\n\n${text}`);
 }
 
 export function userMessage(text: string): InputMessage {

@@ -28,7 +28,7 @@ export function translateTextFormat(
     if (mode === 'prompt') return { chat: undefined, system: 'Answer with one JSON object and nothing else.', echo };
     return { chat: { type: 'json_object' }, system: null, echo };
   }
-  const { name, schema, strict, description } = format;
+  const { name, schema, strict = null, description = null } = format;
   const echo = {
     type: 'json_schema',
     name,

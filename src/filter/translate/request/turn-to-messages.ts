@@ -108,13 +108,10 @@ function replayedReasoning(turn: Turn, { reasoningReplay: mode }: Profile): Part
   const details = mode === 'reasoning_details' ? turn.reasoning.flatMap((item) => item.details) : [];
   const blocks = turn.reasoning.flatMap((item) => item.blocks);
   const own = opaqueFieldsOf(turn, '');
-  const reasoning = signedFields(details, blocks) ?? (text === '' ? null : fieldsOfText(text, turn, mode));
+  let reasoning = text === '' ? null : fieldsOfText(text, turn, mode);
+  if (details.length > 0) reasoning = { reasoning_details: details };
+  else if (blocks.length > 0) reasoning = { thinking_blocks: blocks };
   return own === null ? reasoning : { ...reasoning, ...own };
-}
-
-function signedFields(details: readonly unknown[], blocks: readonly unknown[]): Partial<ChatMessage> | null {
-  if (details.length > 0) return { reasoning_details: details };
-  return blocks.length > 0 ? { thinking_blocks: blocks } : null;
 }
 
 /** What the upstream wants back with a call of the turn, or with its message (`''`); null for nothing. */

@@ -44,7 +44,10 @@ export function envelopeOf(
   const hasFields = Object.keys(fields).length > 0;
   const carried = carriedDetails(details, text, context);
   const hasDetails = carried.length > 0;
-  const signed = carriedBlocks(blocks, text);
+  // Those a server takes back; the text of one is null where it is the item's.
+  const signed = blocks
+    .filter(isWholeBlock)
+    .map((block) => (text !== '' && block.thinking === text ? { ...block, thinking: null } : block));
   const hasText = wantsEncryptedReasoning && text !== '';
   if (!hasText && !hasDetails && signed.length === 0 && !hasFields) return null;
   return {
@@ -75,10 +78,4 @@ export function carriedDetails(
     if (detail.text !== text) return [detail];
     return [{ ...detail, text: null }];
   });
-}
-
-/** The thinking blocks that go into an envelope: those a server takes back, whose text is null where it is the item's. */
-function carriedBlocks(blocks: readonly LooseThinkingBlock[], text: string): readonly LooseThinkingBlock[] {
-  const whole = blocks.filter(isWholeBlock);
-  return whole.map((block) => (text !== '' && block.thinking === text ? { ...block, thinking: null } : block));
 }

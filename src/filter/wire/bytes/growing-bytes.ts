@@ -12,9 +12,10 @@ export class GrowingBytes {
 
   append(bytes: Uint8Array): void {
     if (this.#buffer === null) {
-      // Most are complete at once, or nearly.
-      const kept = retainable(bytes);
-      this.#buffer = Buffer.isBuffer(kept) ? kept : Buffer.from(kept.buffer, kept.byteOffset, kept.length);
+      // Most are complete at once, or nearly. Node reads from a socket once for many calls, so a view of less than half its
+      // buffer is copied.
+      const isSmallView = bytes.length * 2 < bytes.buffer.byteLength;
+      this.#buffer = isSmallView ? Buffer.from(bytes) : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
       this.#length = bytes.length;
       return;
     }
@@ -42,8 +43,3 @@ export class GrowingBytes {
 }
 
 const noBytes = Buffer.alloc(0);
-
-/** Safe to keep: Node reads from a socket once for many calls, so a view of less than half its buffer is copied. */
-function retainable<Bytes extends Uint8Array>(bytes: Bytes): Bytes | Buffer {
-  return bytes.length * 2 < bytes.buffer.byteLength ? Buffer.from(bytes) : bytes;
-}

@@ -246,3 +246,4 @@ export const jsonSchemaFormat = z.object({
   strict: z.boolean().nullish(),
   description: z.string().nullish(),
 });
+export type JsonSchemaFormat = Readonly<z.output<typeof jsonSchemaFormat>>;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { translateModelList } from '../../../../src/filter/translate/operations/catalog.ts';
+import { catalog } from '../../../../src/filter/translate/operations/catalog.ts';
 import type { CatalogSettings } from '../../../../src/filter/translate/settings.ts';
 import type { Profile } from '../../../../src/filter/upstream/profile.ts';
 import { profileOf } from '../../../../src/filter/upstream/profiles.ts';
@@ -15,19 +15,23 @@ interface Entry {
   readonly [field: string]: unknown;
 }
 
+function complete(list: unknown, profile: Profile | undefined, given = settings, maxBytes = MiB): object | null {
+  return catalog.complete(list, { catalog: given, profile: profile as Profile }, maxBytes);
+}
+
 function modelsOf(
   list: unknown,
   changes: Partial<CatalogSettings> = {},
   profile = 'vllm',
   maxBytes = MiB,
 ): Entry[] | null {
-  const made = translateModelList(list, { ...settings, ...changes }, profileOf(profile) as Profile, maxBytes);
+  const made = complete(list, profileOf(profile), { ...settings, ...changes }, maxBytes);
   return made === null ? null : (made as { models: Entry[] }).models;
 }
 
 test('the server’s own list stays, and has an entry of the catalog for each model beside it', () => {
   const list = { object: 'list', data: [{ id: 'qwen3', object: 'model', max_model_len: 32768 }], more: 1 };
-  expect(translateModelList(list, settings, profileOf('vllm') as Profile, MiB)).toEqual({
+  expect(complete(list, profileOf('vllm'))).toEqual({
     ...list,
     models: [
       {
@@ -108,7 +112,7 @@ describe('images', () => {
   test('are not offered where the profile leaves them out, for that model, whatever the list says', () => {
     const blind = readProfilesFile('profiles: { mine: { extends: vllm, models: { /coder/: { image: omit } } } }', 'f');
     const list = { data: ['coder', 'seer'].map((id) => ({ id, architecture: { input_modalities: both } })) };
-    const made = translateModelList(list, settings, blind.get('mine') as Profile, MiB) as { models: Entry[] };
+    const made = complete(list, blind.get('mine')) as { models: Entry[] };
     expect(made.models.map(({ slug, input_modalities }) => [slug, input_modalities])).toEqual([
       ['coder', ['text']],
       ['seer', both],

@@ -18,7 +18,7 @@ import {
 } from '../../../wire/schema/create-response.ts';
 import type { TranslationSettings } from '../../settings.ts';
 import { knownKeys, type Reading } from '../dropped.ts';
-import type { InputContent, InputText } from '../parsed.ts';
+import type { InputContent } from '../parsed.ts';
 import {
   aboveMax,
   invalidType,
@@ -153,7 +153,14 @@ export const partTypes: ReadonlyMap<string, PartType> = new Map([
   ['summary_text', text],
   ['reasoning_text', text],
   ['refusal', partType('text', refusalPart, ['assistant'], ({ refusal }) => ({ type: 'refusal', refusal }))],
-  ['encrypted_content', partType('text', encryptedPart, everyone, parseEncrypted)],
+  [
+    'encrypted_content',
+    partType('text', encryptedPart, everyone, ({ encrypted_content: given }, at, { dropped }) => {
+      if (!ciphertext.test(given)) return { type: 'text', text: given };
+      dropped.push(`${at}.encrypted_content`);
+      return null;
+    }),
+  ],
   ['input_image', partType('image', imagePart, shown, parseImage)],
   [
     'image_url',
@@ -189,16 +196,6 @@ function parseUnknownPart(type: string, part: object, at: string, { settings, dr
   dropped.pushUnknownType({ kind: 'part', type }, at);
   const carried = settings.unknownItems === 'drop' ? '' : textCarriedBy(part);
   return carried === '' ? null : { type: 'text', text: withinTextLimit(carried, at, settings) };
-}
-
-function parseEncrypted(
-  { encrypted_content: given }: z.output<typeof encryptedPart>,
-  at: string,
-  { dropped }: Reading,
-): InputText | null {
-  if (!ciphertext.test(given)) return { type: 'text', text: given };
-  dropped.push(`${at}.encrypted_content`);
-  return null;
 }
 
 /** A Fernet token, as OpenAI encrypts what agents tell each other; with a Chat server it is the model's own text. */

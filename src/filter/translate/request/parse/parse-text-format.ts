@@ -22,12 +22,12 @@ export function parseTextFormat(
       'This API takes the schema flat: "text": {"format": {"type": "json_schema", "name": …, "schema": …}}.',
     );
   }
-  const { name, schema, strict, description } = readShape(jsonSchemaFormat, format, param);
-  if (strict === true && profile.jsonSchema === 'prompt') {
+  const read = readShape(jsonSchemaFormat, format, param);
+  if (read.strict === true && profile.jsonSchema === 'prompt') {
     throw unsupportedValue(
       param,
       `This upstream cannot enforce the JSON schema of 'text.format'. Send "strict": false to have the schema described to the model instead.`,
     );
   }
-  return { type, name, schema, strict: strict ?? null, description: description ?? null };
+  return { type, ...read };
 }

@@ -52,7 +52,8 @@ const imageGenerationCall: ItemType = (item, at, input) => {
   const data = textOf(item['result']);
   if (data === '' || input.settings.profile.image !== true)
     return hostedItem('image_generation_call', generatedImage)(item, at, input);
-  const url = `data:image/${formatOf(data)};base64,${data}`;
+  const format = beginnings.find(([start]) => data.startsWith(start))?.[1] ?? 'png';
+  const url = `data:image/${format};base64,${data}`;
   const parts = [
     { type: 'input_text', text: generatedImage(item) },
     { type: 'input_image', image_url: url },
@@ -64,11 +65,7 @@ function generatedImage({ revised_prompt: prompt }: LooseHostedItem): string {
   return noted('Generated an image', [textOf(prompt)]) || '[Generated an image]';
 }
 
-/** By how the base64 of its first bytes begins. */
-function formatOf(data: string): string {
-  return beginnings.find(([start]) => data.startsWith(start))?.[1] ?? 'png';
-}
-
+/** How the base64 of a picture's first bytes begins, by its format. */
 const beginnings = [
   ['/9j/', 'jpeg'],
   ['UklGR', 'webp'],

@@ -23,13 +23,8 @@ const checkedMessage = itemType(
   chatMessageFields.map(([name]) => name),
 );
 
-export const message: ItemType = (item, at, input) => {
-  refuseChatFields(item, at);
-  checkedMessage(item, at, input);
-};
-
 /** Refuses fields of Chat messages: ignored, they would silently be missing from the conversation. */
-function refuseChatFields(item: Record<string, unknown>, at: string): void {
+export const message: ItemType = (item, at, input) => {
   for (const [name, instead] of chatMessageFields) {
     const value = item[name];
     if (value == null || (Array.isArray(value) && value.length === 0)) continue;
@@ -38,7 +33,8 @@ function refuseChatFields(item: Record<string, unknown>, at: string): void {
       `'${at}.${name}' belongs to the Chat Completions API. In the Responses API use items of type '${instead}'.`,
     );
   }
-}
+  checkedMessage(item, at, input);
+};
 
 /** A message from one Codex agent to another (multi_agent_v2): the model reads it as the user's. */
 export const agentMessage = itemType(
