@@ -7,12 +7,8 @@ export type CallMetadata = Readonly<IncomingHttpHeaders>;
 /** The method that Envoy calls. */
 export const processPath = '/envoy.service.ext_proc.v3.ExternalProcessor/Process';
 
-export type ServingStatus = 'SERVING' | 'NOT_SERVING' | 'SERVICE_UNKNOWN';
-
-const statusNumbers = { SERVING: 1, NOT_SERVING: 2, SERVICE_UNKNOWN: 3 } as const satisfies Record<
-  ServingStatus,
-  number
->;
+const statusNumbers = { SERVING: 1, NOT_SERVING: 2, SERVICE_UNKNOWN: 3 };
+export type ServingStatus = keyof typeof statusNumbers;
 
 /** `grpc.health.v1.Health`, as a gRPC server takes it. */
 export const healthService = {

@@ -1,3 +1,4 @@
+import { jsonOf } from '../../translate/chat/loose.ts';
 import { GrowingBytes } from '../../wire/bytes/growing-bytes.ts';
 import { scanJson } from '../../wire/json/scan.ts';
 import { AnswerState, type Disposition, type UpstreamBodyReader } from './upstream-body-reader.ts';
@@ -35,7 +36,8 @@ export function createPassedReader(complete: (answer: unknown) => object | null,
       if (error !== undefined) take(error);
       if (state.disposition !== null) return nothing;
       const bytes = take('untouched');
-      const completed = complete(parsed(bytes));
+      const { tooDeepAt } = scanJson(bytes, { maxNesting });
+      const completed = tooDeepAt === null ? complete(jsonOf(bytes.toString('utf8'))) : null;
       if (completed === null) return bytes;
       state.disposition = 'translated';
       return Buffer.from(JSON.stringify(completed));
@@ -46,13 +48,3 @@ export function createPassedReader(complete: (answer: unknown) => object | null,
 
 /** Lists of models have four levels. Writing JSON takes stack for each; reading it does not. */
 const maxNesting = 128;
-
-/** Null for what is not JSON, or is nested too deep. */
-function parsed(bytes: Buffer): unknown {
-  if (scanJson(bytes, { maxNesting }).tooDeepAt !== null) return null;
-  try {
-    return JSON.parse(bytes.toString('utf8'));
-  } catch {
-    return null;
-  }
-}

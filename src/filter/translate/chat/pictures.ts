@@ -1,13 +1,6 @@
 import type { LooseContentPart, LooseImageUrl, LooseMessage } from '../../wire/schema/chat-completion.ts';
 import { objectOf, objectsOf, textOf } from './loose.ts';
 
-export interface Picture {
-  /** Base64. */
-  readonly data: string;
-  /** Null for one that the API has no word for. */
-  readonly format: 'png' | 'jpeg' | 'webp' | 'gif' | null;
-}
-
 /** The addresses of the pictures in a message or a delta: of parts of the content, and of `images` (OpenRouter, Gemini). */
 export function pictureUrlsOf({ images, content }: LooseMessage): readonly string[] {
   if (images == null && !Array.isArray(content)) return [];
@@ -20,19 +13,13 @@ export function pictureUrlsOf({ images, content }: LooseMessage): readonly strin
 
 const pictureTypes: readonly unknown[] = ['image_url', 'output_image', 'image'];
 
-/** The picture in a `data:` URL; null if it is only the address of one. */
-export function pictureIn(url: string): Picture | null {
+/** The base64 of the picture in a `data:` URL, and its format if the API has a word for it; null if it is only the address of one. */
+export function pictureIn(url: string) {
   const start = /^data:image\/([\w.+-]+)(?:;[\w.+-]+=[\w.+-]*)*;base64,/i.exec(url.slice(0, maxPrefix));
   if (start === null) return null;
-  return { data: url.slice(start[0].length), format: formats.get((start[1] ?? '').toLowerCase()) ?? null };
+  const format = formats.find((known) => known === start[1]?.toLowerCase().replace(/^jpg$/, 'jpeg')) ?? null;
+  return { data: url.slice(start[0].length), format };
 }
 
-const formats: ReadonlyMap<string, Picture['format']> = new Map([
-  ['png', 'png'],
-  ['jpeg', 'jpeg'],
-  ['jpg', 'jpeg'],
-  ['webp', 'webp'],
-  ['gif', 'gif'],
-]);
-
+const formats = ['png', 'jpeg', 'webp', 'gif'] as const;
 const maxPrefix = 128;

@@ -2,6 +2,7 @@ import type { Profile } from '../../upstream/profile.ts';
 import { profileForModel } from '../../upstream/profile-for-model.ts';
 import type { Loose } from '../../wire/schema/chat-completion.ts';
 import { objectOf, textOf } from '../chat/loose.ts';
+import { leveled } from '../request/effort-to-chat.ts';
 import type { CatalogSettings } from '../settings.ts';
 import type { PassedOperation } from './operation.ts';
 
@@ -99,12 +100,6 @@ function reasoningLevelsOf(slug: string, { reasoningEffort, effortRules, effortW
   const levels = Object.entries(efforts).filter(([effort]) => (rule.efforts[effort] ?? effort) === effort);
   return levels.length > 1 ? levels.map(([effort, description]) => ({ effort, description })) : [];
 }
-
-const leveled: ReadonlySet<Profile['reasoningEffort']> = new Set([
-  'reasoning_effort',
-  'reasoning_object',
-  'thinking_and_effort',
-]);
 
 /** The context window in tokens of an entry of a list of models, as configured rather than as trained; null for none. */
 export function contextWindowIn(model: LooseModel): number | null {

@@ -44,22 +44,16 @@ function withText(entries: readonly unknown[], key: 'text' | 'thinking', text: s
   });
 }
 
-/** The items that the model is given, and the reasoning among the others in the API's own words for it. */
-export interface GivenItems {
-  readonly items: readonly InputItem[];
-  readonly withheld: readonly InputTransformation[];
-}
-
 /**
  * Leaves out the reasoning that the model must not see: with `reasoning.context: "current_turn"` what is older than the
  * user's last message. Reasoning that another server encrypted, which cannot be read here, is named too. `dropped` receives
- * what is left out.
+ * what is left out. Gives the items for the model, and the rest in the API's own words for it.
  */
 export function withholdReasoning(
   items: readonly InputItem[],
   context: string | null | undefined,
   { settings, dropped }: Reading,
-): GivenItems {
+): { readonly items: readonly InputItem[]; readonly withheld: readonly InputTransformation[] } {
   if (!items.some(({ kind }) => kind === 'reasoning')) return { items, withheld: [] };
   const last = items.findLastIndex((item) => item.kind === 'message' && item.role === 'user');
   const start = context === 'current_turn' ? last : -1;

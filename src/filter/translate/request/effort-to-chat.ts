@@ -23,7 +23,7 @@ export function translateEffort(
     dropped.push('reasoning.effort');
     return {};
   }
-  if (value !== effort || (switches.has(profile.reasoningEffort) && effort !== 'none'))
+  if (value !== effort || (!leveled.has(profile.reasoningEffort) && effort !== 'none'))
     dropped.push(`reasoning.effort.${effort}`);
   switch (profile.reasoningEffort) {
     case 'reasoning_effort':
@@ -44,8 +44,9 @@ export function translateEffort(
 
 const keptThinking = { thinking: { type: 'enabled', keep: 'all' } } as const;
 
-const switches: ReadonlySet<Profile['reasoningEffort']> = new Set([
-  'thinking_type',
-  'thinking_keep',
-  'enable_thinking',
+/** The fields that take a level; the others are switches, or there is none. */
+export const leveled: ReadonlySet<Profile['reasoningEffort']> = new Set([
+  'reasoning_effort',
+  'reasoning_object',
+  'thinking_and_effort',
 ]);

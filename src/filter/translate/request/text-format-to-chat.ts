@@ -11,15 +11,13 @@ export interface TextFormat {
   readonly echo: unknown;
 }
 
-const plainText: TextFormat = { chat: undefined, system: null, echo: { type: 'text' } };
-
 /** `text.format` as the server takes it; `dropped` names a `strict` that it does not know, and a format excluded by tools. */
 export function translateTextFormat(
   format: TextFormatRequest,
   hasTools: boolean,
   { settings: { profile, strictEcho }, dropped }: Reading,
 ): TextFormat {
-  if (format.type === 'text') return plainText;
+  if (format.type === 'text') return { chat: undefined, system: null, echo: { type: 'text' } };
   const isBesideTools = profile.jsonSchema === 'native_without_tools' && hasTools;
   if (isBesideTools) dropped.push('text.format');
   const mode = isBesideTools ? 'prompt' : profile.jsonSchema;

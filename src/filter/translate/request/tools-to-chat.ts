@@ -19,13 +19,8 @@ export interface OfferedTool {
   readonly found: ToolEcho | null;
 }
 
-/** Every tool of a request. */
-export interface ToolTable {
-  /** In the order they are offered. */
-  readonly offered: readonly OfferedTool[];
-  /** The offered tool a client means by name and namespace, or undefined. */
-  find(name: string, namespace?: string | null): OfferedTool | undefined;
-}
+/** Every tool of a request, in the order they are offered. */
+export type ToolTable = ReturnType<typeof createToolTable>;
 
 /** The parameters of a wrapped custom tool: one string. */
 const wrapperParameters = {
@@ -36,10 +31,7 @@ const wrapperParameters = {
 };
 
 /** The definitions as the profile's server takes them. `dropped` receives the path of each `strict` it does not know. */
-export function createToolTable(
-  definitions: readonly ToolDefinition[],
-  { settings: { profile }, dropped }: Reading,
-): ToolTable {
+export function createToolTable(definitions: readonly ToolDefinition[], { settings: { profile }, dropped }: Reading) {
   const offered: OfferedTool[] = [];
   const byName = new Map<string, OfferedTool>();
   const byShortName = new Map<string, OfferedTool | null>(); // null: several namespaces have it
@@ -75,7 +67,8 @@ export function createToolTable(
 
   return {
     offered,
-    find(name, namespace) {
+    /** The offered tool a client means by name and namespace, or undefined. */
+    find(name: string, namespace?: string | null): OfferedTool | undefined {
       const tool = byName.get(chatToolName(name, namespace, profile));
       if (tool !== undefined) return tool;
       if (namespace == null || namespace === '') return byShortName.get(name) ?? undefined;

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { parseExactly } from '../../wire/json/exact.ts';
 import { JsonEnd } from '../../wire/json/json-end.ts';
+import { jsonOf } from '../chat/loose.ts';
 import { GrowingText, type Kept } from '../kept.ts';
 import type { OpenCall } from './output.ts';
 
@@ -156,11 +157,5 @@ function isSameJson(one: string, other: string): boolean {
 
 /** Arguments are an object: the last character settles nearly every case, so that a long text is rarely parsed in vain. */
 export function isCompleteJson(text: string): boolean {
-  if (!text.trimEnd().endsWith('}')) return false;
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
+  return text.trimEnd().endsWith('}') && jsonOf(text) !== undefined;
 }

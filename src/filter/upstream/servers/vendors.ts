@@ -19,14 +19,12 @@ import { server } from './generic.ts';
 /** Vendors’ own APIs to their own models. */
 
 /** OpenAI's models that take no function tools while they reason. */
-const toolsWithoutReasoning: readonly ModelRule[] = [
-  {
-    match: /gpt-5\.[4-6]/i,
-    reason:
-      'A 400, “Function tools with reasoning_effort are not supported”, also where no effort is asked for; with `none` they take tools (litellm#34569, pipecat#4043).',
-    flags: { effortWithTools: { effort: 'none', when: 'offered' } },
-  },
-];
+const toolsWithoutReasoning: ModelRule = {
+  match: /gpt-5\.[4-6]/i,
+  reason:
+    'A 400, “Function tools with reasoning_effort are not supported”, also where no effort is asked for; with `none` they take tools (litellm#34569, pipecat#4043).',
+  flags: { effortWithTools: { effort: 'none', when: 'offered' } },
+};
 
 export const openai = server({
   name: 'openai',
@@ -65,7 +63,7 @@ export const openai = server({
       "“schema must have type 'object' and not have 'oneOf'/'anyOf'/'allOf'/'enum'/'const'/'not' at the top level” (litellm#38839); “object schema missing properties” (langchain-mcp-adapters#137).",
     ],
   },
-  models: toolsWithoutReasoning,
+  models: [toolsWithoutReasoning],
 });
 
 export const azure = server({
@@ -80,7 +78,7 @@ export const azure = server({
     openaiOnly: [false, 'Some versions refuse `include_obfuscation`. †'],
     serviceTiers: [{ auto: 'auto', default: 'default', flex: 'flex', priority: 'priority' }, 'Without `scale`.'],
   },
-  models: toolsWithoutReasoning,
+  models: [toolsWithoutReasoning],
 });
 
 export const mistral = server({
@@ -382,7 +380,7 @@ export const minimax = server({
   },
   about: 'MiniMax (api.minimax.io). Its models always think. What its API lacks is known from AgentScope.',
   flags: {
-    maxTokensField: ['max_completion_tokens', 'The newer name of the limit.'],
+    maxTokensField: newerLimit,
     refusedFields: [['presence_penalty', 'frequency_penalty'], 'Ignored there.'],
     defaults: [{ reasoning_split: true }, 'Else reasoning comes inside the text.'],
     jsonSchema: ['prompt', 'Not in its API.'],

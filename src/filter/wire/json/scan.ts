@@ -1,8 +1,3 @@
-export interface ScanLimits {
-  readonly maxNesting?: number;
-  readonly maxValues?: number;
-}
-
 /** What is known of JSON that was not parsed. */
 export interface JsonScan {
   /** Offset at which it is nested too deep; null if nowhere. The parser itself would go on until memory runs out. */
@@ -16,7 +11,7 @@ export interface JsonScan {
 /** One pass over the bytes before they are parsed. It stops where either limit is crossed. */
 export function scanJson(
   bytes: Uint8Array,
-  { maxNesting = Number.POSITIVE_INFINITY, maxValues = Number.POSITIVE_INFINITY }: ScanLimits = {},
+  { maxNesting = Number.POSITIVE_INFINITY, maxValues = Number.POSITIVE_INFINITY } = {},
 ): JsonScan {
   let depth = 0;
   let values = 1;

@@ -5,32 +5,21 @@
  */
 export type ApiErrorType = 'invalid_request' | 'not_found' | 'too_many_requests' | 'server_error' | 'model_error';
 
-export interface ApiErrorObject {
-  readonly type: ApiErrorType;
-  readonly code: string;
-  readonly param: string | null;
-  readonly message: string;
-}
+export type ApiErrorObject = Pick<ApiError, 'type' | 'code' | 'param' | 'message'>;
 
-export interface ApiErrorOptions {
-  /** HTTP status, 400 to 599. */
-  readonly status: number;
-  /** By the status, unless given. */
-  readonly type?: ApiErrorType;
-  readonly code: string;
-  readonly param?: string | null;
-  /** Response headers to send with the body, such as `retry-after`. */
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly cause?: unknown;
-}
+/** `type` is by the status, unless given. */
+type ApiErrorOptions = Pick<ApiError, 'status' | 'code'> &
+  Partial<Pick<ApiError, 'type' | 'param' | 'headers' | 'cause'>>;
 
 /** An error the client reads: an HTTP status while headers can change, `response.failed` after that. */
 export class ApiError extends Error {
   override readonly name = 'ApiError';
+  /** HTTP status, 400 to 599. */
   readonly status: number;
   readonly type: ApiErrorType;
   readonly code: string;
   readonly param: string | null;
+  /** Response headers to send with the body, such as `retry-after`. */
   readonly headers: Readonly<Record<string, string>>;
 
   constructor(message: string, options: ApiErrorOptions) {

@@ -27,18 +27,12 @@ import { readShape } from './read-shape.ts';
 import { maxModelLength } from './settings-for-model.ts';
 import { ToolsBuilder } from './tools-builder.ts';
 
-export interface ParsedRequest {
-  readonly request: CreateResponse;
-  /** Fields that go to the upstream as they are, by the upstream's names. */
-  readonly passthrough: Map<string, unknown>;
-}
-
 /**
  * The one place where an untrusted body becomes a typed request. It is parsed in the order the client wrote it, so that
  * the mistake reported is the first in the document. Throws `ApiError` for a wrong shape, and for a value that these settings or
- * this upstream do not allow.
+ * this upstream do not allow. `passthrough` are fields that go to the upstream as they are, by the upstream's names.
  */
-export function parseRequest(body: unknown, reading: Reading): ParsedRequest {
+export function parseRequest(body: unknown, reading: Reading) {
   const { settings, dropped } = reading;
   if (!isJsonObject(body)) throw invalidType(null, 'an object', body);
   const fields: Record<string, unknown> = {};

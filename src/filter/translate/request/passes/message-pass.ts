@@ -3,14 +3,14 @@ import type { ChatMessage, ChatToolCall } from '../../../wire/schema/chat-reques
 
 export type Messages = readonly ChatMessage[];
 
-/** One quirk of servers, as a step over the whole conversation. Its input is not changed. */
-export interface MessagePass {
-  readonly name: string;
-  /** Whether this profile's server has the quirk; elsewhere the pass is not run. */
-  appliesTo(profile: Profile): boolean;
-  /** Takes time in proportion to the messages. */
-  run(messages: Messages, profile: Profile): Messages;
-}
+/**
+ * One quirk of servers, as a step over the whole conversation: its input is not changed, and it takes time in proportion to the
+ * messages. It is run where the profile's server has the quirk.
+ */
+export type MessagePass = readonly [
+  run: (messages: Messages, profile: Profile) => Messages,
+  appliesTo: (profile: Profile) => boolean,
+];
 
 /** Used where a server demands a message and the conversation has none. */
 export const standIn = '.';

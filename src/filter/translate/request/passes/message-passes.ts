@@ -10,7 +10,7 @@ import {
   markPrefix,
 } from './alternate-roles.ts';
 import { leaveOutEmptyTurns } from './leave-out-empty-turns.ts';
-import { mergeSystemMessages, renameDeveloperRole } from './merge-system-messages.ts';
+import { mergeSystemMessages, renameDeveloperRole } from './merge-messages.ts';
 import type { MessagePass, Messages } from './message-pass.ts';
 import { rewriteCallIds } from './rewrite-call-ids.ts';
 
@@ -21,35 +21,31 @@ import { rewriteCallIds } from './rewrite-call-ids.ts';
  * that fill in what is still missing, in messages that earlier passes made too.
  */
 export const messagePasses: readonly MessagePass[] = [
-  pass(
+  [
     leaveOutOldReasoning,
     ({ reasoningScope: scope, reasoningReplay }) => scope === 'tool_turns' && reasoningReplay !== 'none',
-  ),
-  pass(signFirstCall, (profile) => profile.geminiSignatures),
-  pass(leaveOutEmptyTurns, () => true),
-  pass(rewriteCallIds, ({ callIdForm }) => callIdForm !== 'any'),
-  pass(nameToolMessages, (profile) => profile.toolMessageName),
-  pass(moveToolMedia, () => true),
-  pass(renameDeveloperRole, (profile) => profile.developerRole === 'system'),
-  pass(mergeSystemMessages, (profile) => profile.systemMessages !== 'anywhere'),
-  pass(splitCalls, (profile) => profile.singleCalls),
-  pass(fillNullContent, (profile) => profile.emptyAssistantContent === 'empty'),
-  pass(insertAssistantAfterTool, (profile) => profile.assistantAfterTool || profile.alternateRoles),
-  pass(alternateRoles, (profile) => profile.alternateRoles),
-  pass(beginWithUser, (profile) => profile.alternateRoles),
-  pass(addUser, (profile) => profile.needsUser),
-  pass(fillSilentAssistant, (profile) => profile.alternateRoles),
-  pass(markPrefix, (profile) => profile.assistantPrefix),
-  pass(fillInReasoning, (profile) => profile.reasoningBackfill !== null && profile.reasoningReplay !== 'none'),
+  ],
+  [signFirstCall, (profile) => profile.geminiSignatures],
+  [leaveOutEmptyTurns, () => true],
+  [rewriteCallIds, ({ callIdForm }) => callIdForm !== 'any'],
+  [nameToolMessages, (profile) => profile.toolMessageName],
+  [moveToolMedia, () => true],
+  [renameDeveloperRole, (profile) => profile.developerRole === 'system'],
+  [mergeSystemMessages, (profile) => profile.systemMessages !== 'anywhere'],
+  [splitCalls, (profile) => profile.singleCalls],
+  [fillNullContent, (profile) => profile.emptyAssistantContent === 'empty'],
+  [insertAssistantAfterTool, (profile) => profile.assistantAfterTool || profile.alternateRoles],
+  [alternateRoles, (profile) => profile.alternateRoles],
+  [beginWithUser, (profile) => profile.alternateRoles],
+  [addUser, (profile) => profile.needsUser],
+  [fillSilentAssistant, (profile) => profile.alternateRoles],
+  [markPrefix, (profile) => profile.assistantPrefix],
+  [fillInReasoning, (profile) => profile.reasoningBackfill !== null && profile.reasoningReplay !== 'none'],
 ];
-
-function pass(run: MessagePass['run'], appliesTo: MessagePass['appliesTo']): MessagePass {
-  return { name: run.name, appliesTo, run };
-}
 
 /** The messages in the form the profile's server takes. */
 export function applyPasses(messages: Messages, profile: Profile): Messages {
   let current = messages;
-  for (const { appliesTo, run } of messagePasses) if (appliesTo(profile)) current = run(current, profile);
+  for (const [run, appliesTo] of messagePasses) if (appliesTo(profile)) current = run(current, profile);
   return current;
 }

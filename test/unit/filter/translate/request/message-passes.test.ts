@@ -1,6 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { applyPasses, messagePasses } from '../../../../../src/filter/translate/request/passes/message-passes.ts';
+import {
+  applyPasses,
+  messagePasses as passes,
+} from '../../../../../src/filter/translate/request/passes/message-passes.ts';
 import type { Profile } from '../../../../../src/filter/upstream/profile.ts';
 import { profileOf } from '../../../../../src/filter/upstream/profiles.ts';
 import type { ChatMessage } from '../../../../../src/filter/wire/schema/chat-request.ts';
@@ -9,6 +12,7 @@ import { growthOf, maxLinearGrowth } from '../../../../support/growth.ts';
 import { runs } from '../../../../support/property-runs.ts';
 
 const generic = profileOf('generic') as Profile;
+const messagePasses = passes.map(([run, appliesTo]) => ({ name: run.name, run, appliesTo }));
 /** A server with no quirk but the one that every server has. */
 const plain: Profile = { ...generic, developerRole: 'keep', systemMessages: 'anywhere' };
 
