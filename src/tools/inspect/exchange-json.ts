@@ -8,17 +8,7 @@ import { type BodyName, bodyNames, perBody } from './recording.ts';
 export type ExchangeRow = ReturnType<typeof rowOf>;
 
 /** A part of one exchange, as JSON. */
-export interface ExchangePart {
-  readonly row: ExchangeRow;
-  /** The exchange as it is downloaded, with nothing in its bodies. */
-  readonly file: ExchangeFile;
-  /** Bytes of each body that were not kept, because it is too long. */
-  readonly omitted: Readonly<Record<BodyName, number>>;
-  /** The next pieces of each body. */
-  readonly pieces: Readonly<Record<BodyName, ExchangeFilePiece[]>>;
-  /** Whether there are pieces after these. */
-  readonly has_more: boolean;
-}
+export type ExchangePart = ReturnType<typeof partOf>;
 
 /** Characters shown of the name of the program that sent a request. */
 const maxClientLength = 120;
@@ -64,8 +54,8 @@ export function requestFileOf(exchange: StoredExchange): ExchangeFile {
 const partBytes = 1024 * 1024;
 
 /** The next part of an exchange, behind so many pieces of each body: the earliest of them, so that both sides grow together. */
-export function partOf(exchange: StoredExchange, from: Readonly<Record<BodyName, number>>): ExchangePart {
-  const pieces: ExchangePart['pieces'] = perBody(() => []);
+export function partOf(exchange: StoredExchange, from: Readonly<Record<BodyName, number>>) {
+  const pieces = perBody((): ExchangeFilePiece[] => []);
   /** The earliest that is not among them. */
   function next() {
     const first = bodyNames.map((name) => ({ name, piece: exchange.pieces[name][from[name] + pieces[name].length] }));
@@ -79,19 +69,15 @@ export function partOf(exchange: StoredExchange, from: Readonly<Record<BodyName,
     room -= piece.latin1.length;
   }
   const chat = exchange.heads.chat_request;
-  return {
-    row: rowOf(exchange),
-    file: {
-      ...fileHead(exchange),
-      client_request: { ...requestHead(exchange.heads.client_request), body: '' },
-      chat_request: chat === undefined ? null : { ...requestHead(chat), body: '' },
-      chat_response: responseHead(exchange.heads.chat_response),
-      client_response: responseHead(exchange.heads.client_response),
-    },
-    omitted: exchange.omitted,
-    pieces,
-    has_more: piece !== undefined,
+  /** As it is downloaded, with nothing in its bodies. */
+  const file: ExchangeFile = {
+    ...fileHead(exchange),
+    client_request: { ...requestHead(exchange.heads.client_request), body: '' },
+    chat_request: chat === undefined ? null : { ...requestHead(chat), body: '' },
+    chat_response: responseHead(exchange.heads.chat_response),
+    client_response: responseHead(exchange.heads.client_response),
   };
+  return { row: rowOf(exchange), file, omitted: exchange.omitted, pieces, has_more: piece !== undefined };
 }
 
 function fileHead({ facts, startedAt }: StoredExchange) {

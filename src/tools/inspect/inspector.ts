@@ -1,7 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import type { AdminRoutes } from '../../service/server/admin.ts';
 import { originProblem, securityHeaders, siteProblem } from './access.ts';
 import { endpointOf, partOf, requestFileOf } from './exchange-json.ts';
 import type { ExchangeStore, StoredExchange } from './exchange-store.ts';
@@ -22,9 +21,7 @@ export interface InspectorOptions {
 }
 
 /** The pages of the inspector on the admin port, everything below `/inspect`. */
-export interface Inspector extends AdminRoutes {
-  close(): void;
-}
+export type Inspector = Awaited<ReturnType<typeof createInspector>>;
 
 /** Explanations at once: each is a process that competes with the service. */
 const maxExplanations = 2;
@@ -34,7 +31,7 @@ const maxPages = 32;
 const maxSearchLength = 1000;
 
 /** Rejects when the page was not built. */
-export async function createInspector(options: InspectorOptions): Promise<Inspector> {
+export async function createInspector(options: InspectorOptions) {
   const { store, version, sendTo, prices, explain } = options;
   const files = await loadPage();
   const listEvents = createListEvents(store);
@@ -130,7 +127,7 @@ export async function createInspector(options: InspectorOptions): Promise<Inspec
   }
 
   return {
-    handle(request, response) {
+    handle(request: IncomingMessage, response: ServerResponse) {
       const url = URL.parse(request.url ?? '/', 'http://inspector');
       if (url === null || !/^\/inspect(\/|$)/.test(url.pathname)) return false;
       answer(request, response, url).catch((error: unknown) => {

@@ -57,24 +57,20 @@ function linkOf(request: ChatRequest, parent: number | null, before: ChatRequest
 }
 
 /** A Chat request as hashes of its parts' bytes as sent, since a server's prefix cache compares those. */
-export interface ChatRequest {
-  /** What chat templates write before the messages, with the model, by field. */
-  readonly fields: Readonly<Record<string, string>>;
-  /** `developer` is `system`; anything unknown is `user`. */
-  readonly messages: readonly { readonly hash: string; readonly role: 'system' | 'assistant' | 'user' }[];
-}
+type ChatRequest = NonNullable<ReturnType<typeof readChatRequest>>;
 
 /** The parts of a Chat request's bytes; null if it is not one. Nothing is parsed, since histories are long. */
-export function readChatRequest(bytes: Buffer): ChatRequest | null {
+export function readChatRequest(bytes: Buffer) {
   const fields = fieldsOf(bytes, 0);
   const messages = fields.get('messages');
   const list = messages === undefined ? null : membersOf(bytes, messages.start, maxMessages);
   if (list?.type !== 'list' || list.isCut) return null;
   const hashes = promptFields.flatMap((name) => {
     const range = fields.get(name);
-    return range === undefined ? [] : [[name, hashOf(bytes, range)]];
+    return range === undefined ? [] : [[name, hashOf(bytes, range)] as const];
   });
   return {
+    /** What chat templates write before the messages, with the model, by field. */
     fields: Object.fromEntries(hashes),
     messages: list.members.map((range) => ({ hash: hashOf(bytes, range), role: roleOf(bytes, range) })),
   };
@@ -84,7 +80,8 @@ function hashOf(bytes: Buffer, { start, end }: ByteRange = { start: 0, end: byte
   return hash('sha1', bytes.subarray(start, end), 'base64url').slice(0, 16);
 }
 
-function roleOf(bytes: Buffer, { start }: ByteRange): ChatRequest['messages'][number]['role'] {
+/** `developer` is `system`; anything unknown is `user`. */
+function roleOf(bytes: Buffer, { start }: ByteRange) {
   const role = fieldsOf(bytes, start).get('role');
   const text = role === undefined ? '' : bytes.toString('latin1', role.start + 1, role.end - 1);
   if (text === 'system' || text === 'developer') return 'system';
