@@ -12,7 +12,7 @@ import { type Path, pathOf, withValue } from './fields.ts';
 import { helpText } from './help.ts';
 import { printAnswer } from './print-answer.ts';
 import { printRequest } from './print-request.ts';
-import { answerIn, InputError, isCatalogPath, type RequestInput, readInput, requestIn } from './read-input.ts';
+import { answerIn, InputError, isCatalogPath, readInput, requestIn } from './read-input.ts';
 import { type AnswerRun, type RecordedAnswer, type ReplayedChunk, runAnswer } from './run-answer.ts';
 import { type ClientRequest, readJson, runRequest, type Setup } from './run-request.ts';
 
@@ -74,8 +74,7 @@ async function inputOf(options: Options, stdin: NodeJS.ReadStream) {
   if (isAlone && !hasRequest && !isCatalogPath(options.path))
     throw new UsageError('No request was given: name a file, or pass it on standard input.');
   const given = isAlone ? Buffer.alloc(0) : await readInput(options.file, stdin);
-  const input: RequestInput =
-    given.length === 0 && ofExchange !== null && hasRequest ? ofExchange : requestIn(given, options.path);
+  const input = given.length === 0 && ofExchange !== null && hasRequest ? ofExchange : requestIn(given, options.path);
   const answer = recorded === null ? input.answer : named(options.response, () => answerIn(recorded, options.status));
   return { input, answer };
 }

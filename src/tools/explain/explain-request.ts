@@ -8,7 +8,7 @@ import { rowOf, rowOfError, ruleOf } from './mapping-link.ts';
 import { refusalsOf } from './refusals.ts';
 import type { AnsweredRun, CatalogRun, ClientRequest, RefusedRun, RequestRun, SentRun, Setup } from './run-request.ts';
 import { answered, plainList, runRequest, withBody } from './run-request.ts';
-import { causesOf, createWhatIf, type Variation, type VariedRun, variationsOf, type WhatIf } from './what-if.ts';
+import { causesOf, createWhatIf, type VariedRun, variationsOf, type WhatIf } from './what-if.ts';
 
 /** A few seconds: docs/decisions/0006-cpu-of-a-request.md. */
 const defaultProbedBytes = 256 * 1024 * 1024;
@@ -62,7 +62,7 @@ export function explainRequest(options: ExplainOptions): RequestExplanation {
 
 function catalogReason(
   run: CatalogRun,
-  variations: readonly Variation[],
+  variations: ReturnType<typeof variationsOf>,
   { request, now, linkBase }: ExplainOptions,
 ): Reason {
   const made = answered(run, plainList).body;

@@ -33,16 +33,6 @@ export interface ExplainedField extends Reason {
   readonly dropped: readonly string[];
 }
 
-/** A name of `x-responses-dropped`. */
-export interface ExplainedName extends Reason {
-  readonly name: string;
-}
-
-/** A part of the Chat request that comes from no field of the request. */
-export interface AddedPlace extends ChatPlace {
-  readonly causes: readonly Cause[];
-}
-
 /** A refusal: what the client gets instead of an answer. */
 export interface Refusal extends Reason {
   readonly status: number;
@@ -69,8 +59,10 @@ export interface RequestExplanation {
   /** The first is the one the client gets; the others are what it would get next. */
   readonly refusals: readonly Refusal[];
   readonly fields: readonly ExplainedField[];
-  readonly dropped: readonly ExplainedName[];
-  readonly added: readonly AddedPlace[];
+  /** By their names in `x-responses-dropped`. */
+  readonly dropped: readonly (Reason & { readonly name: string })[];
+  /** Parts of the Chat request that come from no field of the request. */
+  readonly added: readonly (ChatPlace & Pick<Reason, 'causes'>)[];
   /** What turns the upstream's list of models into the catalog for Codex; null for any other request. */
   readonly catalog: Reason | null;
   /** Why the client gets an empty Response, and nothing is sent upstream; null for any other request. */

@@ -1,14 +1,6 @@
 import { document, indentOf, rowLines, section } from '../cli/columns.ts';
 import { type Colour, printable, type Style, wrap } from '../cli/style.ts';
-import type {
-  ChatPlace,
-  ExplainedField,
-  ExplainedName,
-  Reason,
-  Refusal,
-  RequestExplanation,
-  UpstreamRequest,
-} from './explanation.ts';
+import type { ChatPlace, ExplainedField, Reason, Refusal, RequestExplanation, UpstreamRequest } from './explanation.ts';
 import type { Fate } from './fates.ts';
 import { cut, prettyJson, short } from './shorten-json.ts';
 import type { Cause } from './what-if.ts';
@@ -162,7 +154,7 @@ function causeText({ kind, name, value, meaning, reason }: Cause): string {
 /** A dropped name that its field, or the immediate answer, already explains is only listed. */
 function droppedLines({ dropped, fields, answered }: RequestExplanation, style: Style): readonly string[] {
   const explained = new Set(fields.flatMap((field) => field.dropped));
-  const isExplained = ({ name }: ExplainedName) => answered !== null || explained.has(name);
+  const isExplained = ({ name }: { readonly name: string }) => answered !== null || explained.has(name);
   const names = dropped.filter(isExplained).map(({ name }) => style.paint('red', printable(name)));
   const others = dropped.filter((one) => !isExplained(one));
   const lines = others.flatMap(({ name, ...reason }) => [

@@ -13,15 +13,6 @@ export class InputError extends Error {
   override readonly name = 'InputError';
 }
 
-/** What a request file contains besides the request. */
-export interface RequestInput {
-  readonly request: ClientRequest;
-  /** From a saved exchange: the profile it ran under, its time (Unix seconds), and its answer. */
-  readonly profile: string | null;
-  readonly startedAt: number | null;
-  readonly answer: RecordedAnswer | null;
-}
-
 /** Larger than any body that the service accepts in its default configuration. */
 const maxInputBytes = 256 * 1024 * 1024;
 
@@ -52,9 +43,10 @@ export async function readInput(
 
 /**
  * A request in any of its forms: the body alone, which goes to `path`; `{"method", "path", "headers", "body"}`; or a
- * saved exchange. Throws `InputError` for an incomplete exchange.
+ * saved exchange, with the profile it ran under, its time (Unix seconds), and its answer. Throws `InputError` for an incomplete
+ * exchange.
  */
-export function requestIn(bytes: Buffer, path: string): RequestInput {
+export function requestIn(bytes: Buffer, path: string) {
   const value = parsed(bytes);
   if (saysItIsAnExchange(value)) {
     const { client_request: client, profile, started_at, chat_response } = exchangeIn(value);

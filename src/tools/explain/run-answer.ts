@@ -27,30 +27,18 @@ export interface ReplayedChunk {
 }
 
 /** How an answer is translated. Its keys are the machine form's. */
-export interface AnswerRun {
-  /** What the client gets. */
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
-  /** As `ExchangeSummary` has it. */
-  readonly outcome: string;
-  readonly error_code: string | null;
-  /** Replayed lazily, anew on each iteration, so that only one is in memory. */
-  readonly chunks: Iterable<ReplayedChunk>;
-  /** The client's body where it is JSON: a Response, or an error; null for a stream. */
-  readonly body: unknown;
-  /** The final Response; null if there is none. */
-  readonly response: unknown;
-}
+export type AnswerRun = ReturnType<typeof runAnswer>;
 
 /**
  * Gives an upstream's answer to an exchange whose request was sent, a piece at a time, and collects what the client gets. Each
  * iteration of the chunks takes another exchange from `open`.
  */
-export function runAnswer(open: () => Exchange, answer: RecordedAnswer): AnswerRun {
+export function runAnswer(open: () => Exchange, answer: RecordedAnswer) {
   const exchange = open();
   const collected = createCollector();
   for (const _chunk of replay(exchange, answer, collected));
   const { outcome, errorCode } = exchange.summary();
+  /** Replayed lazily, anew on each iteration, so that only one is in memory. */
   const chunks = { [Symbol.iterator]: () => replay(open(), answer, createCollector()) };
   return { outcome, error_code: errorCode, chunks, ...collected.result() };
 }
@@ -111,9 +99,11 @@ function createCollector() {
       }
       return events;
     },
+    /** What the client gets; `response` is the final Response, null if there is none. */
     result() {
       const shown = Object.fromEntries(Object.entries(headers).filter(([name]) => !name.startsWith(':')));
       const text = Buffer.concat(json).toString();
+      /** The client's body where it is JSON: a Response, or an error; null for a stream. */
       const body = isStream ? null : (jsonOf(text) ?? text);
       return { status, headers: shown, body, response: isStream ? response : body };
     },

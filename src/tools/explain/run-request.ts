@@ -29,8 +29,8 @@ export interface ClientRequest {
   readonly body: Buffer;
 }
 
-/** The result of a request. */
-export type RequestRun = SentRun | CatalogRun | AnsweredRun | RefusedRun | PassedRun;
+/** The result of a request; `passed` where it is not one for this service, and passes as it is. */
+export type RequestRun = SentRun | CatalogRun | AnsweredRun | RefusedRun | { readonly type: 'passed' };
 
 /** What the upstream gets. */
 interface UpstreamRun {
@@ -71,11 +71,6 @@ export interface RefusedRun {
   readonly type: 'refused';
   readonly status: number;
   readonly error: ApiErrorObject;
-}
-
-/** Not a request for this service: it passes as it is. */
-interface PassedRun {
-  readonly type: 'passed';
 }
 
 /** The request with another body. */

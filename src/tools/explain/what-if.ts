@@ -19,12 +19,6 @@ export interface Cause {
   readonly reason: string | null;
 }
 
-/** The setup with one flag or variable changed. */
-export interface Variation {
-  readonly cause: Cause;
-  readonly setup: Setup;
-}
-
 /** The same request under a variation. */
 export interface VariedRun {
   readonly cause: Cause;
@@ -81,8 +75,8 @@ export function causesOf(
   return [...found.values()];
 }
 
-/** Every other choice of a variable, and every other value that a flag has in some built-in profile. */
-export function variationsOf(setup: Setup, model: string, body: unknown): readonly Variation[] {
+/** The setup with one flag or variable changed: every other choice of a variable, and every other value that a flag has in some built-in profile. */
+export function variationsOf(setup: Setup, model: string, body: unknown) {
   const { config, profile } = setup;
   const settled = settledFor(profile, model);
   const values: Readonly<Record<string, unknown>> = config;
