@@ -19,14 +19,8 @@ import { memoryOfProcess, releaseWhenIdle, residentBytes } from './process-memor
 import { openWebSocket } from './serve-websocket.ts';
 import { version } from './version.ts';
 
-/** A running service. */
-export interface Running {
-  /** Drains; resolves when everything has ended. */
-  stop(): Promise<void>;
-}
-
 /** The service in this process: all of it, or one worker's share. Throws when it cannot listen. */
-export async function serve(config: Config, log: Log, output: LogOutput): Promise<Running> {
+export async function serve(config: Config, log: Log, output: LogOutput) {
   // grpc-js would write lines of its own to standard error.
   const fromGrpc = (text: unknown) => log.warn({ reason: String(text) }, 'grpc-js');
   setLogger({ error: fromGrpc, info: () => {}, debug: () => {} });
@@ -111,7 +105,8 @@ export async function serve(config: Config, log: Log, output: LogOutput): Promis
   releaseWhenIdle(guard);
 
   return {
-    async stop() {
+    /** Drains; resolves when everything has ended. */
+    async stop(): Promise<void> {
       worker?.setReady(false);
       log.info(
         { delay_ms: config.DRAIN_DELAY_MS, timeout_ms: config.DRAIN_TIMEOUT_MS, exchanges: guard.exchanges },

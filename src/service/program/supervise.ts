@@ -7,11 +7,10 @@ import { type Config, redactConfig } from '../settings/config.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { LogOutput } from '../telemetry/log-output.ts';
 import { createSupervisorMetrics } from '../telemetry/metrics.ts';
-import type { Running } from './serve.ts';
 import { version } from './version.ts';
 
 /** Runs `WORKERS` processes of the service and one admin port for all of them. Rejects when none could start. */
-export async function supervise(config: Config, log: Log, output: LogOutput): Promise<Running> {
+export async function supervise(config: Config, log: Log, output: LogOutput) {
   for (let number = 1; number <= config.WORKERS; number++)
     for (const address of config.LISTEN.replaceAll('{worker}', `${number}`).split(','))
       await removeStaleSocket(address.trim());

@@ -26,9 +26,11 @@ export function createResetGuard(limits: { readonly burst: number; readonly perS
 
   return (session: ServerHttp2Session): void => {
     let [resets, since] = [0, 0];
-    const closed = (stream: ServerHttp2Stream) => {
+    const closed = ({ sentHeaders, rstCode }: ServerHttp2Stream) => {
+      // A status without a message before it refuses the call.
+      const isAnswered = sentHeaders !== undefined && sentHeaders['grpc-status'] === undefined;
       // The streams of a connection that has ended close with it.
-      if (isAnswered(stream) || stream.rstCode === constants.NGHTTP2_NO_ERROR || session.destroyed) return;
+      if (isAnswered || rstCode === constants.NGHTTP2_NO_ERROR || session.destroyed) return;
       const at = now();
       if (at - since > windowMs) [resets, since] = [0, at];
       resets += 1;
@@ -36,9 +38,4 @@ export function createResetGuard(limits: { readonly burst: number; readonly perS
     };
     session.on('stream', (stream) => stream.once('close', () => closed(stream)));
   };
-}
-
-/** A status without a message before it refuses the call. */
-function isAnswered({ sentHeaders }: ServerHttp2Stream): boolean {
-  return sentHeaders !== undefined && sentHeaders['grpc-status'] === undefined;
 }

@@ -103,11 +103,8 @@ export const path = text('a path that starts with /', (given) => /^(\/.*)?$/.tes
   type: 'string',
   pattern: '^(/.*)?$',
 });
-export const url = text('a URL such as http://host:4318, with http:// or https://', isUrl, {
-  type: 'string',
-  pattern: '^(https?://.*)?$',
-});
-
-function isUrl(given: string): boolean {
-  return given === '' || (/^https?:\/\//i.test(given) && URL.canParse(given));
-}
+export const url = text(
+  'a URL such as http://host:4318, with http:// or https://',
+  (given) => given === '' || (/^https?:\/\//i.test(given) && URL.canParse(given)),
+  { type: 'string', pattern: '^(https?://.*)?$' },
+);
