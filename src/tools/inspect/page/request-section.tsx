@@ -70,27 +70,21 @@ type Shown = 'bodies' | 'headers' | 'message';
 /** Exchanges that are only passed while scrolling down the list are not explained. */
 const askAfterMs = 300;
 
-/** The explanation of each field, or why there is none; `isAsked` while there is neither. */
-interface Explanation {
-  readonly bodies: ExplainedBodies | null;
-  readonly problem: string | null;
-  readonly isAsked: boolean;
-}
-
-/** Asks the service to explain the request's fields once its exchange has been shown for a moment, if there is something to ask. */
-function useExplanation({ row, omitted, file }: ExchangeDetail, model: Model): Explanation {
+/**
+ * Asks the service to explain the request's fields once its exchange has been shown for a moment, if there is something to ask:
+ * the explanation of each field, or why there is none; `isAsked` while there is neither.
+ */
+function useExplanation({ row, omitted, file }: ExchangeDetail, model: Model) {
   const isRead = file.chat_request !== null || row.outcome !== 'running';
   const canAsk = row.endpoint !== null && omitted.client_request === 0 && isRead;
-  const [answer, setAnswer] = useState<Explanation | null>(null);
+  const [answer, setAnswer] = useState<ExplainedBodies | string | null>(null);
   useEffect(() => {
     if (!canAsk) return;
     const left = new AbortController();
-    const done = (bodies: ExplainedBodies | null, problem: string | null) =>
-      setAnswer({ bodies, problem, isAsked: false });
     const timer = setTimeout(() => {
       model.ask<ExplanationFile>(`exchanges/${row.id}/explanation`, { signal: left.signal }).then(
-        (explanation) => done(explainedBodies(explanation), null),
-        (error) => left.signal.aborted || done(null, messageOf(error)),
+        (explanation) => setAnswer(explainedBodies(explanation)),
+        (error) => left.signal.aborted || setAnswer(messageOf(error)),
       );
     }, askAfterMs);
     return () => {
@@ -98,7 +92,8 @@ function useExplanation({ row, omitted, file }: ExchangeDetail, model: Model): E
       left.abort();
     };
   }, [canAsk, row.id]);
-  return answer ?? { bodies: null, problem: null, isAsked: canAsk };
+  if (typeof answer === 'string') return { bodies: null, problem: answer, isAsked: false };
+  return { bodies: answer, problem: null, isAsked: canAsk && answer === null };
 }
 
 function Sides(props: {
