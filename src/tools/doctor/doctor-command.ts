@@ -110,6 +110,7 @@ export async function diagnose(
     now: () => performance.now(),
     onProbe: ({ name, asks }, index) => onProgress(`${index + 1}/${allProbes.length} ${name}: ${asks}`),
   });
+  const isInTheClear = chatUrl.protocol === 'http:' && !/^(localhost|127\.[\d.]+|\[::1\])$/.test(chatUrl.hostname);
   // A profile made from half the evidence would look complete.
   const proposal = run.stopped === null && run.ranOut === null ? proposeProfile(run.findings, chatUrl, model) : null;
   return {
@@ -118,7 +119,7 @@ export async function diagnose(
     limits,
     run,
     proposal,
-    warnings: warningsOf(run.findings, key !== null && isInTheClear(chatUrl)),
+    warnings: warningsOf(run.findings, key !== null && isInTheClear),
     verdict: verdictOf(run.findings, callFormOf(run.findings) !== null),
   };
 }
@@ -148,10 +149,6 @@ function shownUrl({ origin, pathname }: URL): string {
 function checkSavePath(path: string): void {
   if (existsSync(path)) throw new UsageError(`${path} already exists: --save only writes a new file.`);
   if (!existsSync(dirname(path))) throw new UsageError(`The folder of ${path} does not exist.`);
-}
-
-function isInTheClear({ protocol, hostname }: URL): boolean {
-  return protocol === 'http:' && !/^(localhost|127\.[\d.]+|\[::1\])$/.test(hostname);
 }
 
 /** Servers quote keys in their errors. */

@@ -88,11 +88,6 @@ function differencesOf(evidence: readonly Evidence[], base: Profile, model: stri
   return [...differences.values()];
 }
 
-/** Flags that a rule of the base sets for this model: only a rule of the new profile overrides them, not a flag. */
-function ofRules(base: Profile, model: string): ReadonlySet<string> {
-  return new Set(base.models.filter(({ match }) => match.test(model)).flatMap(({ flags }) => Object.keys(flags)));
-}
-
 /** `probed-` and the model's name, in characters that a profile's name may have. */
 function nameFor(model: string): string {
   const words = model
@@ -104,7 +99,9 @@ function nameFor(model: string): string {
 }
 
 function fileFor(base: Profile, name: string, differences: readonly Difference[], model: string): string {
-  const byModel = ofRules(base, model);
+  // What a rule of the base sets for this model: only a rule of the new profile overrides it, not a flag.
+  const rules = base.models.filter(({ match }) => match.test(model));
+  const byModel = new Set<string>(rules.flatMap(({ flags }) => Object.keys(flags)));
   // JSON is YAML.
   const line = ({ flag, value, from }: Difference, indent: string) =>
     `${indent}${flag}: ${flagJson(value)} # ${from}\n`;

@@ -16,11 +16,7 @@ export interface Limits {
 }
 
 /** What a run may spend at most, or has spent. */
-export interface Spending {
-  readonly requests: number;
-  readonly inputTokens: number;
-  readonly outputTokens: number;
-}
+export type Spending = ReturnType<typeof worstCase>;
 
 /** A finished run. */
 export type Run = Awaited<ReturnType<typeof runProbes>>;
@@ -31,7 +27,7 @@ export const notReached = 'not reached';
 const usualInputTokens = 200;
 
 /** The most that these probes can spend within the limits: what is announced before the first request. */
-export function worstCase(probes: readonly Probe[], limits: Limits): Spending {
+export function worstCase(probes: readonly Probe[], limits: Limits) {
   let [requests, outputTokens, asking] = [0, 0, 0];
   for (const probe of probes) {
     requests += probe.requests;

@@ -27,7 +27,8 @@ export function rowOf(path: string): MappingRow {
   if (own !== undefined) return own;
   if (parent === 'text' || parent === 'reasoning') return row('row-unknown-keys-of-text');
   if (parent.startsWith('text.') || parent.startsWith('reasoning.')) return rowOf(parent);
-  if (parent === 'input[]' && isHosted(end)) return row('row-hosted-items');
+  if (parent === 'input[]' && /_(call|output|call_output|response|request)$|^mcp_/.test(end))
+    return row('row-hosted-items');
   if (general.startsWith('input[]')) return row('row-unknown-keys-of-items');
   if (general.startsWith('tools[]')) return row('row-tools-type');
   return parent === '' ? row('row-unknown-fields') : rowOf(parent);
@@ -55,10 +56,6 @@ export function rowOfError(
 /** What the row says, and where to read it: at the repository's address if the package has one, else in its folder. */
 export function ruleOf({ anchor, rule }: MappingRow, base: string): { readonly rule: string; readonly link: string } {
   return { rule, link: `${base}docs/mapping.md#${anchor}` };
-}
-
-function isHosted(type: string): boolean {
-  return /_(call|output|call_output|response|request)$|^mcp_/.test(type);
 }
 
 function row(anchor: string): MappingRow {

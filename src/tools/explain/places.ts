@@ -62,13 +62,9 @@ function* markedIn(thing: object, path: Path): Generator<Omit<Place, 'value'>> {
 /** Without parts that are inside another one. */
 function outermost(places: readonly Place[]): readonly Place[] {
   const unique = [...new Set(places)];
-  return unique.filter(
-    ({ path }) => !unique.some((other) => other.path.length < path.length && startsWith(path, other.path)),
-  );
-}
-
-function startsWith(path: Path, beginning: Path): boolean {
-  return beginning.every((step, index) => path[index] === step);
+  const isInside = (path: Path, other: Path) =>
+    other.length < path.length && other.every((step, index) => path[index] === step);
+  return unique.filter(({ path }) => !unique.some((other) => isInside(path, other.path)));
 }
 
 /** The messages, the tools and the other fields of a Chat request. */

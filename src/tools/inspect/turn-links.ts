@@ -30,7 +30,8 @@ export function createTurnLinker(store: ExchangeStore): (exchange: StoredExchang
   }
 
   return (exchange) => {
-    if (exchange.turn !== undefined || !isSent(exchange)) return;
+    const isSent = exchange.facts.outcome !== 'running' || exchange.heads.chat_response !== undefined;
+    if (exchange.turn !== undefined || !isSent) return;
     const request = exchange.omitted.chat_request > 0 ? null : readChatRequest(exchange.bytesOf('chat_request'));
     exchange.turn = null;
     if (request === null) return;
@@ -40,10 +41,6 @@ export function createTurnLinker(store: ExchangeStore): (exchange: StoredExchang
     exchange.turn = linkOf(request, parent, before);
     if (history !== '') latest.set(history, exchange.id);
   };
-}
-
-function isSent(exchange: StoredExchange): boolean {
-  return exchange.facts.outcome !== 'running' || exchange.heads.chat_response !== undefined;
 }
 
 function linkOf(request: ChatRequest, parent: number | null, before: ChatRequest | null): TurnLink {

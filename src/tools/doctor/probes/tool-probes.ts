@@ -1,4 +1,4 @@
-import type { AnsweredCall, ReadAnswer } from '../chat-answer.ts';
+import type { ReadAnswer } from '../chat-answer.ts';
 import { getTime, getWeather, strictWeather, twoCities, user, weatherQuestion } from '../chat-body.ts';
 import type { ChatRow } from '../chat-probe.ts';
 import { accepted, found, ignored, works } from '../findings.ts';
@@ -129,10 +129,8 @@ export const toolProbes: readonly ChatRow[] = [
 /** A judge that wants a call of that tool, with arguments that name a city. */
 function calls(name: string): (read: ReadAnswer) => Finding {
   return (read) =>
-    judgeCalls(read, (made) => (made.some((call) => call.name === name) ? works : ignored)(describe(made)));
-}
-
-function describe(made: readonly AnsweredCall[]): string {
-  const withoutId = made.some(({ id }) => id === '') ? ', without an id' : '';
-  return `${describeCalls(made)}${withoutId}`;
+    judgeCalls(read, (made) => {
+      const withoutId = made.some(({ id }) => id === '') ? ', without an id' : '';
+      return (made.some((call) => call.name === name) ? works : ignored)(`${describeCalls(made)}${withoutId}`);
+    });
 }
