@@ -1,10 +1,7 @@
 import type { Terminal } from './terminal.ts';
 
 /** The colours of the output, and its width in characters. */
-export interface Style {
-  readonly width: number;
-  paint(colour: Colour, text: string): string;
-}
+export type Style = ReturnType<typeof plainStyle>;
 
 export type Colour = keyof typeof codes;
 
@@ -20,8 +17,8 @@ export function styleFor({ env, stdout }: Pick<Terminal, 'env' | 'stdout'>): Sty
 }
 
 /** No colours, and lines of that width. */
-export function plainStyle(width: number): Style {
-  return { width, paint: (_colour, text) => text };
+export function plainStyle(width: number) {
+  return { width, paint: (_colour: Colour, text: string) => text };
 }
 
 /** Text that is safe for a terminal: what moves its cursor or turns its direction is escaped as in JSON. */

@@ -55,16 +55,10 @@ export function hasError(latin1: string): boolean {
 const shownPseudoHeaders: ReadonlySet<string> = new Set([':method', ':path', ':status']);
 const isAddress = /^(?:[a-z][a-z0-9+.-]*:\/)?\/\S*$/i;
 
-interface KnownValue {
-  readonly text: string;
-  /** Its bytes in UTF-8, read as Latin-1. */
-  readonly latin1: string;
-}
-
 /** The credentials that an exchange has carried so far: later occurrences are found without a name next to them. */
 class KnownValues {
-  /** The longest first: another may be a part of it. */
-  readonly #values: KnownValue[] = [];
+  /** The longest first: another may be a part of it. Each as text, and its bytes in UTF-8 read as Latin-1. */
+  readonly #values: { readonly text: string; readonly latin1: string }[] = [];
 
   /** A value that was left out somewhere. Short ones, and those that look like words, are not searched for elsewhere. */
   add(value: string): void {
@@ -79,7 +73,7 @@ class KnownValues {
   }
 
   /** The text without them; `as` says whether it is text, or bytes that are read as Latin-1. */
-  without(text: string, as: keyof KnownValue): string {
+  without(text: string, as: 'text' | 'latin1'): string {
     return this.#values.reduce((rest, value) => rest.replaceAll(value[as], redactionMark), text);
   }
 

@@ -7,11 +7,6 @@ import type { ProbeRow } from '../chat-probe.ts';
 import { factOf, ignored, notTested, refused, works } from '../findings.ts';
 import type { Answer, Facts, Finding, Known } from '../probe-types.ts';
 
-interface LooseListed {
-  readonly id?: unknown;
-  readonly owned_by?: unknown;
-}
-
 /**
  * How engines identify themselves: as the owner of a model (`owned_by` of their rows), or at a path of their own (`path`).
  */
@@ -71,9 +66,9 @@ function deniedIn(answers: readonly (Answer | undefined)[]): Finding | null {
 }
 
 /** The rows of a list of models; null where the answer is none. */
-function listedIn({ status, body }: Answer): readonly LooseListed[] | null {
+function listedIn({ status, body }: Answer) {
   const data = status === 200 ? objectOf<{ data?: unknown }>(jsonOf(body))?.data : null;
-  return Array.isArray(data) ? objectsOf<LooseListed>(data) : null;
+  return Array.isArray(data) ? objectsOf<{ id?: unknown; owned_by?: unknown }>(data) : null;
 }
 
 /** The names of the models that an answer lists; null where it is no list. */

@@ -5,7 +5,7 @@ import type { ExchangeRow } from '../exchange-json.ts';
 import { errorMessage, isStream, lastResponse } from '../view/final-response.ts';
 import { harOf } from '../view/har.ts';
 import { pretty, prettyText } from '../view/indent-json.ts';
-import { contentOf, type ExchangeDetail } from '../view/join-parts.ts';
+import { contentOf, type ExchangeDetail, textOf } from '../view/join-parts.ts';
 import { visible } from '../view/json-lines.ts';
 import { webSocketTurnOf } from '../view/websocket-turn.ts';
 import { download } from './download.ts';
@@ -189,9 +189,8 @@ function ResponseSection({ detail, model }: { readonly detail: ExchangeDetail; r
   const text = useMemo(() => {
     if (!isOver || client_response === null) return '';
     const content = contentOf(client_response.pieces);
-    if (!('text' in content)) return `(not text) ${content.base64}`;
-    const response = isStream(client_response) ? lastResponse(content.text) : null;
-    return response === null ? content.text : pretty(response);
+    const response = isStream(client_response) && 'text' in content ? lastResponse(content.text) : null;
+    return response === null ? textOf(content) : pretty(response);
   }, [isOver, detail]);
   return (
     <Section title="Final Response" class="response" model={model}>

@@ -7,7 +7,7 @@ import type { Account, ExplainedBodies, ExplanationFile } from '../view/explaine
 import { accountOf, comparedHeaders, explainedBodies } from '../view/explained.ts';
 import { upstreamOf } from '../view/har.ts';
 import { pretty } from '../view/indent-json.ts';
-import { contentOf, type ExchangeDetail } from '../view/join-parts.ts';
+import { contentOf, type ExchangeDetail, textOf } from '../view/join-parts.ts';
 import { type JsonLine, visible } from '../view/json-lines.ts';
 import { size } from './format.ts';
 import { baseOf, type Model } from './model.ts';
@@ -179,10 +179,6 @@ function Sides(props: {
       {account === null ? null : <AccountOf account={account} onClose={() => setSelected(null)} />}
     </>
   );
-}
-
-function textOf(content: ReturnType<typeof contentOf>): string {
-  return 'text' in content ? content.text : `(not text) ${content.base64}`;
 }
 
 function headersOf(request: ExchangeFileRequest | null): Readonly<Record<string, string>> {

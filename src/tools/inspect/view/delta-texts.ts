@@ -1,15 +1,9 @@
 import { parsed } from './timeline.ts';
 
-/** A text that arrives in deltas: a message, the arguments of one call. */
-interface GrowingText<Source> {
-  text: string;
-  /** Where each delta's share of it ends. */
-  readonly shares: { end: number; readonly source: Source }[];
-}
-
 /** The texts that the deltas of a stream add up to, of Chat chunks and of Responses events. */
 export function createDeltaTexts<Source>() {
-  const texts = new Map<string, GrowingText<Source>>();
+  /** Each text that arrives in deltas, a message or the arguments of one call, and where each delta's share of it ends. */
+  const texts = new Map<string, { text: string; readonly shares: { end: number; readonly source: Source }[] }>();
 
   function grow(place: string, more: string, source: Source): void {
     const known = texts.get(place) ?? { text: '', shares: [] };

@@ -38,6 +38,11 @@ export function contentOf(pieces: readonly ExchangeFilePiece[]): { text: string 
   return { base64: btoa(bytes.join('')) };
 }
 
+/** As a page shows it. */
+export function textOf(content: ReturnType<typeof contentOf>): string {
+  return 'text' in content ? content.text : `(not text) ${content.base64}`;
+}
+
 /** The bytes of a piece. */
 export function bytesOf(piece: ExchangeFilePiece): Uint8Array {
   if ('text' in piece) return new TextEncoder().encode(piece.text);
