@@ -2,8 +2,7 @@ import { type ServerUnaryCall, type ServerWritableStream, type sendUnaryData, st
 import type { ServingStatus } from '../../filter/extproc/methods.ts';
 
 /** Service names that can be checked: the whole server, our service, and those that Kubernetes setups use. */
-const names = ['', 'envoy.service.ext_proc.v3.ExternalProcessor', 'liveness', 'readiness'] as const;
-type Name = (typeof names)[number];
+const names: readonly string[] = ['', 'envoy.service.ext_proc.v3.ExternalProcessor', 'liveness', 'readiness'];
 
 type HealthCheckRequest = { readonly service: string };
 type HealthCheckResponse = { readonly status: ServingStatus };
@@ -13,14 +12,14 @@ type Watcher = ServerWritableStream<HealthCheckRequest, HealthCheckResponse>;
 export function createHealth() {
   let available = true;
   let draining = false;
-  const watchers = new Map<Watcher, Name | null>();
+  const watchers = new Set<Watcher>();
 
   const serving = () => available && !draining;
 
-  function statusOf(name: Name | null): ServingStatus {
+  function statusOf({ service }: HealthCheckRequest): ServingStatus {
     // The protocol allows watching a name that does not exist, or not yet.
-    if (name === null) return 'SERVICE_UNKNOWN';
-    return serving() || name === 'liveness' ? 'SERVING' : 'NOT_SERVING';
+    if (!names.includes(service)) return 'SERVICE_UNKNOWN';
+    return serving() || service === 'liveness' ? 'SERVING' : 'NOT_SERVING';
   }
 
   return {
@@ -30,15 +29,14 @@ export function createHealth() {
         { request }: ServerUnaryCall<HealthCheckRequest, HealthCheckResponse>,
         answer: sendUnaryData<HealthCheckResponse>,
       ): void {
-        const name = nameOf(request);
-        if (name === null) answer({ code: status.NOT_FOUND, details: 'No service of that name.' });
-        else answer(null, { status: statusOf(name) });
+        const found = statusOf(request);
+        if (found === 'SERVICE_UNKNOWN') answer({ code: status.NOT_FOUND, details: 'No service of that name.' });
+        else answer(null, { status: found });
       },
       Watch(call: Watcher): void {
-        const name = nameOf(call.request);
-        call.write({ status: statusOf(name) });
+        call.write({ status: statusOf(call.request) });
         if (!draining) {
-          watchers.set(call, name);
+          watchers.add(call);
           call.on('cancelled', () => watchers.delete(call));
         } else call.end();
       },
@@ -50,21 +48,18 @@ export function createHealth() {
     setAvailable(value: boolean): void {
       if (draining || value === available) return;
       available = value;
-      for (const [call, name] of watchers)
-        if (name !== null && name !== 'liveness') call.write({ status: statusOf(name) });
+      const changed = value ? 'SERVING' : 'NOT_SERVING';
+      for (const call of watchers)
+        if (call.request.service !== 'liveness' && statusOf(call.request) === changed) call.write({ status: changed });
     },
     /** Turns everything but liveness NOT_SERVING for good; ends every watch, so that none delays the shutdown. */
     drain(): void {
       draining = true;
-      for (const [call, name] of watchers) {
-        call.write({ status: statusOf(name) });
+      for (const call of watchers) {
+        call.write({ status: statusOf(call.request) });
         call.end();
       }
       watchers.clear();
     },
   };
-}
-
-function nameOf({ service }: HealthCheckRequest): Name | null {
-  return names.find((name) => name === service) ?? null;
 }

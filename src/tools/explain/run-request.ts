@@ -83,8 +83,6 @@ export function withBody(request: ClientRequest, value: unknown): ClientRequest 
 /** The modes of the shipped envoy.yaml. What is translated does not depend on them. */
 const modes = { request: 'BUFFERED', response: 'FULL_DUPLEX_STREAMED' } as const;
 
-const noMetadata = {};
-
 /** Deeper and larger than any body that the service makes. */
 const unlimited = 2 ** 31;
 
@@ -99,7 +97,7 @@ export function runRequest({ config, profile, files }: Setup, request: ClientReq
   const createExchange = (options: ExchangeOptions) =>
     new Exchange({ ...options, settings: { ...options.settings, trace } });
   const factory = createExchangeFactory(config, profiles, () => {}, { clock, files, createExchange });
-  const { exchange } = factory.open(noMetadata, modes, null);
+  const { exchange } = factory.open({}, modes, null);
   const headers = new Map([[':method', request.method], [':path', request.path], ...request.headers]);
   const hasBody = request.body.length > 0;
   const replies = exchange.handle({ type: 'request_headers', headers, endOfStream: !hasBody });
