@@ -1,4 +1,4 @@
-import type { Form } from './form.ts';
+import { type Form, filePath } from './form.ts';
 
 /** One setting: a variable of the environment, and what the code gets for it. */
 export interface Setting<Variable extends string = string, Value = unknown, Used = unknown> {
@@ -52,14 +52,13 @@ export function optional<const Variable extends string, Value extends string | n
 /** A setting that names a file, read at the start: the code gets its content, or `unset` without one. */
 export function contentOf<const Variable extends string, Content>(
   variable: Variable,
-  form: Form<string>,
   meaning: string,
   file: FileForm<Content>,
   unset: Content,
 ): Setting<Variable, string, Content> {
   // `readContents` has put it through `file.read`.
   const use = (_path: string, content: unknown) => (content === null ? unset : (content as Content));
-  return { ...setting(variable, form, '', meaning, () => []), use, file };
+  return { ...setting(variable, filePath, '', meaning, () => []), use, file };
 }
 
 /** Settings by their names in the code, nested to any depth; a list where the code reads them from `Config`. */

@@ -208,7 +208,6 @@ const ofExchange = {
   ),
   sessionHashKey: contentOf(
     'SESSION_HASH_KEY_FILE',
-    filePath,
     'File with a secret of 16 characters or more, the same for every replica: without a `prompt_cache_key`, `SESSION_HEADER` is a hash, under that secret, of the model, the instructions, the tools and the user’s first message. Unset, there is none.',
     { maxBytes: 4096, takes: 'a secret of 16 characters or more', read: readSecret, others: [null] },
     null,
@@ -361,7 +360,6 @@ const ofTranslation = {
   compaction: {
     prompt: contentOf(
       'COMPACTION_PROMPT_FILE',
-      filePath,
       'File with the prompt for the summary when a client compacts its conversation (UTF-8, at most 64 KiB).',
       prompt,
       defaultCompactionPrompt,
@@ -379,7 +377,6 @@ const ofTranslation = {
     contextWindow,
     overrides: contentOf(
       'MODEL_CATALOG_FILE',
-      filePath,
       'JSON file with fields of the catalog for Codex by model, and under `*` for all: `{"qwen3": {"context_window": 32768}}`.',
       {
         maxBytes: MiB,
@@ -391,7 +388,6 @@ const ofTranslation = {
     ),
     instructions: contentOf(
       'CATALOG_INSTRUCTIONS_FILE',
-      filePath,
       'File with the system prompt that the catalog gives Codex in place of its own (UTF-8, at most 64 KiB).',
       prompt,
       defaultCatalogInstructions,
