@@ -197,8 +197,11 @@ export class OverloadGuard {
     const growth = bytes - account.held;
     if (growth > 0) this.#meter.lookIfDue();
     account.set(bytes, body);
+    if (growth <= 0) return null;
+    // Little on the wire may be much in memory: windows of compressed answers. The next message relieves it, not this one's.
+    this.#meter.worked(growth);
     // Only of a body is anything more to come. The rest is in memory already; when that is short, the largest are cut.
-    if (growth <= 0 || body === 0) return null;
+    if (body === 0) return null;
     const isTooMuch = this.#exceedsBytes() && !this.#makesRoomFor(account);
     if (!isTooMuch && this.#fits(account, growth)) return null;
     account.set(0, 0);

@@ -232,7 +232,11 @@ export class ResponseLeg {
   #read({ decoder, reader }: OpenBody, body: Uint8Array): ClientBytes {
     const { state } = reader;
     if (state.isComplete) return noBytes;
-    const out = reader.push(decoder.push(body));
+    const plain = decoder.push(body);
+    const windows = decoder.windowBytes();
+    // In memory now, and garbage soon.
+    if (windows > 0) this.#options.hold(state.bufferedBytes + windows + plain.length);
+    const out = reader.push(plain);
     const damage = decoder.failure();
     if (damage !== null) {
       const undecodable = ApiError.invalidUpstream('The upstream’s response cannot be decompressed.', damage);
@@ -240,7 +244,7 @@ export class ResponseLeg {
       return joined(out, reader.end((this.#upstreamStatus ?? 0) >= 300 ? undefined : undecodable));
     }
     const { bufferedBytes, parsesWhole } = state;
-    const overload = this.#options.hold(bufferedBytes + decoder.windowBytes(), parsesWhole ? bufferedBytes : 0);
+    const overload = this.#options.hold(bufferedBytes + windows, parsesWhole ? bufferedBytes : 0);
     return overload === null ? out : joined(out, reader.end(overload));
   }
 

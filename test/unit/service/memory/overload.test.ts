@@ -322,6 +322,21 @@ describe('what the process has of its container', () => {
     expect(guard.held).toBe(40 * MiB + 100_000);
   });
 
+  it('fails them with the next message where one had little on the wire and much to be held', () => {
+    const { guard, resident, log, open } = guardOfContainer();
+    open('large', 40 * MiB);
+    open('largest', 190 * MiB);
+    guard.checkAvailability();
+    resident.now = 780 * MiB;
+    resident.afterCollection = 780 * MiB;
+    guard.worked(1);
+    expect(log).toEqual([]);
+    open('grows', 5 * MiB);
+    expect(log, 'not while a message is read').toEqual([]);
+    guard.worked(1);
+    expect(log).toEqual(['server_overloaded largest']);
+  });
+
   it('refuses nothing to a call that it has failed', () => {
     const { guard, resident, open, refusals } = guardOfContainer();
     const failed = open('largest', 190 * MiB);

@@ -158,6 +158,17 @@ test('bytes that do not tell their kind are counted as a body', () => {
 });
 
 describe('a compressed answer', () => {
+  test('is counted with its window, and while it is read with what it decodes to', () => {
+    const held: number[] = [];
+    const hold: Hold = (bytes) => {
+      held.push(bytes);
+      return null;
+    };
+    const headers = { ...sse, 'content-encoding': 'gzip' };
+    play(ask({ stream: true }), answered(headers, gzipSync(`: ${'x'.repeat(5000)}\n\n`)), { hold });
+    expect(held.slice(-2)).toEqual([32 * 1024 + 5004, 32 * 1024]);
+  });
+
   test.each([{ stream: true }, { stream: false }])('is read as it comes ($stream)', (fields) => {
     const bytes = gzipSync(fields.stream ? stream : completion);
     const headers = { ...(fields.stream ? sse : json), 'content-encoding': 'gzip', etag: '"1"', digest: 'x' };
