@@ -1,11 +1,6 @@
 import { once } from 'node:events';
-import {
-  type ClientHttp2Session,
-  connect,
-  type Http2Server,
-  type IncomingHttpHeaders,
-  type ServerHttp2Stream,
-} from 'node:http2';
+import type { ClientHttp2Session, Http2Server, IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2';
+import { connect } from 'node:http2';
 import { duplexPair } from 'node:stream';
 import { Server, ServerCredentials } from '@grpc/grpc-js';
 

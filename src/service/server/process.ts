@@ -3,13 +3,8 @@ import { status } from '@grpc/grpc-js';
 import type { Exchange } from '../../filter/exchange/exchange.ts';
 import { ProtocolError } from '../../filter/exchange/protocol-error.ts';
 import type { Pace } from '../../filter/exchange/steps.ts';
-import {
-  type BodyModes,
-  type ExchangeEvent,
-  type ExchangeReply,
-  isRequestEvent,
-  type Replies,
-} from '../../filter/exchange/types.ts';
+import type { BodyModes, ExchangeEvent, ExchangeReply, Replies } from '../../filter/exchange/types.ts';
+import { isRequestEvent } from '../../filter/exchange/types.ts';
 import { deserializeRequest } from '../../filter/extproc/deserialize-request.ts';
 import { serializeReply } from '../../filter/extproc/serialize-reply.ts';
 import type { ApiError } from '../../filter/wire/schema/api-error.ts';

@@ -1,13 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, type Metric, Registry } from 'prom-client';
-import {
-  type MetricOf,
-  type MetricRow,
-  metricRows,
-  type ReadRows,
-  stateRows,
-  supervisorRows,
-  typeOf,
-} from './metric-rows.ts';
+import type { MetricOf, MetricRow, ReadRows } from './metric-rows.ts';
+import { metricRows, stateRows, supervisorRows, typeOf } from './metric-rows.ts';
 
 export interface MetricsOptions {
   readonly version: string;
