@@ -10,25 +10,21 @@ import { messageOf } from '../settings/error-texts.ts';
  * `ConfigError` naming every such variable.
  */
 export function checkConfig(config: Config): void {
-  const problems = [...unreadable(config), ...unknownTools(config)];
-  if (problems.length === 0) problems.push(...mismatched(config));
+  const files = tlsFilesOf(config);
+  const problems = tlsVariables.flatMap((name) =>
+    config[name] === '' ? [] : problemOf(`${name}: cannot be read`, () => accessSync(config[name], constants.R_OK)),
+  );
+  const unknown = config.DROPPED_TOOLS.filter((name) => !isHostedTool(name) && !name.includes(':')); // `vendor:tool`
+  if (unknown.length > 0) problems.push(`DROPPED_TOOLS: unknown hosted tool ${unknown.join(', ')}`);
+  if (problems.length === 0 && files !== null) {
+    const names = tlsVariables.slice(0, files.length).join(', ');
+    problems.push(...problemOf(`${names}: cannot be used`, () => readTlsFiles(files)));
+  }
   if (problems.length > 0) throw new ConfigError(problems);
   readOperatorFiles(config);
 }
 
 const tlsVariables = ['TLS_CERT_FILE', 'TLS_KEY_FILE', 'TLS_CLIENT_CA_FILE'] as const;
-
-function unreadable(config: Config): string[] {
-  return tlsVariables.flatMap((name) =>
-    config[name] === '' ? [] : problemOf(`${name}: cannot be read`, () => accessSync(config[name], constants.R_OK)),
-  );
-}
-
-function mismatched(config: Config): string[] {
-  const files = tlsFilesOf(config);
-  if (files === null) return [];
-  return problemOf(`${tlsVariables.slice(0, files.length).join(', ')}: cannot be used`, () => readTlsFiles(files));
-}
 
 function problemOf(problem: string, use: () => void): string[] {
   try {
@@ -37,9 +33,4 @@ function problemOf(problem: string, use: () => void): string[] {
   } catch (error) {
     return [`${problem}: ${messageOf(error)}`];
   }
-}
-
-function unknownTools({ DROPPED_TOOLS: names }: Config): string[] {
-  const unknown = names.filter((name) => !isHostedTool(name) && !name.includes(':')); // `vendor:tool`
-  return unknown.length === 0 ? [] : [`DROPPED_TOOLS: unknown hosted tool ${unknown.join(', ')}`];
 }
