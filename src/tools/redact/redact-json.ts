@@ -111,14 +111,10 @@ function fieldBefore(text: string, colon: number): { readonly name: string; read
   const start = text.lastIndexOf('"', end - 1) + 1;
   if (start === 0 || end - start < 2 || end - start > maxNameLength) return null;
   const name = text.slice(start, end);
-  return { name: name.includes('\\') ? unescapedName(name) : name, backslashes };
-}
-
-/** `api\u005fkey`, as parsers read it. */
-function unescapedName(name: string): string {
-  return name.replace(/\\+u([0-9a-f]{4})/gi, (_escape, digits: string) =>
-    String.fromCharCode(Number.parseInt(digits, 16)),
-  );
+  if (!name.includes('\\')) return { name, backslashes };
+  // `api\u005fkey`, as parsers read it.
+  const character = (_escape: string, digits: string) => String.fromCharCode(Number.parseInt(digits, 16));
+  return { name: name.replace(/\\+u([0-9a-f]{4})/gi, character), backslashes };
 }
 
 /** Two slashes, as JSON may write them. */

@@ -35,7 +35,9 @@ export function createDeltaTexts<Source>() {
       const event = parsed(message);
       if (typeof event !== 'object' || event === null) return;
       // Streams that were passed through may have anything.
-      const { type, output_index, content_index, summary_index, command_index, delta, choices } = event as LooseEvent;
+      const { type, output_index, content_index, summary_index, command_index, delta, choices } = event as Readonly<
+        Record<string, unknown>
+      >;
       collect(delta, [type, output_index, content_index, summary_index, command_index].map(step).join(), 0, source);
       for (const choice of Array.isArray(choices) ? choices : [])
         collect(choice?.delta, step(choice?.index), 0, source);
@@ -74,5 +76,3 @@ const longestName = 64;
 function step(value: unknown): string {
   return typeof value === 'number' || typeof value === 'string' ? String(value).slice(0, longestName) : '';
 }
-
-type LooseEvent = Readonly<Record<string, unknown>>;
