@@ -1,10 +1,11 @@
 import { isWithin } from '../../filter/wire/json/paths.ts';
-import type { ChatPlace, ExplainedField, ExplainOptions } from './explanation.ts';
+import type { ChatPlace, ExplainedField } from './explanation.ts';
 import { isOtherwise, isThere, outcomeOf } from './fates.ts';
 import { fieldsOf, type Path, pathText, recordOf, valueAt } from './fields.ts';
 import { rowOf, rowOfValue, ruleOf } from './mapping-link.ts';
 import { type Place, partsOfBody } from './places.ts';
-import { answered, plainAnswer, type RequestRun, runRequest, type SentRun } from './run-request.ts';
+import type { ExplainOptions, RequestRun, SentRun } from './run-request.ts';
+import { answered, plainAnswer, runRequest } from './run-request.ts';
 import { type Cause, causesOf, type VariedRun, type WhatIf } from './what-if.ts';
 
 /** For a request that is sent: what each field became, what is dropped, and which parts come from no field. */

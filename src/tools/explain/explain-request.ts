@@ -2,28 +2,25 @@ import { readRequestBody } from '../../filter/exchange/request/request-body.ts';
 import { runSteps } from '../../filter/exchange/steps.ts';
 import { isCredentialHeader, redactionMark } from '../../filter/wire/credentials/names.ts';
 import { explainFields } from './explain-fields.ts';
-import type { ExplainOptions, Reason, Refusal, RequestExplanation, UpstreamRequest } from './explanation.ts';
+import type { Reason, Refusal, RequestExplanation, UpstreamRequest } from './explanation.ts';
 import { isSame, valueAt } from './fields.ts';
 import { rowOf, rowOfError, ruleOf } from './mapping-link.ts';
 import { refusalsOf } from './refusals.ts';
-import type { AnsweredRun, CatalogRun, ClientRequest, RefusedRun, RequestRun, SentRun, Setup } from './run-request.ts';
-import { answered, plainList, runRequest, withBody } from './run-request.ts';
+import type { AnsweredRun, CatalogRun, ClientRequest, ExplainOptions, RefusedRun, RequestRun } from './run-request.ts';
+import { answered, plainList, runRequest, type SentRun, type Setup, withBody } from './run-request.ts';
 import { causesOf, createWhatIf, type VariedRun, variationsOf, type WhatIf } from './what-if.ts';
-
-/** A few seconds: docs/decisions/0006-cpu-of-a-request.md. */
-const defaultProbedBytes = 256 * 1024 * 1024;
 
 /**
  * Explains a request by running it through the service's own exchange, which traces which field became what; then under
  * every other value of each flag and variable, to see what they decide. Nothing here knows how a field is translated.
  */
 export function explainRequest(options: ExplainOptions): RequestExplanation {
-  const { setup, request, now, probedBytes = defaultProbedBytes } = options;
+  const { setup, request, now } = options;
   const run = runRequest(setup, request, now);
   const body = readable(setup, request);
   const named = valueAt(body, ['model']);
   const model = typeof named === 'string' && named !== '' ? named : setup.config.DEFAULT_MODEL;
-  const whatIf = createWhatIf({ setup, request, body, model, now, probedBytes });
+  const whatIf = createWhatIf(options, body, model);
   const unexplained = {
     profile: setup.profile.name,
     model: model === '' ? null : model,

@@ -1,7 +1,5 @@
 import type { ApiErrorObject } from '../../filter/wire/schema/api-error.ts';
 import type { Fate } from './fates.ts';
-import type { Path } from './fields.ts';
-import type { ClientRequest, Setup } from './run-request.ts';
 import type { Cause } from './what-if.ts';
 
 /** Why, and where to read about it. */
@@ -69,17 +67,4 @@ export interface RequestExplanation {
   readonly answered: Reason | null;
   /** What was not explained, and why. */
   readonly notes: readonly string[];
-}
-
-export interface ExplainOptions {
-  readonly setup: Setup;
-  readonly request: ClientRequest;
-  /** Unix seconds. */
-  readonly now: number;
-  /** The fields to explain; null for all. */
-  readonly fields: readonly Path[] | null;
-  /** What links begin with; empty for a path in the repository. */
-  readonly linkBase: string;
-  /** Bytes of request bodies that may be translated to find out why. */
-  readonly probedBytes?: number;
 }

@@ -10,6 +10,7 @@ import type { ApiErrorObject } from '../../filter/wire/schema/api-error.ts';
 import { createExchangeFactory } from '../../service/server/exchanges.ts';
 import type { OperatorFiles } from '../../service/server/operator-files.ts';
 import type { Config } from '../../service/settings/config.ts';
+import type { Path } from './fields.ts';
 import { type Place, type Places, placesIn } from './places.ts';
 import { type AnswerRun, runAnswer } from './run-answer.ts';
 
@@ -27,6 +28,20 @@ export interface ClientRequest {
   readonly path: string;
   readonly headers: HeaderMap;
   readonly body: Buffer;
+}
+
+/** What an explanation is asked for. */
+export interface ExplainOptions {
+  readonly setup: Setup;
+  readonly request: ClientRequest;
+  /** Unix seconds. */
+  readonly now: number;
+  /** The fields to explain; null for all. */
+  readonly fields: readonly Path[] | null;
+  /** What links begin with; empty for a path in the repository. */
+  readonly linkBase: string;
+  /** Bytes of request bodies that may be translated to find out why; some seconds of work by default. */
+  readonly probedBytes?: number;
 }
 
 /** The result of a request; `passed` where it is not one for this service, and passes as it is. */

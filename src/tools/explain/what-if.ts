@@ -5,7 +5,7 @@ import { builtInProfiles } from '../../filter/upstream/profiles.ts';
 import { settingsIn } from '../../service/settings/setting.ts';
 import { settings } from '../../service/settings/settings-table.ts';
 import { isSame } from './fields.ts';
-import { type ClientRequest, type RequestRun, runRequest, type Setup, withBody } from './run-request.ts';
+import { type ExplainOptions, type RequestRun, runRequest, type Setup, withBody } from './run-request.ts';
 
 /** A flag of the profile or a variable of the environment whose value decided something. */
 export interface Cause {
@@ -27,19 +27,15 @@ export interface VariedRun {
 
 export type WhatIf = ReturnType<typeof createWhatIf>;
 
+/** A few seconds: docs/decisions/0006-cpu-of-a-request.md. */
+const defaultProbedBytes = 256 * 1024 * 1024;
+
 const tooLarge = 'The request is too large to find out which flags and variables decided.';
 
-/** Runs a request under the other values of each flag and variable. `model` decides which rules of the profile count. */
-export function createWhatIf(about: {
-  readonly setup: Setup;
-  readonly request: ClientRequest;
-  readonly body: unknown;
-  readonly model: string;
-  readonly now: number;
-  readonly probedBytes: number;
-}) {
-  const { setup, request, model, now, probedBytes } = about;
-  const variations = variationsOf(setup, model, about.body);
+/** Runs a request, with this body, under the other values of each flag and variable. The rules for `model` count. */
+export function createWhatIf(options: ExplainOptions, whole: unknown, model: string) {
+  const { setup, request, now, probedBytes = defaultProbedBytes } = options;
+  const variations = variationsOf(setup, model, whole);
   const notes: string[] = [];
 
   /**

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { explainRequest } from '../../../../src/tools/explain/explain-request.ts';
-import type { ExplainedField, ExplainOptions } from '../../../../src/tools/explain/explanation.ts';
+import type { ExplainedField } from '../../../../src/tools/explain/explanation.ts';
 import { pathOf } from '../../../../src/tools/explain/fields.ts';
-import type { ClientRequest } from '../../../../src/tools/explain/run-request.ts';
+import type { ClientRequest, ExplainOptions } from '../../../../src/tools/explain/run-request.ts';
 import { explainSetupOf } from '../../../support/config-of-settings.ts';
 import { createdAt } from '../../../support/context.ts';
 import type { SettingsOverrides } from '../../../support/settings.ts';
