@@ -63,7 +63,7 @@ export const doctor: Subcommand = async (args, terminal) => {
     writeFileSync(save, report.proposal.file, { flag: 'wx' });
     stderr.write(`The profile is in ${save}.\n`);
   } else if (save !== null) stderr.write(`${save} was not written: the run was not completed.\n`);
-  if (!json && report.proposal !== null) stdout.write(tryLine(chatUrl, report.proposal, { key, save }));
+  if (!json && report.proposal !== null) stdout.write(tryLine(options, report.proposal));
   return exitCodes[report.verdict.outcome];
 };
 
@@ -78,11 +78,7 @@ async function modelsOf({ chatUrl, key }: DoctorOptions): Promise<string | null>
 const mostListed = 20;
 
 /** The command that runs the whole mesh with that server, in a clone; nothing in it is secret. */
-function tryLine(
-  chatUrl: URL,
-  { name, differences }: Proposal,
-  { key, save }: Pick<DoctorOptions, 'key' | 'save'>,
-): string {
+function tryLine({ chatUrl, key, save }: DoctorOptions, { name, differences }: Proposal): string {
   const file = differences.length === 0 ? '' : `UPSTREAM_PROFILES_FILE=${save ?? 'FILE'} `;
   const withKey = key === null ? '' : 'UPSTREAM_KEY=… ';
   const base = shownUrl(chatUrl).replace(/\/chat\/completions$/, '');

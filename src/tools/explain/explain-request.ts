@@ -42,7 +42,7 @@ export function explainRequest(options: ExplainOptions): RequestExplanation {
       return {
         ...unexplained,
         chat_request: upstreamRequestOf(run, null),
-        catalog: catalogReason(run, variationsOf(setup, model, body), options),
+        catalog: catalogReason(run, body, model, options),
       };
     case 'answered':
       return { ...unexplained, ...explainAnswered(run, body, whatIf, options) };
@@ -57,13 +57,10 @@ export function explainRequest(options: ExplainOptions): RequestExplanation {
   }
 }
 
-function catalogReason(
-  run: CatalogRun,
-  variations: ReturnType<typeof variationsOf>,
-  { request, now, linkBase }: ExplainOptions,
-): Reason {
+function catalogReason(run: CatalogRun, body: unknown, model: string, options: ExplainOptions): Reason {
+  const { setup: usual, request, now, linkBase } = options;
   const made = answered(run, plainList).body;
-  const others = variations.flatMap(({ cause, setup }): readonly VariedRun[] => {
+  const others = variationsOf(usual, model, body).flatMap(({ cause, setup }): readonly VariedRun[] => {
     const other = runRequest(setup, request, now);
     return other.type === 'catalog' && !isSame(answered(other, plainList).body, made) ? [{ cause, run: other }] : [];
   });

@@ -95,13 +95,8 @@ export function explainedBodies({ fields, refusals, added }: ExplanationFile): E
   for (const { error, rule, causes, link } of refusals) {
     const { param, message } = error;
     if (param === null || client.has(param)) continue;
-    const account = {
-      from: [param],
-      to: [],
-      fate: 'refused',
-      reasons: [message, rule, ...causes.map(causeText)],
-      link,
-    };
+    const reasons = [message, rule, ...causes.map(causeText)];
+    const account = { from: [param], to: [], fate: 'refused', reasons, link };
     client.set(param, { mark: 'dropped', note: 'refused', account });
   }
   return { client, chat };
