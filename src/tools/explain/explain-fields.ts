@@ -9,12 +9,8 @@ import { answered, plainAnswer, runRequest } from './run-request.ts';
 import { type Cause, causesOf, type VariedRun, type WhatIf } from './what-if.ts';
 
 /** For a request that is sent: what each field became, what is dropped, and which parts come from no field. */
-export function explainFields(
-  run: SentRun,
-  body: unknown,
-  whatIf: WhatIf,
-  { setup, request, now, fields, linkBase }: ExplainOptions,
-) {
+export function explainFields(run: SentRun, body: unknown, whatIf: WhatIf, options: ExplainOptions) {
+  const { setup, request, now, fields, linkBase } = options;
   // Replaying an answer uses up the exchange, and the one of `run` may be needed for another answer.
   const again = runRequest(setup, request, now);
   const response = again.type === 'sent' ? answered(again, plainAnswer).response : null;

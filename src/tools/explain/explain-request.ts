@@ -1,6 +1,7 @@
 import { readRequestBody } from '../../filter/exchange/request/request-body.ts';
 import { runSteps } from '../../filter/exchange/steps.ts';
 import { isCredentialHeader, redactionMark } from '../../filter/wire/credentials/names.ts';
+import type { Config } from '../../service/settings/config.ts';
 import { explainFields } from './explain-fields.ts';
 import type { Reason, Refusal, RequestExplanation, UpstreamRequest } from './explanation.ts';
 import { isSame, valueAt } from './fields.ts';
@@ -78,20 +79,12 @@ function explainAnswered(run: AnsweredRun, body: unknown, whatIf: WhatIf, { link
   return { answered: reasonFor('generate'), dropped: run.dropped.map((name) => ({ name, ...reasonFor(name) })) };
 }
 
-function explainRefusals(
-  run: RefusedRun,
-  body: unknown,
-  whatIf: WhatIf,
-  { setup, request, now, linkBase }: ExplainOptions,
-): readonly Refusal[] {
-  const { config } = setup;
+function explainRefusals(run: RefusedRun, body: unknown, whatIf: WhatIf, options: ExplainOptions): readonly Refusal[] {
+  const { setup, request, now, linkBase } = options;
   // Used once a call or an output was removed whose partner is unknown.
-  const lenient: Setup = {
-    ...setup,
-    config: { ...config, ORPHAN_OUTPUTS: 'synthesize', MISSING_OUTPUTS: 'synthesize' },
-  };
+  const config: Config = { ...setup.config, ORPHAN_OUTPUTS: 'synthesize', MISSING_OUTPUTS: 'synthesize' };
   const refused = refusalsOf(run, body, (value, isLenient) =>
-    runRequest(isLenient ? lenient : setup, withBody(request, value), now),
+    runRequest(isLenient ? { ...setup, config } : setup, withBody(request, value), now),
   );
   return refused.map((one, index): Refusal => {
     const next = refused[index + 1]?.run.error;

@@ -103,11 +103,8 @@ export async function createInspector(options: InspectorOptions) {
     }
   }
 
-  async function answer(
-    request: IncomingMessage,
-    response: ServerResponse,
-    { pathname: path, searchParams }: URL,
-  ): Promise<void> {
+  async function answer(request: IncomingMessage, response: ServerResponse, url: URL): Promise<void> {
+    const { pathname: path, searchParams } = url;
     if (path === '/inspect/send') return sendFromForm(request, response, searchParams.get('path') ?? '/v1/responses');
     if (request.method !== 'GET' && request.method !== 'HEAD') return sendText(response, 405, 'only GET');
     const file = files.get(path === '/inspect' ? '/inspect/' : path);
