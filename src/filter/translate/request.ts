@@ -123,7 +123,8 @@ export function translateRequest(
   if (!hasSwitch || !passthrough.has('thinking')) {
     const tools = offered.length === 0 ? 'none' : isRequired(wanted.toolChoice) ? 'required' : 'offered';
     const made = translateEffort(effort, { model, tools }, reading);
-    written.putAll(made, trace?.setBy.effort ?? 'reasoning.effort');
+    for (const name of Object.keys(made) as (keyof typeof made)[])
+      written.put(name, made[name] ?? null, trace?.setBy.effort ?? 'reasoning.effort');
   }
   const { chat } = written;
   const backfill = profile.reasoningBackfill;

@@ -57,24 +57,17 @@ export function wholeAndPlain(headers: HeaderMap): HeaderMutation {
 }
 
 /** What a log line needs of the headers. */
-export interface HeaderFacts {
-  readonly requestId: string | null;
-  readonly method: string;
-  /** Without the query, which may hold secrets. */
-  readonly path: string;
-  /** The host the client asked, as `:authority` names it. */
-  readonly authority: string | null;
-  /** Of the client's trace (W3C Trace Context). */
-  readonly traceParent: string | null;
-  readonly traceState: string | null;
-}
+export type HeaderFacts = Readonly<ReturnType<typeof factsOf>>;
 
-export function factsOf(headers: HeaderMap): HeaderFacts {
+export function factsOf(headers: HeaderMap) {
   return {
     requestId: headers.get('x-request-id') ?? null,
     method: headers.get(':method') ?? '',
+    /** Without the query, which may hold secrets. */
     path: pathAndQuery(headers.get(':path') ?? '')[0],
+    /** The host the client asked. */
     authority: headers.get(':authority') ?? null,
+    /** Of the client's trace (W3C Trace Context). */
     traceParent: headers.get('traceparent') ?? null,
     traceState: headers.get('tracestate') ?? null,
   };

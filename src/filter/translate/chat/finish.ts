@@ -12,12 +12,7 @@ interface AnswerEnd {
   hasCutCall(): boolean;
 }
 
-interface Failure {
-  readonly type: ApiErrorType;
-  readonly code: string;
-  readonly message: string;
-}
-
+type Failure = Readonly<ReturnType<typeof failure>>;
 type Meaning = 'completed' | 'called' | 'max_output_tokens' | 'content_filter' | Failure;
 
 const meanings = new Map<string, Meaning>();
@@ -38,7 +33,7 @@ means('content_filter', 'sensitive', 'error_toxic'); // Zhipu, Cohere
 means('content_filter', 'safety', 'recitation', 'blocklist', 'prohibited_content', 'spii', 'language'); // Gemini
 means('content_filter', 'image_safety', 'image_prohibited_content', 'image_recitation', 'model_armor'); // Gemini, Vertex
 
-function failure(type: ApiErrorType, code: string, message: string): Failure {
+function failure(type: ApiErrorType, code: string, message: string) {
   return { type, code, message };
 }
 

@@ -45,11 +45,11 @@ const oneToken = {
   answer: { ...responseAnswer(), fold: () => [] },
 } satisfies Partial<TranslatedOperation>;
 
-/** Nothing is asked of a server that keeps nothing, or where nothing is to be kept. The Response is empty. */
-const noCall = {
-  answer: { ...oneToken.answer, asksUpstream: false },
-} satisfies Partial<TranslatedOperation>;
-
-/** A request for a warm cache and no output, where there is a cache to warm, and where there is none. */
+/** A request for a warm cache and no output, where there is a cache to warm. */
 export const prewarmed: TranslatedOperation = { ...responses, ...oneToken, of: () => prewarmed };
-export const notPrewarmed: TranslatedOperation = { ...responses, ...noCall, of: () => notPrewarmed };
+/** Where there is none: nothing is asked of a server that keeps nothing, or where nothing is to be kept. The Response is empty. */
+export const notPrewarmed: TranslatedOperation = {
+  ...responses,
+  answer: { ...oneToken.answer, asksUpstream: false },
+  of: () => notPrewarmed,
+};

@@ -51,12 +51,6 @@ export class ChatWriter {
     }
   }
 
-  /** Sets all these fields, made of the one `from`. */
-  putAll(fields: Partial<ChatCompletionRequest>, from: Source): void {
-    for (const name of Object.keys(fields) as (keyof ChatCompletionRequest)[])
-      this.put(name, fields[name] ?? null, from);
-  }
-
   /** Whether the request, or an item of it, set that path: else the value is a default, or the profile's. */
   #isSet(path: Source): boolean {
     const [name = '', key] = path.split('.');

@@ -1,5 +1,4 @@
 import type { Loose } from '../../wire/schema/chat-completion.ts';
-import type { OpaqueFields } from '../../wire/schema/chat-request.ts';
 import type { InputTransformation } from '../../wire/schema/response-resource.ts';
 import { objectOf, objectsOf } from '../chat/loose.ts';
 import { unpackOpaqueFields } from '../reasoning-envelope.ts';
@@ -8,29 +7,24 @@ import type { Reading } from './dropped.ts';
 import type { InputItem, InputReasoning } from './parsed.ts';
 
 /** Earlier reasoning, as it can be given back to the upstream. */
-export interface EarlierReasoning {
-  readonly text: string;
-  /** OpenRouter's `reasoning_details`, when they came from this profile's upstream. */
-  readonly details: readonly unknown[];
-  /** Signed `thinking_blocks`; likewise. */
-  readonly blocks: readonly unknown[];
-  /** Fields that calls, and the message (`''`), must get back, by call id; likewise. */
-  readonly fields: Readonly<Record<string, OpaqueFields>>;
-}
+export type EarlierReasoning = Readonly<ReturnType<typeof earlierReasoningOf>>;
 
 /** A reasoning item with the contents of its `encrypted_content`, if that was made here. */
 export function earlierReasoningOf(
   { text, summaries, envelope }: InputReasoning,
   { profile, reasoningEvents }: TranslationSettings,
-): EarlierReasoning {
+) {
   const ours = envelope !== null && envelope.p === profile.name; // never replayed to another provider
   // With this setting summaries are the upstream's own text; other servers' summaries only paraphrase it.
   const ownSummaries = reasoningEvents === 'summary' ? summaries : [];
   const whole = text || envelope?.t || ownSummaries.join('\n\n');
   return {
     text: whole,
+    /** OpenRouter's `reasoning_details`, when they came from this profile's upstream. */
     details: ours ? withText(envelope.d ?? [], 'text', whole) : [],
+    /** Signed `thinking_blocks`; likewise. */
     blocks: ours ? withText(objectsOf(envelope.b), 'thinking', whole) : [],
+    /** Fields that calls, and the message (`''`), must get back, by call id; likewise. */
     fields: ours ? unpackOpaqueFields(envelope) : {},
   };
 }

@@ -4,7 +4,7 @@ import type { TranslationSettings } from '../settings.ts';
 import { joinText } from './content-to-chat.ts';
 import { earlierReasoningOf } from './earlier-reasoning.ts';
 import type { PairedCall, PairedItem } from './pair-calls.ts';
-import type { InputMessage, InputReasoning } from './parsed.ts';
+import type { InputMessage } from './parsed.ts';
 import { applyPasses } from './passes/message-passes.ts';
 import type { ToolTable } from './tools-to-chat.ts';
 import { carry } from './trace.ts';
@@ -27,10 +27,13 @@ export function translateMessages(
 
   for (const item of items) {
     switch (item.kind) {
-      case 'reasoning':
+      case 'reasoning': {
         if (turn?.answered || hasDeferred()) close();
-        addReasoning(item);
+        const earlier = earlierReasoningOf(item, settings);
+        carry(earlier, item);
+        openTurn().reasoning.push(earlier);
         break;
+      }
       case 'message':
         if (item.role === 'assistant') addAssistant(item);
         else addOther(item);
@@ -58,12 +61,6 @@ export function translateMessages(
 
   function hasDeferred(): boolean {
     return turn !== undefined && turn.deferred.length > 0;
-  }
-
-  function addReasoning(item: InputReasoning): void {
-    const earlier = earlierReasoningOf(item, settings);
-    carry(earlier, item);
-    openTurn().reasoning.push(earlier);
   }
 
   /** A message between calls and their outputs waits for the outputs. */

@@ -12,13 +12,11 @@ export interface PairedCall extends InputToolCall {
   readonly turn: number;
 }
 
-/** Marks the place of an output among the items. Its content is with its call. */
-export interface PairedOutput {
-  readonly kind: 'answer';
-  readonly call: PairedCall;
-}
-
-export type PairedItem = Exclude<InputItem, InputToolCall | InputToolOutput> | PairedCall | PairedOutput;
+/** An `answer` marks the place of an output among the items. Its content is with its call. */
+export type PairedItem =
+  | Exclude<InputItem, InputToolCall | InputToolOutput>
+  | PairedCall
+  | { readonly kind: 'answer'; readonly call: PairedCall };
 
 /**
  * Gives every call its outputs. Ids repeat from turn to turn with some servers (`call_0`), so an output belongs to the most

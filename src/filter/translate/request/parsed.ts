@@ -111,13 +111,10 @@ export interface FunctionDefinition extends NamedDefinition {
 
 export interface CustomDefinition extends NamedDefinition {
   readonly kind: 'custom';
-  readonly format: { readonly type: 'text' } | CustomGrammar | null;
-}
-
-export interface CustomGrammar {
-  readonly type: 'grammar';
-  readonly syntax: string;
-  readonly definition: string;
+  readonly format:
+    | { readonly type: 'text' }
+    | { readonly type: 'grammar'; readonly syntax: string; readonly definition: string }
+    | null;
 }
 
 export type ToolDefinition = FunctionDefinition | CustomDefinition;

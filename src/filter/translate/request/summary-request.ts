@@ -2,11 +2,6 @@ import type { CompactionSettings } from '../settings.ts';
 import type { Dropped, Reading } from './dropped.ts';
 import type { InputContent, InputItem, InputMessage, InputToolOutput } from './parsed.ts';
 
-/** A compaction item made here, as the model reads it: a user message in its place. */
-export function summaryMessage(text: string): InputMessage {
-  return userMessage(`Summary of the conversation so far:\n\n${text}`);
-}
-
 export function userMessage(text: string): InputMessage {
   return { kind: 'message', role: 'user', content: [{ type: 'text', text }] };
 }

@@ -1,22 +1,17 @@
-import type { ChatCompletionRequest, ChatResponseFormat } from '../../wire/schema/chat-request.ts';
+import type { ChatResponseFormat } from '../../wire/schema/chat-request.ts';
 import type { Reading } from './dropped.ts';
 import type { TextFormatRequest } from './parsed.ts';
 
-export interface TextFormat {
-  /** Chat's `response_format`; undefined leaves it out. */
-  readonly chat: ChatCompletionRequest['response_format'];
-  /** Instructions for the model where the server has no field for the format; null for none. */
-  readonly system: string | null;
-  /** The flat form the Response repeats. */
-  readonly echo: unknown;
-}
-
-/** `text.format` as the server takes it; `dropped` names a `strict` that it does not know, and a format excluded by tools. */
+/**
+ * `text.format` as the server takes it: `chat` is its `response_format`, undefined to leave it out; `system` are instructions for the
+ * model where the server has no field for the format, null for none; `echo` is the flat form the Response repeats. `dropped` names a
+ * `strict` that the server does not know, and a format excluded by tools.
+ */
 export function translateTextFormat(
   format: TextFormatRequest,
   hasTools: boolean,
   { settings: { profile, strictEcho }, dropped }: Reading,
-): TextFormat {
+) {
   if (format.type === 'text') return { chat: undefined, system: null, echo: { type: 'text' } };
   const isBesideTools = profile.jsonSchema === 'native_without_tools' && hasTools;
   if (isBesideTools) dropped.push('text.format');
@@ -24,7 +19,7 @@ export function translateTextFormat(
   if (format.type === 'json_object') {
     const echo = { type: 'json_object' };
     if (mode === 'prompt') return { chat: undefined, system: 'Answer with one JSON object and nothing else.', echo };
-    return { chat: { type: 'json_object' }, system: null, echo };
+    return { chat: { type: 'json_object' } as const, system: null, echo };
   }
   const { name, schema, strict = null, description = null } = format;
   const echo = {
@@ -51,7 +46,7 @@ export function translateTextFormat(
       return { chat, system: null, echo };
     }
     case 'json_object': // DeepSeek: the server guarantees valid JSON; the schema goes into the prompt
-      return { chat: { type: 'json_object' }, system: `${about}JSON schema: ${JSON.stringify(schema)}`, echo };
+      return { chat: { type: 'json_object' } as const, system: `${about}JSON schema: ${JSON.stringify(schema)}`, echo };
     case 'prompt':
       return {
         chat: undefined,

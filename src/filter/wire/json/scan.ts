@@ -1,18 +1,12 @@
-/** What is known of JSON that was not parsed. */
-export interface JsonScan {
-  /** Offset at which it is nested too deep; null if nowhere. The parser itself would go on until memory runs out. */
-  readonly tooDeepAt: number | null;
-  /** Whether a number is long enough to be worth a slower, exact parse. */
-  readonly mayLoseNumbers: boolean;
-  /** Upper bound of its values: each bracket and each comma counts as one. */
-  readonly values: number;
-}
-
-/** One pass over the bytes before they are parsed. It stops where either limit is crossed. */
+/**
+ * One pass over the bytes of JSON before they are parsed. It stops where either limit is crossed. Gives the offset at which it is
+ * nested too deep (the parser itself would go on until memory runs out), null if nowhere; whether a number is long enough to be
+ * worth a slower, exact parse; and an upper bound of its values: each bracket and each comma counts as one.
+ */
 export function scanJson(
   bytes: Uint8Array,
   { maxNesting = Number.POSITIVE_INFINITY, maxValues = Number.POSITIVE_INFINITY } = {},
-): JsonScan {
+) {
   let depth = 0;
   let values = 1;
   let mayLoseNumbers = false;

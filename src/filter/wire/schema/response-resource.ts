@@ -204,11 +204,8 @@ export interface ResponseResource extends CreateResponseEcho {
 }
 
 /** The answer of `POST /v1/responses/compact`. */
-export interface CompactionResource {
-  readonly id: string;
+export interface CompactionResource extends Pick<ResponseResource, 'id' | 'created_at' | 'output'> {
   readonly object: 'response.compaction';
-  readonly created_at: number;
-  readonly output: readonly OutputItem[];
   readonly usage: Usage;
 }
 

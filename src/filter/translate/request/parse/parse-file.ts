@@ -75,14 +75,8 @@ function isTextType(mime: string): boolean {
 /** Characters before the comma of a data URL: a MIME type and its parameters. */
 const maxDataUrlHeader = 1000;
 
-interface FileData {
-  readonly mime: string;
-  readonly data: string;
-  readonly isBase64: boolean;
-}
-
 /** `file_data` is a data URL or bare base64; bare data gets the type of the file name's extension, else PDF. */
-function fileOf(given: string, filename: string | null | undefined, at: string): FileData {
+function fileOf(given: string, filename: string | null | undefined, at: string) {
   const comma = given.startsWith('data:') ? given.indexOf(',') : -1;
   if (comma === -1) {
     const extension = filename?.slice(filename.lastIndexOf('.') + 1).toLowerCase() ?? '';
@@ -99,7 +93,7 @@ function fileOf(given: string, filename: string | null | undefined, at: string):
   return { mime: mime.trim() || 'text/plain', data: given.slice(comma + 1), isBase64 };
 }
 
-function decodeText({ data, isBase64 }: FileData, at: string): string {
+function decodeText({ data, isBase64 }: ReturnType<typeof fileOf>, at: string): string {
   const param = `${at}.file_data`;
   if (isBase64 && /[^\w+/=\s-]/.test(data)) {
     throw invalidValue(param, `Invalid '${param}': it is not base64. Send data:…;base64,… or base64 alone.`);

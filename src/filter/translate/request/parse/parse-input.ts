@@ -14,7 +14,7 @@ export type ParsedInput = Pick<InputBuilder, 'items' | 'toolLists' | 'update' | 
 /** `input` as items, each by its `type`; `dropped` names those left out. Throws `ApiError` for the first mistake. */
 export function parseInput(input: string | readonly unknown[], reading: Reading): ParsedInput {
   const { settings } = reading;
-  const builder = new InputBuilder(input.length, reading);
+  const builder = new InputBuilder(reading);
   if (typeof input === 'string') {
     builder.add({ kind: 'message', role: 'user', content: parseContent(input, 'user', 'input', reading) });
     return builder;
@@ -31,6 +31,7 @@ export function parseInput(input: string | readonly unknown[], reading: Reading)
   const ofHistory: TranslationSettings = latest === 0 ? settings : { ...settings, isHistory: true };
   for (const [index, item] of input.entries()) {
     const at = `input[${index}]`;
+    builder.isLast = index === input.length - 1;
     builder.settings = index < latest ? ofHistory : settings;
     if (settings.trace !== undefined) settings.trace.field = at;
     if (!isJsonObject(item)) throw invalidType(at, 'an object', item);

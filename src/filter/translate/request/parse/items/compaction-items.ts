@@ -1,7 +1,7 @@
 import { compactionItem, compactionTriggerItem } from '../../../../wire/schema/create-response.ts';
 import { decodeCompactionEnvelope } from '../../../compaction-envelope.ts';
 import { invalidValue } from '../../request-errors.ts';
-import { summaryMessage } from '../../summary-request.ts';
+import { userMessage } from '../../summary-request.ts';
 import { withinTextLimit } from '../parse-content.ts';
 import { type ItemType, itemType } from './input-builder.ts';
 
@@ -17,7 +17,8 @@ export function compaction(type: string): ItemType {
       );
     }
     if (envelope !== 'foreign') {
-      input.add(summaryMessage(withinTextLimit(envelope.text, param, input.settings)));
+      const text = withinTextLimit(envelope.text, param, input.settings);
+      input.add(userMessage(`Summary of the conversation so far:\n\n${text}`));
       return;
     }
     input.dropped.push(`${at}.${type}`);
@@ -26,7 +27,7 @@ export function compaction(type: string): ItemType {
 
 /** Asks for a summary of what precedes it. */
 export const compactionTrigger = itemType(compactionTriggerItem, (_, at, input) => {
-  if (!input.isLast(at)) {
+  if (!input.isLast) {
     throw invalidValue(at, `Invalid '${at}': a 'compaction_trigger' must be the last item of 'input'.`);
   }
   input.endsInTrigger = true;

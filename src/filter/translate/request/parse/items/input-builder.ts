@@ -17,12 +17,6 @@ export interface ToolList {
   readonly param: string;
 }
 
-/** The settings of the last `configuration_update` of the input, which override the request's own fields. */
-export interface ConfigurationUpdate {
-  readonly effort: NonNullable<CreateResponseFields['reasoning']>['effort'];
-  readonly format: Record<string, unknown> | null;
-}
-
 /** The input while its items are read, one after the other. */
 export class InputBuilder implements Reading {
   /** Those of the item that is read. */
@@ -30,25 +24,23 @@ export class InputBuilder implements Reading {
   readonly dropped: Dropped;
   readonly items: InputItem[] = [];
   readonly toolLists: ToolList[] = [];
-  update: ConfigurationUpdate = { effort: null, format: null };
+  /** The settings of the last `configuration_update` of the input, which override the request's own fields. */
+  update: {
+    readonly effort: NonNullable<CreateResponseFields['reasoning']>['effort'];
+    readonly format: Record<string, unknown> | null;
+  } = { effort: null, format: null };
+  /** The item that is read ends the input. */
+  isLast = false;
   /** The last item is a `compaction_trigger`: a summary is asked for, not an answer. */
   endsInTrigger = false;
   /** JSON values in the reasoning envelopes read so far, which the body's own count does not include. */
   envelopeValues = 0;
-  readonly #count: number;
   /** Created for the first output that does not name its call: most clients always do. */
   #unanswered: UnansweredCalls | null = null;
 
-  /** `count` is the number of items that there are to read. */
-  constructor(count: number, { settings, dropped }: Reading) {
-    this.#count = count;
+  constructor({ settings, dropped }: Reading) {
     this.settings = settings;
     this.dropped = dropped;
-  }
-
-  /** Whether the item at that path ends the input. */
-  isLast(at: string): boolean {
-    return at === `input[${this.#count - 1}]`;
   }
 
   add(item: InputItem): void {
