@@ -9,8 +9,7 @@ const fields = ['instructions', 'tools', 'tool_choice', 'text', 'metadata'] as c
 
 /** Does each Response repeat a part of its request that is kept as bytes? */
 export function repeatsMuch(echo: CreateResponseEcho): boolean {
-  for (const field of fields) if ((echo[field] as unknown) instanceof JsonBytes) return true;
-  return false;
+  return fields.some((field) => (echo[field] as unknown) instanceof JsonBytes);
 }
 
 /** The echo, its large fields as JSON outside V8's heap, once for all events; and the bytes that it takes. */

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { scanJson } from '../wire/json/scan.ts';
+import type { Loose } from '../wire/schema/chat-completion.ts';
 import { jsonOf, objectOf, textOf } from './chat/loose.ts';
 
 /**
@@ -13,22 +14,14 @@ export interface CompactionEnvelope {
   readonly model?: string;
 }
 
-/** The envelope as it is sent: with its version, and a checksum that reveals damage. */
-interface WrittenEnvelope extends CompactionEnvelope {
-  readonly v: 1;
-  readonly sum: string;
-}
-
-type LooseEnvelope = { readonly [Field in keyof WrittenEnvelope]?: unknown };
-
 const envelopePrefix = 'orc1.';
 
 /** More than any envelope has: a larger one was not written here. */
 const maxValues = 16;
 
-/** The envelope as text for `encrypted_content`. */
+/** The envelope as text for `encrypted_content`: with its version, and a checksum that reveals damage. */
 export function encodeCompactionEnvelope({ text, model }: CompactionEnvelope): string {
-  const written: WrittenEnvelope = { v: 1, text, ...(model === undefined ? {} : { model }), sum: sumOf(text) };
+  const written = { v: 1, text, model, sum: sumOf(text) };
   return envelopePrefix + Buffer.from(JSON.stringify(written)).toString('base64url');
 }
 
@@ -37,7 +30,7 @@ export function decodeCompactionEnvelope(given: string): CompactionEnvelope | 'f
   if (!given.startsWith(envelopePrefix)) return 'foreign';
   const bytes = Buffer.from(given.slice(envelopePrefix.length), 'base64url');
   if (scanJson(bytes, { maxValues }).values > maxValues) return 'damaged';
-  const value = objectOf<LooseEnvelope>(jsonOf(bytes.toString('utf8')));
+  const value = objectOf<Loose<'v' | 'text' | 'model' | 'sum'>>(jsonOf(bytes.toString('utf8')));
   const text = textOf(value?.text);
   if (value === null || value.v !== 1 || text === '' || value.sum !== sumOf(text)) return 'damaged';
   const model = textOf(value.model);

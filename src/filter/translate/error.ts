@@ -5,7 +5,6 @@ import type { LooseChoice, LooseChunk, LooseError, LooseGroqExtras } from '../wi
 import { saysContextOverflow } from './chat/context-overflow.ts';
 import { type ErrorReading, isNonEmpty, readErrorBody, readErrorValue } from './chat/error-body.ts';
 import { arrayOf, objectOf } from './chat/loose.ts';
-import { saysUnsupportedMedia } from './chat/unsupported-media.ts';
 
 /** An answer with an error status, as far as it was read. */
 export interface ErrorAnswer {
@@ -208,9 +207,21 @@ const outOfMoney = new Set([
   'billing_hard_limit_reached', // OpenAI
 ]);
 
+/** The wordings of servers whose model takes only text, whatever the status. */
+const mediaWordings: readonly RegExp[] = [
+  /\b(?:image|audio|video) input is not supported/, // llama.cpp
+  /model does not support (?:image|audio|video) input/, // Ollama: ollama#17301
+  /is not a multimodal model|at most 0 (?:image|audio|video)\(s\) may be provided/, // vLLM
+  /no endpoints found that support (?:image|audio|video) input/, // OpenRouter: goose#5396
+  /unknown variant `?(?:image_url|input_audio|video_url)/, // DeepSeek: next-ai-draw-io#55
+  /model doesn't support the (?:image|audio|video) field/, // Bedrock: pi#8960
+];
+
+const unsupportedMedia = new RegExp(mediaWordings.map(({ source }) => `(?:${source})`).join('|'), 'i');
+
 function kindOf(status: number, { type, message, provider, code }: ErrorReading): Kind {
   // Whatever the status: at llama.cpp's 500 SDKs try three times, and OpenRouter's 404 says nothing of the model.
-  if (saysUnsupportedMedia(message.slice(0, maxMessageBytes)))
+  if (unsupportedMedia.test(message.slice(0, maxMessageBytes)))
     return { status: 400, type: 'invalid_request', code: 'unsupported_value', param: 'input' };
   // Groq: the model wrote a call that could not be read. Another try may do better, so it is no error of the request.
   if (code === 'tool_use_failed')

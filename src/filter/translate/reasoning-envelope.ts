@@ -1,5 +1,5 @@
 import { scanJson } from '../wire/json/scan.ts';
-import type { LooseGoogleExtras } from '../wire/schema/chat-completion.ts';
+import type { Loose, LooseGoogleExtras } from '../wire/schema/chat-completion.ts';
 import type { ExtraContent, OpaqueFields } from '../wire/schema/chat-request.ts';
 import { jsonOf, jsonTextOf, objectOf, textOf } from './chat/loose.ts';
 
@@ -24,9 +24,6 @@ export interface ReasoningEnvelope {
 }
 
 type ProviderFields = NonNullable<OpaqueFields['provider_specific_fields']>;
-
-type LooseEnvelope = { readonly [Field in keyof ReasoningEnvelope]?: unknown };
-type LooseById = Readonly<Record<string, unknown>>;
 
 /** What the fields of calls and messages are in an envelope, by `call_id`. */
 type PackedFields = Pick<ReasoningEnvelope, 'g' | 'x' | 'f'>;
@@ -100,7 +97,7 @@ export function decodeReasoningEnvelope(
   const { values, tooDeepAt } = scanJson(bytes, { maxNesting, maxValues });
   if (values > maxValues) return 'too_many_values';
   if (tooDeepAt !== null) return null;
-  const value = objectOf<LooseEnvelope>(jsonOf(bytes.toString('utf8')));
+  const value = objectOf<Loose<keyof ReasoningEnvelope>>(jsonOf(bytes.toString('utf8')));
   if (value === null) return null;
   const { t, d, b, g, x, f, p } = value;
   const envelope = {
@@ -117,7 +114,7 @@ export function decodeReasoningEnvelope(
 
 /** The entries of the object that are of the kind. */
 function byId<Kept>(values: unknown, isKept: (value: unknown) => value is Kept): Readonly<Record<string, Kept>> {
-  const entries = Object.entries(objectOf<LooseById>(values) ?? {});
+  const entries = Object.entries(objectOf<Readonly<Record<string, unknown>>>(values) ?? {});
   return Object.fromEntries(entries.filter((entry): entry is [string, Kept] => isKept(entry[1])));
 }
 

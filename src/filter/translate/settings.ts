@@ -28,7 +28,16 @@ export interface OperatorSettings {
   readonly strictEcho: boolean;
   readonly compaction: CompactionSettings;
   readonly catalog: CatalogSettings;
-  readonly limits: RequestLimits;
+  /** What a request may have at most. */
+  readonly limits: {
+    readonly maxValues: number;
+    readonly maxItems: number;
+    readonly maxTextBytes: number;
+    readonly maxImageUrlBytes: number;
+    readonly maxFileBytes: number;
+    readonly maxTools: number;
+    readonly maxNesting: number;
+  };
 }
 
 export interface CompactionSettings {
@@ -43,17 +52,6 @@ export interface CatalogSettings {
   /** Fields by model; those of `*` are every model's. */
   readonly overrides: ReadonlyMap<string, Readonly<Record<string, unknown>>>;
   readonly instructions: string;
-}
-
-/** What a request may have at most. */
-export interface RequestLimits {
-  readonly maxValues: number;
-  readonly maxItems: number;
-  readonly maxTextBytes: number;
-  readonly maxImageUrlBytes: number;
-  readonly maxFileBytes: number;
-  readonly maxTools: number;
-  readonly maxNesting: number;
 }
 
 /** Where the upstream's reasoning text goes: see `docs/mapping.md`, choice D2. */

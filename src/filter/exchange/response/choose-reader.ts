@@ -1,5 +1,5 @@
 import { EventStreamReader } from './event-stream-reader.ts';
-import { AnswerState, type UpstreamBodyOptions, type UpstreamBodyReader } from './upstream-body-reader.ts';
+import { AnswerState, nothing, type UpstreamBodyOptions, type UpstreamBodyReader } from './upstream-body-reader.ts';
 import { createWholeBodyReader } from './whole-body-reader.ts';
 
 /** The reader for an upstream body, chosen by status and content type; if the type is not conclusive, by the first bytes. */
@@ -64,8 +64,6 @@ function createSniffer(create: (kind: Kind, state: AnswerState) => UpstreamBodyR
     state,
   };
 }
-
-const nothing = Buffer.alloc(0);
 
 /** The bytes of U+FEFF in UTF-8, as Latin-1. */
 const byteOrderMark = '\u00ef\u00bb\u00bf';

@@ -7,9 +7,13 @@ import { keepAliveComment } from '../../wire/sse/encode-events.ts';
 import { SseDecoder, SseLimitError, type SseMessage } from '../../wire/sse/sse-decoder.ts';
 import { repeatsMuch } from '../kept-echo.ts';
 import { type ClientBytes, eventBytes, joined, jsonBytes, longBodyBytes } from './long-body.ts';
-import { AnswerState, tooLarge, type UpstreamBodyOptions, type UpstreamBodyReader } from './upstream-body-reader.ts';
-
-const nothing = Buffer.alloc(0);
+import {
+  AnswerState,
+  nothing,
+  tooLarge,
+  type UpstreamBodyOptions,
+  type UpstreamBodyReader,
+} from './upstream-body-reader.ts';
 
 /**
  * Reads an event stream. A client that asked for a stream gets each event as it arrives, but nothing before the first is

@@ -1,9 +1,7 @@
 import { jsonOf } from '../../translate/chat/loose.ts';
 import { GrowingBytes } from '../../wire/bytes/growing-bytes.ts';
 import { scanJson } from '../../wire/json/scan.ts';
-import { AnswerState, type Disposition, type UpstreamBodyReader } from './upstream-body-reader.ts';
-
-const nothing = Buffer.alloc(0);
+import { AnswerState, type Disposition, nothing, type UpstreamBodyReader } from './upstream-body-reader.ts';
 
 /**
  * Buffers the answer to an operation that is passed, and returns what `complete` makes of it; the original bytes if that is

@@ -16,6 +16,9 @@ export interface UpstreamBodyReader {
   readonly state: Readonly<AnswerState>;
 }
 
+/** No bytes for the client yet. */
+export const nothing = Buffer.alloc(0);
+
 /** What is known of an answer, after each call of its reader. */
 export class AnswerState {
   disposition: Disposition = null;

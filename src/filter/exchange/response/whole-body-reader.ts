@@ -10,13 +10,12 @@ import { type ClientBytes, eventBytes, jsonBytes, longBodyBytes } from './long-b
 import {
   AnswerState,
   emptyReport,
+  nothing,
   tooLarge,
   type UpstreamBodyOptions,
   type UpstreamBodyReader,
   type UpstreamBodyReport,
 } from './upstream-body-reader.ts';
-
-const nothing = Buffer.alloc(0);
 
 /**
  * Reads a body that can only be translated as a whole: a completion, or an error. `error`: under an error status, or before the

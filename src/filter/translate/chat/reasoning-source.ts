@@ -37,7 +37,8 @@ function fieldOf(reasoning: unknown): string {
 }
 
 /** An entry that is being merged; it keeps fields that nobody here reads. */
-type MergedDetail = { -readonly [Field in keyof LooseReasoningDetail]?: unknown };
+type Merged<Entry> = { -readonly [Field in keyof Entry]: Entry[Field] };
+type MergedDetail = Merged<LooseReasoningDetail>;
 
 /**
  * Joins the details of a stream's deltas into the array that goes back to the upstream (docs/answers.md B8): texts of one `index`
@@ -67,11 +68,9 @@ function mergeInto(known: MergedDetail, { text, summary, ...others }: LooseReaso
   Object.assign(known, Object.fromEntries(Object.entries(others).filter(([, value]) => isGiven(value))));
 }
 
-type MergedBlock = { -readonly [Field in keyof LooseThinkingBlock]?: unknown };
-
 /** Joins the pieces of `thinking_blocks`: a block ends with its signature. `redacted_thinking` arrives whole. */
 export function mergeThinkingBlocks(blocks: readonly LooseThinkingBlock[]): LooseThinkingBlock[] {
-  const merged: MergedBlock[] = [];
+  const merged: Merged<LooseThinkingBlock>[] = [];
   for (const block of blocks) {
     const last = merged.at(-1);
     if (last === undefined || last.type !== block.type || isRedacted(block) || textOf(last.signature) !== '')

@@ -7,12 +7,10 @@ import type { CatalogSettings } from '../settings.ts';
 import type { PassedOperation } from './operation.ts';
 
 /** One model as the server's list describes it: vLLM, llama.cpp, LM Studio, routers. */
-type LooseModel = Loose<'id' | 'type' | 'meta'> & LooseWindows & LooseMedia;
-type LooseWindows = Loose<
-  'max_model_len' | 'loaded_context_length' | 'max_context_length' | 'context_length' | 'context_window'
->;
-type LooseMedia = Loose<
-  'architecture' | 'input_modalities' | 'capabilities' | 'supports_image_in' | 'supports_image_input'
+type LooseModel = Loose<
+  | ('id' | 'type' | 'meta')
+  | ('max_model_len' | 'loaded_context_length' | 'max_context_length' | 'context_length' | 'context_window')
+  | ('architecture' | 'input_modalities' | 'capabilities' | 'supports_image_in' | 'supports_image_input')
 >;
 
 /**

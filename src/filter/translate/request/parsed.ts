@@ -72,20 +72,20 @@ export interface InputReasoning {
   readonly envelope: ReasoningEnvelope | null;
 }
 
-/** A content part, as Chat has it, or with what is settled by the message around it. Text of every kind, text files included, is `text`. */
-export type InputContent = InputText | InputRefusal | Exclude<ChatContentPart, { readonly type: 'text' }>;
+/**
+ * A content part, as Chat has it, or with what is settled by the message around it. Text of every kind, text files included, is
+ * `text`; a refusal is one in an assistant's history.
+ */
+export type InputContent =
+  | InputText
+  | { readonly type: 'refusal'; readonly refusal: string }
+  | Exclude<ChatContentPart, { readonly type: 'text' }>;
 
 export interface InputText extends CacheHints {
   readonly type: 'text';
   readonly text: string;
   /** It has lines of its own: a file, say, is not a piece of the text next to it. */
   readonly hasOwnLines?: true;
-}
-
-/** A refusal in an assistant's history. */
-export interface InputRefusal {
-  readonly type: 'refusal';
-  readonly refusal: string;
 }
 
 interface NamedDefinition {

@@ -13,18 +13,15 @@ export interface Trace {
   readonly droppedFrom: Map<string, Set<string>>;
   /** The items that set the effort or the text format in place of the request's own fields, and that asked for a summary. */
   readonly setBy: { effort?: `input[${number}]`; format?: string; summary?: string };
-  /** Set when the request is translated. */
-  result: TracedRequest | null;
-}
-
-/** A translated request before it is written as JSON: the marks are on its parts. */
-export interface TracedRequest {
-  readonly chat: ChatCompletionRequest;
-  readonly passthrough: Passthrough;
-  /** What the Response repeats. */
-  readonly echo: CreateResponseEcho;
-  readonly wantsEncryptedReasoning: boolean;
-  readonly obfuscate: boolean;
+  /** The translated request before it is written as JSON: the marks are on its parts. Set when it is translated. */
+  result: {
+    readonly chat: ChatCompletionRequest;
+    readonly passthrough: Passthrough;
+    /** What the Response repeats. */
+    readonly echo: CreateResponseEcho;
+    readonly wantsEncryptedReasoning: boolean;
+    readonly obfuscate: boolean;
+  } | null;
 }
 
 export function createTrace(): Trace {
