@@ -66,7 +66,7 @@ export class Exchange {
     if (isRequestEvent(event)) return runSteps(this.handleInSteps(event));
     this.#tap?.onEvent(event);
     if (this.#closed) return [];
-    return this.#checked(this.#responseLeg.handle(event, this.#requestLeg.outcome()), event);
+    return this.#checked(this.#responseLeg.handle(event, this.#requestLeg.outcome), event);
   }
 
   /** How the message is to be handled, so that no other exchange waits long. */
@@ -101,7 +101,7 @@ export class Exchange {
       modes: this.#options.modes,
       profile: this.#options.settings.profile.name,
       request: this.#requestLeg.report(),
-      requestOutcome: this.#requestLeg.outcome(),
+      requestOutcome: this.#requestLeg.outcome,
       response: this.#responseLeg.report(),
       responsePhase: this.#responseLeg.phase(),
       responseId: this.#responseId,
@@ -131,10 +131,10 @@ export class Exchange {
     if (this.#metadataSent === 'end') return false;
     if (this.#responseLeg.isComplete()) {
       this.#metadataSent = 'end';
-      return this.#requestLeg.outcome().type !== 'passed';
+      return this.#requestLeg.outcome.type !== 'passed';
     }
     if (this.#metadataSent === 'nothing') {
-      if (this.#requestLeg.outcome().type !== 'translated') return false;
+      if (this.#requestLeg.outcome.type !== 'translated') return false;
       this.#metadataSent = 'begin';
       return true;
     }

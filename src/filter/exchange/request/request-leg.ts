@@ -44,7 +44,7 @@ export class RequestLeg {
   readonly #mode: BodyMode;
   #template = '';
   #phase: RequestPhase = 'awaiting_headers';
-  #outcome: RequestOutcome = open;
+  outcome: RequestOutcome = open;
   /** Dropped once the request is translated, since a response may take long; `#facts` keeps the values for the log. */
   #headers: HeaderMap = noHeaders;
   #facts: HeaderFacts | null = null;
@@ -83,10 +83,6 @@ export class RequestLeg {
     const bytes = this.#clientBytes + (event.type === 'request_body' ? event.body.length : 0);
     if (bytes > largeBodyBytes || this.#headers.has('content-encoding')) return 'in_steps';
     return bytes > turnBodyBytes ? 'in_turn' : 'at_once';
-  }
-
-  outcome(): RequestOutcome {
-    return this.#outcome;
   }
 
   report(): RequestLegReport {
@@ -131,7 +127,7 @@ export class RequestLeg {
         const message = `A request with the method ${headers.get(':method') ?? ''} has no body here. Leave it out.`;
         throw ApiError.invalidRequest('unexpected_body', null, message);
       }
-      this.#outcome = { type: 'passed', operation: route.operation };
+      this.outcome = { type: 'passed', operation: route.operation };
       this.#move(type, endOfStream ? 'passed' : 'passing');
       return [{ type, ...(route.operation !== null && { headers: wholeAndPlain(headers) }) }];
     }
@@ -198,7 +194,7 @@ export class RequestLeg {
     // What the response repeats stays in memory until it has ended.
     hold((kept?.bytes ?? 0) + found);
     const answered = kept === null ? context : { ...context, echo: kept.echo };
-    this.#outcome = { type: 'translated', context: answered, dropped, unknownTypes, inputTokens };
+    this.outcome = { type: 'translated', context: answered, dropped, unknownTypes, inputTokens };
     this.#upstreamBytes = body.length;
     this.#move(event, 'translated');
     const accept = context.stream ? 'text/event-stream' : 'application/json';
@@ -249,7 +245,7 @@ export class RequestLeg {
   #answer(event: RequestEvent['type'], { context, dropped, unknownTypes }: PreparedRequest): ExchangeReply[] {
     const answer = immediateAnswer(context, { dropped, requestId: this.#headers.get('x-request-id') ?? null });
     this.#letGo();
-    this.#outcome = { type: 'answered', context, dropped, unknownTypes, inputTokens: null };
+    this.outcome = { type: 'answered', context, dropped, unknownTypes, inputTokens: null };
     this.#move(event, 'answered');
     return [answer];
   }

@@ -13,17 +13,13 @@ const citationBytes = 300;
  */
 export class CitationList {
   readonly #kept: Kept;
-  readonly #all: UrlCitation[] = [];
+  readonly all: UrlCitation[] = [];
   readonly #urls = new Set<string>();
   readonly #keys = new Set<string>();
   #bytes = 0;
 
   constructor(kept: Kept) {
     this.#kept = kept;
-  }
-
-  all(): readonly UrlCitation[] {
-    return this.#all;
   }
 
   /** Adds the new ones, and returns them. */
@@ -44,7 +40,7 @@ export class CitationList {
     const key = JSON.stringify([url, title, start_index, end_index]);
     if (this.#keys.has(key)) return false;
     this.#keys.add(key);
-    this.#all.push(citation);
+    this.all.push(citation);
     const bytes = citationBytes + 2 * key.length;
     this.#bytes += bytes;
     this.#kept.bytes += bytes;

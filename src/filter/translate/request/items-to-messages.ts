@@ -28,7 +28,7 @@ export function translateMessages(
   for (const item of items) {
     switch (item.kind) {
       case 'reasoning': {
-        if (turn?.answered || hasDeferred()) close();
+        if (turn?.answered || turn?.deferred.length) close();
         const earlier = earlierReasoningOf(item, settings);
         carry(earlier, item);
         openTurn().reasoning.push(earlier);
@@ -59,10 +59,6 @@ export function translateMessages(
     turn = undefined;
   }
 
-  function hasDeferred(): boolean {
-    return turn !== undefined && turn.deferred.length > 0;
-  }
-
   /** A message between calls and their outputs waits for the outputs. */
   function addOther(item: InputMessage): void {
     if (turn !== undefined && turn.waiting.size > 0) {
@@ -85,7 +81,7 @@ export function translateMessages(
   function addAssistant(item: InputMessage): void {
     let open = openTurn();
     const hasContent = open.text !== null || open.refusal !== null;
-    if (hasContent || open.answered || hasDeferred()) {
+    if (hasContent || open.answered || open.deferred.length > 0) {
       // Reasoning that came after the first text led to this one.
       const later = open.calls.length === 0 ? open.reasoning.splice(open.reasoningBeforeText) : [];
       close();

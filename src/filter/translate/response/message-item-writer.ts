@@ -27,7 +27,8 @@ export class MessageItemWriter implements OpenItem {
   readonly #id: string;
   readonly #content: (OutputTextPart | RefusalPart)[] = [];
   #part: OpenPart | null = null;
-  #isCommentary = false;
+  /** A tool call follows: the text was not the answer. SDKs look for structured output in the answer alone. */
+  isCommentary = false;
 
   constructor(parts: WriterParts) {
     this.#parts = parts;
@@ -66,7 +67,7 @@ export class MessageItemWriter implements OpenItem {
     const part = this.#part;
     if (part?.type !== 'output_text') return;
     part.citations ??= new CitationList(this.#parts.output.kept);
-    let index = part.citations.all().length;
+    let index = part.citations.all.length;
     for (const annotation of part.citations.add(citations))
       this.#parts.log.emit({
         type: 'response.output_text.annotation.added',
@@ -81,15 +82,10 @@ export class MessageItemWriter implements OpenItem {
     return this.#part?.text.toString() ?? '';
   }
 
-  /** A tool call follows: the text was not the answer. SDKs look for structured output in the answer alone. */
-  markCommentary(): void {
-    this.#isCommentary = true;
-  }
-
   close(status: ClosingStatus): OutputItem {
     this.#closePart();
     const isFinal = this.#parts.context.toolNames.size > 0 && status === 'completed';
-    const phase = this.#isCommentary ? 'commentary' : isFinal ? 'final_answer' : null;
+    const phase = this.isCommentary ? 'commentary' : isFinal ? 'final_answer' : null;
     return {
       id: this.#id,
       type: 'message',
@@ -127,7 +123,7 @@ export class MessageItemWriter implements OpenItem {
     }
     const logprobs = kept?.toBeWritten() ?? [];
     this.#parts.log.emit({ type: 'response.output_text.done', ...this.#place(), text, logprobs });
-    return { type, text, annotations: citations?.all() ?? [], logprobs };
+    return { type, text, annotations: citations?.all ?? [], logprobs };
   }
 
   #place() {

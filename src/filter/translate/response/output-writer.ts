@@ -207,7 +207,7 @@ export class OutputWriter {
 
   /** Has a message or a call been written? A whole message after it repeats it; after a picture alone it has the text. */
   hasMessageOrCall(): boolean {
-    return this.#hadMessage || (this.#calls?.hasSent() ?? false);
+    return this.#hadMessage || (this.#calls?.hasSent ?? false);
   }
 
   /** Nothing has arrived that shows in the output. */
@@ -353,7 +353,7 @@ export class OutputWriter {
 
   /** After a call it is dropped: text that follows has a message of its own. Blank lines after reasoning are its template's. */
   #keepSpace(delta: string): void {
-    if (this.#calls?.hasSent()) return;
+    if (this.#calls?.hasSent) return;
     this.#space += delta;
     if (this.#current instanceof ReasoningItemWriter) this.#space = withoutBlankLines(this.#space);
   }
@@ -369,7 +369,7 @@ export class OutputWriter {
     message.text(delta, this.#logprobsOf(delta));
     if (this.#earlyCitations === null) return;
     this.#earlyCitations.discard();
-    message.cite(this.#earlyCitations.all());
+    message.cite(this.#earlyCitations.all);
     this.#earlyCitations = null;
   }
 
@@ -425,7 +425,7 @@ export class OutputWriter {
     if (this.#tags !== null)
       this.#tags = this.#parts.context.profile.thinkTags === 'on' ? newTagReader(this.#parts.context.profile) : null;
     // Before what must go back gets an item of its own: that closes the message.
-    if (this.#current instanceof MessageItemWriter) this.#current.markCommentary();
+    if (this.#current instanceof MessageItemWriter) this.#current.isCommentary = true;
     this.#carryEnvelope();
     this.#closeCurrent();
   }

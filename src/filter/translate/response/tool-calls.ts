@@ -24,7 +24,8 @@ export class ToolCalls {
   #gathered = new Set<Call>();
   /** They came in one piece: each entry is a call, and there is no more of any. */
   #areWhole = false;
-  #hasSent = false;
+  /** There is a call whose item was sent. */
+  hasSent = false;
   /** The call that grew last, for the next token; null after any fragment that may have opened another. */
   #growing: Call | null = null;
 
@@ -101,11 +102,6 @@ export class ToolCalls {
     return ApiError.ofModel('invalid_tool_call', 'The model called a tool without naming it.');
   }
 
-  /** Is there a call whose item was sent? */
-  hasSent(): boolean {
-    return this.#hasSent;
-  }
-
   #gatherOne(call: Call): Call {
     this.#growing = null;
     this.#gathered.add(call);
@@ -163,7 +159,7 @@ export class ToolCalls {
     this.#beforeCall();
     this.#tellFound(name);
     call.unsent = call.text.toString();
-    this.#hasSent = true;
+    this.hasSent = true;
     this.#parts.output.kept.bytes += writtenBytes;
     call.item = openCallItem(call, name, this.#idOf(call), this.#parts);
     // Before another item begins: that may close this one.

@@ -1,20 +1,17 @@
 import type { Profile } from '../../../upstream/profile.ts';
-import type { ChatMessage, ChatToolCall } from '../../../wire/schema/chat-request.ts';
+import type { ChatToolCall } from '../../../wire/schema/chat-request.ts';
 import { googleExtra, signatureOf } from '../../reasoning-envelope.ts';
 import { type Messages, mapRole } from './message-pass.ts';
 
 /** Reasoning older than the last question is left out. Must see the user's messages before others of that role are made. */
 export function leaveOutOldReasoning(messages: Messages): Messages {
   const lastQuestion = messages.findLastIndex(({ role }) => role === 'user');
-  return messages.map((message, index) =>
-    message.role === 'assistant' && index < lastQuestion ? withoutReasoning(message) : message,
-  );
-}
-
-function withoutReasoning(message: ChatMessage): ChatMessage {
-  const { reasoning_content: _content, reasoning: _reasoning, ...others } = message;
-  const { reasoning_details: _details, thinking_blocks: _blocks, ...kept } = others;
-  return kept;
+  return messages.map((message, index) => {
+    if (message.role !== 'assistant' || index >= lastQuestion) return message;
+    const { reasoning_content: _content, reasoning: _reasoning, ...others } = message;
+    const { reasoning_details: _details, thinking_blocks: _blocks, ...kept } = others;
+    return kept;
+  });
 }
 
 /** Tells Gemini that a call was made without a signature (Google's documented value). */

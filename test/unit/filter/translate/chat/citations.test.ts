@@ -16,7 +16,7 @@ describe('a list of citations', () => {
     const list = new CitationList(new Kept());
     expect(list.add([cite('a', 0, 4), cite('b')])).toEqual([cite('a', 0, 4), cite('b')]);
     expect(list.add([cite('a', 0, 4), cite('b'), cite('a', 4, 8)])).toEqual([cite('a', 4, 8)]);
-    expect(list.all()).toEqual([cite('a', 0, 4), cite('b'), cite('a', 4, 8)]);
+    expect(list.all).toEqual([cite('a', 0, 4), cite('b'), cite('a', 4, 8)]);
   });
 
   it('is counted until it is discarded, its repeats not at all', () => {
@@ -40,7 +40,7 @@ describe('a list of citations', () => {
     const all = [cite('a', 4, 8), cite('a', 0, 4), cite('a', 0, 8), cite('b', 0, 4), cite('b', 0, 4, 'B')];
     const list = new CitationList(new Kept());
     for (const citation of all) expect(list.add([citation, citation])).toEqual([citation]);
-    expect(list.all()).toEqual(all);
+    expect(list.all).toEqual(all);
   });
 
   it('leaves out a page without a range that is cited already', () => {
