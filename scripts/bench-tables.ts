@@ -3,7 +3,7 @@ import { readResults, type TableName } from '../bench/results.ts';
 import { tableOf } from '../bench/table.ts';
 import { documentsWith, type Generator, markdownTable } from './generator.ts';
 
-const shown = ['envoy', 'start'] as const;
+const shown = ['envoy', 'start', 'warm'] as const;
 
 export const benchTables: Generator = {
   name: 'figures of the bench',
