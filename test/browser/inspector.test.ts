@@ -72,6 +72,9 @@ describe('the inspector', () => {
     const final = page.getByRole('region', { name: 'Final Response' });
     await final.getByText('"status": "completed"').waitFor();
     await page.getByText('3 → 2', { exact: true }).waitFor();
+    // What matters most comes first: the end is cut off where the list is narrow.
+    const row = page.getByRole('option', { name: /live.*completed/ });
+    expect(await row.locator('.facts').textContent()).toMatch(/^[\d.]+ m?s · first [\d.]+ m?s · 3 → 2 tok · /);
   });
 
   test('shows the turns of a WebSocket together', async () => {

@@ -143,12 +143,13 @@ function wordsOf(row: ExchangeRow, model: Model): RowWords {
     tone: outcome,
     startedAt: row.started_at,
     facts: [
+      // What does not fit is cut off at the end.
       model.isInBodies(row.id) ? 'text found' : null,
+      outcome === 'running' ? running : duration(row.duration_ms),
+      row.first_event_ms === null ? null : `first ${duration(row.first_event_ms)}`,
+      tokens === null ? null : `${count(tokens.input_tokens)} → ${count(tokens.output_tokens)} tok`,
       clientName(row.client),
       turn === null ? null : `ws turn ${turn.number}`,
-      tokens === null ? running : `${count(tokens.input_tokens)} → ${count(tokens.output_tokens)} tok`,
-      row.first_event_ms === null ? null : `first ${duration(row.first_event_ms)}`,
-      outcome === 'running' ? null : `${duration(row.duration_ms)} in all`,
       speed === null ? null : `${speed.toFixed(0)} tok/s`,
     ],
   };
