@@ -88,7 +88,8 @@ function placesOf(
   // Most properties are texts and flags, which each request of an agent has by the hundred.
   if (given.length === 1 && first !== undefined && isSimple(first)) return null;
   const schemas = expanded(given, reading);
-  const only = schemas.length === 1 ? schemas[0] : undefined;
+  // The one given comes before its parts; where it only refers to another, that is the first.
+  const only = given.length === 1 ? schemas[0] : undefined;
   const known = only === undefined ? undefined : reading.places.get(only);
   if (known !== undefined) return known;
   const isInteger = schemas.some((schema) => takes(schema, 'integer')) && !schemas.some(takesNumber);

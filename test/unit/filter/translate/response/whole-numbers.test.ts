@@ -123,6 +123,22 @@ describe('a number of a tool’s arguments', () => {
     expect(placesOf(self)).toBeUndefined();
   });
 
+  it('is looked for in a tree whose branches may be null, and then in the tools that follow', () => {
+    const branch = () => ({ anyOf: [{ $ref: '#/$defs/node' }, { type: 'null' }] });
+    const node = { type: 'object', properties: { n: integer, left: branch(), right: branch() } };
+    const tree = { type: 'object', properties: { root: { $ref: '#/$defs/node' } }, $defs: { node } };
+    const found = integerPlacesOf(
+      Object.entries({ tree, after: schema }).map(([name, parameters]) => ({
+        name,
+        chat: { type: 'function', function: { name, parameters } },
+        origin: { kind: 'function', name },
+      })),
+    );
+    expect([...found.keys()]).toEqual(['tree', 'after']);
+    const deep = (number: string) => `{"root":${'{"right":'.repeat(30)}{"n":${number}}${'}'.repeat(30)}}`;
+    expect(repaired(deep('1.0'), tree)).toBe(deep('1'));
+  });
+
   /** How often the 2000 properties of one definition are read. */
   const timesRead = (reference: object): number => {
     let times = 0;
