@@ -26,6 +26,7 @@ const maxNameLength = 300;
 export class Dropped {
   readonly #names = new Set<string>();
   readonly #unknown = new Map<string, UnknownType>();
+  readonly #keys = new Map<ReadonlySet<string>, Set<string>>();
   readonly #trace: Trace | undefined;
 
   /** The trace notes which field each name is dropped from. */
@@ -39,9 +40,21 @@ export class Dropped {
     if (this.#trace !== undefined) noteDropped(this.#trace, headerSafe(path));
   }
 
-  /** The keys of `value` that are not in `known`; null ones say nothing, and are not named. */
+  /**
+   * The keys of `value` that are not in `known`, which is one set for all values of a kind; null ones say nothing, and are not
+   * named. A key that was named is not made a path again: of three in an item, that takes as long as the item itself.
+   */
   pushUnknownKeys(value: Readonly<Record<string, unknown>>, known: ReadonlySet<string>, path: string): void {
-    for (const key in value) if (!known.has(key) && value[key] != null) this.push(`${path}.${key}`);
+    for (const key in value)
+      if (!known.has(key) && value[key] != null && this.#isNew(key, known)) this.push(`${path}.${key}`);
+  }
+
+  #isNew(key: string, known: ReadonlySet<string>): boolean {
+    if (this.#trace !== undefined) return true;
+    const named = this.#keys.get(known) ?? new Set<string>();
+    if (named.has(key) || named.size >= maxNames) return false;
+    this.#keys.set(known, named.add(key));
+    return true;
   }
 
   pushUnknownType(unknown: UnknownType, path: string): void {
