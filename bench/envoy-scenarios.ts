@@ -70,7 +70,7 @@ export async function figuresOf({ name, unit, load }: Scenario, contender: Conte
 
 /**
  * Slices of load alternate between no-op and service, so that other activity on the machine affects both; medians of
- * `rounds` slices. Returns the rows of a table: every figure with its ratio to the no-op's.
+ * `rounds` slices. Returns the rows of a table: every figure with its ratio to the no-op's, p99 without one, as that is chance.
  */
 export async function runScenarios(rounds: number, note: (line: string) => void): Promise<Cell[][]> {
   const upstream = await startUpstream();
@@ -121,13 +121,12 @@ function rowsOf(scenario: Scenario, slicesOf: (name: ContenderName) => readonly 
     return first.map((figure, index) => median([figure, ...rest.map((slice) => slice[index])].map(figureOf)));
   };
   const floor = medians('noop');
-  // The last is p99: its ratio swings between 0.5 and 1.1 by chance, and has no column.
   return (['noop', 'service'] as const).map((name) => [
     `${scenario.name} (per ${scenario.unit})`,
     name,
     ...medians(name)
       .flatMap((figure, index) => [figure, name === 'noop' ? '' : ratio(figure, floor[index])])
-      .slice(0, -1),
+      .slice(0, -1), // of p99
   ]);
 }
 
