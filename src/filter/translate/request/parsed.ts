@@ -104,7 +104,7 @@ interface NamedDefinition {
 export interface FunctionDefinition extends NamedDefinition {
   readonly kind: 'function';
   readonly parameters: Readonly<Record<string, unknown>> | null;
-  readonly strict: boolean | null;
+  readonly strict: boolean | null | undefined;
   /** A cache breakpoint, for a server that knows it. */
   readonly cacheControl?: unknown;
 }

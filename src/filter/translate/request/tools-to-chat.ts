@@ -57,7 +57,7 @@ export function createToolTable(definitions: readonly ToolDefinition[], { settin
     // Strict schemas have rules of their own, which a schema made of several would not keep.
     const isStrict = profile.strict && !isLoosened;
     if (strict === true && !isStrict) dropped.push(`${param}.strict`);
-    const strictness = strict !== null && isStrict ? { strict } : {};
+    const strictness = strict != null && isStrict ? { strict } : {};
     return {
       type: 'function',
       function: { name, ...described(description), parameters: schema, ...strictness },

@@ -91,7 +91,7 @@ function functionAt(tool: Tool, at: string, namespace: Namespace | null, tools: 
     kind: 'function',
     ...namedAs('function', read, at, namespace, settings.profile),
     parameters,
-    strict: read.strict ?? null,
+    strict: read.strict,
   };
 }
 
