@@ -46,6 +46,17 @@ test.each([
   expect(ofUsage(usage)?.input_tokens_details).toEqual(details);
 });
 
+test.each<[object, Repair[]]>([
+  [{ cached_tokens: 11, total_tokens: 17 }, ['usage']],
+  [{ reasoning_tokens: 8, total_tokens: 17 }, ['usage']],
+  [{ total_tokens: 16 }, ['usage']],
+  [{ cached_tokens: 10, reasoning_tokens: 7, total_tokens: 17 }, []],
+])('only a count that contradicts another is repaired: %j', (usage, expected) => {
+  const repairs = new Set<Repair>();
+  usageOf({ usage: { ...totals, ...usage } }, { reasoningTokensExtra: false }, repairs);
+  expect([...repairs]).toEqual(expected);
+});
+
 /** No part is more than its whole, and the parts are the total. */
 function expectConsistent(usage: Usage | null): void {
   if (usage === null) return;
