@@ -117,7 +117,20 @@ describe('a number of a tool’s arguments', () => {
     expect(repaired('['.repeat(100_000))).toHaveLength(100_000);
   });
 
-  it('of a schema that refers to itself, or is too large, is looked for within bounds', () => {
+  it.each<[string, number, (size: number) => Record<string, unknown>]>([
+    ['properties', 10_000, (size) => ({ properties: { n: integer, ...Array(size - 1).fill(true) } })],
+    [
+      'parts',
+      10_000,
+      (size) => ({ properties: { n: { anyOf: [integer, ...Array(size - 2).fill({ type: 'null' })] } } }),
+    ],
+    ['levels', 12, (size) => JSON.parse(`${'{"properties":{"n":'.repeat(size)}{"type":"integer"}${'}}'.repeat(size)}`)],
+  ])('is looked for in a schema up to a limit of %s', (_what, limit, schemaOf) => {
+    expect(placesOf(schemaOf(limit))).toBeDefined();
+    expect(placesOf(schemaOf(limit + 1))).toBeUndefined();
+  });
+
+  it('of a schema that refers to itself is looked for within bounds', () => {
     const self: Record<string, unknown> = { type: 'object', properties: {} };
     for (let at = 0; at < 60; at++) Object.assign(self['properties'] as object, { [`p${at}`]: { $ref: '#' } });
     expect(placesOf(self)).toBeUndefined();
