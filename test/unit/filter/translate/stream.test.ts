@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { type Repair, repairKinds } from '../../../../src/filter/translate/chat/repairs.ts';
 import { type TranslatedCompletion, translateCompletion } from '../../../../src/filter/translate/completion.ts';
 import type { ResponseContext } from '../../../../src/filter/translate/context.ts';
 import { StreamTranslator } from '../../../../src/filter/translate/stream.ts';
@@ -133,6 +134,28 @@ describe('a stream translator', () => {
       unread: [],
       repairs: ['skipped_data'],
     });
+  });
+
+  const call = (index: number, number = '1') =>
+    delta({ tool_calls: [{ index, id: 'a', function: { name: 'f', arguments: `{"n":${number}}` } }] });
+  const odd: Record<Repair, readonly (object | string)[]> = {
+    skipped_data: ['?', delta({ content: 'a' })],
+    repeated_call: [call(0), call(1)],
+    whole_number: [call(0, '1.0')],
+    usage: [delta({ content: 'a' }), { usage: { prompt_tokens: 2, completion_tokens: 2, total_tokens: 3 } }],
+    service_tier: [{ ...delta({ content: 'a' }), service_tier: 'turbo' }],
+    reasoning_alone: [delta({ reasoning: 'a' })],
+  };
+  it.each(repairKinds)('tells that it repaired: %s', (kind) => {
+    const parameters = { f: { properties: { n: { type: 'integer' } } } };
+    const translator = new StreamTranslator(createTestContext({ toolNames: ['f'], parameters }));
+    for (const one of odd[kind]) {
+      if (typeof one === 'string') translator.malformed(one);
+      else translator.push(one);
+    }
+    translator.push(delta({}, { finish_reason: 'stop' }));
+    translator.finish('done');
+    expect(translator.summary().repairs).toEqual([kind]);
   });
 
   it('gives up only after three malformed pieces in a row', () => {
