@@ -51,6 +51,10 @@ test('a reason that nobody knows is repeated up to 64 characters', () => {
   expect(messageFor('x'.repeat(65))).toContain('“…”');
 });
 
+test('a reason that nobody knows is a normal end, so that the one of another choice counts', () => {
+  expect(isNormalEnd('an unknown one')).toBe(true);
+});
+
 test('an error is one in any case, with spaces, and with what a proxy writes beside it', () => {
   for (const reason of ['error', ' ERROR ', 'error: overloaded', 'stop: error'])
     expect(isError(reason), reason).toBe(true);
