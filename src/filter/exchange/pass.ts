@@ -5,7 +5,7 @@ type BodyOrTrailers = Exclude<ExchangeEvent, { type: 'request_headers' | 'respon
 
 /** Replies that pass Envoy's own bytes through: full duplex repeats them, the other modes change nothing. */
 export function passThrough(event: BodyOrTrailers, fullDuplex: boolean): ExchangeReply[] {
-  if (event.type === 'request_trailers' || event.type === 'response_trailers') return [{ type: event.type }];
+  if (!('body' in event)) return [{ type: event.type }];
   const { type, body, endOfStream } = event;
   return fullDuplex ? [{ type, body, endOfStream }] : [{ type, endOfStream }];
 }
@@ -13,7 +13,7 @@ export function passThrough(event: BodyOrTrailers, fullDuplex: boolean): Exchang
 /** Replies after the last byte was sent: the message is discarded, with an empty reply if every message needs one. */
 export function discard(event: BodyOrTrailers, fullDuplex: boolean): ExchangeReply[] {
   if (fullDuplex) return [];
-  if (event.type === 'request_trailers' || event.type === 'response_trailers') return [translatedTrailers(event.type)];
+  if (!('body' in event)) return [translatedTrailers(event.type)];
   return [{ type: event.type, body: noBytes, endOfStream: event.endOfStream }];
 }
 

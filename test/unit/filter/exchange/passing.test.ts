@@ -62,7 +62,7 @@ describe.each(legs)('the $side that passes, in $mode', ({ side, mode }) => {
 
   test('ends with the trailers as they came', () => {
     const exchange = passing(side, mode, false);
-    expect(exchange.handle(trailers)).toEqual([{ type: `${side}_trailers` }]);
-    expect(exchange.handle(trailers)).toEqual([{ type: `${side}_trailers` }]);
+    expect(exchange.handle(trailers)).toStrictEqual([{ type: `${side}_trailers` }]);
+    expect(exchange.handle(trailers)).toStrictEqual([{ type: `${side}_trailers` }]);
   });
 });

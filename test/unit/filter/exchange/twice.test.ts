@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { Exchange } from '../../../../src/filter/exchange/exchange.ts';
 import { ProtocolError } from '../../../../src/filter/exchange/protocol-error.ts';
+import { translatedTrailers } from '../../../../src/filter/exchange/trailers.ts';
 import type { BodyMode, ExchangeEvent } from '../../../../src/filter/exchange/types.ts';
 import { exchangeOptions, headersOf } from '../../../support/exchange-options.ts';
 
@@ -39,6 +40,11 @@ describe.each(modes)('in %s', (mode) => {
   test('a body after the end of the answer reaches nobody', () => {
     const nothing = { type: 'response_body', body: Buffer.alloc(0), endOfStream: true };
     expect(answered(asked(mode)).handle(responseEnd)).toEqual(duplex ? [] : [nothing]);
+  });
+
+  test('trailers after the end of the answer lose the digests of the upstream’s bytes', () => {
+    const replies = answered(asked(mode)).handle({ type: 'response_trailers' });
+    expect(replies).toEqual(duplex ? [] : [translatedTrailers('response_trailers')]);
   });
 
   test('what was under way when a refusal left is answered with nothing', () => {
