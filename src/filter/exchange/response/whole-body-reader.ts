@@ -30,7 +30,6 @@ export function createWholeBodyReader(
   const limit = kind === 'error' ? limits.maxErrorBytes : limits.maxResponseBytes;
   const jsonEnd = new JsonEnd('any');
   const body = new GrowingBytes();
-  let size = 0;
 
   function decide(disposition: 'translated' | ApiError, report: UpstreamBodyReport): void {
     state.disposition = disposition;
@@ -60,12 +59,12 @@ export function createWholeBodyReader(
   }
 
   function translate(requested: ResponseContext): ClientBytes {
+    const isLong = body.length >= longBodyBytes || repeatsMuch(requested.echo);
     const answer = parse(body.whole());
     body.clear();
     const { body: translated, events, report } = requested.answer.readJson(answer, requested);
     decide('translated', { ...report, events: events.length });
     state.hasToken = events.some(isDelta);
-    const isLong = size >= longBodyBytes || repeatsMuch(requested.echo);
     return requested.stream ? eventBytes(events, true, isLong) : jsonBytes(translated, isLong);
   }
 
@@ -82,12 +81,10 @@ export function createWholeBodyReader(
     push(bytes) {
       if (state.isComplete) return nothing;
       if (kind === 'neither') return refuse(ApiError.invalidUpstream(notAnApi));
-      size += bytes.length;
-      state.bufferedBytes = Math.min(size, limit);
-      if (size <= limit) body.append(bytes);
-      else if (kind === 'json') return refuse(tooLarge('a response', limit));
+      if (kind === 'json' && body.length + bytes.length > limit) return refuse(tooLarge('a response', limit));
       // The beginning of an error is enough to translate it.
-      else if (size - bytes.length < limit) body.append(bytes.subarray(0, limit - size + bytes.length));
+      body.append(bytes.subarray(0, limit - body.length));
+      state.bufferedBytes = body.length;
       // Where each message has one reply, the next message may be trailers, and a reply to them carries no body.
       if (!committed) return nothing;
       jsonEnd.pushBytes(bytes);
