@@ -52,7 +52,7 @@ export interface ExchangeSummary
   readonly errorCause: unknown;
   /** Null where the upstream reported no usage. */
   readonly tokens: TokenCounts | null;
-  /** Stands in for `tokens`; null where the upstream reported usage, and where nothing is to be paid. */
+  /** Stands in for `tokens` until the upstream has reported them; null where no model is asked. */
   readonly estimate: EstimatedTokens | null;
   /** What was dropped from the request, as named in `x-responses-dropped`. */
   readonly dropped: readonly string[];
@@ -83,10 +83,9 @@ export function summaryOf(reports: ExchangeReports): ExchangeSummary {
   const { upstreamStatus, finishReason, events, usage } = response;
   const error: ApiError | null = refusal ?? response.error;
   const translated = 'context' in requestOutcome ? requestOutcome : null;
-  const outcome = outcomeOf(reports);
   return {
     ...ofRequest,
-    outcome,
+    outcome: outcomeOf(reports),
     modes,
     profile,
     model: translated?.context.echo.model ?? null,
@@ -100,7 +99,7 @@ export function summaryOf(reports: ExchangeReports): ExchangeSummary {
     errorCause: error?.cause,
     finishReason,
     tokens: usage === null ? null : tokensOf(usage),
-    estimate: usage === null && costs(outcome) ? estimateOf(reports) : null,
+    estimate: estimateOf(reports),
     events,
     dropped: translated?.dropped ?? [],
     unknownTypes: [...(translated?.unknownTypes ?? []), ...response.unread],
@@ -133,11 +132,6 @@ function parametersOf(echo: CreateResponseEcho | undefined): ExchangeSummary['pa
 function tokensOf(usage: Usage): TokenCounts {
   const { input_tokens_details: input, output_tokens_details: output, ...totals } = usage;
   return { ...totals, ...input, ...output };
-}
-
-/** Whether tokens are to be paid: not for an HTTP error, nor for what was not translated. */
-export function costs(outcome: ExchangeOutcome): boolean {
-  return outcome !== 'upstream_error' && outcome !== 'refused' && outcome !== 'passed';
 }
 
 function estimateOf({ requestOutcome, response }: ExchangeReports): EstimatedTokens | null {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { Exchange } from '../../../../src/filter/exchange/exchange.ts';
 import type { BodyMode, ExchangeReply } from '../../../../src/filter/exchange/types.ts';
 import { carry, type HttpMessage } from '../../../support/envoy-model.ts';
-import { exchangeOptions } from '../../../support/exchange-options.ts';
+import { exchangeOptions, headersOf } from '../../../support/exchange-options.ts';
 import { inPiecesOf } from '../../../support/split.ts';
 
 const usage = {
@@ -167,6 +167,13 @@ it('has no tokens where no model answers', () => {
     { outcome: 'aborted', model: 'm' },
     { outcome: 'completed', model: 'm' },
   ]);
+});
+
+it('has no tokens where the upstream answers before it has the request', () => {
+  const exchange = new Exchange(exchangeOptions({ modes: { request: 'STREAMED', response: 'STREAMED' } }));
+  exchange.handle({ type: 'request_headers', headers: headersOf(request().headers), endOfStream: false });
+  carry('response', answer(json), 'STREAMED', exchange);
+  expect(exchange.summary()).toMatchObject({ outcome: 'failed', tokens: null, estimate: null });
 });
 
 it('is in the reply to the headers of an answer in JSON, from which filters can set headers', () => {
