@@ -85,13 +85,13 @@ function roomFor(reply: ExchangeReply, modes: BodyModes): number {
 }
 
 function putBody({ body, endOfStream }: BodyReply, streamed: boolean): void {
+  if (body === undefined) return;
   const end = at;
   if (streamed) {
     putFlag(0x10, endOfStream);
-    putBytes(0x0a, body ?? noBytes);
+    putBytes(0x0a, body);
     putTag(0x1a, end); // streamed_response
-  } else if (body === undefined) return;
-  else if (body.length > 0) putBytes(0x0a, body);
+  } else if (body.length > 0) putBytes(0x0a, body);
   else putFlag(0x10, true); // clear_body: absent bytes would pass Envoy's own
   putTag(0x1a, end); // body_mutation
 }
@@ -162,8 +162,8 @@ function roomForEntries(entries: UsageMetadata): number {
 }
 
 function sizeOfBody({ body }: BodyReply, streamed: boolean): number {
-  if (streamed) return sizeOfField(sizeOfField(sizeOfField(body?.length ?? 0) + 2));
   if (body === undefined) return 0;
+  if (streamed) return sizeOfField(sizeOfField(sizeOfField(body.length) + 2));
   return sizeOfField(body.length === 0 ? 2 : sizeOfField(body.length));
 }
 

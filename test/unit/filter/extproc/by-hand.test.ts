@@ -88,6 +88,15 @@ it('metadata written by hand has room for long values and for many', () => {
   }
 });
 
+it('a long body written by hand has room beside headers that change nothing', () => {
+  const body = Buffer.alloc(16_384, 'x');
+  const reply = { type: 'response_body', body, headers: {}, endOfStream: true } as const;
+  const written = serializeReply(reply, { request: 'BUFFERED', response: 'BUFFERED' });
+  expect(processMethod.responseDeserialize(written)).toEqual({
+    response_body: { response: { body_mutation: { body } } },
+  });
+});
+
 it('a body written by hand is in a buffer of its size: none of it is left over', () => {
   const modes = { request: 'FULL_DUPLEX_STREAMED', response: 'FULL_DUPLEX_STREAMED' } as const;
   for (const size of [40_000, 62_000, 100_000])
@@ -234,6 +243,13 @@ describe('a request read by hand', () => {
         if (length > 5 && length < 10) expect(() => deserializeRequest(message)).toThrow(ProtocolError);
         else expectAgreement(message);
     }
+  });
+
+  it('has the mode in the low 32 bits of a number of ten bytes', () => {
+    const number = [0x82, 0x80, 0x80, 0x80, 0x80, 0x81, 0x80, 0x80, 0x80, 0];
+    const message = Buffer.from([0x2a, 0, 0x5a, 1 + number.length, 0x08, ...number]);
+    expect(deserializeRequest(message).modes?.request).toBe('BUFFERED');
+    expectAgreement(message);
   });
 
   it('is refused where a list of headers goes on with half a field', () => {
