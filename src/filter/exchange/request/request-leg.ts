@@ -124,7 +124,7 @@ export class RequestLeg {
     if (route.type === 'refuse') throw route.error;
     if (route.type === 'pass') {
       if (route.withoutBody && !endOfStream) {
-        const message = `A request with the method ${headers.get(':method') ?? ''} has no body here. Leave it out.`;
+        const message = `A request with the method ${headers.get(':method')} has no body here. Leave it out.`;
         throw ApiError.invalidRequest('unexpected_body', null, message);
       }
       this.outcome = { type: 'passed', operation: route.operation };
