@@ -92,6 +92,11 @@ test('a list in pieces is read whole before its headers leave', () => {
     expect(textOf(run({ pieces: [list.slice(0, cut), list.slice(cut)] }).client)).toBe(whole);
 });
 
+test('a long list is completed', () => {
+  const { client } = run({ pieces: [JSON.stringify({ data: [{ id: 'x'.repeat(300_000) }] })] });
+  expect(JSON.parse(textOf(client)).models).toMatchObject([{ slug: 'x'.repeat(300_000) }]);
+});
+
 test('a list larger than the limit passes as it came', () => {
   const large = JSON.stringify({ data: [{ id: 'x'.repeat(2000) }] });
   const bodyLimits = { ...exchangeOptions().bodyLimits, maxResponseBytes: 1024 };

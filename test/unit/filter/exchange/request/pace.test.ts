@@ -52,7 +52,11 @@ describe('the translation of a body', () => {
     expect(exchange.pace(bodyOf(1, true))).toBe('in_steps');
   });
 
-  it('is over once the request was refused: what was in flight takes no time', () => {
+  it('is over once the request was answered or refused: what was in flight takes no time', () => {
+    const answered = begun('BUFFERED', 0);
+    const body = Buffer.from('{"model":"m","input":"Hi","generate":false}');
+    answered.handle({ type: 'request_body', body, endOfStream: true });
+    expect(answered.pace(bodyOf(5 * MiB, true))).toBe('at_once');
     const exchange = begun('FULL_DUPLEX_STREAMED', 0);
     expect(exchange.handle(bodyOf(8 * MiB + 1, false))).toMatchObject([{ type: 'immediate_response', status: 413 }]);
     expect(exchange.pace(bodyOf(5 * MiB, true))).toBe('at_once');

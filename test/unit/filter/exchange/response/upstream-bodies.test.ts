@@ -73,15 +73,15 @@ describe('the kind of an answer', () => {
   });
 
   test.each([
-    ['a page', '<!doctype html><html>sign in</html>'],
-    ['words', 'upstream is resting'],
-    ['half a word', 'dat'],
-    ['white space', ' \n'],
-    ['nothing', ''],
-  ])('is none: %s', (_name, body) => {
+    ['a page', '<!doctype html><html>sign in</html>', 'neither JSON nor an event stream'],
+    ['words', 'upstream is resting', 'neither JSON nor an event stream'],
+    ['half a word', 'dat', 'neither JSON nor an event stream'],
+    ['white space', ' \n', 'neither JSON nor an event stream'],
+    ['nothing', '', 'empty'],
+  ])('is none: %s', (_name, body, what) => {
     const played = play(ask(), answered({}, body));
     expect([statusOf(played), codeOf(played)]).toEqual(['502', 'invalid_upstream_response']);
-    expect(String(played.client.body)).not.toContain('<');
+    expect(JSON.parse(String(played.client.body)).error.message).toBe(`The upstream’s response is ${what}.`);
   });
 
   test.each([200, 429])(
@@ -124,12 +124,20 @@ test('an answer without a status counts as one that is no error', () => {
   expect(exchange.summary().upstreamStatus).toBe(0);
 });
 
+test.each([
+  ['299', 'invalid_upstream_response'],
+  ['300', 'upstream_redirect'],
+])('headers alone are no answer, under the status %s: %s', (status, code) => {
+  expect(codeOf(play(ask(), answered({ ':status': status })))).toBe(code);
+});
+
 test.each(['{', '['])(
   'an answer of no type that begins with %s is JSON: what is too large of it is refused',
   (begin) => {
     const bodyLimits = { ...exchangeOptions().bodyLimits, maxResponseBytes: 20 };
     const played = play(ask(), answered({}, begin.padEnd(21)), { bodyLimits });
     expect([statusOf(played), codeOf(played)]).toEqual(['502', 'upstream_response_too_large']);
+    expect(codeOf(play(ask(), answered({}, begin.padEnd(20)), { bodyLimits }))).toBe('invalid_upstream_response');
   },
 );
 

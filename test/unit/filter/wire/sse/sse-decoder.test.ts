@@ -14,7 +14,7 @@ function decode(pieces: Iterable<Uint8Array>, maxEventBytes = MiB): SseMessage[]
   return [...messages, ...decoder.finish()];
 }
 
-const read = (text: string) => decode([Buffer.from(text)]);
+const read = (text: string, maxEventBytes?: number) => decode([Buffer.from(text)], maxEventBytes);
 const event = (data: string, name: string | null = null): SseMessage => ({ type: 'event', event: name, data });
 
 describe('an event stream is read', () => {
@@ -117,6 +117,7 @@ describe('the size of an event is limited', () => {
   it('many events together may be larger', () => {
     const event = data(limit);
     expect(decode([Buffer.concat([event, event, event])], limit)).toHaveLength(3);
+    expect(read('event: x\ndata: y\n\n'.repeat(9), 'event: x\ndata: y'.length - 1)).toHaveLength(9);
   });
 
   it('what came before it in the same piece is given first', () => {
