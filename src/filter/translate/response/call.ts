@@ -54,8 +54,8 @@ export class Call {
 
   /** The end of that piece, from where the arguments of another call begin; null if none do. */
   nextObject(piece: string): string | null {
-    if (this.isCustom || this.holdsPlaceholder || !mayBeginObject(piece, this.text.last)) return null;
-    const written = this.text.toString();
+    if (this.isCustom || !mayBeginObject(piece, this.text.last)) return null;
+    const written = this.holdsPlaceholder ? '' : this.text.toString();
     // xAI sends the whole arguments again at the end.
     if (piece === written) return null;
     const given = written === '' ? withoutPlaceholder(piece) : piece;
@@ -63,7 +63,7 @@ export class Call {
     const scanner = written === '' ? new JsonEnd('object') : this.#scanner().copy();
     const end = scanner.push(given);
     const next = end === -1 ? '' : given.slice(end).trimStart();
-    return next.startsWith('{') && !/^\s*\{\s*\}\s*$/.test(written + given.slice(0, end)) ? next : null;
+    return next.startsWith('{') ? next : null;
   }
 
   /** Are the arguments an object, to its end? */

@@ -83,6 +83,15 @@ describe('a stream translator', () => {
     ]);
   });
 
+  it('begins another call with another object after white space alone', () => {
+    const translator = new StreamTranslator(createTestContext());
+    for (const fragment of [{ name: 'f', arguments: '{"q":1}' }, { arguments: '\n' }, { arguments: '{"q":2}' }])
+      translator.push(delta({ tool_calls: [{ index: 0, function: fragment }] }));
+    expect(translator.finish('done').at(-1)).toMatchObject({
+      response: { output: [{ arguments: '{"q":1}\n' }, { arguments: '{"q":2}' }] },
+    });
+  });
+
   it('fails when told, even before it began, and keeps what there is', () => {
     const unstarted = new StreamTranslator(createTestContext());
     expect(types(unstarted.fail(timeout))).toEqual([
