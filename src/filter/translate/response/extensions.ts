@@ -9,13 +9,14 @@ export const maxNameLength = 100;
 
 /** The Response's own fields, which no upstream's takes the place of: all of the type's, and one that OpenAI's SDKs add. */
 const ownFields = {
-  ...{ id: 0, object: 0, created_at: 0, completed_at: 0, status: 0, error: 0, incomplete_details: 0, model: 0 },
-  ...{ previous_response_id: 0, instructions: 0, output: 0, tools: 0, tool_choice: 0, parallel_tool_calls: 0 },
-  ...{ truncation: 0, text: 0, temperature: 0, top_p: 0, presence_penalty: 0, frequency_penalty: 0 },
-  ...{ top_logprobs: 0, reasoning: 0, usage: 0, max_output_tokens: 0, max_tool_calls: 0, store: 0, background: 0 },
-  ...{ service_tier: 0, metadata: 0, safety_identifier: 0, prompt_cache_key: 0, user: 0 },
-  ...{ prompt_cache_retention: 0, prompt_cache_options: 0, input_transformations: 0, output_text: 0 },
-} satisfies Record<keyof ResponseResource | 'output_text', 0>;
+  ...{ id: null, object: null, created_at: null, completed_at: null, status: null, error: null },
+  ...{ incomplete_details: null, model: null, previous_response_id: null, instructions: null, output: null },
+  ...{ tools: null, tool_choice: null, parallel_tool_calls: null, truncation: null, text: null, temperature: null },
+  ...{ top_p: null, presence_penalty: null, frequency_penalty: null, top_logprobs: null, reasoning: null },
+  ...{ usage: null, max_output_tokens: null, max_tool_calls: null, store: null, background: null },
+  ...{ service_tier: null, metadata: null, safety_identifier: null, prompt_cache_key: null, user: null },
+  ...{ prompt_cache_retention: null, prompt_cache_options: null, input_transformations: null, output_text: null },
+} satisfies Record<keyof ResponseResource | 'output_text', null>;
 
 /** What a field takes beside its name and its JSON. */
 const fieldBytes = 100;

@@ -19,9 +19,8 @@ export class WholeNumbers {
   readonly #onRepair: () => void;
   readonly #open: Open[] = [];
   #state: 'value' | 'key' | 'string' | 'escape' | 'number' | 'fraction' = 'value';
-  /** The string that is read is a key. */
-  #isKey = false;
-  #key = '';
+  /** The key that is read; null in any other string. */
+  #key: string | null = null;
   #held = '';
   /** It is nested deeper than any schema that is read: from there on it passes. */
   #isLost = false;
@@ -82,10 +81,10 @@ export class WholeNumbers {
           return;
         }
         if (character === '\\') this.#state = 'escape';
-        if (this.#isKey) this.#key += character;
+        if (this.#key !== null) this.#key += character;
         return;
       case 'escape':
-        if (this.#isKey) this.#key += character;
+        if (this.#key !== null) this.#key += character;
         this.#state = 'string';
         return;
       case 'number':
@@ -98,8 +97,7 @@ export class WholeNumbers {
   #readBetween(character: string): void {
     switch (character) {
       case '"':
-        this.#isKey = this.#state === 'key';
-        this.#key = '';
+        this.#key = this.#state === 'key' ? '' : null;
         this.#state = 'string';
         return;
       case '{':
@@ -123,9 +121,8 @@ export class WholeNumbers {
   #endString(): void {
     this.#state = 'value';
     const open = this.#open.at(-1);
-    if (this.#isKey && open !== undefined)
+    if (this.#key !== null && open !== undefined)
       open.key = this.#key.includes('\\') ? String(jsonOf(`"${this.#key}"`) ?? this.#key) : this.#key;
-    this.#isKey = false;
   }
 
   /** Those of the value that is read. */

@@ -94,6 +94,13 @@ describe('a field of the upstream’s own', () => {
     expect(json({ long: 'x'.repeat(64 * 1024 - 2) }).unread).toEqual([]);
   });
 
+  it('takes the place of none that the Response has', () => {
+    const own = json({}).response;
+    // An error of the upstream’s is the answer’s.
+    for (const name of Object.keys({ ...own, output_text: '' }).filter((name) => name !== 'error'))
+      expect({ name, response: json({ [name]: [1] }).response }).toEqual({ name, response: own });
+  });
+
   it('is counted in what has no choices: it may be the words of an error, with a key in them', () => {
     const translator = translatorOf();
     translator.push({ message: 'Bearer sk-1', user_id: 'org-1' });
