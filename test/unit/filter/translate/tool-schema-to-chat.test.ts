@@ -70,6 +70,11 @@ describe('a root that is a union', () => {
     expect(plain({ allOf: [branch] }).lost).toEqual(['allOf']);
   });
 
+  it('does not name an allOf whose branch says nothing of values but what is merged', () => {
+    const said = { title: 'A', description: 'B', default: {}, examples: [], deprecated: true, $comment: 'C' };
+    expect(plain({ allOf: [{ type: 'object', properties: {}, required: [], ...said }] }).lost).toEqual([]);
+  });
+
   it('that is a reference says what its definition says', () => {
     const definition = { type: 'object', properties: { a: { type: 'string' } }, required: ['a'] };
     const $defs = { A: definition };
@@ -81,8 +86,9 @@ describe('a root that is a union', () => {
   it('of more properties and branches than anyone reads stays as it is', () => {
     const large = { type: 'object', anyOf: [{ properties: many(1001) }] };
     expect(plain(large)).toEqual({ schema: { ...large, properties: {} }, lost: [] });
-    const broad = { type: 'object', properties: {}, anyOf: Array.from({ length: 1001 }, () => ({})) };
+    const broad = { type: 'object', properties: {}, anyOf: Array.from({ length: 1000 }, () => ({})) };
     expect(plain(broad)).toEqual({ schema: broad, lost: [] });
+    expect(plain({ ...broad, anyOf: broad.anyOf.slice(1) }).lost).toEqual(['anyOf']);
     const keys = { ...many(1001), anyOf: [] };
     expect(plain(keys)).toEqual({ schema: keys, lost: [] });
   });

@@ -22,6 +22,12 @@ test('events that wait for an earlier call are counted while they wait, and no l
   expect(translator.keptBytes() - before).toBeLessThan(waiting - 90_000);
 });
 
+test('calls are counted, also of nothing but an index', () => {
+  const translator = new StreamTranslator(createTestContext());
+  for (let index = 0; index < 1000; index += 1) translator.push(call(index, {}));
+  expect(translator.keptBytes()).toBeGreaterThan(300_000);
+});
+
 test.each(['function', 'custom'] as const)('deltas of a %s call that waits become one', (kind) => {
   const restoredTools = { g: { kind, name: 'g' } };
   const translator = new StreamTranslator(createTestContext({ toolNames: ['f'], restoredTools }));
