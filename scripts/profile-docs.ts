@@ -147,8 +147,9 @@ function flagTable(): string {
     const taken = takenBy(flag);
     const values = taken === 'true, false' ? '' : `${taken}; `;
     const who = neededBy(flag);
-    const probe = aboutFlag.get(profileFlags[flag])?.unprobed === undefined ? '' : ' ○';
-    return `- \`${flag}\`${probe} (${values}${code(generic?.[flag])}): ${profileFlags[flag].description}${who === null ? '' : ` _${who}._`}`;
+    const about = aboutFlag.get(profileFlags[flag]);
+    const probe = about?.unprobed === undefined ? '' : ' ○';
+    return `- \`${flag}\`${probe} (${values}${code(generic?.[flag])}): ${about?.meaning}${who === null ? '' : ` _${who}._`}`;
   });
   const about =
     'What each takes, but for true and false; its value in `generic`; what it means. [`doctor`](doctor.md#probes) probes for all but those with a ○; [profile.ts](../src/filter/upstream/profile.ts) says why.';

@@ -50,19 +50,19 @@ const pure: Readonly<Record<string, readonly string[]>> = {
   'filter/wire/bytes': [],
   'filter/wire/credentials': [],
   'filter/wire/json': [],
-  'filter/wire/schema': ['zod'],
+  'filter/wire/schema': ['zod/mini'],
   // The global `Buffer` is looked up anew each time it is used.
   'filter/wire/sse': ['node:buffer'],
   'filter/machine': [],
-  'filter/upstream': ['re2js', 'yaml', 'zod'],
+  'filter/upstream': ['re2js', 'yaml', 'zod/mini'],
   // Ids that must come out the same for the same request are hashed; arguments are compared by value.
-  'filter/translate': ['node:crypto', 'node:util', 'zod'],
+  'filter/translate': ['node:crypto', 'node:util', 'zod/mini'],
   // A session is recognised by a keyed hash.
   'filter/exchange': ['minizlib', 'node:buffer', 'node:crypto', 'node:zlib'],
   // Of node:http2 the type of its headers alone.
   'filter/extproc': ['node:buffer', 'node:http2'],
   'service/settings': [],
-  'tools/files': ['node:buffer', 'zod'],
+  'tools/files': ['node:buffer', 'zod/mini'],
   'tools/redact': [],
 };
 

@@ -1,4 +1,4 @@
-import * as z from 'zod';
+import * as z from 'zod/mini';
 
 /**
  * The differences between Chat Completions servers, as data: one flag each. A flag says what the *server* accepts and
@@ -7,53 +7,57 @@ import * as z from 'zod';
  */
 
 /** A regular expression written as text, `/qwen/i`; in code, a `RegExp`. */
-export const pattern = z
-  .string()
-  .regex(/^\/.+\/[imsu]*$/, 'must be a regular expression such as /qwen3/i')
-  .transform((text, check) => {
+export const pattern = z.pipe(
+  z.string().check(z.regex(/^\/.+\/[imsu]*$/, 'must be a regular expression such as /qwen3/i')),
+  z.transform((text: string, check) => {
     const end = text.lastIndexOf('/');
     try {
       return new RegExp(text.slice(1, end), text.slice(end + 1));
     } catch (cause) {
-      check.addIssue({ code: 'custom', message: `is not a regular expression (${(cause as Error).message})` });
+      const message = `is not a regular expression (${(cause as Error).message})`;
+      check.issues.push({ code: 'custom', input: text, message });
       return z.NEVER;
     }
-  });
+  }),
+);
 
-const urlPath = z.string().regex(/^\/[\x21-\x7e]*$/, 'must be a path that starts with /');
+const urlPath = z.string().check(z.regex(/^\/[\x21-\x7e]*$/, 'must be a path that starts with /'));
 
 /** Each error is matched against all of them. */
 const maxWordings = 50;
 const maxWordingLength = 200;
 
 const effortRule = z.strictObject({
-  models: pattern.describe('Models the rule is for.'),
-  efforts: z.record(z.string(), z.string()).describe('Effort asked for → effort sent.'),
+  models: pattern.check(z.describe('Models the rule is for.')),
+  efforts: z.record(z.string(), z.string()).check(z.describe('Effort asked for → effort sent.')),
 });
 
 const toolChoiceSupport = z.strictObject({
-  sent: z.boolean().describe('False: the server ignores the field, so it is not sent.'),
-  required: z.enum(['required', 'any']).nullable().describe('Its word for “call some tool”; null when it has none.'),
-  named: z.boolean().describe('One function by name.'),
-  allowed: z.boolean().describe('`allowed_tools`.'),
+  sent: z.boolean().check(z.describe('False: the server ignores the field, so it is not sent.')),
+  required: z
+    .nullable(z.enum(['required', 'any']))
+    .check(z.describe('Its word for “call some tool”; null when it has none.')),
+  named: z.boolean().check(z.describe('One function by name.')),
+  allowed: z.boolean().check(z.describe('`allowed_tools`.')),
 });
 
 /** What is known of each flag beside its schema. */
 export const aboutFlag = z.registry<{
+  readonly meaning: string;
   /** Its value in `generic`. */
   readonly usual: unknown;
   /** Why `doctor` does not ask a server about it. Every other flag has a row in `doctor/evidence/`. */
   readonly unprobed: string | undefined;
 }>();
 
-function flag<Schema extends z.ZodType>(
+function flag<Schema extends z.ZodMiniType>(
   values: Schema,
   usual: Frozen<z.output<Schema>>,
   meaning: string,
   unprobed?: string,
 ): Schema {
-  const described = values.describe(meaning);
-  aboutFlag.add(described, { usual, unprobed });
+  const described = values.check(z.describe(meaning));
+  aboutFlag.add(described, { meaning, usual, unprobed });
   return described;
 }
 
@@ -70,7 +74,7 @@ export const profileFlags = {
     'Replaces `/v1/responses` (a prefix before `/v1` is kept); `{model}` is filled in.',
   ),
   tokenizePath: flag(
-    urlPath.nullable(),
+    z.nullable(urlPath),
     null,
     'Where the server counts the tokens of `messages` and `tools`.',
     'It is part of an engine’s own API: an engine that has it is recognised by how it identifies itself.',
@@ -146,7 +150,7 @@ export const profileFlags = {
     'Efforts a model refuses → what is sent instead; the first rule that matches counts.',
   ),
   effortWithTools: flag(
-    z.strictObject({ effort: z.string(), when: z.enum(['offered', 'required']) }).nullable(),
+    z.nullable(z.strictObject({ effort: z.string(), when: z.enum(['offered', 'required']) })),
     null,
     'The only effort that it takes where tools are offered, or a call is required.',
   ),
@@ -162,7 +166,7 @@ export const profileFlags = {
     'Both are taken: it is a choice of what is worth its tokens.',
   ),
   reasoningBackfill: flag(
-    z.strictObject({ text: z.string(), on: z.enum(['all', 'calls', 'calls_while_thinking']) }).nullable(),
+    z.nullable(z.strictObject({ text: z.string(), on: z.enum(['all', 'calls', 'calls_while_thinking']) })),
     null,
     'What replaces missing reasoning, and on which assistant messages.',
     'A model would have to reason before a call; the servers that require the field are recognised by their hosts.',
@@ -264,8 +268,13 @@ export const profileFlags = {
   reasoningTokensExtra: off('Reasoning tokens are not part of `completion_tokens`.'),
   contextOverflow: flag(
     z
-      .array(z.string().max(maxWordingLength, `must have at most ${maxWordingLength} characters`).pipe(pattern))
-      .max(maxWordings, `must be at most ${maxWordings}`),
+      .array(
+        z.pipe(
+          z.string().check(z.maxLength(maxWordingLength, `must have at most ${maxWordingLength} characters`)),
+          pattern,
+        ),
+      )
+      .check(z.maxLength(maxWordings, `must be at most ${maxWordings}`)),
     [],
     'Wording of its errors when a prompt is too long, as regular expressions (RE2), beside those known for all servers.',
     'The wordings known for all servers are found without it; others need a person to read them.',

@@ -1,5 +1,5 @@
 import { parseDocument } from 'yaml';
-import * as z from 'zod';
+import * as z from 'zod/mini';
 import { LinearRegExp } from './linear-regexp.ts';
 import { type FlagName, type ModelRule, type Profile, type ProfileFlags, pattern, profileFlags } from './profile.ts';
 import { profileNames, profileOf } from './profiles.ts';
@@ -58,7 +58,11 @@ export function readProfilesFile(text: string, file: string): ReadonlyMap<string
   }
 
   /** Those flags that are right. */
-  function readFlags(given: Fields, where: string, known: Readonly<Record<string, z.ZodType>>): Partial<ProfileFlags> {
+  function readFlags(
+    given: Fields,
+    where: string,
+    known: Readonly<Record<string, z.ZodMiniType>>,
+  ): Partial<ProfileFlags> {
     const entries = Object.entries(given).flatMap(([flag, value]) => {
       const read = known[flag]?.safeParse(value);
       if (read?.success === true) return [[flag, linear(read.data, `${where}: flag '${flag}':`)]];
@@ -97,21 +101,24 @@ const profileName = /^[\w.-]{1,64}$/;
 /** The JSON schema of the file, for editors. */
 export function profilesFileJsonSchema() {
   const models = z
-    .record(
-      z.string().describe('A regular expression that RE2 can match, such as /qwen3/i.'),
-      z.strictObject(modelFlags).partial(),
+    .optional(
+      z.record(
+        z.string().check(z.describe('A regular expression that RE2 can match, such as /qwen3/i.')),
+        z.partial(z.strictObject(modelFlags)),
+      ),
     )
-    .optional()
-    .describe('Flags for some models of the server only; every rule that matches counts, later ones win.');
+    .check(z.describe('Flags for some models of the server only; every rule that matches counts, later ones win.'));
   const profile = z
     .strictObject({
-      extends: z.enum(profileNames as [string, ...string[]]).describe('The built-in profile it is a variation of.'),
+      extends: z
+        .enum(profileNames as [string, ...string[]])
+        .check(z.describe('The built-in profile it is a variation of.')),
       models,
-      ...z.strictObject(profileFlags).partial().shape,
+      ...z.partial(z.strictObject(profileFlags)).shape,
     })
-    .describe('A profile of your own: what it extends, and the flags in which it differs.');
-  const profiles = z.record(z.string().regex(profileName), profile);
-  const file = z.strictObject({ $schema: z.string().optional(), profiles });
+    .check(z.describe('A profile of your own: what it extends, and the flags in which it differs.'));
+  const profiles = z.record(z.string().check(z.regex(profileName)), profile);
+  const file = z.strictObject({ $schema: z.optional(z.string()), profiles });
   return z.toJSONSchema(file, { io: 'input', target: 'draft-7' });
 }
 

@@ -1,5 +1,5 @@
 import { flagJson } from '../../filter/upstream/flag-json.ts';
-import { type FlagName, type Profile, profileFlags } from '../../filter/upstream/profile.ts';
+import { aboutFlag, type FlagName, type Profile, profileFlags } from '../../filter/upstream/profile.ts';
 import { profileForModel } from '../../filter/upstream/profile-for-model.ts';
 import { builtInProfiles } from '../../filter/upstream/profiles.ts';
 import { settingsIn } from '../../service/settings/setting.ts';
@@ -90,7 +90,7 @@ export function variationsOf(setup: Setup, model: string, body: unknown) {
   });
   const flags = flagNames.flatMap((name) => {
     const own = flagJson(settled[name]);
-    const meaning = profileFlags[name].description ?? '';
+    const meaning = aboutFlag.get(profileFlags[name])?.meaning ?? '';
     const reason = reasonOf(profile, model, name);
     const cause: Cause = { kind: 'flag', name, value: JSON.parse(own), meaning, reason };
     return [...(knownValues.get(name) ?? [])]

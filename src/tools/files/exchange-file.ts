@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import * as z from 'zod';
+import * as z from 'zod/mini';
 
 /** Marks the file, and the version of its form: a reader refuses others. */
 const format = 'responses-extproc exchange';
@@ -27,7 +27,7 @@ const piece = z.intersection(
 );
 
 const statusRange = 'must be a status from 100 to 599';
-const status = z.int(must('a status from 100 to 599')).min(100, statusRange).max(599, statusRange);
+const status = z.int(must('a status from 100 to 599')).check(z.gte(100, statusRange), z.lte(599, statusRange));
 const response = z.object({ status, headers, pieces: z.array(piece, must('a list')) }, must('an object'));
 
 const exchangeFile = z.object(
@@ -39,13 +39,13 @@ const exchangeFile = z.object(
     started_at: z.iso.datetime({ offset: true, ...must('a time in ISO 8601') }),
     client_request: request,
     /** Null where the request was refused. */
-    chat_request: request.nullable(),
-    chat_response: response.nullable(),
-    client_response: response.nullable(),
+    chat_request: z.nullable(request),
+    chat_response: z.nullable(response),
+    client_response: z.nullable(response),
     /** As `x-responses-dropped` names it. */
     dropped: z.array(text, must('a list of names')),
     outcome: text,
-    error: z.record(z.string(), z.unknown(), must('an object or null')).nullable(),
+    error: z.nullable(z.record(z.string(), z.unknown(), must('an object or null'))),
   },
   must('an object'),
 );

@@ -1,5 +1,5 @@
-import * as z from 'zod';
-import { callName, jsonObject } from '../../wire/schema/create-response.ts';
+import * as z from 'zod/mini';
+import { callName, jsonObject, optionalText } from '../../wire/schema/create-response.ts';
 import type { ClientToolCallItem } from '../../wire/schema/response-resource.ts';
 import { objectOf, textOf } from '../chat/loose.ts';
 import { itemType } from '../request/parse/items/input-builder.ts';
@@ -13,7 +13,7 @@ interface ApplyPatchCallItem extends ClientToolCallItem {
 }
 
 const callItem = z.object({ call_id: callName, operation: jsonObject });
-const outputItem = z.object({ call_id: callName, status: z.string().nullish(), output: z.string().nullish() });
+const outputItem = z.object({ call_id: callName, status: optionalText, output: optionalText });
 
 const asFunction = {
   description:

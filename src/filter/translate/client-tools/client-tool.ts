@@ -1,4 +1,4 @@
-import * as z from 'zod';
+import * as z from 'zod/mini';
 import type { ClientToolCallItem, ClientToolType, ItemStatus } from '../../wire/schema/response-resource.ts';
 import type { UnnumberedEvent } from '../../wire/schema/stream-events.ts';
 import { arrayOf, jsonOf, objectOf } from '../chat/loose.ts';

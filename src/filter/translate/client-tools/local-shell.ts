@@ -1,5 +1,5 @@
-import * as z from 'zod';
-import { callName, jsonObject } from '../../wire/schema/create-response.ts';
+import * as z from 'zod/mini';
+import { callName, jsonObject, optionalValue } from '../../wire/schema/create-response.ts';
 import type { ClientToolCallItem } from '../../wire/schema/response-resource.ts';
 import { objectOf } from '../chat/loose.ts';
 import { itemType } from '../request/parse/items/input-builder.ts';
@@ -21,9 +21,9 @@ interface LocalShellCallItem extends ClientToolCallItem {
 const callItem = z.object({ call_id: callName, action: jsonObject });
 /** The API's own type has the call's id as `id`; clients send `call_id`. */
 const outputItem = z.object({
-  call_id: z.unknown().optional(),
-  id: z.unknown().optional(),
-  output: z.unknown().optional(),
+  call_id: optionalValue,
+  id: optionalValue,
+  output: optionalValue,
 });
 
 const asFunction = {

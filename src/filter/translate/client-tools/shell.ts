@@ -1,5 +1,5 @@
-import * as z from 'zod';
-import { callName, list, textOrList } from '../../wire/schema/create-response.ts';
+import * as z from 'zod/mini';
+import { callName, list, optionalText, textOrList } from '../../wire/schema/create-response.ts';
 import type { ClientToolCallItem } from '../../wire/schema/response-resource.ts';
 import { itemType } from '../request/parse/items/input-builder.ts';
 import { readShape } from '../request/parse/read-shape.ts';
@@ -17,16 +17,16 @@ interface ShellCallItem extends ClientToolCallItem {
   readonly environment: { readonly type: 'local' };
 }
 
-const entry = z.object({ environment: z.object({ type: z.string() }).nullish() });
+const entry = z.object({ environment: z.nullish(z.object({ type: z.string() })) });
 const callItem = z.object({
   call_id: callName,
-  action: z.object({ commands: list, timeout_ms: z.number().nullish(), max_output_length: z.number().nullish() }),
+  action: z.object({ commands: list, timeout_ms: z.nullish(z.number()), max_output_length: z.nullish(z.number()) }),
 });
 const outputItem = z.object({ call_id: callName, output: textOrList });
 const commandOutput = z.object({
-  stdout: z.string().nullish(),
-  stderr: z.string().nullish(),
-  outcome: z.object({ type: z.string(), exit_code: z.number().nullish() }).nullish(),
+  stdout: optionalText,
+  stderr: optionalText,
+  outcome: z.nullish(z.object({ type: z.string(), exit_code: z.nullish(z.number()) })),
 });
 
 const asFunction = {

@@ -1,5 +1,13 @@
-import * as z from 'zod';
-import { callName, isJsonObject, jsonObject, list, maxNamespaceLength } from '../../wire/schema/create-response.ts';
+import * as z from 'zod/mini';
+import {
+  callName,
+  isJsonObject,
+  list,
+  maxNamespaceLength,
+  optionalObject,
+  optionalText,
+  optionalValue,
+} from '../../wire/schema/create-response.ts';
 import type { ClientToolCallItem } from '../../wire/schema/response-resource.ts';
 import { jsonOf, jsonTextOf } from '../chat/loose.ts';
 import { chatToolName } from '../request/chat-tool-name.ts';
@@ -16,13 +24,13 @@ export interface ToolSearchCallItem extends ClientToolCallItem {
 }
 
 const entry = z.object({
-  execution: z.string().nullish(),
-  description: z.string().nullish(),
-  parameters: jsonObject.nullish(),
+  execution: optionalText,
+  description: optionalText,
+  parameters: optionalObject,
 });
 /** Without a `call_id` the search ran on OpenAI's servers, or the answer said so here (`FoundTools`): what it found is offered. */
-const callItem = z.object({ call_id: callName.nullish(), arguments: z.unknown().optional() });
-const outputItem = z.object({ call_id: callName.nullish(), tools: list });
+const callItem = z.object({ call_id: z.nullish(callName), arguments: optionalValue });
+const outputItem = z.object({ call_id: z.nullish(callName), tools: list });
 
 /** A search of the client's own. One that ran on OpenAI's servers is history, but the tools it found are offered too. */
 export const toolSearch: ClientTool<ToolSearchCallItem> = {

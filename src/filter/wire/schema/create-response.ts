@@ -1,4 +1,4 @@
-import * as z from 'zod';
+import * as z from 'zod/mini';
 
 /**
  * What clients send to `POST /v1/responses`, by their field names: Open Responses 2026-04-24 (`CreateResponseBody`) and
@@ -24,75 +24,88 @@ const stringMap = z.custom<Record<string, string>>(isJsonObject, { params: { exp
 const exactToDouble = (value: unknown) =>
   isExactNumber(value) ? Math.max(-Number.MAX_VALUE, Math.min(Number.MAX_VALUE, Number(value.rawJSON))) : value;
 const number = (least: number, most: number) =>
-  z.preprocess(exactToDouble, z.number().min(least, 'decimal').max(most, 'decimal').nullish());
+  z.pipe(z.transform(exactToDouble), z.nullish(z.number().check(z.gte(least, 'decimal'), z.lte(most, 'decimal'))));
 // Not `z.int()`, which would apply its own limits first.
-const wholeNumber = z.number().refine(Number.isInteger, { params: { expected: 'an integer' } });
+const isInteger = z.refine(Number.isInteger, { params: { expected: 'an integer' } });
 const integer = (least: number, most = Number.MAX_SAFE_INTEGER) =>
-  z.preprocess(exactToDouble, wholeNumber.min(least, 'integer').max(most, 'integer').nullish());
-const name = z.string().min(1);
+  z.pipe(
+    z.transform(exactToDouble),
+    z.nullish(z.number().check(isInteger, z.gte(least, 'integer'), z.lte(most, 'integer'))),
+  );
+
+const name = z.string().check(z.minLength(1));
 /** The id of a call. */
 export const callName = name;
 /** An array as it came: `z.array` would copy it. */
 export const list = z.custom<unknown[]>(Array.isArray, { params: { expected: 'an array' } });
 /** Tools that may be called: as many as the API's `allowed_tools` may list. */
-const allowedList = z.array(z.unknown()).min(1).max(128);
+const allowedList = z.array(z.unknown()).check(z.minLength(1), z.maxLength(128));
 export const textOrList = z.union([z.string(), list]);
+
+// One schema for all fields of a kind: each costs a start time and memory.
+export const optionalText = z.nullish(z.string());
+const optionalBoolean = z.nullish(z.boolean());
+export const optionalObject = z.nullish(jsonObject);
+const optionalList = z.nullish(list);
+export const optionalValue = z.optional(z.unknown());
 
 const serviceTiers = ['auto', 'default', 'flex', 'priority', 'scale', 'fast', 'ultrafast', 'standard'] as const;
 const reasoningEfforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const;
 
-const metadata = stringMap.superRefine((pairs, check) => {
-  const keys = Object.keys(pairs);
-  if (keys.length > 16) {
-    check.addIssue({ code: 'too_big', origin: 'array', maximum: 16, input: pairs, message: 'pairs' });
-    return;
-  }
-  for (const key of keys) {
-    const value: unknown = pairs[key];
-    const path = [key];
-    if (key.length > 64) {
-      check.addIssue({ code: 'too_big', origin: 'string', maximum: 64, input: key, path, message: 'key' });
-    } else if (typeof value !== 'string') {
-      check.addIssue({ code: 'invalid_type', expected: 'string', input: value, path });
-    } else if (value.length > 512) {
-      check.addIssue({ code: 'too_big', origin: 'string', maximum: 512, input: value, path, message: 'value' });
+const metadata = stringMap.check(
+  z.superRefine((pairs, check) => {
+    const keys = Object.keys(pairs);
+    if (keys.length > 16) {
+      check.addIssue({ code: 'too_big', origin: 'array', maximum: 16, input: pairs, message: 'pairs' });
+      return;
     }
-  }
-});
+    for (const key of keys) {
+      const value: unknown = pairs[key];
+      const path = [key];
+      if (key.length > 64) {
+        check.addIssue({ code: 'too_big', origin: 'string', maximum: 64, input: key, path, message: 'key' });
+      } else if (typeof value !== 'string') {
+        check.addIssue({ code: 'invalid_type', expected: 'string', input: value, path });
+      } else if (value.length > 512) {
+        check.addIssue({ code: 'too_big', origin: 'string', maximum: 512, input: value, path, message: 'value' });
+      }
+    }
+  }),
+);
 
 /** The fields that are objects with fixed keys, by name. */
 export const nestedFields = {
   text: z.object({
-    format: jsonObject.nullish(),
-    verbosity: z.enum(['low', 'medium', 'high']).nullish(),
+    format: optionalObject,
+    verbosity: z.nullish(z.enum(['low', 'medium', 'high'])),
   }),
   reasoning: z.object({
-    effort: z.enum(reasoningEfforts).nullish(),
-    summary: z.enum(['auto', 'concise', 'detailed']).nullish(),
-    generate_summary: z.enum(['auto', 'concise', 'detailed']).nullish(),
-    mode: z.string().nullish(),
-    context: z.string().nullish(),
+    effort: z.nullish(z.enum(reasoningEfforts)),
+    summary: z.nullish(z.enum(['auto', 'concise', 'detailed'])),
+    generate_summary: z.nullish(z.enum(['auto', 'concise', 'detailed'])),
+    mode: optionalText,
+    context: optionalText,
   }),
 } as const;
 
 /** Every top-level field there is a rule for, by name. */
 export const createResponseFields = {
-  model: z.string().nullish(),
-  input: textOrList.nullish(),
-  instructions: z.string().nullish(),
-  previous_response_id: z.string().nullish(),
-  conversation: z.unknown().optional(),
-  prompt: z.unknown().optional(),
-  context_management: z.unknown().optional(),
-  moderation: z.unknown().optional(),
-  guardrails: z.unknown().optional(),
-  background: z.boolean().nullish(),
-  store: z.boolean().nullish(),
-  include: list.nullish(),
-  tools: list.nullish(),
-  tool_choice: z.union([z.string(), jsonObject]).nullish(),
-  allowed_tools: allowedList.nullish(),
-  parallel_tool_calls: z.boolean().nullish(),
+  model: optionalText,
+  input: z.nullish(textOrList),
+  instructions: optionalText,
+  previous_response_id: optionalText,
+  conversation: optionalValue,
+  prompt: optionalValue,
+  context_management: optionalValue,
+  moderation: optionalValue,
+  guardrails: optionalValue,
+  background: optionalBoolean,
+  store: optionalBoolean,
+  include: optionalList,
+  tools: optionalList,
+  tool_choice: z.nullish(z.union([z.string(), jsonObject])),
+  allowed_tools: z.nullish(allowedList),
+  parallel_tool_calls: optionalBoolean,
   max_output_tokens: integer(16),
   max_tool_calls: integer(1),
   max_infer_iters: integer(1),
@@ -101,19 +114,19 @@ export const createResponseFields = {
   presence_penalty: number(-2, 2),
   frequency_penalty: number(-2, 2),
   top_logprobs: integer(0, 20),
-  text: nestedFields.text.nullish(),
-  reasoning: nestedFields.reasoning.nullish(),
-  metadata: metadata.nullish(),
-  user: z.string().nullish(),
-  safety_identifier: z.string().max(128).nullish(),
-  prompt_cache_key: z.string().max(64).nullish(),
-  prompt_cache_retention: z.string().nullish(),
-  prompt_cache_options: jsonObject.nullish(),
-  generate: z.boolean().nullish(),
-  service_tier: z.enum(serviceTiers).nullish(),
-  stream: z.boolean().nullish(),
-  stream_options: z.object({ include_obfuscation: z.boolean().nullish() }).nullish(),
-  truncation: z.enum(['auto', 'disabled']).nullish(),
+  text: z.nullish(nestedFields.text),
+  reasoning: z.nullish(nestedFields.reasoning),
+  metadata: z.nullish(metadata),
+  user: optionalText,
+  safety_identifier: z.nullish(z.string().check(z.maxLength(128))),
+  prompt_cache_key: z.nullish(z.string().check(z.maxLength(64))),
+  prompt_cache_retention: optionalText,
+  prompt_cache_options: optionalObject,
+  generate: optionalBoolean,
+  service_tier: z.nullish(z.enum(serviceTiers)),
+  stream: optionalBoolean,
+  stream_options: z.nullish(z.object({ include_obfuscation: optionalBoolean })),
+  truncation: z.nullish(z.enum(['auto', 'disabled'])),
 } as const;
 
 /** The top-level fields of a request, each read; absent ones are absent. */
@@ -125,114 +138,115 @@ export type CreateResponseFields = {
 export const messageItem = z.object({
   role: z.enum(['user', 'assistant', 'system', 'developer']),
   content: textOrList,
-  phase: z.unknown().optional(),
+  phase: optionalValue,
 });
 export const functionCallItem = z.object({
   call_id: name,
   name,
-  namespace: z.string().nullish(),
+  namespace: optionalText,
   arguments: z.union([z.string(), jsonObject]),
-  async: z.boolean().nullish(),
+  async: optionalBoolean,
 });
 export const customToolCallItem = z.object({
   call_id: name,
   name,
-  namespace: z.string().nullish(),
+  namespace: optionalText,
   input: z.string(),
-  async: z.boolean().nullish(),
+  async: optionalBoolean,
 });
 /** Some clients give the tool's name instead of the call's id, or both. */
 export const toolOutputItem = z.object({
-  call_id: z.string().nullish(),
-  name: z.string().nullish(),
-  namespace: z.string().nullish(),
+  call_id: optionalText,
+  name: optionalText,
+  namespace: optionalText,
   output: textOrList,
 });
 export const agentMessageItem = z.object({ content: textOrList });
 export const configurationUpdateItem = z.object({
-  reasoning: z.looseObject({ effort: z.enum(reasoningEfforts).nullish() }).nullish(),
-  text: z.looseObject({ format: jsonObject.nullish() }).nullish(),
+  reasoning: z.nullish(z.looseObject({ effort: z.nullish(z.enum(reasoningEfforts)) })),
+  text: z.nullish(z.looseObject({ format: optionalObject })),
 });
-export const compactionItem = z.object({ encrypted_content: z.string().nullish() });
+export const compactionItem = z.object({ encrypted_content: optionalText });
 export const compactionTriggerItem = z.object({});
 export const itemReference = z.object({ id: z.string() });
 export const additionalToolsItem = z.object({ tools: list });
 export const reasoningItem = z.object({
-  id: z.unknown().optional(),
-  content: list.nullish(),
-  summary: list.nullish(),
-  encrypted_content: z.string().nullish(),
+  id: optionalValue,
+  content: optionalList,
+  summary: optionalList,
+  encrypted_content: optionalText,
 });
 
 /** A part of a reasoning item's `content` or `summary`. */
-export const reasoningPart = z.object({ text: z.string().nullish() });
+export const reasoningPart = z.object({ text: optionalText });
 
 /** Content parts by `type`. */
 export const textPart = z.object({ text: z.string() });
 export const refusalPart = z.object({ refusal: z.string() });
 const imageDetail = z.enum(['low', 'high', 'auto', 'original']);
 export const imagePart = z.object({
-  image_url: z.string().nullish(),
-  file_id: z.string().nullish(),
-  detail: imageDetail.nullish(),
+  image_url: optionalText,
+  file_id: optionalText,
+  detail: z.nullish(imageDetail),
 });
 export const filePart = z.object({
-  file_data: z.string().nullish(),
-  file_url: z.string().nullish(),
-  file_id: z.string().nullish(),
-  filename: z.string().nullish(),
+  file_data: optionalText,
+  file_url: optionalText,
+  file_id: optionalText,
+  filename: optionalText,
 });
 export const encryptedPart = z.object({ encrypted_content: z.string() });
 /** Flat as in the AI SDK, nested as in Chat, or a URL as in Codex. */
 export const audioPart = z.object({
-  audio_url: z.string().nullish(),
-  input_audio: z.object({ data: z.string(), format: z.string() }).nullish(),
-  data: z.string().nullish(),
-  format: z.string().nullish(),
+  audio_url: optionalText,
+  input_audio: z.nullish(z.object({ data: z.string(), format: z.string() })),
+  data: optionalText,
+  format: optionalText,
 });
 export const videoPart = z.object({ video_url: z.string() });
 /** Images, sounds and files in Chat's form, with a nested object. */
 export const chatImagePart = z.object({ image_url: z.union([z.string(), jsonObject]) });
-export const chatImage = z.object({ url: z.string(), detail: imageDetail.nullish() });
+export const chatImage = z.object({ url: z.string(), detail: z.nullish(imageDetail) });
 export const chatFilePart = z.object({ file: jsonObject });
 export const chatVideoPart = z.object({ video_url: z.union([z.string(), jsonObject]) });
 export const chatVideo = z.object({ url: z.string() });
 
 /** Tools by `type`. */
 export const toolNamePattern = /^[a-zA-Z0-9_-]{1,128}$/;
-const toolName = z.string().regex(toolNamePattern);
+const toolName = z.string().check(z.regex(toolNamePattern));
 export const functionTool = z.object({
   name: toolName,
-  description: z.string().nullish(),
-  parameters: jsonObject.nullish(),
-  strict: z.boolean().nullish(),
-  async: z.boolean().nullish(),
+  description: optionalText,
+  parameters: optionalObject,
+  strict: optionalBoolean,
+  async: optionalBoolean,
 });
 /** Inside a namespace the name may be longer: it is shortened with its prefix. */
-export const namespacedFunctionTool = functionTool.extend({ name: z.string().regex(/^[a-zA-Z0-9_-]+$/) });
+const longToolName = z.string().check(z.regex(/^[a-zA-Z0-9_-]+$/));
+export const namespacedFunctionTool = z.extend(functionTool, { name: longToolName });
 export const customTool = z.object({
   name: toolName,
-  description: z.string().nullish(),
-  format: z
-    .discriminatedUnion('type', [
+  description: optionalText,
+  format: z.nullish(
+    z.discriminatedUnion('type', [
       z.object({ type: z.literal('text') }),
       z.object({ type: z.literal('grammar'), syntax: z.string(), definition: z.string() }),
-    ])
-    .nullish(),
-  async: z.boolean().nullish(),
+    ]),
+  ),
+  async: optionalBoolean,
 });
-export const namespacedCustomTool = customTool.extend({ name: z.string().regex(/^[a-zA-Z0-9_-]+$/) });
+export const namespacedCustomTool = z.extend(customTool, { name: longToolName });
 /** Every member's Chat name begins with it: one as long as the body would be copied and hashed for each of them. */
 export const maxNamespaceLength = 512;
 export const namespaceTool = z.object({
-  name: name.max(maxNamespaceLength),
-  description: z.string().nullish(),
+  name: name.check(z.maxLength(maxNamespaceLength)),
+  description: optionalText,
   tools: list,
 });
 
 /** `tool_choice` objects by `type`. */
-export const namedToolChoice = z.object({ name, namespace: z.string().nullish() });
-const toolChoiceMode = z.enum(['none', 'auto', 'required']).nullish();
+export const namedToolChoice = z.object({ name, namespace: optionalText });
+const toolChoiceMode = z.nullish(z.enum(['none', 'auto', 'required']));
 /** As the API has it, and with the list in the field of that name. */
 export const allowedToolsChoice = {
   typed: z.object({ mode: toolChoiceMode, tools: allowedList }),
@@ -243,7 +257,7 @@ export const allowedToolsChoice = {
 export const jsonSchemaFormat = z.object({
   name,
   schema: jsonObject,
-  strict: z.boolean().nullish(),
-  description: z.string().nullish(),
+  strict: optionalBoolean,
+  description: optionalText,
 });
 export type JsonSchemaFormat = Readonly<z.output<typeof jsonSchemaFormat>>;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type FlagName, type Profile, profileFlags } from '../../../../src/filter/upstream/profile.ts';
+import { aboutFlag, type FlagName, type Profile, profileFlags } from '../../../../src/filter/upstream/profile.ts';
 import { profileForModel } from '../../../../src/filter/upstream/profile-for-model.ts';
 import { builtInProfiles, profileNames, profileOf } from '../../../../src/filter/upstream/profiles.ts';
 import { ProfilesFileError, readProfilesFile, takenBy } from '../../../../src/filter/upstream/profiles-file.ts';
@@ -156,7 +156,7 @@ describe('rules for models', () => {
 describe('the flags', () => {
   it.each(Object.keys(profileFlags) as FlagName[])('%s says what it takes and what it means', (flag) => {
     expect(takenBy(flag)).not.toBe('');
-    expect(profileFlags[flag].description).toMatch(/\.$/);
+    expect(aboutFlag.get(profileFlags[flag])?.meaning).toMatch(/\.$/);
   });
 
   it('differ from the base only where a reason is given', () => {

@@ -1,4 +1,4 @@
-import type { z } from 'zod';
+import type * as z from 'zod/mini';
 import type { ApiError } from '../../../wire/schema/api-error.ts';
 import type { CacheHints } from '../../../wire/schema/chat-request.ts';
 import {
@@ -116,7 +116,7 @@ interface PartType {
 }
 
 /** A part with a schema; other keys are named, but for an OpenAI breakpoint, which is for one kind of server. */
-function partType<Schema extends z.ZodObject>(
+function partType<Schema extends z.ZodMiniObject>(
   medium: PartType['media'],
   schema: Schema,
   speakers: readonly Speaker[],

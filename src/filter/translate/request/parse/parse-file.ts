@@ -1,4 +1,4 @@
-import type { z } from 'zod';
+import type * as z from 'zod/mini';
 import type { filePart } from '../../../wire/schema/create-response.ts';
 import type { Reading } from '../dropped.ts';
 import type { InputContent, InputText } from '../parsed.ts';

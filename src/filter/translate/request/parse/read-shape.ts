@@ -1,4 +1,4 @@
-import type { z } from 'zod';
+import type * as z from 'zod/mini';
 import { ApiError } from '../../../wire/schema/api-error.ts';
 import {
   aboveMax,
@@ -15,7 +15,11 @@ type Issue = z.core.$ZodIssue;
 type Path = readonly PropertyKey[];
 
 /** The value as the schema reads it, below the path `param`. Throws `ApiError` for the first mistake in the document. */
-export function readShape<Schema extends z.ZodType>(schema: Schema, value: unknown, param: string): z.output<Schema> {
+export function readShape<Schema extends z.ZodMiniType>(
+  schema: Schema,
+  value: unknown,
+  param: string,
+): z.output<Schema> {
   const result = schema.safeParse(value);
   if (result.success) return result.data;
   throw errorOf(firstInDocument(value, result.error.issues), value, param);

@@ -1,4 +1,4 @@
-import type { z } from 'zod';
+import type * as z from 'zod/mini';
 import { ApiError } from '../../../wire/schema/api-error.ts';
 import { isJsonObject } from '../../../wire/schema/create-response.ts';
 import type { ToolEcho } from '../../../wire/schema/response-resource.ts';
@@ -18,7 +18,7 @@ export interface ToolType {
 }
 
 /** A type of tool with a schema; other keys are named as left out. `offer` returns false where the tool is left out. */
-export function toolType<Schema extends z.ZodObject>(
+export function toolType<Schema extends z.ZodMiniObject>(
   schema: Schema,
   chosenBy: ToolType['chosenBy'],
   offer: (fields: z.output<Schema>, at: string, tools: ToolsBuilder) => boolean,

@@ -1,4 +1,4 @@
-import type { z } from 'zod';
+import type * as z from 'zod/mini';
 import type { CreateResponseFields } from '../../../../wire/schema/create-response.ts';
 import type { TranslationSettings } from '../../../settings.ts';
 import { type Dropped, knownKeys, type Reading } from '../../dropped.ts';
@@ -67,7 +67,7 @@ export class InputBuilder implements Reading {
 }
 
 /** An item with a schema. Keys that are neither in it nor in `otherKeys` are named as left out. */
-export function itemType<Schema extends z.ZodObject>(
+export function itemType<Schema extends z.ZodMiniObject>(
   schema: Schema,
   read: (fields: z.output<Schema>, at: string, input: InputBuilder) => void,
   otherKeys: readonly string[] = [],
