@@ -3,11 +3,11 @@
  * programs' variables are not mentioned.
  */
 export function misspelt(given: Readonly<Record<string, string | undefined>>, names: readonly string[]): string[] {
-  const known = new Set(names);
+  const known = new Map(names.map((ours) => [bare(ours), ours]));
   return Object.keys(given).flatMap((name) => {
-    if (known.has(name) || given[name] === undefined || ofOthers.has(name)) return [];
-    const meant = names.find((ours) => isMisspelling(name, ours));
-    return meant === undefined ? [] : [`${name}: unknown variable; did you mean ${meant}?`];
+    const meant = known.get(bare(name)) ?? names.find((ours) => isMisspelling(name, ours));
+    const isRight = meant === undefined || meant === name || given[name] === undefined || ofOthers.has(name);
+    return isRight ? [] : [`${name}: unknown variable; did you mean ${meant}?`];
   });
 }
 
@@ -15,7 +15,6 @@ export function misspelt(given: Readonly<Record<string, string | undefined>>, na
 const ofOthers = new Set(['OTEL_BLRP_SCHEDULE_DELAY']);
 
 function isMisspelling(name: string, ours: string): boolean {
-  if (bare(name) === bare(ours)) return true;
   // Short names are words that other programs use as well, such as WORKER; another first letter is another word, as in OpenSSL's
   // SSL_CERT_FILE.
   if (ours.length < shortest || name[0] !== ours[0] || Math.abs(name.length - ours.length) > 2) return false;
