@@ -5,6 +5,7 @@
  */
 import { createHash } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import module from 'node:module';
 import { join, relative, resolve } from 'node:path';
 import { type BuildOptions, build, type Metafile, type Plugin } from 'esbuild';
 import { writeInspector } from './build-inspector.ts';
@@ -35,12 +36,14 @@ export async function buildService(folder: string): Promise<void> {
     // CommonJS, because V8's code cache, a lazy `require` and builtins are all cheaper there than in ES modules.
     format: 'cjs',
     supported: { 'dynamic-import': false },
+    // Its users, channelz and ORCA, load it when they are called, which nobody does here.
+    external: ['@grpc/proto-loader'],
     plugins: [bundlesOfTheirOwn, placeInSources],
   } as const satisfies BuildOptions;
   const entryPoints = ['src/service/program/probe.ts', ...ownFiles].map((file) => ({ in: file, out: outputOf(file) }));
   const { metafile } = await build({ ...options, entryPoints });
   const program = join(folder, 'program.js');
-  writeFileSync(program, inAscii(readFileSync(program, 'utf8')));
+  writeFileSync(program, module.wrap(inAscii(readFileSync(program, 'utf8'))));
   const id = createHash('sha256').update(readFileSync(program)).digest('hex').slice(0, 16);
   await build({
     ...options,

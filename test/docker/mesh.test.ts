@@ -71,7 +71,7 @@ describe('the image', () => {
   it('has what V8 compiled of the service when it was built, and takes it', async () => {
     const script = `
       const cache = fs.readdirSync('/app/dist').find((name) => name.endsWith('.cache'));
-      const source = require('node:module').wrap(fs.readFileSync('/app/dist/program.js', 'latin1'));
+      const source = fs.readFileSync('/app/dist/program.js', 'latin1');
       const cachedData = fs.readFileSync('/app/dist/' + cache);
       console.log(new vm.Script(source, { cachedData }).cachedDataRejected);`;
     const flags = ['--single-threaded-gc', '--max-semi-space-size=16'];

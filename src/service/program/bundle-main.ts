@@ -1,5 +1,5 @@
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { createRequire, wrap } from 'node:module';
+import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { Script } from 'node:vm';
 import { nodeTooOld } from './node-version.ts';
@@ -25,7 +25,8 @@ const program = join(folder, 'program.js');
 const cache = join(folder, `program-${buildId}.cache`);
 
 // As Latin-1, since the build writes nothing but ASCII: half the memory, and nothing to decode.
-const script = new Script(wrap(readFileSync(program, 'latin1')), { filename: program, cachedData: cachedData() });
+const source = readFileSync(program, 'latin1');
+const script = new Script(source, { filename: program, cachedData: cachedData() });
 // Other commands run little of a service's code.
 if (script.cachedDataRejected !== false && process.argv.length < 3) process.once('exit', save);
 const module = { exports: {} };

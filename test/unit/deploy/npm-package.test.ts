@@ -67,7 +67,7 @@ test('a service that ran keeps what V8 compiled, which the next one takes', () =
   expect(cache).toHaveLength(1);
   // In a process of its own: V8 takes none in one that has had other flags, as the tests beside this one may set.
   const asks = `const [, cache, program] = process.argv, { readFileSync } = require('node:fs');
-    const source = require('node:module').wrap(readFileSync(program, 'latin1'));
+    const source = readFileSync(program, 'latin1');
     console.log(new (require('node:vm').Script)(source, { cachedData: readFileSync(cache) }).cachedDataRejected);`;
   const paths = [cache[0] ?? '', 'program.js'].map((name) => join(dist, name));
   expect(spawnSync(process.execPath, ['-e', asks, ...paths], { encoding: 'utf8' }).stdout).toBe('false\n');
