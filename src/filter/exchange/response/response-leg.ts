@@ -263,7 +263,7 @@ export class ResponseLeg {
     if (end !== 'open') return this.#commit(cause, replies, this.#ended());
     // Half of an untouched body must not be ended as if it were whole: it passes, and Envoy's timeouts reset it.
     if (disposition === 'untouched') return this.#commit(cause, replies, { phase: 'passing' });
-    return this.#commit(cause, replies, { phase: 'sending_body', body: current });
+    return this.#commit(cause, replies, isFirst ? { phase: 'sending_body', body: current } : this.#state);
   }
 
   #replace(cause: Cause, error: ApiError, end: BodyEnd): Replies {
