@@ -101,6 +101,10 @@ describe('metrics', () => {
     expect(await count('upstream_errors_total', { status: '500' })).toBe(1);
   });
 
+  it('estimate no tokens where the upstream counts them, or none are to be paid', async () => {
+    expect(await count('estimated_tokens_total')).toBe(0);
+  });
+
   it('count a client that left while its answer ran', async () => {
     const { call } = await sendRequest(client, bodyOf('m-1'));
     await beginStream(call);

@@ -52,7 +52,7 @@ export interface ExchangeSummary
   readonly errorCause: unknown;
   /** Null where the upstream reported no usage. */
   readonly tokens: TokenCounts | null;
-  /** Stands in for `tokens` until the upstream has reported them; null where no model is asked. */
+  /** Stands in for `tokens`; null where the upstream reported usage, and where nothing is to be paid. */
   readonly estimate: EstimatedTokens | null;
   /** What was dropped from the request, as named in `x-responses-dropped`. */
   readonly dropped: readonly string[];
@@ -83,9 +83,10 @@ export function summaryOf(reports: ExchangeReports): ExchangeSummary {
   const { upstreamStatus, finishReason, events, usage } = response;
   const error: ApiError | null = refusal ?? response.error;
   const translated = 'context' in requestOutcome ? requestOutcome : null;
+  const outcome = outcomeOf(reports);
   return {
     ...ofRequest,
-    outcome: outcomeOf(reports),
+    outcome,
     modes,
     profile,
     model: translated?.context.echo.model ?? null,
@@ -99,7 +100,7 @@ export function summaryOf(reports: ExchangeReports): ExchangeSummary {
     errorCause: error?.cause,
     finishReason,
     tokens: usage === null ? null : tokensOf(usage),
-    estimate: estimateOf(reports),
+    estimate: usage === null && costs(outcome) ? estimateOf(reports) : null,
     events,
     dropped: translated?.dropped ?? [],
     unknownTypes: [...(translated?.unknownTypes ?? []), ...response.unread],
@@ -132,6 +133,11 @@ function parametersOf(echo: CreateResponseEcho | undefined): ExchangeSummary['pa
 function tokensOf(usage: Usage): TokenCounts {
   const { input_tokens_details: input, output_tokens_details: output, ...totals } = usage;
   return { ...totals, ...input, ...output };
+}
+
+/** Whether tokens are to be paid: not for an HTTP error, nor for what was not translated. */
+export function costs(outcome: ExchangeOutcome): boolean {
+  return outcome !== 'upstream_error' && outcome !== 'refused' && outcome !== 'passed';
 }
 
 function estimateOf({ requestOutcome, response }: ExchangeReports): EstimatedTokens | null {

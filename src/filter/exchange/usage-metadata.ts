@@ -1,4 +1,4 @@
-import type { ExchangeOutcome, ExchangeSummary } from './summary.ts';
+import { costs, type ExchangeSummary } from './summary.ts';
 import type { ExchangeReply, Replies, UsageMetadata } from './types.ts';
 
 /** The most output tokens between two updates: an update takes 2 µs, a third of what this service takes for a token. */
@@ -47,11 +47,6 @@ function paid({ outcome, tokens, estimate }: Pick<ExchangeSummary, 'outcome' | '
   if (!costs(outcome)) return nothingToPay;
   if (tokens !== null) return { ...tokens, tokens_from: 'upstream' };
   return estimate === null ? {} : { ...estimate, tokens_from: 'estimate' };
-}
-
-/** Whether tokens are to be paid: not for an HTTP error, nor for what was not translated. */
-function costs(outcome: ExchangeOutcome): boolean {
-  return outcome !== 'upstream_error' && outcome !== 'refused' && outcome !== 'passed';
 }
 
 const nothingToPay = { input_tokens: 0, output_tokens: 0, total_tokens: 0, tokens_from: 'none' };
