@@ -8,6 +8,7 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'nod
 import module from 'node:module';
 import { join, relative, resolve } from 'node:path';
 import { type BuildOptions, build, type Metafile, type Plugin } from 'esbuild';
+import { checkGrpcJsInternals } from '../src/service/server/grpc-js-internals.ts';
 import { writeInspector } from './build-inspector.ts';
 
 const root = join(import.meta.dirname, '..');
@@ -28,6 +29,7 @@ const common = {
 
 /** Builds the service into `folder`, which is created anew. Throws when the sources or a dependency cannot be bundled. */
 export async function buildService(folder: string): Promise<void> {
+  await checkGrpcJsInternals();
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
   const options = {
@@ -38,6 +40,7 @@ export async function buildService(folder: string): Promise<void> {
     supported: { 'dynamic-import': false },
     // Its users, channelz and ORCA, load it when they are called, which nobody does here.
     external: ['@grpc/proto-loader'],
+    define: { checkedNode: JSON.stringify(process.version) },
     plugins: [bundlesOfTheirOwn, placeInSources],
   } as const satisfies BuildOptions;
   const entryPoints = ['src/service/program/probe.ts', ...ownFiles].map((file) => ({ in: file, out: outputOf(file) }));

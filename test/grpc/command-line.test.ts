@@ -1,10 +1,12 @@
 import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { settingsIn } from '../../src/service/settings/setting.ts';
 import { settings } from '../../src/service/settings/settings-table.ts';
 import { serviceFromSources, serviceMain } from '../support/service-main.ts';
+import { startServiceProcess } from '../support/service-process.ts';
 
 const root = join(import.meta.dirname, '../..');
 
@@ -88,7 +90,7 @@ describe('a grpc-js that keeps its internals elsewhere', () => {
     ['its HTTP/2 options', 'server.js', '\\bcommonServerOptions\\b', 'http2Options', 'field `commonServerOptions`'],
     ['its HTTP/2 servers', 'server.js', '\\bthis\\.http2Servers\\b', 'this.listeners', 'field `http2Servers`'],
     ['the time between its pings', 'server.js', '\\bkeepaliveTimeMs\\b', 'pingMs', 'field `keepaliveTimeMs`'],
-  ])('ends the start with a message: %s', (_what, file, field, renamed, message) => {
+  ])('ends the start and the build with a message: %s', (_what, file, field, renamed, message) => {
     const hook = `import { registerHooks } from 'node:module';
       registerHooks({
         load(url, context, next) {
@@ -104,11 +106,32 @@ describe('a grpc-js that keeps its internals elsewhere', () => {
       ADMIN_LISTEN: '127.0.0.1:0',
       LOG_LEVEL: 'info',
     };
-    // In the build all of grpc-js is in one file.
-    const { status, stdout, stderr } = run([], environment, serviceFromSources);
-    expect(stderr).toContain(`This version of @grpc/grpc-js has no ${message}`);
-    expect(stderr).toContain('grpc-js-internals.ts');
-    expect(status).toBe(1);
-    expect(stdout).not.toContain('listening');
+    // In a built service all of grpc-js is in one file.
+    const folder = mkdtempSync(join(tmpdir(), 'extproc-built-'));
+    const build = { main: join(root, 'scripts/build.ts'), environment: {} };
+    for (const { status, stdout, stderr } of [
+      run([], environment, serviceFromSources),
+      run([join(folder, 'dist')], environment, build),
+    ]) {
+      expect(stderr).toContain(`This version of @grpc/grpc-js has no ${message}`);
+      expect(stderr).toContain('grpc-js-internals.ts');
+      expect(status).toBe(1);
+      expect(stdout).not.toContain('listening');
+    }
+    expect(readdirSync(folder)).toEqual([]);
+    rmSync(folder, { recursive: true });
+  });
+
+  it('ends the start of a built service under another Node than the build’s, which has checked it', async () => {
+    const under = (version: string) => {
+      const moved = `import http2 from 'node:http2';
+        http2.connect = () => { throw new Error('moved'); };
+        Object.defineProperty(process, 'version', { value: '${version}' });`;
+      return { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(moved)}` };
+    };
+    const { status, stderr } = run([], { ...under('v99.0.0'), LISTEN: '127.0.0.1:0', ADMIN_LISTEN: 'off' });
+    expect({ status, stderr }).toEqual({ status: 1, stderr: expect.stringContaining('"reason":"Error: moved"') });
+    const service = await startServiceProcess(under(process.version));
+    await service.remove();
   });
 });
