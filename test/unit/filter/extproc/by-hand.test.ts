@@ -227,6 +227,7 @@ describe('a request read by hand', () => {
     for (let length = 1; length <= 10; length++) {
       const number = [...Array.from({ length: length - 1 }, () => 0x80), 1];
       expectAgreement(Buffer.from([0x78, ...number, 0x2a, 0]));
+      expectAgreement(Buffer.from([0x2a, 1 + length, 0x18, ...number]));
       expect(() => deserializeRequest(Buffer.from([0x2a, 0, 0x78, ...number.slice(0, -1)]))).toThrow(ProtocolError);
     }
   });

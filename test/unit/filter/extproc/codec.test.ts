@@ -43,10 +43,11 @@ describe('a reply on the wire', () => {
 
   test.each(['request', 'response'] as const)('to a %s body in full duplex is a streamed piece', (side) => {
     const body = Buffer.from('piece');
-    expect(read({ type: `${side}_body`, body, endOfStream: false }, duplex)).toEqual({
+    const modes = { ...buffered, [side]: 'FULL_DUPLEX_STREAMED' };
+    expect(read({ type: `${side}_body`, body, endOfStream: false }, modes)).toEqual({
       [`${side}_body`]: { response: { body_mutation: { streamed_response: { body, end_of_stream: false } } } },
     });
-    expect(read({ type: `${side}_body`, body: Buffer.alloc(0), endOfStream: true }, duplex)).toEqual({
+    expect(read({ type: `${side}_body`, body: Buffer.alloc(0), endOfStream: true }, modes)).toEqual({
       [`${side}_body`]: {
         response: { body_mutation: { streamed_response: { body: Buffer.alloc(0), end_of_stream: true } } },
       },

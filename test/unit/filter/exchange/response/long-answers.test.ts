@@ -1,6 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { Exchange } from '../../../../../src/filter/exchange/exchange.ts';
-import { type ClientBytes, joined, LongBody } from '../../../../../src/filter/exchange/response/long-body.ts';
+import {
+  type ClientBytes,
+  joined,
+  LongBody,
+  longEvents,
+} from '../../../../../src/filter/exchange/response/long-body.ts';
 import { createPassedReader } from '../../../../../src/filter/exchange/response/passed-reader.ts';
 import type { UpstreamBodyReader } from '../../../../../src/filter/exchange/response/upstream-body-reader.ts';
 import { createWholeBodyReader } from '../../../../../src/filter/exchange/response/whole-body-reader.ts';
@@ -79,6 +84,17 @@ describe('a long answer', () => {
     expect(lengths(partsOf(5, 61_996))).toEqual([5, 61_996]);
     expect(lengths(partsOf(62_000, 124_000))).toEqual([62_000, 62_000, 62_000]);
     expect(partsOf()).toEqual([]);
+  });
+
+  test('has both line feeds after an event in one piece, wherever they fall', () => {
+    const ids = { item_id: 'a', output_index: 0, content_index: 0, sequence_number: 0 };
+    const piecesOf = (size: number) => [
+      ...longEvents([{ type: 'response.reasoning.done', ...ids, text: 'x'.repeat(size) }], false),
+    ];
+    const around = Buffer.concat(piecesOf(0)).length;
+    const pieces = piecesOf(124_001 - around);
+    expect(Buffer.concat(pieces)).toHaveLength(124_001);
+    expect(pieces.at(-1)?.toString().slice(-2)).toBe('\n\n');
   });
 
   test('may follow short bytes, or come before them', () => {

@@ -2,7 +2,7 @@ import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { Exchange } from '../../../../../src/filter/exchange/exchange.ts';
-import type { BodyModes, Hold } from '../../../../../src/filter/exchange/types.ts';
+import type { BodyMode, BodyModes, Hold } from '../../../../../src/filter/exchange/types.ts';
 import { ApiError } from '../../../../../src/filter/wire/schema/api-error.ts';
 import { carry, type HttpMessage, play } from '../../../../support/envoy-model.ts';
 import { exchangeOptions, headersOf } from '../../../../support/exchange-options.ts';
@@ -152,17 +152,40 @@ test.each(['data: ', 'event: message\n', 'id: 1\n', 'retry: 5\n', ': hello\n\n',
   },
 );
 
-test('bytes that do not tell their kind are counted as a body', () => {
-  const held: [number, number | undefined][] = [];
-  const hold: Hold = (bytes, body) => {
-    held.push([bytes, body]);
-    return null;
-  };
-  play(ask({ stream: true }), answered({}, '  ', 'da'), { hold });
-  expect(held.slice(-2)).toEqual([
-    [2, 2],
-    [4, 4],
-  ]);
+test('an error in a list is read before the trailers, whose reply carries no body', () => {
+  const modes: BodyModes = { request: 'BUFFERED', response: 'STREAMED' };
+  const error = answered({ ...json, ':status': '429' }, '[{"error":{"message":"too many"}}]');
+  const { client } = play(ask(), { ...error, trailers: true }, { modes });
+  expect(JSON.parse(String(client.body)).error.message).toBe('too many');
+});
+
+describe('what is held of an answer', () => {
+  /** The last that was told, with the bytes of a body that is yet to be parsed. */
+  function lastHeld(answer: HttpMessage, count: number, mode: BodyMode = 'FULL_DUPLEX_STREAMED') {
+    const held: [number, number | undefined][] = [];
+    const hold: Hold = (bytes, body) => {
+      held.push([bytes, body]);
+      return null;
+    };
+    play(ask({ stream: true }), answer, { hold, modes: { request: 'BUFFERED', response: mode } });
+    return held.slice(-count);
+  }
+
+  test('is counted as a body while its bytes do not tell their kind', () => {
+    expect(lastHeld(answered({}, '  ', 'da'), 2)).toEqual([
+      [2, 2],
+      [4, 4],
+    ]);
+  });
+
+  test('is no body of a stream, which is parsed as it comes', () => {
+    expect(lastHeld(answered(sse, chunk({ content: 'Hi' })), 1)).toEqual([[expect.any(Number), 0]]);
+  });
+
+  test('stays counted once it is translated, until it is sent', () => {
+    const { length } = completion;
+    expect(lastHeld(answered(json, completion), 1, 'STREAMED')).toEqual([[length, length]]);
+  });
 });
 
 describe('a compressed answer', () => {

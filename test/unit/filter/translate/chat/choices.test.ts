@@ -38,6 +38,12 @@ describe.each(fields)('%s is %s', (name, part, names) => {
   });
 });
 
+test('a choice without an index is the first that had one', () => {
+  const choices = new ChoiceParts();
+  expect([choices.keyOf({ index: 1 }, 0), choices.keyOf({}, 0), choices.keyOf({}, 1)]).toEqual([1, 1, 1]);
+  expect(choices.areSeveral).toBe(false);
+});
+
 test('a role, an extra and an unknown field are no part of an answer', () => {
   expect(isEmptyDelta({ role: 'assistant', extra_content: { a: 1 }, ...{ toString: 'a' } })).toBe(true);
 });

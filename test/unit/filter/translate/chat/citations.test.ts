@@ -30,6 +30,8 @@ describe('a list of citations', () => {
     expect(one).toBeGreaterThan(100);
     expect(again).toBe(one);
     expect(two).toBeGreaterThan(1.5 * one);
+    list.add([cite('c'.repeat(1000))]);
+    expect(kept.bytes - two).toBeGreaterThan(2000);
     list.discard();
     expect(kept.bytes).toBe(0);
     list.discard();
