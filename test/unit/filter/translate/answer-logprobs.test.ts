@@ -60,6 +60,7 @@ describe('the logprobs of the answer', () => {
     ['white space cut off by the server', [[[' \n Hi'], 'Hi']], [[' \n Hi']]],
     ['a character written as U+FFFD', [[['caf', '\uFFFD x'], 'café x']], [['caf', '\uFFFD x']]],
     ['U+FFFD alone, at the start', [[['<think>', '\uFFFD', 'b'], '漢b']], [['\uFFFD', 'b']]],
+    ['U+FFFD for a few bytes', [[['a', '\uFFFD', 'b'], `${'x'.repeat(16)}b`]], [['\uFFFD', 'b']]],
     ['U+FFFD for more than a few bytes', [[['a', '\uFFFD', 'b'], `a${'x'.repeat(17)}b`]], [[]]],
     ['other words', [[['Hel', 'p'], 'Hello']], [[]]],
     ['text without tokens', [[[], 'a']], [[]]],

@@ -167,6 +167,25 @@ describe('a stream translator', () => {
     expect(translator.summary().repairs).toEqual([kind]);
   });
 
+  it('takes whole arguments that are said again for no repair', () => {
+    const translator = new StreamTranslator(createTestContext());
+    translator.push(call(0));
+    translator.push(call(0));
+    translator.finish('done');
+    expect(translator.summary().repairs).toEqual([]);
+  });
+
+  it('compares a call with the eight before it of its id', () => {
+    const callsOf = (numbers: readonly number[]) => {
+      const translator = new StreamTranslator(createTestContext());
+      for (const [index, number] of numbers.entries()) translator.push(call(index, `${number}`));
+      translator.finish('done');
+      return translator.response.final?.output;
+    };
+    expect(callsOf([1, 2, 3, 4, 5, 6, 7, 8, 1])).toHaveLength(8);
+    expect(callsOf([1, 2, 3, 4, 5, 6, 7, 8, 9, 1])).toHaveLength(10);
+  });
+
   it('gives up only after three malformed pieces in a row', () => {
     const translator = new StreamTranslator(createTestContext());
     translator.malformed('?');

@@ -55,8 +55,8 @@ describe('a root that is a union', () => {
   it('follows references to references, deeper ones and escaped names', () => {
     const a = { type: 'string' };
     const $defs = {
-      one: { $ref: '#/$defs/a~1b' },
-      'a/b': { $ref: '#/$defs/deep/deeper' },
+      one: { $ref: '#/$defs/a~1b~01' },
+      'a/b~1': { $ref: '#/$defs/deep/deeper' },
       deep: { deeper: { properties: { a } } },
     };
     expect(plain({ anyOf: [{ $ref: '#/$defs/one' }], $defs }).schema['properties']).toEqual({ a });

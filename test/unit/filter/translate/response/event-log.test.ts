@@ -22,6 +22,13 @@ it('numbers events from 0, over all takes', () => {
   expect(log.count).toBe(3);
 });
 
+it('drops what was not taken', () => {
+  const log = new EventLog({ obfuscate: false, newId });
+  log.emit(delta('a'));
+  log.drop();
+  expect(log.take()).toEqual([]);
+});
+
 it('pads a delta so that its length says little, and nothing unless asked', () => {
   const padded = new EventLog({ obfuscate: true, newId });
   const plain = new EventLog({ obfuscate: false, newId });

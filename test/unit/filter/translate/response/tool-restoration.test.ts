@@ -44,6 +44,7 @@ describe('callItemOf', () => {
   });
 
   it('restores a native custom call by name only where it was a custom tool', () => {
+    expect(restoredToolOf({ name: 'patch', isCustom: true }, context)).toEqual({ kind: 'custom', name: 'apply patch' });
     expect(restoredToolOf({ name: 'ns__read', isCustom: true }, context)).toEqual({ kind: 'custom', name: 'ns__read' });
   });
 
