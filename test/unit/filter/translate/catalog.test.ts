@@ -74,6 +74,7 @@ describe('reasoning levels', () => {
     ['kimi-k3', 'moonshot', ['low', 'high', 'max']],
     ['glm-5.3', 'zai', ['low', 'high', 'max']],
     ['gpt-6-astra', 'openai', ['low', 'medium', 'high', 'xhigh', 'max']],
+    ['command-a-reasoning', 'cohere', ['none', 'high']],
   ])('%s at %s are those that it is sent as they are', (id, profile, known) => {
     expect(levels(id, profile)).toEqual(known);
   });

@@ -51,6 +51,7 @@ test.each<[object, Repair[]]>([
   [{ reasoning_tokens: 8, total_tokens: 17 }, ['usage']],
   [{ total_tokens: 16 }, ['usage']],
   [{ cached_tokens: 10, reasoning_tokens: 7, total_tokens: 17 }, []],
+  [{ reasoning_tokens: 1, total_tokens: 18 }, []],
 ])('only a count that contradicts another is repaired: %j', (usage, expected) => {
   const repairs = new Set<Repair>();
   usageOf({ usage: { ...totals, ...usage } }, { reasoningTokensExtra: false }, repairs);

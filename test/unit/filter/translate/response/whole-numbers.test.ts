@@ -73,6 +73,11 @@ describe('a number of a tool’s arguments', () => {
     expect(places && withWholeNumbers('{"session_id":7.0}', places)).toBe('{"session_id":7}');
     expect(placesOf(parameters, 'write_stdin', 'other__')).toBeUndefined();
     expect(placesOf(parameters, 'f')).toBeUndefined();
+    const waiting = { properties: { yield_time_ms: { type: 'number' }, max_tokens: { type: 'number' } } };
+    const wait = placesOf(waiting, 'wait');
+    expect(wait && withWholeNumbers('{"yield_time_ms":1.0,"max_tokens":2.0}', wait)).toBe(
+      '{"yield_time_ms":1,"max_tokens":2}',
+    );
     const agent = placesOf({ properties: { timeout_ms: { type: 'number' } } }, 'wait_agent', 'collaboration');
     expect(agent && withWholeNumbers('{"timeout_ms":120000.0}', agent)).toBe('{"timeout_ms":120000}');
   });
@@ -134,6 +139,12 @@ describe('a number of a tool’s arguments', () => {
     const self: Record<string, unknown> = { type: 'object', properties: {} };
     for (let at = 0; at < 60; at++) Object.assign(self['properties'] as object, { [`p${at}`]: { $ref: '#' } });
     expect(placesOf(self)).toBeUndefined();
+  });
+
+  it('of a definition that refers to itself alone is looked for within bounds', () => {
+    // Each reference to it makes another schema, of the type that stands beside.
+    const self = { type: 'object', $ref: '#/$defs/self' };
+    expect(placesOf({ ...self, $defs: { self: { $ref: '#/$defs/self' } } })).toBeUndefined();
   });
 
   it('is looked for in a tree whose branches may be null, and then in the tools that follow', () => {
