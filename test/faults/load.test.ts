@@ -23,9 +23,9 @@ function openStream(session: ClientHttp2Session, model: string) {
     if (status !== 200) started();
   });
   stream.on('data', (bytes: Buffer) => {
-    const text = bytes.toString();
-    if (text.includes('output_text.delta')) started();
-    tail = (tail + text).slice(-4000);
+    tail = (tail + bytes.toString()).slice(-4000);
+    // In all that came, as a chunk may end anywhere.
+    if (tail.includes('output_text.delta')) started();
   });
   const end = new Promise<string>((resolve) => {
     stream.once('error', () => resolve('broken'));

@@ -9,6 +9,7 @@ import { type EnvoyConfig, placeEnvoy } from '../../tools/mesh/envoy-config.ts';
 import { shippedEnvoyConfig, startEnvoy, startService, stopAtOnce } from '../../tools/mesh/parts.ts';
 import { anyFreePort, untilListening } from '../../tools/mesh/ports.ts';
 import { serviceMain } from './service-main.ts';
+import { readLogLine } from './service-process.ts';
 import { type ScriptedUpstream, startScriptedUpstream } from './upstream.ts';
 
 /** A line of Envoy's access log or of the service's log. */
@@ -149,7 +150,7 @@ async function startTestService(
     const raw: string[] = [];
     const onLine = (line: string) => {
       raw.push(line);
-      if (line.startsWith('{')) log.push(parse(line));
+      readLogLine(line, child, log);
     };
     child = startService(
       { ...serviceMain.environment, ...stopAtOnce, ...environment, ...ports },

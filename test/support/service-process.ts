@@ -5,6 +5,16 @@ import { serviceFromSources, serviceMain } from './service-main.ts';
 
 export type LogLine = Readonly<Record<string, unknown>>;
 
+/** Adds a line of that process's output to `log` if it is one of the log. SIGKILL cuts the line that is being written. */
+export function readLogLine(line: string, child: Child, log: LogLine[]): void {
+  if (!line.startsWith('{')) return;
+  try {
+    log.push(JSON.parse(line) as LogLine);
+  } catch (error) {
+    if (!child.stopped) throw error;
+  }
+}
+
 /** The service as a separate process, on ports that the system chose. */
 export interface ServiceProcess {
   readonly child: Child;
@@ -48,7 +58,7 @@ export async function startServiceProcess(
     },
     onLine(line) {
       output.push(line);
-      if (line.startsWith('{')) log.push(JSON.parse(line) as LogLine);
+      readLogLine(line, child, log);
     },
   });
   let end: string | null = null;
