@@ -43,12 +43,12 @@ export class ToolCalls {
       const fragment = fragmentOf(entry);
       const call = this.#gatherOne(this.#tracker.track(fragment, this.#areWhole));
       this.#growTexts(call, fragment.text);
-      if (this.#areWhole && fragment.name === '') continue;
-      if (call.item === null && !this.#mayGrow(call) && this.#isRepeated(call)) continue;
+      if (this.#areWhole && (fragment.name === '' || this.#isRepeated(call))) continue;
       // Nothing after a call that is not allowed is read, since it fails the answer.
       if (this.#areWhole && !this.#isAllowed(calledNameOf(call.name, this.#parts.context))) break;
       const fields = opaqueFieldsOf(entry);
-      if (fields !== null) extras.push({ fields, callId: () => this.#idOf(call) });
+      if (fields === null || (call.item === null && !this.#mayGrow(call) && this.#isRepeated(call))) continue;
+      extras.push({ fields, callId: () => this.#idOf(call) });
     }
     return extras;
   }

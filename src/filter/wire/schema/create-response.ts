@@ -32,7 +32,6 @@ const integer = (least: number, most = Number.MAX_SAFE_INTEGER) =>
     z.transform(exactToDouble),
     z.nullish(z.number().check(isInteger, z.gte(least, 'integer'), z.lte(most, 'integer'))),
   );
-
 const name = z.string().check(z.minLength(1));
 /** The id of a call. */
 export const callName = name;
@@ -42,7 +41,7 @@ export const list = z.custom<unknown[]>(Array.isArray, { params: { expected: 'an
 const allowedList = z.array(z.unknown()).check(z.minLength(1), z.maxLength(128));
 export const textOrList = z.union([z.string(), list]);
 
-// One schema for all fields of a kind: each costs a start time and memory.
+// One schema for all fields of a kind: each takes time and memory at a start.
 export const optionalText = z.nullish(z.string());
 const optionalBoolean = z.nullish(z.boolean());
 export const optionalObject = z.nullish(jsonObject);
