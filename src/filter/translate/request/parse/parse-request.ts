@@ -320,6 +320,7 @@ function parseUnknown(
   { settings, dropped }: Reading,
 ): void {
   if (value === null || bookkeeping.has(name)) return;
+  refuseSound(name, value);
   if (responsesOnly.has(name)) {
     dropped.push(name);
     return;
@@ -352,6 +353,21 @@ function parseUnknown(
   } else if (settings.unknownFields === 'reject') {
     throw unknownParameter(name);
   } else dropped.push(name);
+}
+
+/** Refuses Chat's fields that ask for a spoken answer: the sound would be lost, and with it the answer. */
+function refuseSound(name: string, value: unknown): void {
+  if (name === 'audio')
+    throw unsupportedParameter(
+      name,
+      `'audio' asks the Chat Completions API for sound, and a Response has no item for that. Leave it out.`,
+    );
+  if (name === 'modalities' && Array.isArray(value) && value.includes('audio')) {
+    throw unsupportedValue(
+      name,
+      `Invalid 'modalities': audio cannot be answered here, because a Response has no item for sound. Send ["text"], or leave 'modalities' out.`,
+    );
+  }
 }
 
 /** Refuses or leaves out unknown keys of `text` and `reasoning`: Chat has no such objects to pass them on in. */
