@@ -182,9 +182,10 @@ export const reasoningPart = z.object({ text: optionalText });
 /** Content parts by `type`. */
 export const textPart = z.object({ text: z.string() });
 export const refusalPart = z.object({ refusal: z.string() });
+const textOrObject = z.union([z.string(), jsonObject]);
 const imageDetail = z.enum(['low', 'high', 'auto', 'original']);
 export const imagePart = z.object({
-  image_url: optionalText,
+  image_url: z.nullish(textOrObject),
   file_id: optionalText,
   detail: z.nullish(imageDetail),
 });
@@ -202,12 +203,10 @@ export const audioPart = z.object({
   data: optionalText,
   format: optionalText,
 });
-export const videoPart = z.object({ video_url: z.string() });
-/** Images, sounds and files in Chat's form, with a nested object. */
-export const chatImagePart = z.object({ image_url: z.union([z.string(), jsonObject]) });
+export const videoPart = z.object({ video_url: textOrObject });
+/** What Chat nests in a part: an image, a file, a video. */
 export const chatImage = z.object({ url: z.string(), detail: z.nullish(imageDetail) });
 export const chatFilePart = z.object({ file: jsonObject });
-export const chatVideoPart = z.object({ video_url: z.union([z.string(), jsonObject]) });
 export const chatVideo = z.object({ url: z.string() });
 
 /** Tools by `type`. */

@@ -5,9 +5,7 @@ import {
   audioPart,
   chatFilePart,
   chatImage,
-  chatImagePart,
   chatVideo,
-  chatVideoPart,
   encryptedPart,
   filePart,
   imagePart,
@@ -145,6 +143,17 @@ const text = partType(
   ['annotations', 'logprobs', 'parsed'],
 );
 
+/** With its address as text or in Chat's object, under either name. */
+const image = partType('image', imagePart, shown, ({ image_url: given, ...others }, at, reading, part) => {
+  if (given == null || typeof given === 'string') return parseImage({ ...others, url: given }, at, reading, part);
+  const { url, detail = others.detail } = readShape(chatImage, given, `${at}.image_url`);
+  return parseImage({ ...others, url, detail }, at, reading, part);
+});
+const video = partType('video', videoPart, shown, ({ video_url: given }, at, reading) => {
+  const url = typeof given === 'string' ? given : readShape(chatVideo, given, `${at}.video_url`).url;
+  return parseVideo(url, at, reading);
+});
+
 /** Every type of content part there is a rule for: this API's, and Chat's own for the same things. */
 export const partTypes: ReadonlyMap<string, PartType> = new Map([
   ['input_text', text],
@@ -161,14 +170,8 @@ export const partTypes: ReadonlyMap<string, PartType> = new Map([
       return null;
     }),
   ],
-  ['input_image', partType('image', imagePart, shown, parseImage)],
-  [
-    'image_url',
-    partType('image', chatImagePart, shown, ({ image_url: given }, at, reading, part) => {
-      const image = typeof given === 'string' ? { url: given } : readShape(chatImage, given, `${at}.image_url`);
-      return parseImage({ ...image, image_url: image.url }, at, reading, part);
-    }),
-  ],
+  ['input_image', image],
+  ['image_url', image],
   ['input_file', partType('file', filePart, shown, parseFile)],
   [
     'file',
@@ -177,17 +180,8 @@ export const partTypes: ReadonlyMap<string, PartType> = new Map([
     ),
   ],
   ['input_audio', partType('audio', audioPart, ['user'], parseAudio)],
-  [
-    'input_video',
-    partType('video', videoPart, shown, ({ video_url: url }, at, reading) => parseVideo(url, at, reading)),
-  ],
-  [
-    'video_url',
-    partType('video', chatVideoPart, shown, ({ video_url: given }, at, reading) => {
-      const url = typeof given === 'string' ? given : readShape(chatVideo, given, `${at}.video_url`).url;
-      return parseVideo(url, at, reading);
-    }),
-  ],
+  ['input_video', video],
+  ['video_url', video],
 ]);
 
 /** A part of an unknown type: its text, or nothing, or refused. */
@@ -201,8 +195,12 @@ function parseUnknownPart(type: string, part: object, at: string, { settings, dr
 /** A Fernet token, as OpenAI encrypts what agents tell each other; with a Chat server it is the model's own text. */
 const ciphertext = /^gAAAA[\w-]{20,}={0,2}$/;
 
+interface ImageFields extends Pick<z.output<typeof imagePart>, 'file_id' | 'detail'> {
+  readonly url: string | null | undefined;
+}
+
 function parseImage(
-  { image_url: url, file_id, detail }: z.output<typeof imagePart>,
+  { url, file_id, detail }: ImageFields,
   at: string,
   reading: Reading,
   part: CacheHints,
