@@ -9,7 +9,7 @@ const checksum = { 'x-checksum': 'abc' };
 const meshes: TestMesh[] = [];
 afterAll(() => Promise.all(meshes.map((mesh) => mesh.close())));
 
-interface Changes extends Pick<TestMeshOptions, 'edit' | 'http2Upstream'> {
+interface Changes extends Pick<TestMeshOptions, 'edit' | 'environment' | 'http2Upstream'> {
   readonly trailers?: 'SEND' | 'SKIP';
 }
 
@@ -17,7 +17,6 @@ interface Changes extends Pick<TestMeshOptions, 'edit' | 'http2Upstream'> {
 async function startMesh(request: BodyMode, response: BodyMode, { trailers = 'SKIP', edit, ...more }: Changes) {
   const mesh = await startTestMesh({
     ...more,
-    environment: { UPSTREAM_IDLE_TIMEOUT_MS: '300' },
     edit(config) {
       const mode = connectionManagerOf(config).http_filters[0].typed_config.processing_mode;
       mode['request_body_mode'] = request;
@@ -115,6 +114,8 @@ describe('response body mode STREAMED', () => {
   });
 
   test('a silent upstream is waited for', async () => {
+    const environment = { UPSTREAM_IDLE_TIMEOUT_MS: '300' };
+    const mesh = await startMesh('BUFFERED', 'STREAMED', { environment });
     mesh.upstream.script('silent', {
       headers: eventStream,
       body: [delta({ content: 'Hi' }), 2500, finish('stop'), done],

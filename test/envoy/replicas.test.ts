@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { findEnvoy } from '../../tools/mesh/envoy-binary.ts';
 import { connectionManagerOf } from '../../tools/mesh/envoy-config.ts';
 import { addEndpoint, untilHealthy } from '../support/envoy-clusters.ts';
-import { failures, startFailingReplica } from '../support/failing-replica.ts';
+import { failures, startFailingReplica, untilMet } from '../support/failing-replica.ts';
 import { startTestMesh } from '../support/mesh.ts';
 import { testDeadReplicas } from '../support/replica-scenarios.ts';
 import { completion } from '../support/upstream.ts';
@@ -26,12 +26,11 @@ describe('two replicas', () => {
       mesh.upstream.script('m', { body: [completion({ content: 'Hi' })] });
       const input = Array.from({ length: 60_000 }, (_, index) => `${index}`).join(' '); // 350 kB, no two pieces alike
       const statuses: number[] = [];
-      // Which replica is asked is chance, and Envoy's threads know both only after a while.
-      while (statuses.length < 20 || bad.failed === 0) {
+      await untilMet(bad, async () => {
         const answer = await mesh.post({ model: 'm', input });
         statuses.push(answer.status);
         await answer.text();
-      }
+      });
       expect(statuses.filter((status) => status === 503)).toHaveLength(bad.failed);
       expect(statuses.filter((status) => status === 200)).toHaveLength(statuses.length - bad.failed);
       for (const received of mesh.upstream.received('m'))

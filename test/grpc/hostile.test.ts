@@ -149,7 +149,7 @@ describe('the gRPC port bears', () => {
       { response_body: { body: Buffer.from('{}'), end_of_stream: true } },
       { response_trailers: {} },
     );
-    const scripts = fc.sample(fc.array(message, { minLength: 1, maxLength: 8 }), 600);
+    const scripts = fc.sample(fc.array(message, { minLength: 1, maxLength: 8 }), { numRuns: 600, seed: 1 });
     const ends = await Promise.all(
       scripts.map(async (messages) => ({ messages, ...(await send(messages.map(framed))) })),
     );

@@ -2,7 +2,6 @@ import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { connect as connectTcp } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { connectExtProc, type ExtProcClient } from '../support/extproc-client.ts';
 import { beginStream, endStream, sendRequest } from '../support/scripted-exchange.ts';
@@ -89,11 +88,15 @@ describe('WORKERS=2, where workers end', () => {
     // As Node reports it, of a message of its own: the worker that sees it is about to be disconnected, or is not.
     const script = `import cluster from 'node:cluster';
       if (cluster.isWorker) process.on('newListener', (name) => {
-        if (name === 'error') setTimeout(() => process.emit('error', new Error('write EPIPE')), 20);
+        if (name === 'error') setTimeout(() => {
+          process.emit('error', new Error('write EPIPE'));
+          console.log('{"msg":"told"}');
+        }, 20);
       });`;
     const nodeOptions = ['--import', `data:text/javascript,${encodeURIComponent(script)}`];
     service = await startServiceProcess({ WORKERS: '2' }, { nodeOptions });
-    await sleep(200);
+    const { log } = service;
+    await expect.poll(() => log.filter(({ msg }) => msg === 'told').length).toBeGreaterThanOrEqual(2);
     expect(await service.metric('responses_extproc_ready_workers')).toBe(2);
     expect(await service.metric('responses_extproc_worker_restarts_total')).toBe(0);
   });
@@ -164,12 +167,12 @@ describe('WORKERS=2, where workers end', () => {
   });
 
   it('lets running streams of every worker end after SIGTERM, even if each process is told', async () => {
-    const { listen, child, workers } = await start({});
+    const { listen, child, workers, log } = await start({});
     const [address = ''] = listen;
     const calls = [await openStream(address), await openStream(address)];
     for (const pid of workers()) process.kill(pid, 'SIGTERM');
     child.kill('SIGTERM');
-    await sleep(300);
+    await expect.poll(() => log.filter(({ msg }) => msg === 'draining').length).toBe(2);
     for (const call of calls) await endStream(call);
     for (const call of calls) call.cancel();
     expect(await child.ended).toBe('exit code 0');

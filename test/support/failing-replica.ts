@@ -58,6 +58,18 @@ export async function startFailingReplica(
   };
 }
 
+/**
+ * Sends requests until 20 were answered and one of them met the replica: which one is asked is chance, and Envoy's threads know
+ * it only after a while. Throws where none of a thousand meets it. Resolves with how many were sent.
+ */
+export async function untilMet(replica: FailingReplica, send: (n: number) => Promise<void>): Promise<number> {
+  for (let n = 0; n < 1000; n += 1) {
+    if (n >= 20 && replica.failed > 0) return n;
+    await send(n);
+  }
+  throw new Error('None of 1,000 requests met the failing replica.');
+}
+
 function sayServing(stream: ServerHttp2Stream): void {
   stream.respond({ ':status': 200, 'content-type': 'application/grpc' }, { waitForTrailers: true });
   stream.once('wantTrailers', () => stream.sendTrailers({ 'grpc-status': '0' }));

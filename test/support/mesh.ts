@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { OpenAI } from 'openai';
 import type { Child } from '../../tools/mesh/child-process.ts';
 import { type EnvoyBinary, findEnvoy } from '../../tools/mesh/envoy-binary.ts';
-import { type EnvoyConfig, placeEnvoy } from '../../tools/mesh/envoy-config.ts';
+import { connectionManagerOf, type EnvoyConfig, placeEnvoy } from '../../tools/mesh/envoy-config.ts';
 import { shippedEnvoyConfig, startEnvoy, startService, stopAtOnce } from '../../tools/mesh/parts.ts';
 import { anyFreePort, untilListening } from '../../tools/mesh/ports.ts';
 import { serviceMain } from './service-main.ts';
@@ -83,6 +83,8 @@ export async function startTestMesh(options: TestMeshOptions = {}): Promise<Test
     upstream: at(upstream.port),
     webSocket: options.webSocket === true ? at(webSocket) : undefined,
   });
+  // Shipped as 10 s, which a large request may take on a slow machine.
+  connectionManagerOf(config).http_filters[0].typed_config['message_timeout'] = '120s';
   if (options.http2Upstream) speakHttp2(config);
   options.edit?.(config);
 

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import type { EnvoyBinary } from '../../tools/mesh/envoy-binary.ts';
 import { anyFreePort } from '../../tools/mesh/ports.ts';
 import { addEndpoint, untilHealthy } from './envoy-clusters.ts';
-import { failures, startFailingReplica } from './failing-replica.ts';
+import { failures, startFailingReplica, untilMet } from './failing-replica.ts';
 import { startTestMesh, type TestMesh } from './mesh.ts';
 import { startServiceProcess } from './service-process.ts';
 import { completion, delta, done, eventStream, finish } from './upstream.ts';
@@ -61,15 +61,13 @@ export function testDeadReplicas(envoy: () => EnvoyBinary): void {
         await untilHealthy(mesh.admin, 2);
         mesh.upstream.script('json', { body: [completion({ content: 'Hi' })] });
         const input = 'A long prompt. '.repeat(20_000); // several of Envoy's pieces
-        let n = 0;
-        // The replica is chosen at random, and Envoy's threads know both only after a while.
-        for (; n < 20 || bad.failed === 0; n += 1) {
+        const sent = await untilMet(bad, async (n) => {
           const answer = await mesh.post({ model: 'json', input });
           expect([n, answer.status]).toEqual([n, 200]);
           await answer.text();
-        }
+        });
         expect(mesh.upstream.received('json').map((request) => request.json().messages)).toEqual(
-          Array.from({ length: n }, () => [{ role: 'user', content: input }]),
+          Array.from({ length: sent }, () => [{ role: 'user', content: input }]),
         );
       } finally {
         await mesh.close();

@@ -21,7 +21,7 @@ export interface Readiness {
   /** Told when `patience` aborts, after 5 s, what the last answer was, or what there is instead of one. */
   onWaiting(last: string): void;
   readonly patience?: AbortSignal;
-  /** Ends the wait, after 30 s. */
+  /** Ends the wait, after 5 minutes: a process that ends is noticed at once, and a machine may be slow. */
   readonly limit?: AbortSignal;
 }
 
@@ -38,7 +38,7 @@ export async function untilAnswered({
   signal,
   onWaiting,
   patience = AbortSignal.timeout(5000),
-  limit = AbortSignal.timeout(30_000),
+  limit = AbortSignal.timeout(300_000),
 }: Readiness): Promise<string | null> {
   // `store` is given, since OMITTED_STORE may demand it.
   const body = { model: demoModel, input: 'Are you there?', store: false };
