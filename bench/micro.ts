@@ -10,7 +10,7 @@ import { Exchange } from '../src/filter/exchange/exchange.ts';
 import type { ExchangeReply } from '../src/filter/exchange/types.ts';
 import { deserializeRequest } from '../src/filter/extproc/deserialize-request.ts';
 import { serializeReply } from '../src/filter/extproc/serialize-reply.ts';
-import { StreamTranslator } from '../src/filter/translate/stream.ts';
+import { StreamTranslator } from '../src/filter/translate/chat-to-response/stream.ts';
 import { readSseData } from '../src/filter/wire/sse/data.ts';
 import { encodeSseEvents } from '../src/filter/wire/sse/encode-events.ts';
 import { SseDecoder } from '../src/filter/wire/sse/sse-decoder.ts';

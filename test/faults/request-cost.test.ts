@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { Exchange } from '../../src/filter/exchange/exchange.ts';
-import { itemTypes } from '../../src/filter/translate/request/parse/items/item-types.ts';
+import { itemTypes } from '../../src/filter/translate/known-types.ts';
 import { createResponseFields } from '../../src/filter/wire/schema/create-response.ts';
 import { exchangeOptions, headersOf } from '../support/exchange-options.ts';
 import { growthOf, maxLinearGrowth } from '../support/growth.ts';

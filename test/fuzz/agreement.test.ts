@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { translateCompletion } from '../../src/filter/translate/completion.ts';
-import { StreamTranslator } from '../../src/filter/translate/stream.ts';
+import { translateCompletion } from '../../src/filter/translate/chat-to-response/completion.ts';
+import { StreamTranslator } from '../../src/filter/translate/chat-to-response/stream.ts';
 import { profileNames } from '../../src/filter/upstream/profiles.ts';
 import { ApiError } from '../../src/filter/wire/schema/api-error.ts';
 import { codePoint } from '../support/code-point.ts';

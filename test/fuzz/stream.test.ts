@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { afterAll, expect, it } from 'vitest';
-import { translateCompletion } from '../../src/filter/translate/completion.ts';
+import { translateCompletion } from '../../src/filter/translate/chat-to-response/completion.ts';
 import { ApiError } from '../../src/filter/wire/schema/api-error.ts';
 import { SseDecoder, SseLimitError } from '../../src/filter/wire/sse/sse-decoder.ts';
 import { chunks, contexts } from '../support/chat-chunks.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { translateCompletion } from '../../src/filter/translate/completion.ts';
-import { StreamTranslator } from '../../src/filter/translate/stream.ts';
+import { translateCompletion } from '../../src/filter/translate/chat-to-response/completion.ts';
+import { StreamTranslator } from '../../src/filter/translate/chat-to-response/stream.ts';
 import type { ResponseResource } from '../../src/filter/wire/schema/response-resource.ts';
 import { createTestContext } from '../support/context.ts';
 import { blockOf, type GoldenCase, goldenCases } from '../support/golden.ts';

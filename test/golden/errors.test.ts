@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type ErrorAnswer, translateError } from '../../src/filter/translate/error.ts';
+import { type ErrorAnswer, translateError } from '../../src/filter/translate/chat-to-response/error.ts';
 import type { ApiError } from '../../src/filter/wire/schema/api-error.ts';
 import { blockOf, type GoldenCase, goldenFolder, readGoldenCases } from '../support/golden.ts';
 

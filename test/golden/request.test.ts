@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { TranslatedOperation } from '../../src/filter/translate/operations/operation.ts';
 import { operations } from '../../src/filter/translate/operations/operations.ts';
-import { type TranslatedRequest, translateRequest } from '../../src/filter/translate/request.ts';
+import { type TranslatedRequest, translateRequest } from '../../src/filter/translate/request-to-chat/request.ts';
 import { jsonParts } from '../../src/filter/wire/json/parts.ts';
 import { ApiError } from '../../src/filter/wire/schema/api-error.ts';
 import { isSetting, type SettingTable } from '../../src/service/settings/setting.ts';

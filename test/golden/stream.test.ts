@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { translateCompletion } from '../../src/filter/translate/completion.ts';
-import type { ResponseContext } from '../../src/filter/translate/context.ts';
+import { translateCompletion } from '../../src/filter/translate/chat-to-response/completion.ts';
+import type { ResponseContext } from '../../src/filter/translate/shared/context.ts';
 import { doneEvent, encodeSseEvents } from '../../src/filter/wire/sse/encode-events.ts';
 import { blockOf, type GoldenCase, goldenFolder, readGoldenCases } from '../support/golden.ts';
 import { streamContextOf } from '../support/golden-context.ts';

@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { translateCompletion } from '../../src/filter/translate/completion.ts';
-import type { ResponseContext } from '../../src/filter/translate/context.ts';
-import { translateRequest } from '../../src/filter/translate/request.ts';
+import { translateCompletion } from '../../src/filter/translate/chat-to-response/completion.ts';
+import { translateRequest } from '../../src/filter/translate/request-to-chat/request.ts';
+import type { ResponseContext } from '../../src/filter/translate/shared/context.ts';
 import { profileOfHost } from '../../src/filter/upstream/profiles.ts';
 import { ApiError } from '../../src/filter/wire/schema/api-error.ts';
 import type { ResponseResource } from '../../src/filter/wire/schema/response-resource.ts';

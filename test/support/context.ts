@@ -1,5 +1,3 @@
-import type { NewId, ResponseContext, RestoredTool } from '../../src/filter/translate/context.ts';
-import { integerPlacesOf } from '../../src/filter/translate/integer-places.ts';
 import { compact } from '../../src/filter/translate/operations/compaction.ts';
 import { inputTokens } from '../../src/filter/translate/operations/input-tokens.ts';
 import {
@@ -8,7 +6,9 @@ import {
   prewarmed,
   responses,
 } from '../../src/filter/translate/operations/responses.ts';
-import type { ReasoningCarrier } from '../../src/filter/translate/settings.ts';
+import { integerPlacesOf } from '../../src/filter/translate/request-to-chat/integer-places.ts';
+import type { NewId, ResponseContext, RestoredTool } from '../../src/filter/translate/shared/context.ts';
+import type { ReasoningCarrier } from '../../src/filter/translate/shared/settings.ts';
 import type { Profile } from '../../src/filter/upstream/profile.ts';
 import { profileOf } from '../../src/filter/upstream/profiles.ts';
 import type { CreateResponseEcho, ResponseResource, ToolEcho } from '../../src/filter/wire/schema/response-resource.ts';

@@ -5,7 +5,7 @@
  */
 
 import { setImmediate } from 'node:timers/promises';
-import { StreamTranslator } from '../../src/filter/translate/stream.ts';
+import { StreamTranslator } from '../../src/filter/translate/chat-to-response/stream.ts';
 import { type ChunkOf, endlessContext, endlessStreams } from './endless-streams.ts';
 
 /** Large compared with what the engine itself keeps and frees. */

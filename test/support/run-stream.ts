@@ -1,5 +1,5 @@
 import { createUpstreamBodyReader } from '../../src/filter/exchange/response/choose-reader.ts';
-import type { ResponseContext } from '../../src/filter/translate/context.ts';
+import type { ResponseContext } from '../../src/filter/translate/shared/context.ts';
 import { ApiError } from '../../src/filter/wire/schema/api-error.ts';
 import { keepAliveComment } from '../../src/filter/wire/sse/encode-events.ts';
 import { wholeOf } from './whole-of.ts';

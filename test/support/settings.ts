@@ -1,4 +1,4 @@
-import type { TranslationSettings } from '../../src/filter/translate/settings.ts';
+import type { TranslationSettings } from '../../src/filter/translate/shared/settings.ts';
 import type { Profile } from '../../src/filter/upstream/profile.ts';
 import { profileOf } from '../../src/filter/upstream/profiles.ts';
 import { readProfilesFile } from '../../src/filter/upstream/profiles-file.ts';

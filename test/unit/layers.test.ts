@@ -11,8 +11,8 @@ const floors: Readonly<Record<string, Readonly<Record<string, readonly string[]>
   filter: {
     'wire/bytes': [],
     'wire/credentials': [],
-    'wire/json': [],
     'wire/schema': [],
+    'wire/json': ['wire/schema'],
     'wire/sse': ['wire/json', 'wire/schema'],
     machine: [],
     upstream: [],

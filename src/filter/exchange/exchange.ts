@@ -1,4 +1,4 @@
-import type { NewId } from '../translate/context.ts';
+import type { NewId } from '../translate/shared/context.ts';
 import type { ApiError } from '../wire/schema/api-error.ts';
 import type { ExchangeOptions } from './options.ts';
 import { RequestLeg } from './request/request-leg.ts';

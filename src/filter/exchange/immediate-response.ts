@@ -1,5 +1,5 @@
-import { emptyAnswer } from '../translate/completion.ts';
-import type { ResponseContext } from '../translate/context.ts';
+import { emptyAnswer } from '../translate/chat-to-response/completion.ts';
+import type { ResponseContext } from '../translate/shared/context.ts';
 import type { ApiError } from '../wire/schema/api-error.ts';
 import { doneEvent, encodeSseEvents } from '../wire/sse/encode-events.ts';
 import { translatedHeaders } from './response/response-headers.ts';

@@ -1,4 +1,4 @@
-import { bytesOfJson } from '../translate/kept.ts';
+import { bytesOfJson } from '../translate/shared/kept.ts';
 import { JsonBytes } from '../wire/json/parts.ts';
 import type { CreateResponseEcho } from '../wire/schema/response-resource.ts';
 

@@ -1,5 +1,5 @@
-import type { NewId } from '../translate/context.ts';
-import type { TranslationSettings } from '../translate/settings.ts';
+import type { NewId } from '../translate/shared/context.ts';
+import type { TranslationSettings } from '../translate/shared/settings.ts';
 import type { ApiError } from '../wire/schema/api-error.ts';
 import type { ExchangeTap } from './tap.ts';
 import type { BodyModes, Hold } from './types.ts';

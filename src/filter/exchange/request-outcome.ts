@@ -1,6 +1,6 @@
-import type { ResponseContext } from '../translate/context.ts';
 import type { PassedOperation } from '../translate/operations/operation.ts';
-import type { UnknownType } from '../translate/request/dropped.ts';
+import type { ResponseContext } from '../translate/shared/context.ts';
+import type { UnknownType } from '../translate/shared/dropped.ts';
 
 /** The outcome of the request, as far as the response leg needs it. */
 export type RequestOutcome =

@@ -1,5 +1,5 @@
-import type { Repair } from '../translate/chat/repairs.ts';
-import type { UnknownType } from '../translate/request/dropped.ts';
+import type { UnknownType } from '../translate/shared/dropped.ts';
+import type { Repair } from '../translate/shared/repairs.ts';
 import type { ApiError } from '../wire/schema/api-error.ts';
 import type { CreateResponseEcho, Usage } from '../wire/schema/response-resource.ts';
 import type { ResponsePhase } from './phases.ts';

@@ -1,4 +1,3 @@
-import type { Subcommand } from '../../tools/cli/terminal.ts';
 import { fitToMemory } from '../memory/fit-to-memory.ts';
 import { describeProfiles, openProfiles } from '../server/profile-source.ts';
 import { workerNumber } from '../server/workers.ts';
@@ -10,6 +9,7 @@ import { helpText, readCommand } from './command-line.ts';
 import { memoryOfProcess } from './process-memory.ts';
 import { serve } from './serve.ts';
 import { supervise } from './supervise.ts';
+import type { Subcommand } from './terminal.ts';
 import { version } from './version.ts';
 
 /** Command line → configuration → log → server; then signals. The only file that ends the process. */

@@ -1,9 +1,9 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { createInterface } from 'node:readline/promises';
+import type { Subcommand, Terminal } from '../../service/program/terminal.ts';
 import { UsageError } from '../cli/parse-options.ts';
 import { styleFor } from '../cli/style.ts';
-import type { Subcommand, Terminal } from '../cli/terminal.ts';
 import { callFormOf } from './chat-body.ts';
 import { type DoctorOptions, helpText, readOptions } from './doctor-options.ts';
 import { allProbes } from './probes/all-probes.ts';

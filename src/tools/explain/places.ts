@@ -1,4 +1,4 @@
-import { sourcesOf, type Trace } from '../../filter/translate/request/trace.ts';
+import { sourcesOf, type Trace } from '../../filter/translate/shared/provenance.ts';
 import { isWithin } from '../../filter/wire/json/paths.ts';
 import { isSame, type Path, pathText, recordOf, valueAt } from './fields.ts';
 

@@ -1,6 +1,6 @@
 import type { Exchange } from '../../filter/exchange/exchange.ts';
 import type { ExchangeReply, HeaderMap } from '../../filter/exchange/types.ts';
-import { jsonOf } from '../../filter/translate/chat/loose.ts';
+import { jsonOf } from '../../filter/wire/json/loose.ts';
 import { SseDecoder } from '../../filter/wire/sse/sse-decoder.ts';
 import { valueAt } from './fields.ts';
 

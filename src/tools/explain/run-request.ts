@@ -4,7 +4,7 @@ import { parseJson } from '../../filter/exchange/request/request-body.ts';
 import { completes, pathNeedsModel, routeOf } from '../../filter/exchange/request/route.ts';
 import { runSteps } from '../../filter/exchange/steps.ts';
 import type { ExchangeReply, HeaderMap, HeaderMutation } from '../../filter/exchange/types.ts';
-import { createTrace, type Trace } from '../../filter/translate/request/trace.ts';
+import { createTrace, type Trace } from '../../filter/translate/shared/provenance.ts';
 import type { Profile } from '../../filter/upstream/profile.ts';
 import type { ApiErrorObject } from '../../filter/wire/schema/api-error.ts';
 import { createExchangeFactory } from '../../service/server/exchanges.ts';

@@ -34,7 +34,7 @@ describe('“Add a field” in CONTRIBUTING.md', () => {
   it('followed step by step, leads to an explanation that says what became of it', async () => {
     addLine('src/filter/wire/schema/create-response.ts', '  top_p: number(0, 1),', '  shine: number(0, 1),');
     addLine(
-      'src/filter/translate/request.ts',
+      'src/filter/translate/request-to-chat/request.ts',
       `  written.copy('moderation', 'moderation');`,
       `  ${section.match(/`(written\.\w+\('gloss', [^`]*;)`/)?.[1]}`,
     );

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
-import { estimatedInput } from '../../translate/estimate.ts';
 import type { TranslatedOperation } from '../../translate/operations/operation.ts';
-import { type TranslatedRequest, translateRequest } from '../../translate/request.ts';
+import { type TranslatedRequest, translateRequest } from '../../translate/request-to-chat/request.ts';
+import { estimatedInput } from '../../translate/shared/estimate.ts';
 import { jsonParts } from '../../wire/json/parts.ts';
 import type { ChatCompletionRequest } from '../../wire/schema/chat-request.ts';
 import type { ExchangeOptions } from '../options.ts';

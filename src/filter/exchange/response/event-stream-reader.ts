@@ -1,5 +1,5 @@
-import type { ResponseContext } from '../../translate/context.ts';
-import { StreamTranslator } from '../../translate/stream.ts';
+import { StreamTranslator } from '../../translate/chat-to-response/stream.ts';
+import type { ResponseContext } from '../../translate/shared/context.ts';
 import { ApiError } from '../../wire/schema/api-error.ts';
 import { isDelta, type ResponseStreamEvent } from '../../wire/schema/stream-events.ts';
 import { readSseData } from '../../wire/sse/data.ts';

@@ -1,5 +1,5 @@
-import { jsonOf } from '../../translate/chat/loose.ts';
 import { GrowingBytes } from '../../wire/bytes/growing-bytes.ts';
+import { jsonOf } from '../../wire/json/loose.ts';
 import { scanJson } from '../../wire/json/scan.ts';
 import { AnswerState, type Disposition, nothing, type UpstreamBodyReader } from './upstream-body-reader.ts';
 

@@ -1,5 +1,5 @@
 import { checkMove } from '../../machine/moves.ts';
-import { translateError } from '../../translate/error.ts';
+import { translateError } from '../../translate/chat-to-response/error.ts';
 import { ApiError } from '../../wire/schema/api-error.ts';
 import { keepAliveComment } from '../../wire/sse/encode-events.ts';
 import { type ContentDecoder, createContentDecoder, parseContentCodings } from '../content-coding.ts';

@@ -1,4 +1,4 @@
-import { type AnswerReport, nothingReported, type ResponseContext } from '../../translate/context.ts';
+import { type AnswerReport, nothingReported, type ResponseContext } from '../../translate/shared/context.ts';
 import { ApiError } from '../../wire/schema/api-error.ts';
 import type { ResponseStatus } from '../../wire/schema/response-resource.ts';
 import type { ExchangeSettings } from '../options.ts';

@@ -1,6 +1,6 @@
-import type { ResponseContext } from '../../translate/context.ts';
-import { translateError } from '../../translate/error.ts';
-import { StreamTranslator } from '../../translate/stream.ts';
+import { translateError } from '../../translate/chat-to-response/error.ts';
+import { StreamTranslator } from '../../translate/chat-to-response/stream.ts';
+import type { ResponseContext } from '../../translate/shared/context.ts';
 import { GrowingBytes } from '../../wire/bytes/growing-bytes.ts';
 import { JsonEnd } from '../../wire/json/json-end.ts';
 import { ApiError } from '../../wire/schema/api-error.ts';

@@ -1,8 +1,8 @@
 import * as z from 'zod/mini';
+import { objectOf, textOf } from '../../wire/json/loose.ts';
 import { callName, jsonObject, optionalText } from '../../wire/schema/create-response.ts';
 import type { ClientToolCallItem } from '../../wire/schema/response-resource.ts';
-import { objectOf, textOf } from '../chat/loose.ts';
-import { itemType } from '../request/parse/items/input-builder.ts';
+import { itemType } from '../request-to-chat/parse/input-builder.ts';
 import { addCall, addOutput, type ClientTool, plainTool } from './client-tool.ts';
 
 interface ApplyPatchCallItem extends ClientToolCallItem {

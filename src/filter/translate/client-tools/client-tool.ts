@@ -1,11 +1,11 @@
 import * as z from 'zod/mini';
+import { arrayOf, jsonOf, objectOf } from '../../wire/json/loose.ts';
 import type { ClientToolCallItem, ClientToolType, ItemStatus } from '../../wire/schema/response-resource.ts';
 import type { UnnumberedEvent } from '../../wire/schema/stream-events.ts';
-import { arrayOf, jsonOf, objectOf } from '../chat/loose.ts';
-import { callOf } from '../request/parse/items/function-call-items.ts';
-import type { InputBuilder, ItemType } from '../request/parse/items/input-builder.ts';
-import { type ToolsBuilder, type ToolType, toolType } from '../request/parse/tools-builder.ts';
-import type { FunctionDefinition } from '../request/parsed.ts';
+import type { InputBuilder, ItemType } from '../request-to-chat/parse/input-builder.ts';
+import { callOf } from '../request-to-chat/parse/items/function-call-items.ts';
+import { type ToolsBuilder, type ToolType, toolType } from '../request-to-chat/parse/tools-builder.ts';
+import type { FunctionDefinition } from '../shared/parsed.ts';
 
 /** A tool with a type of its own that the client runs: upstream it is a function of that name. */
 export interface ClientTool<Item extends ClientToolCallItem = ClientToolCallItem> {

@@ -1,9 +1,9 @@
 import * as z from 'zod/mini';
+import { objectOf } from '../../wire/json/loose.ts';
 import { callName, jsonObject, optionalValue } from '../../wire/schema/create-response.ts';
 import type { ClientToolCallItem } from '../../wire/schema/response-resource.ts';
-import { objectOf } from '../chat/loose.ts';
-import { itemType } from '../request/parse/items/input-builder.ts';
-import { missingParameter } from '../request/request-errors.ts';
+import { itemType } from '../request-to-chat/parse/input-builder.ts';
+import { missingParameter } from '../shared/request-errors.ts';
 import { addCall, addOutput, type ClientTool, plainTool, textsOf, timeoutParameter, wholeOf } from './client-tool.ts';
 
 interface LocalShellCallItem extends ClientToolCallItem {

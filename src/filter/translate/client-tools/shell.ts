@@ -1,10 +1,10 @@
 import * as z from 'zod/mini';
 import { callName, list, optionalText, textOrList } from '../../wire/schema/create-response.ts';
 import type { ClientToolCallItem } from '../../wire/schema/response-resource.ts';
-import { itemType } from '../request/parse/items/input-builder.ts';
-import { readShape } from '../request/parse/read-shape.ts';
-import { toolType } from '../request/parse/tools-builder.ts';
-import { invalidType, quote, unsupportedParameter } from '../request/request-errors.ts';
+import { itemType } from '../request-to-chat/parse/input-builder.ts';
+import { readShape } from '../request-to-chat/parse/read-shape.ts';
+import { toolType } from '../request-to-chat/parse/tools-builder.ts';
+import { invalidType, quote, unsupportedParameter } from '../shared/request-errors.ts';
 import { addCall, addOutput, type ClientTool, offerAs, textsOf, timeoutParameter, wholeOf } from './client-tool.ts';
 
 interface ShellCallItem extends ClientToolCallItem {

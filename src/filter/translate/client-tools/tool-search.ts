@@ -1,4 +1,5 @@
 import * as z from 'zod/mini';
+import { jsonOf, jsonTextOf } from '../../wire/json/loose.ts';
 import {
   callName,
   isJsonObject,
@@ -9,12 +10,11 @@ import {
   optionalValue,
 } from '../../wire/schema/create-response.ts';
 import type { ClientToolCallItem } from '../../wire/schema/response-resource.ts';
-import { jsonOf, jsonTextOf } from '../chat/loose.ts';
-import { chatToolName } from '../request/chat-tool-name.ts';
-import { argumentsOf, callOf } from '../request/parse/items/function-call-items.ts';
-import { itemType } from '../request/parse/items/input-builder.ts';
-import { toolType } from '../request/parse/tools-builder.ts';
-import type { TranslationSettings } from '../settings.ts';
+import { itemType } from '../request-to-chat/parse/input-builder.ts';
+import { argumentsOf, callOf } from '../request-to-chat/parse/items/function-call-items.ts';
+import { toolType } from '../request-to-chat/parse/tools-builder.ts';
+import { chatToolName } from '../shared/chat-tool-name.ts';
+import type { TranslationSettings } from '../shared/settings.ts';
 import { type ClientTool, offerAs } from './client-tool.ts';
 
 export interface ToolSearchCallItem extends ClientToolCallItem {

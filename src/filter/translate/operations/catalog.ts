@@ -1,9 +1,9 @@
 import type { Profile } from '../../upstream/profile.ts';
 import { profileForModel } from '../../upstream/profile-for-model.ts';
+import { objectOf, textOf } from '../../wire/json/loose.ts';
 import type { Loose } from '../../wire/schema/chat-completion.ts';
-import { objectOf, textOf } from '../chat/loose.ts';
-import { leveled } from '../request/effort-to-chat.ts';
-import type { CatalogSettings } from '../settings.ts';
+import { leveled } from '../request-to-chat/effort-to-chat.ts';
+import type { CatalogSettings } from '../shared/settings.ts';
 import type { PassedOperation } from './operation.ts';
 
 /** One model as the server's list describes it: vLLM, llama.cpp, LM Studio, routers. */

@@ -1,11 +1,11 @@
 import { ApiError } from '../../wire/schema/api-error.ts';
 import type { CompactionResource, OutputItem, ResponseResource } from '../../wire/schema/response-resource.ts';
-import { noUsage } from '../chat/usage.ts';
-import { encodeCompactionEnvelope } from '../compaction-envelope.ts';
-import type { FinishedAnswer } from '../context.ts';
-import { invalidValue } from '../request/request-errors.ts';
-import { fitConversation, summaryTokens, userMessage } from '../request/summary-request.ts';
-import { mark } from '../request/trace.ts';
+import { noUsage } from '../chat-to-response/read/usage.ts';
+import { fitConversation, summaryTokens, userMessage } from '../request-to-chat/summary-request.ts';
+import { encodeCompactionEnvelope } from '../shared/compaction-envelope.ts';
+import type { FinishedAnswer } from '../shared/context.ts';
+import { mark } from '../shared/provenance.ts';
+import { invalidValue } from '../shared/request-errors.ts';
 import { defaults, responseAnswer, type TranslatedOperation } from './operation.ts';
 
 /** Fields that constrain the form of an answer, which do not apply to a summary. */

@@ -1,7 +1,7 @@
+import { objectOf } from '../../wire/json/loose.ts';
 import { ApiError } from '../../wire/schema/api-error.ts';
-import { objectOf } from '../chat/loose.ts';
-import { nothingReported } from '../context.ts';
-import { errorOfValue, errorOfWords } from '../error.ts';
+import { errorOfValue, errorOfWords } from '../chat-to-response/error.ts';
+import { nothingReported } from '../shared/context.ts';
 import { defaults, responseAnswer, type TranslatedOperation } from './operation.ts';
 
 /** `POST /v1/responses/input_tokens`: counted by the server, where it can. */

@@ -5,13 +5,13 @@ import {
   chatRequestBody,
   type Passthrough,
 } from '../../wire/schema/chat-request.ts';
-import { translateCompletion } from '../completion.ts';
-import type { AnswerForm } from '../context.ts';
-import type { Reading } from '../request/dropped.ts';
-import type { CreateResponse, InputItem } from '../request/parsed.ts';
-import { unsupportedValue } from '../request/request-errors.ts';
-import type { OfferedTool } from '../request/tools-to-chat.ts';
-import type { CatalogSettings, TranslationSettings } from '../settings.ts';
+import { translateCompletion } from '../chat-to-response/completion.ts';
+import type { OfferedTool } from '../request-to-chat/tools-to-chat.ts';
+import type { AnswerForm } from '../shared/context.ts';
+import type { Reading } from '../shared/dropped.ts';
+import type { CreateResponse, InputItem } from '../shared/parsed.ts';
+import { unsupportedValue } from '../shared/request-errors.ts';
+import type { CatalogSettings, TranslationSettings } from '../shared/settings.ts';
 
 /** A kind of request: its object has all that distinguishes it from the others. `operations.ts` lists them. */
 export type Operation = TranslatedOperation | PassedOperation;

@@ -1,7 +1,7 @@
-import type { InputItem } from '../request/parsed.ts';
-import { standIn } from '../request/passes/message-pass.ts';
-import { missingParameter } from '../request/request-errors.ts';
-import { mark } from '../request/trace.ts';
+import { standIn } from '../request-to-chat/passes/message-pass.ts';
+import type { InputItem } from '../shared/parsed.ts';
+import { mark } from '../shared/provenance.ts';
+import { missingParameter } from '../shared/request-errors.ts';
 import { summary } from './compaction.ts';
 import { defaults, responseAnswer, type TranslatedOperation } from './operation.ts';
 

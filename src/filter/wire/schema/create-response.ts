@@ -3,7 +3,7 @@ import * as z from 'zod/mini';
 /**
  * What clients send to `POST /v1/responses`, by their field names: Open Responses 2026-04-24 (`CreateResponseBody`) and
  * what OpenAI's clients add. `null` is accepted for every optional field, as clients send it. Shapes only; what is
- * refused for its meaning is in `translate/request/parse/`. A schema reads no further than the fields of one object: lists are
+ * refused for its meaning is in `translate/request-to-chat/parse/`. A schema reads no further than the fields of one object: lists are
  * `unknown[]`, and their entries are read one by one, so that a mistake is named where it is (not as a failed union) and
  * reading stops at the first. A list with a million mistakes costs no more than one.
  */

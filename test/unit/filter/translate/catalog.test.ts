@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { catalog } from '../../../../src/filter/translate/operations/catalog.ts';
-import type { CatalogSettings } from '../../../../src/filter/translate/settings.ts';
+import type { CatalogSettings } from '../../../../src/filter/translate/shared/settings.ts';
 import type { Profile } from '../../../../src/filter/upstream/profile.ts';
 import { profileOf } from '../../../../src/filter/upstream/profiles.ts';
 import { readProfilesFile } from '../../../../src/filter/upstream/profiles-file.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { translateCompletion } from '../../../../src/filter/translate/completion.ts';
+import { translateCompletion } from '../../../../src/filter/translate/chat-to-response/completion.ts';
 import { profileNames } from '../../../../src/filter/upstream/profiles.ts';
 import { ApiError } from '../../../../src/filter/wire/schema/api-error.ts';
 import { type ContextSettings, createTestContext } from '../../../support/context.ts';

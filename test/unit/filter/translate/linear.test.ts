@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { StreamTranslator } from '../../../../src/filter/translate/stream.ts';
+import { StreamTranslator } from '../../../../src/filter/translate/chat-to-response/stream.ts';
 import { createTestContext } from '../../../support/context.ts';
 import { growthOf, maxLinearGrowth } from '../../../support/growth.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { translateCompletion } from '../../../../src/filter/translate/completion.ts';
-import { StreamTranslator } from '../../../../src/filter/translate/stream.ts';
+import { translateCompletion } from '../../../../src/filter/translate/chat-to-response/completion.ts';
+import { StreamTranslator } from '../../../../src/filter/translate/chat-to-response/stream.ts';
 import { createTestContext } from '../../../support/context.ts';
 import { faultsOfStream } from '../../../support/invariants.ts';
 import { runStream } from '../../../support/run-stream.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { countOf, objectOf, objectsOf, textOf } from '../../../../../src/filter/translate/chat/loose.ts';
+import { countOf, objectOf, objectsOf, textOf } from '../../../../../src/filter/wire/json/loose.ts';
 import type {
   LooseChoice,
   LooseChunk,

@@ -1,0 +1,100 @@
+import { objectOf, textOf } from '../../wire/json/loose.ts';
+import { ApiError } from '../../wire/schema/api-error.ts';
+import type { LooseChoice, LooseChunk, LooseMessage } from '../../wire/schema/chat-completion.ts';
+import type { ResponseResource } from '../../wire/schema/response-resource.ts';
+import type { ResponseStreamEvent } from '../../wire/schema/stream-events.ts';
+import type { AnswerReport, ResponseContext } from '../shared/context.ts';
+import { Kept } from '../shared/kept.ts';
+import { errorOfValue, errorOfWords } from './error.ts';
+import { ChoiceParts, choicesOf } from './read/choices.ts';
+import { citationsOf } from './read/citations.ts';
+import { isError, isNormalEnd, outcomeOf } from './read/finish.ts';
+import { logprobsOf } from './read/logprobs.ts';
+import { UnreadNames } from './read/unread-names.ts';
+import { noUsage, usageOf } from './read/usage.ts';
+import { ResponseWriter } from './write/response-writer.ts';
+
+export interface TranslatedCompletion extends AnswerReport {
+  readonly response: ResponseResource;
+  /** The whole stream for a client that asked for one (docs/answers.md E6), one delta for each part; else empty. */
+  readonly events: readonly ResponseStreamEvent[];
+}
+
+/**
+ * A JSON answer of the upstream as a Response (docs/answers.md §1). Everything except its shape is read loosely. An answer
+ * that went wrong after it began is a Response with `status: "failed"` that keeps what there is.
+ *
+ * Throws ApiError where there is no answer: an error body under a 200, or something that is not a completion.
+ */
+export function translateCompletion(completion: unknown, context: ResponseContext): TranslatedCompletion {
+  const body = objectOf<LooseChunk>(completion);
+  const choice = body === null ? null : wholeChoice(body);
+  const upstreamError = errorOfValue(completion, context.profile.contextOverflow);
+  const message = choice === null ? null : messageOf(choice);
+  if (body === null || choice === null || message === null)
+    throw upstreamError ?? errorOfWords(completion, context.profile.contextOverflow) ?? notACompletion();
+
+  const writer = new ResponseWriter(context, new Kept(), context.stream);
+  const unread = new UnreadNames(writer.extensions);
+  unread.fieldsOf(body);
+  writer.model = textOf(body.model);
+  writer.serviceTier = textOf(body.service_tier);
+  if (context.stream) writer.start();
+  writer.usage = usageOf(body, context.profile, writer.repairs);
+  let error = upstreamError;
+  try {
+    const logprobs = context.wantsLogprobs ? logprobsOf(choice.logprobs) : [];
+    writer.addWhole(message, { logprobs, citations: citationsOf(body, message) });
+  } catch (thrown) {
+    error ??= ApiError.from(thrown);
+  }
+  if (upstreamError !== null && !writer.hasItems()) throw upstreamError;
+  // An empty completion without a reason is not an answer.
+  if (error === null && textOf(choice.finish_reason) === '' && writer.output.isEmpty()) throw notACompletion();
+  const response = writer.end(
+    error === null ? outcomeOf(choice.finish_reason, writer.output) : { status: 'failed', error },
+  );
+  const report = writer.report(textOf(choice.finish_reason) || null, unread.names());
+  return { ...report, model: response.model, response, events: writer.log.take() };
+}
+
+/** The Response to a request of which the upstream is asked nothing: complete, without output, and without cost. */
+export function emptyAnswer(context: ResponseContext): Pick<TranslatedCompletion, 'response' | 'events'> {
+  const writer = new ResponseWriter(context, new Kept(), context.stream);
+  writer.start();
+  writer.usage = noUsage;
+  const response = writer.end({ status: 'completed', hasCalled: false });
+  return { response, events: writer.log.take() };
+}
+
+/** The one choice, or all of them as parts of one answer. Null if there is none. */
+function wholeChoice(body: LooseChunk): LooseChoice | null {
+  const choices = choicesOf(body);
+  if (choices.length < 2) return choices[0] ?? null;
+  const parts = new ChoiceParts();
+  const keyed = choices.map((choice, position) => ({ key: parts.keyOf(choice, position), choice }));
+  const messages = keyed.flatMap(({ key, choice }) => {
+    const message = messageOf(choice);
+    return message === null ? [] : [parts.ownOf(key, message)];
+  });
+  if (messages.length === 0) return null;
+  const owned = keyed.filter(({ key }) => parts.isPart(key)).map(({ choice }) => choice);
+  const reasons = (owned.length > 0 ? owned : choices).map((choice) => textOf(choice.finish_reason));
+  const given = reasons.filter((reason) => reason !== '');
+  const error = choices.map((choice) => textOf(choice.finish_reason)).find(isError);
+  return {
+    message: Object.assign({}, ...messages),
+    finish_reason: error ?? given.find((reason) => !isNormalEnd(reason)) ?? given[0],
+    logprobs: keyed.find(({ key }) => parts.hasText(key))?.choice.logprobs,
+  };
+}
+
+/** Some proxies answer with `delta` where `message` belongs; Azure leaves both out of a filtered choice. */
+function messageOf(choice: LooseChoice): LooseMessage | null {
+  const message = objectOf<LooseMessage>(choice.message) ?? objectOf<LooseMessage>(choice.delta);
+  return message ?? (textOf(choice.finish_reason) === '' ? null : {});
+}
+
+function notACompletion(): ApiError {
+  return ApiError.invalidUpstream('The upstream’s answer is not a chat completion.');
+}

@@ -1,0 +1,265 @@
+import type { Profile } from '../../upstream/profile.ts';
+import { redactText } from '../../wire/credentials/text.ts';
+import { arrayOf, objectOf } from '../../wire/json/loose.ts';
+import { ApiError, type ApiErrorType } from '../../wire/schema/api-error.ts';
+import type { LooseChoice, LooseChunk, LooseError, LooseGroqExtras } from '../../wire/schema/chat-completion.ts';
+import { saysContextOverflow } from './read/context-overflow.ts';
+import { type ErrorReading, isNonEmpty, readErrorBody, readErrorValue } from './read/error-body.ts';
+
+/** An answer with an error status, as far as it was read. */
+export interface ErrorAnswer {
+  readonly status: number;
+  readonly contentType: string | null;
+  readonly body: string;
+  readonly retryAfter: string | null;
+}
+
+/** A profile's own words for a prompt that is too long. */
+type Wordings = Profile['contextOverflow'];
+
+/** Maximum UTF-8 bytes of an upstream's message shown to a client. */
+const maxMessageBytes = 2048;
+
+/** The client’s error for an error answer (docs/answers.md §1.11, §1.12), with `retry-after` if known. Never throws. */
+export function translateError(answer: ErrorAnswer, wordings: Wordings = []): ApiError {
+  const local = localReplyOf(answer);
+  if (local !== null) return local;
+  const reading = readErrorBody(answer.body, answer.contentType);
+  return errorOf(reading, answer.status, answer.retryAfter, wordings);
+}
+
+/**
+ * The error inside a 200: in a JSON answer (xAI, one-api) or in a stream's chunk (OpenRouter, vLLM, SGLang, TGI). Null
+ * if the value holds none. Where the error names no HTTP status it counts as 502 with the code `upstream_error`.
+ */
+export function errorOfValue(value: unknown, wordings: Wordings = []): ApiError | null {
+  const error = errorIn(value);
+  if (error === null) return null;
+  const reading = readErrorValue(error);
+  const status = reading.status ?? statusOfType.get(reading.type) ?? null;
+  const body = objectOf<LooseChunk>(value);
+  // An error beside choices comes from a router (OpenRouter): the model it chose failed, not the router.
+  const isModels = body !== null && Array.isArray(body.choices) && (status ?? 500) >= 500;
+  if (isModels && !isContextOverflow(reading, wordings))
+    return ApiError.ofModel(reading.code || 'upstream_error', messageOf(reading, status ?? 502));
+  if (status !== null) return errorOf(reading, status, null, wordings);
+  return errorOf({ ...reading, code: reading.code || 'upstream_error' }, 502, null, wordings);
+}
+
+/** The error of an event of that name: its name is enough to know that there is one. */
+export function errorOfEvent(value: unknown, wordings: Wordings = []): ApiError | null {
+  return errorOfValue({ error: isNonEmpty(value) ? value : wordless }, wordings);
+}
+
+const wordless = 'The upstream reported an error without saying which.';
+
+/** The error in a value that stands where a completion or a chunk should, in the upstream's own words. Null if it has none. */
+export function errorOfWords(value: unknown, wordings: Wordings = []): ApiError | null {
+  const reading = readErrorValue(objectOf(value));
+  if (reading.message === '') return null;
+  const code = reading.code || (reading.status === null ? unreadable : '');
+  return errorOf({ ...reading, code }, reading.status ?? 502, null, wordings);
+}
+
+const unreadable = 'invalid_upstream_response';
+
+/** The error in a stream's data that is not JSON, in the upstream's own words. Null if it is markup, or broken JSON. */
+export function errorOfText(text: string, wordings: Wordings = []): ApiError | null {
+  const reading = /^\s*[{["]/.test(text) ? null : readErrorBody(text, null);
+  if (reading === null || reading.message === '') return null;
+  return errorOf({ ...reading, code: reading.code || unreadable }, 502, null, wordings);
+}
+
+/** The status of an error inside a 200 that names none, by OpenAI's and Anthropic's error types. */
+const statusOfType = new Map([
+  ['invalid_request_error', 400],
+  ['authentication_error', 401],
+  ['permission_error', 403],
+  ['not_found_error', 404],
+  ['rate_limit_error', 429],
+  ['server_error', 500],
+  ['api_error', 500],
+  ['overloaded_error', 529],
+]);
+
+function errorIn(value: unknown): unknown {
+  if (Array.isArray(value)) return value.some((entry) => isNonEmpty(objectOf<LooseError>(entry)?.error)) ? value : null;
+  const body = objectOf<LooseChunk>(value);
+  if (body === null) return null;
+  if (isNonEmpty(body.error) || body.error === true || body.object === 'error' || body.type === 'error') return body;
+  // Groq: why a stream was stopped early.
+  const groq = body.x_groq == null ? undefined : objectOf<LooseGroqExtras>(body.x_groq)?.error;
+  if (isNonEmpty(groq)) return groq;
+  const minimax = objectOf<LooseError>(body.base_resp);
+  if (minimax !== null && isNonEmpty(minimax.status_msg) && minimax.status_code !== 0) return minimax;
+  // In any choice: more than one is never asked for, so the others are parts of the answer, and one would be missing.
+  for (const choice of arrayOf(body.choices)) {
+    const inChoice = objectOf<LooseChoice>(choice)?.error;
+    if (isNonEmpty(inChoice)) return inChoice;
+  }
+  return null;
+}
+
+/** Envoy's own plain-text answers. Their details about addresses and TLS are for the operator, not the client. */
+const localReplies: readonly (readonly [start: string, code: string, message: string])[] = [
+  [
+    'upstream connect error or disconnect/reset before headers',
+    'upstream_unavailable',
+    'The upstream could not be reached, or closed the connection before it answered.',
+  ],
+  ['no healthy upstream', 'upstream_unavailable', 'No healthy upstream is available.'],
+  ['upstream request timeout', 'upstream_timeout', 'The upstream did not answer in time.'],
+  ['stream timeout', 'request_timeout', 'The request took too long and was ended.'],
+];
+
+function localReplyOf({ status, body, retryAfter }: ErrorAnswer): ApiError | null {
+  const text = body.trimStart();
+  const reply = localReplies.find(([start]) => text.startsWith(start));
+  if (reply === undefined) return null;
+  const [, code, message] = reply;
+  return errorOf({ ...readErrorValue(message), code }, code === 'upstream_timeout' ? 504 : status, retryAfter, []);
+}
+
+function errorOf(reading: ErrorReading, status: number, retryAfterHeader: string | null, wordings: Wordings): ApiError {
+  const message = messageOf(reading, status);
+  if (isContextOverflow(reading, wordings))
+    return new ApiError(message, {
+      status: 400,
+      code: 'context_length_exceeded',
+      param: 'input', // the only field that agents look at
+    });
+
+  const kind = kindOf(status, reading);
+  const retryAfter = retryAfterHeader ?? (reading.retryAfter === null ? null : String(Math.ceil(reading.retryAfter)));
+  return new ApiError(kind.status === 429 ? withRetryHint(message, reading, retryAfterHeader) : message, {
+    status: kind.status,
+    type: kind.type,
+    code: kind.isCodeOwn ? kind.code : reading.code || kind.code,
+    param: clientParam(reading.param) ?? kind.param ?? null,
+    ...(retryAfter !== null && { headers: { 'retry-after': retryAfter } }),
+  });
+}
+
+/** The Responses field that a Chat field is made from. Fields that are not listed reach the upstream as the client sent them. */
+const fieldsOfClients = new Map([
+  ['messages', 'input'],
+  ['prompt', 'input'],
+  ['input_tokens', 'input'], // vLLM, for a prompt longer than its context
+  ['image', 'input'], // vLLM, for media that it does not take
+  ['audio', 'input'],
+  ['video', 'input'],
+  ['max_tokens', 'max_output_tokens'],
+  ['max_completion_tokens', 'max_output_tokens'],
+  ['max_new_tokens', 'max_output_tokens'],
+  ['response_format', 'text.format'],
+  ['reasoning_effort', 'reasoning.effort'],
+  ['verbosity', 'text.verbosity'],
+  ['logprobs', 'top_logprobs'],
+  ['functions', 'tools'],
+  ['tools', 'tools'],
+  ['tool_choice', 'tool_choice'],
+  ['function_call', 'tool_choice'],
+]);
+
+/** An upstream’s `param` in the client’s words: `body.messages.0.role` is `input`: its indices are not the client’s. */
+function clientParam(param: string | null): string | null {
+  if (param === null) return null;
+  const own = param.replace(/^body\.(?=.)/, '');
+  return fieldsOfClients.get(/^\w*/.exec(own)?.[0] ?? '') ?? own;
+}
+
+interface Kind {
+  readonly status: number;
+  readonly type: ApiErrorType;
+  readonly code: string;
+  /** The upstream's own code is not shown. */
+  readonly isCodeOwn?: true;
+  /** The field that must be meant. */
+  readonly param?: string;
+}
+
+/** The rows of docs/answers.md §1.12 that change the status, or have a code of their own. */
+const kinds = new Map<number, Kind>();
+function row(statuses: readonly number[], status: number | null, type: ApiErrorType, code: string): void {
+  for (const given of statuses) kinds.set(given, { status: status ?? given, type, code });
+}
+row([400, 405, 409, 410, 415, 422, 424], null, 'invalid_request', 'invalid_request');
+row([401], null, 'invalid_request', 'invalid_api_key');
+row([402], null, 'invalid_request', 'insufficient_quota');
+row([403], null, 'invalid_request', 'permission_denied');
+row([404], null, 'not_found', 'not_found');
+row([408], null, 'server_error', 'request_timeout');
+row([413], null, 'invalid_request', 'request_too_large');
+row([429, 498], 429, 'too_many_requests', 'rate_limit_exceeded');
+row([499], null, 'server_error', 'client_closed_request');
+row([500], null, 'server_error', 'server_error');
+row([501], null, 'server_error', 'not_implemented');
+row([502, 520, 521, 522, 523, 525, 526, 527], 502, 'server_error', 'upstream_unavailable');
+row([503, 529], 503, 'server_error', 'server_overloaded');
+row([504, 524], 504, 'server_error', 'upstream_timeout');
+
+/** Types and codes of a 429 that no waiting ends: the account has nothing left. */
+const outOfMoney = new Set([
+  'insufficient_quota', // OpenAI
+  'exceeded_current_quota_error', // Moonshot
+  '1113', // Zhipu
+  'insufficient_balance', // MiniMax, gateways
+  'billing_hard_limit_reached', // OpenAI
+]);
+
+/** The wordings of servers whose model takes only text, whatever the status. */
+const mediaWordings: readonly RegExp[] = [
+  /\b(?:image|audio|video) input is not supported/, // llama.cpp
+  /model does not support (?:image|audio|video) input/, // Ollama: ollama#17301
+  /is not a multimodal model|at most 0 (?:image|audio|video)\(s\) may be provided/, // vLLM
+  /no endpoints found that support (?:image|audio|video) input/, // OpenRouter: goose#5396
+  /unknown variant `?(?:image_url|input_audio|video_url)/, // DeepSeek: next-ai-draw-io#55
+  /model doesn't support the (?:image|audio|video) field/, // Bedrock: pi#8960
+];
+
+const unsupportedMedia = new RegExp(mediaWordings.map(({ source }) => `(?:${source})`).join('|'), 'i');
+
+function kindOf(status: number, { type, message, provider, code }: ErrorReading): Kind {
+  // Whatever the status: at llama.cpp's 500 SDKs try three times, and OpenRouter's 404 says nothing of the model.
+  if (unsupportedMedia.test(message.slice(0, maxMessageBytes)))
+    return { status: 400, type: 'invalid_request', code: 'unsupported_value', param: 'input' };
+  // Groq: the model wrote a call that could not be read. Another try may do better, so it is no error of the request.
+  if (code === 'tool_use_failed')
+    return { status: 502, type: 'model_error', code: 'invalid_tool_call', isCodeOwn: true };
+  const known = kinds.get(status);
+  if (status === 404 && /model/i.test(message))
+    return { status, type: 'not_found', code: 'model_not_found', param: 'model' };
+  if (known?.status === 429 && (outOfMoney.has(type) || outOfMoney.has(code)))
+    return { ...known, code: 'insufficient_quota', isCodeOwn: true };
+  if (status === 500 && provider !== null) return { status, type: 'model_error', code: 'upstream_error' };
+  if (known !== undefined) return known;
+  if (status >= 300 && status <= 399) return { status: 502, type: 'server_error', code: 'upstream_redirect' };
+  if (status >= 400 && status <= 499) return { status, type: 'invalid_request', code: `http_${status}` };
+  if (status >= 500 && status <= 599) return { status, type: 'server_error', code: `http_${status}` };
+  return { status: 502, type: 'server_error', code: 'invalid_upstream_response' };
+}
+
+function isContextOverflow({ message, code, type }: ErrorReading, wordings: Wordings): boolean {
+  const words = [code, type, message].map((text) => text.slice(0, maxMessageBytes));
+  return saysContextOverflow(words.join(' '), wordings);
+}
+
+/** Servers quote the key that they were sent, which a gateway may have set: the client is not told it. */
+function messageOf({ message }: ErrorReading, status: number): string {
+  return message === '' ? `Upstream returned HTTP ${status}` : redactText(cut(message));
+}
+
+/** Codex reads the delay from the message: `try again in 7s`. A date in `retry-after` would need a clock. */
+function withRetryHint(message: string, reading: ErrorReading, retryAfter: string | null): string {
+  const seconds =
+    retryAfter !== null && /^\d{1,6}(\.\d+)?$/.test(retryAfter.trim()) ? Number(retryAfter) : reading.retryAfter;
+  if (seconds === null || /try again in\s*\d/i.test(message)) return message;
+  return `${message}${/[.!?]$/.test(message) ? '' : '.'} Please try again in ${seconds}s.`;
+}
+
+/** At most `maxMessageBytes` of UTF-8, without half a character at the end. */
+function cut(text: string): string {
+  if (Buffer.byteLength(text) <= maxMessageBytes) return text;
+  const kept = Buffer.alloc(maxMessageBytes - 3); // room for the ellipsis
+  return `${text.slice(0, new TextEncoder().encodeInto(text, kept).read)}…`;
+}

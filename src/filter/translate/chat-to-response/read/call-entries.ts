@@ -1,0 +1,140 @@
+import { countOf, jsonTextOf, objectOf, objectsOf, textOf } from '../../../wire/json/loose.ts';
+import type {
+  LooseCustomCall,
+  LooseExtraContent,
+  LooseFunctionCall,
+  LooseGoogleExtras,
+  LooseMessage,
+  LooseToolCall,
+} from '../../../wire/schema/chat-completion.ts';
+import type { ExtraContent, OpaqueFields } from '../../../wire/schema/chat-request.ts';
+
+/** One `tool_calls` entry of a message or delta. An empty string stands for a field that is absent. */
+export interface CallFragment {
+  readonly id: string;
+  readonly index: number | null;
+  readonly name: string;
+  /** `function.arguments` or `custom.input`: complete in a message, a piece in a delta. */
+  readonly text: string;
+  readonly isCustom: boolean;
+}
+
+const none: readonly LooseToolCall[] = [];
+
+/** The entries of `tool_calls`, or the `function_call` of the older API, still in use (docs/answers.md §1.5). */
+export function callEntriesOf(message: LooseMessage): readonly LooseToolCall[] {
+  const entries = objectsOf<LooseToolCall>(message.tool_calls);
+  if (entries.length > 0 || message.function_call == null) return entries;
+  const legacy = objectOf<LooseFunctionCall>(message.function_call);
+  return legacy === null ? none : [{ function: legacy, index: 0 }];
+}
+
+/**
+ * Reads one entry. Arguments are a string of JSON; Ollama's own API and some proxies give the object. Snowflake writes every field
+ * of its types: a `custom` of empty strings beside the `function` that was called.
+ */
+export function fragmentOf(entry: LooseToolCall): CallFragment {
+  const ofFunction = objectOf<LooseFunctionCall>(entry.function);
+  const ofCustom = objectOf<LooseCustomCall>(entry.custom);
+  const isBlank = textOf(ofCustom?.name) === '' && textOf(ofCustom?.input) === '';
+  const custom = ofFunction !== null && isBlank ? null : ofCustom;
+  const called = custom === null ? ofFunction : null;
+  const text = custom === null ? called?.arguments : custom.input;
+  return {
+    id: textOf(entry.id),
+    index: countOf(entry.index),
+    name: nameOf(custom ?? called),
+    text: typeof text === 'object' && text !== null ? jsonTextOf(text) : textOf(text),
+    isCustom: custom !== null,
+  };
+}
+
+/** A blank name names nothing. */
+function nameOf(called: LooseFunctionCall | LooseCustomCall | null): string {
+  const name = textOf(called?.name);
+  return name.trim() === '' ? '' : name;
+}
+
+/** Gemini's mark on a delta whose text is thinking. */
+export function isThought(delta: LooseMessage): boolean {
+  if (delta.extra_content == null) return false;
+  const google = objectOf<LooseExtraContent>(delta.extra_content)?.google;
+  return objectOf<LooseGoogleExtras>(google)?.thought === true;
+}
+
+/** Fields of a call or a message that must be sent back. */
+type OpaqueCarrier = Pick<
+  LooseToolCall,
+  'extra_content' | 'thoughtSignature' | 'thought_signature' | 'provider_specific_fields' | 'function'
+>;
+
+/** What the server wants back with a call or a message, in its original fields; null if nothing. */
+export function opaqueFieldsOf(carrier: OpaqueCarrier): OpaqueFields | null {
+  const content = extraContentOf(carrier);
+  // LiteLLM's field, of the call, or of its function in some versions. It reads both places.
+  const ofCall = carrier.provider_specific_fields;
+  const fields = givenIn(ofCall ?? objectOf<LooseFunctionCall>(carrier.function)?.provider_specific_fields);
+  if (content === null && fields === null) return null;
+  return {
+    ...(content !== null && { extra_content: content }),
+    ...(fields !== null && { provider_specific_fields: fields }),
+  };
+}
+
+/** `extra_content` without Gemini's mark and empty values; some proxies put Gemini's signature on the call. */
+function extraContentOf(carrier: OpaqueCarrier): ExtraContent | null {
+  const vendors = objectOf<LooseExtraContent>(carrier.extra_content);
+  const content = givenIn(
+    vendors && 'google' in vendors ? { ...vendors, google: withoutMark(vendors.google) } : vendors,
+  );
+  const signature = textOf(carrier.thoughtSignature) || textOf(carrier.thought_signature);
+  if (signature === '') return content;
+  const google = objectOf<LooseGoogleExtras>(content?.['google']);
+  return { ...content, google: { thought_signature: signature, ...google } };
+}
+
+function withoutMark(value: unknown): unknown {
+  const google = objectOf<LooseGoogleExtras>(value);
+  if (google === null) return value;
+  return Object.fromEntries(Object.entries(google).filter(([name, field]) => name !== 'thought' && isGiven(field)));
+}
+
+/** Those of the object's fields that have a value; null for none. */
+function givenIn(value: unknown): Readonly<Record<string, unknown>> | null {
+  const given = Object.entries(objectOf(value) ?? {}).filter(([, field]) => isGiven(field));
+  return given.length === 0 ? null : Object.fromEntries(given);
+}
+
+function isGiven(value: unknown): boolean {
+  if (value === null || value === undefined || value === '') return false;
+  return typeof value !== 'object' || Object.keys(value).length > 0;
+}
+
+/** Several pieces of one call's or message's fields: what a later piece repeats is the later one's. */
+export function joinOpaqueFields(pieces: readonly OpaqueFields[]): OpaqueFields {
+  const [first = {}] = pieces;
+  if (pieces.length < 2) return first;
+  const contents = pieces.map(({ extra_content: content }) => content).filter((content) => content !== undefined);
+  const fields = pieces.map(({ provider_specific_fields: given }) => given).filter((given) => given !== undefined);
+  return {
+    ...(contents.length > 0 && { extra_content: joinObjects(contents) }),
+    ...(fields.length > 0 && { provider_specific_fields: joinObjects(fields) }),
+  };
+}
+
+/** Objects in them are joined too. */
+function joinObjects(objects: readonly object[]): Readonly<Record<string, unknown>> {
+  const byKey = new Map<string, unknown[]>();
+  for (const [key, value] of objects.flatMap((object): [string, unknown][] => Object.entries(object))) {
+    const values = byKey.get(key);
+    if (values === undefined) byKey.set(key, [value]);
+    else values.push(value);
+  }
+  return Object.fromEntries(Array.from(byKey, ([key, values]) => [key, joinValues(values)]));
+}
+
+function joinValues(values: readonly unknown[]): unknown {
+  const last = values.at(-1);
+  if (objectOf(last) === null) return last;
+  return Object.fromEntries(values.flatMap((value) => Object.entries(objectOf(value) ?? {})));
+}

@@ -1,0 +1,72 @@
+import { objectsOf } from '../../../wire/json/loose.ts';
+import {
+  type Kind,
+  type LooseChoice,
+  type LooseChunk,
+  type LooseMessage,
+  messageKinds,
+} from '../../../wire/schema/chat-completion.ts';
+
+/**
+ * Of which choice an answer has its text, its reasoning and its calls: for each, the first that has any. `n` is never sent,
+ * so further choices are either unrequested alternatives, or parts of one answer: GitHub Copilot puts Claude's text into
+ * choice 0 and its calls into choice 1 (ericc-ch/copilot-api).
+ */
+export class ChoiceParts {
+  readonly #owners: Partial<Record<Kind, number>> = {};
+  #only: number | null = null;
+  /** More than one choice has arrived. */
+  areSeveral = false;
+
+  /** The choice's key: its index where it has one. */
+  keyOf({ index }: LooseChoice, position: number): number {
+    const key = typeof index === 'number' ? index : (this.#only ?? position);
+    this.#only ??= key;
+    if (key !== this.#only) this.areSeveral = true;
+    return key;
+  }
+
+  /** The part of a message or delta that belongs to the answer. */
+  ownOf(key: number, message: LooseMessage): LooseMessage {
+    for (const name in message) {
+      const kind = kindOf(name);
+      if (kind !== null && isGiven(message[name as keyof LooseMessage])) this.#owners[kind] ??= key;
+    }
+    if (!this.areSeveral) return message;
+    const isOwn = ([name, value]: [string, unknown]) => {
+      const kind = kindOf(name);
+      return kind === null || (this.#owners[kind] === key && isGiven(value));
+    };
+    return Object.fromEntries(Object.entries(message).filter(isOwn));
+  }
+
+  /** Does the answer's text come from that choice? */
+  hasText(key: number): boolean {
+    return !this.areSeveral || this.#owners.text === key;
+  }
+
+  /** Does the answer use anything of that choice, so that its finish reason counts? */
+  isPart(key: number): boolean {
+    return !this.areSeveral || Object.values(this.#owners).includes(key);
+  }
+}
+
+/** Does a delta hold no part of the answer? */
+export function isEmptyDelta(delta: LooseMessage): boolean {
+  return !Object.entries(delta).some(([name, value]) => kindOf(name) !== null && isGiven(value));
+}
+
+function kindOf(name: string): Kind | null {
+  return Object.hasOwn(messageKinds, name) ? messageKinds[name as keyof LooseMessage] : null;
+}
+
+function isGiven(value: unknown): boolean {
+  return value !== null && value !== undefined && value !== '' && !(Array.isArray(value) && value.length === 0);
+}
+
+/** The choices of a completion or chunk; that of `index` 0 first. */
+export function choicesOf({ choices }: LooseChunk): readonly LooseChoice[] {
+  const all = objectsOf<LooseChoice>(choices);
+  if (all.length < 2) return all;
+  return [...all.filter(({ index }) => index === 0), ...all.filter(({ index }) => index !== 0)];
+}

@@ -1,0 +1,146 @@
+import { arrayOf, jsonOf, objectOf, objectsOf, textOf } from '../../../wire/json/loose.ts';
+import type { LooseError, LooseErrorDetail, LooseErrorMetadata } from '../../../wire/schema/chat-completion.ts';
+
+/** The content of an upstream's error body, whatever its shape. Absent fields are `''` or null. */
+export interface ErrorReading {
+  readonly message: string;
+  readonly code: string;
+  readonly type: string;
+  readonly param: string | null;
+  /** An HTTP status written in the body. */
+  readonly status: number | null;
+  /** Seconds, from Gemini's `retryDelay`. */
+  readonly retryAfter: number | null;
+  /** The server behind a router (OpenRouter) that really failed. */
+  readonly provider: string | null;
+}
+
+const nothing: ErrorReading = {
+  message: '',
+  code: '',
+  type: '',
+  param: null,
+  status: null,
+  retryAfter: null,
+  provider: null,
+};
+
+/** Reads the body of an error answer (docs/answers.md §1.11): JSON of any vendor, SSE text, plain text; not HTML. */
+export function readErrorBody(body: string, contentType: string | null): ErrorReading {
+  const text = body.trim();
+  const value = structureOf(text) ?? structureOf(dataOfSse(text));
+  if (value !== undefined) return readErrorValue(value);
+  return { ...nothing, message: isPlainText(text, contentType) ? text : '' };
+}
+
+/** Reads an error that is already a value: the whole body, the `error` in it, or one entry of a list. */
+export function readErrorValue(value: unknown, depth = 0): ErrorReading {
+  // Real bodies nest errors twice at most.
+  if (depth > 4) return nothing;
+  if (typeof value === 'string') return { ...nothing, message: value };
+  if (Array.isArray(value)) return readList(value, depth);
+  const object = objectOf<LooseError>(value);
+  if (object === null) return nothing;
+  const own = fieldsOf(object);
+  const within = isNonEmpty(object.error)
+    ? object.error
+    : own.message === ''
+      ? [object.detail, object.errors, object.message].find(isNonEmpty)
+      : undefined;
+  if (within === undefined) return withProvider(own, object);
+  const read = Object.entries(readErrorValue(within, depth + 1));
+  return { ...own, ...Object.fromEntries(read.filter(([, field]) => field !== '' && field !== null)) };
+}
+
+/** A string with text, an object or list with entries: `error: null`, `""`, `{}` and `false` are no errors. */
+export function isNonEmpty(value: unknown): boolean {
+  if (typeof value === 'string') return value !== '';
+  return typeof value === 'object' && value !== null && Object.keys(value).length > 0;
+}
+
+/** FastAPI's and Mistral's lists of faults are joined; of others (Gemini's array of one) the first with a message counts. */
+function readList(values: readonly unknown[], depth: number): ErrorReading {
+  const faults = objectsOf<LooseError>(values).filter(({ msg }) => typeof msg === 'string');
+  if (faults.length > 0) {
+    const place = arrayOf(faults[0]?.loc).filter((step) => step !== 'body');
+    return {
+      ...nothing,
+      message: faults.map(({ msg }) => textOf(msg)).join('; '),
+      param: place.length > 0 ? place.join('.') : null,
+    };
+  }
+  for (const value of values) {
+    const read = readErrorValue(value, depth + 1);
+    if (read.message !== '') return read;
+  }
+  return nothing;
+}
+
+function fieldsOf(object: LooseError): ErrorReading {
+  const { code, status, param } = object;
+  return {
+    ...nothing,
+    message:
+      [object.message, object.Message, object.msg, object.error_message, object.status_msg]
+        .map(textOf)
+        .find((text) => text !== '') ?? '',
+    code: wordOf(code) || wordOf(status).toLowerCase() || wordOf(object.status_code),
+    type: textOf(object.type) || textOf(object.error_type),
+    param: typeof param === 'string' && param !== '' ? param : null,
+    status: statusOf(code) ?? statusOf(status) ?? statusOf(object.status_code),
+    retryAfter: retryDelayOf(object.details),
+  };
+}
+
+/** A code in words, or a vendor's own number; an HTTP status is not a code. */
+function wordOf(code: unknown): string {
+  if (statusOf(code) !== null) return '';
+  return typeof code === 'number' ? String(code) : textOf(code);
+}
+
+function statusOf(code: unknown): number | null {
+  const status = typeof code === 'string' && /^\d{3}$/.test(code) ? Number(code) : code;
+  return typeof status === 'number' && Number.isInteger(status) && status >= 400 && status <= 599 ? status : null;
+}
+
+/** Gemini: `details: [{"@type": "…RetryInfo", "retryDelay": "12s"}]`. */
+function retryDelayOf(details: unknown): number | null {
+  for (const { retryDelay } of objectsOf<LooseErrorDetail>(details)) {
+    const seconds = /^(\d{1,6}(?:\.\d{1,9})?)s$/.exec(textOf(retryDelay))?.[1];
+    if (seconds !== undefined) return Number(seconds);
+  }
+  return null;
+}
+
+/** OpenRouter's message is only “Provider returned error”; which provider and why is in `metadata`. */
+function withProvider(reading: ErrorReading, error: LooseError): ErrorReading {
+  const metadata = objectOf<LooseErrorMetadata>(error.metadata);
+  const provider = textOf(metadata?.provider_name);
+  const reason = metadata === null ? '' : reasonOf(textOf(metadata.raw).trim());
+  if (provider === '' && reason === '') return reading;
+  const named = provider === '' ? reading.message : `${reading.message} (${provider})`;
+  return { ...reading, message: reason === '' ? named : `${named}: ${reason}`, provider: provider || null };
+}
+
+function reasonOf(raw: string): string {
+  const value = structureOf(raw);
+  if (value !== undefined) return readErrorValue(value).message;
+  return isPlainText(raw, null) ? raw : '';
+}
+
+/** Some servers answer a refused stream with an SSE event that holds the error (DashScope, SGLang). */
+function dataOfSse(text: string): string {
+  return /^(?:event|id|data|retry)?:/.test(text) ? (/^data:(.*)$/m.exec(text)?.[1]?.trim() ?? '') : '';
+}
+
+/** Neither a proxy's markup nor binary data (a compressed body). */
+function isPlainText(text: string, contentType: string | null): boolean {
+  if (contentType?.includes('html') || contentType?.includes('xml') || text.startsWith('<')) return false;
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what gives binary away
+  return !/[\u0000-\u0008\u000e-\u001f\ufffd]/.test(text);
+}
+
+/** An object or array; undefined for everything else, numbers and strings included. */
+function structureOf(text: string): unknown {
+  return /^[{[]/.test(text) ? jsonOf(text) : undefined;
+}

@@ -1,0 +1,131 @@
+import { ApiError, type ApiErrorType } from '../../../wire/schema/api-error.ts';
+
+/** How a response ends. A failure's HTTP status counts only before the headers are committed. */
+export type Outcome =
+  | { readonly status: 'completed'; readonly hasCalled: boolean }
+  | { readonly status: 'incomplete'; readonly reason: 'max_output_tokens' | 'content_filter' }
+  | { readonly status: 'failed'; readonly error: ApiError };
+
+/** The facts of the output that matter when the answer ends. */
+interface AnswerEnd {
+  hasAnswer(): boolean;
+  hasCutCall(): boolean;
+}
+
+type Failure = Readonly<ReturnType<typeof failure>>;
+type Meaning = 'completed' | 'called' | 'max_output_tokens' | 'content_filter' | Failure;
+
+const meanings = new Map<string, Meaning>();
+function means(meaning: Meaning, ...reasons: readonly string[]): void {
+  for (const reason of reasons) meanings.set(reason, meaning);
+}
+
+// In lower case, by vendor; the same table is in docs/answers.md §1.6.
+means('completed', 'stop'); // OpenAI and nearly everybody
+means('completed', 'end_turn', 'stop_sequence', 'pause_turn'); // Anthropic, Bedrock
+means('completed', 'eos', 'eos_token', 'stop_str', 'complete'); // Together, TGI, SGLang, Cohere
+means('called', 'tool_calls', 'function_call', 'tool_use', 'tool_call'); // OpenAI, Anthropic, Cohere
+means('max_output_tokens', 'length', 'max_tokens', 'model_length', 'max_output_tokens'); // OpenAI, Anthropic, Mistral, Gemini
+means('max_output_tokens', 'model_context_window_exceeded', 'error_limit'); // Anthropic and Bedrock, Cohere
+means('content_filter', 'content_filter', 'content_filtered', 'refusal'); // OpenAI and Azure, Bedrock, Anthropic
+means('content_filter', 'guardrail_intervened'); // Bedrock
+means('content_filter', 'sensitive', 'error_toxic'); // Zhipu, Cohere
+means('content_filter', 'safety', 'recitation', 'blocklist', 'prohibited_content', 'spii', 'language'); // Gemini
+means('content_filter', 'image_safety', 'image_prohibited_content', 'image_recitation', 'model_armor'); // Gemini, Vertex
+
+function failure(type: ApiErrorType, code: string, message: string) {
+  return { type, code, message };
+}
+
+means(failure('model_error', 'upstream_error', 'The upstream ended the answer with an error.'), 'error');
+means(
+  failure(
+    'model_error',
+    'invalid_tool_call',
+    'The model called a tool in a way the upstream could not read. Try again.',
+  ),
+  ...['malformed_function_call', 'unexpected_tool_call', 'too_many_tool_calls', 'malformed_response'], // Gemini
+  ...['malformed_tool_use', 'malformed_model_output'], // Bedrock
+);
+means(
+  failure('server_error', 'request_cancelled', 'The upstream cancelled the request before the answer was complete.'),
+  ...['abort', 'aborted', 'cancelled', 'cancel', 'user_cancel'], // vLLM, SGLang, Cohere
+);
+means(
+  failure(
+    'server_error',
+    'insufficient_system_resource',
+    'The upstream ran out of resources before the answer was complete. Try again later.',
+  ),
+  'insufficient_system_resource', // DeepSeek
+);
+means(
+  failure('model_error', 'repetition', 'The upstream stopped the model because it repeated itself.'),
+  'repetition', // vLLM
+);
+means(
+  failure('model_error', 'network_error', 'The upstream lost the connection to the model.'),
+  'network_error', // Zhipu
+);
+
+/**
+ * What a `finish_reason` means (docs/answers.md §1.6), case-insensitive. Null and missing ones mean a normal end, since
+ * some servers never send one, unless there is no answer or a call is cut. So do unknown ones after some output; without
+ * any, the answer has failed, since an agent would take an empty one for the end of its task. Whether tools were called
+ * plays no part, unless there is nothing else: `hasCalled` says that the reason speaks of a call.
+ */
+export function outcomeOf(finishReason: unknown, output: AnswerEnd): Outcome {
+  if (typeof finishReason !== 'string' || finishReason.trim() === '')
+    return !output.hasAnswer() || output.hasCutCall()
+      ? { status: 'failed', error: truncated() }
+      : { status: 'completed', hasCalled: false };
+  const meaning = meaningOf(finishReason) ?? (output.hasAnswer() ? 'completed' : emptyAnswer(finishReason));
+  switch (meaning) {
+    case 'completed':
+    case 'called':
+      return { status: 'completed', hasCalled: meaning === 'called' };
+    case 'max_output_tokens':
+    case 'content_filter':
+      return { status: 'incomplete', reason: meaning };
+    default: {
+      const { message, type, code } = meaning;
+      return { status: 'failed', error: new ApiError(message, { status: 502, type, code }) };
+    }
+  }
+}
+
+/** Is the reason an error, which counts whatever other reasons there are? */
+export function isError(finishReason: string): boolean {
+  return meaningOf(finishReason) === meanings.get('error');
+}
+
+/** Is the reason a normal end? */
+export function isNormalEnd(finishReason: string): boolean {
+  const meaning = meaningOf(finishReason) ?? 'completed';
+  return meaning === 'completed' || meaning === 'called';
+}
+
+/** The error for an answer without any sign that it is complete (choice D9). */
+export function truncated(): ApiError {
+  const message = 'The upstream ended the stream before the answer was complete.';
+  return new ApiError(message, { status: 502, code: 'upstream_stream_truncated' });
+}
+
+/** Proxies in front of Gemini write both its reason and their own: `function_call_filter: MALFORMED_FUNCTION_CALL`. */
+function meaningOf(finishReason: string): Meaning | undefined {
+  const reason = finishReason.trim().toLowerCase();
+  const whole = meanings.get(reason);
+  if (whole !== undefined) return whole;
+  const colon = reason.indexOf(':');
+  if (colon < 0) return undefined;
+  return meanings.get(reason.slice(colon + 1).trim()) ?? meanings.get(reason.slice(0, colon).trim());
+}
+
+/** Reasons are words; a longer text is not repeated. */
+const maxReasonLength = 64;
+
+function emptyAnswer(finishReason: string): Failure {
+  const shown = finishReason.length > maxReasonLength ? '…' : finishReason;
+  const message = `The upstream ended the answer before it began, with the reason “${shown}”.`;
+  return failure('model_error', 'upstream_error', message);
+}

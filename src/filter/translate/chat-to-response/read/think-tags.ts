@@ -1,0 +1,155 @@
+import type { Profile } from '../../../upstream/profile.ts';
+
+/** A reader for the text of an answer; null where the profile has none. */
+export function newTagReader(profile: Profile): ThinkTagReader | null {
+  return profile.thinkTags === 'off' ? null : new ThinkTagReader(profile);
+}
+
+/** Text of `content`, split into its two kinds. Both may be `''`. */
+export interface ThinkTagTexts {
+  readonly thinking: string;
+  readonly text: string;
+}
+
+/** Qwen, DeepSeek and most others; Gemini; Seed; MiniMax; Mistral. */
+const tagPairs: readonly (readonly [opening: string, closing: string])[] = [
+  ...['think', 'thinking', 'thought', 'reasoning', 'seed:think', 'mm:think'].map(
+    (name) => [`<${name}>`, `</${name}>`] as const,
+  ),
+  ['[THINK]', '[/THINK]'],
+];
+const allClosingTags = tagPairs.map(([, closing]) => closing);
+
+/** gpt-oss, where a server does not read its Harmony format: channels, of which the last is the answer. */
+const harmonyAnswer = '<|channel|>final<|message|>';
+const harmonyThinking = '<|channel|>analysis<|message|>';
+const harmonyStart = '<|start|>assistant';
+
+/** What may open an answer, and what ends the thinking after it; null if the answer follows at once. */
+const openings = new Map<string, readonly string[] | null>([
+  ...tagPairs.map(([opening, closing]) => [opening, [closing]] as const),
+  ...['', harmonyStart].flatMap((start): [string, readonly string[] | null][] => [
+    [
+      start + harmonyThinking,
+      [`<|end|>${harmonyStart}${harmonyAnswer}`, `${harmonyStart}${harmonyAnswer}`, harmonyAnswer],
+    ],
+    [start + harmonyAnswer, null],
+  ]),
+]);
+const openingTags = [...openings.keys()];
+
+/** After more white space than this no tag is expected. */
+const maxLeadingSpace = 256;
+
+type Begun =
+  | { readonly at: 'thinking'; readonly closingTags: readonly string[]; readonly isFirst: boolean }
+  | { readonly at: 'answer'; readonly newlinesToSkip: number };
+
+/**
+ * Separates `<think>…</think>` at the start of `content` from the answer after it (docs/answers.md §1.4, B7), for servers
+ * that do not do it themselves. Tags further on are text: the model may be writing about them. With `implicitThink` the
+ * template has opened the block already, and everything up to a closing tag is thinking.
+ *
+ * The line feed after the opening tag, the one before the closing tag and up to two after it belong to the markup.
+ */
+export class ThinkTagReader {
+  readonly #implicitThink: boolean;
+  #state: { readonly at: 'start' } | Begun = { at: 'start' };
+  #buffered = '';
+
+  constructor({ implicitThink }: Pick<Profile, 'implicitThink'>) {
+    this.#implicitThink = implicitThink;
+  }
+
+  /** Takes the next piece of `content`, cut anywhere. Buffers only what may be part of a tag, and little white space before it. */
+  push(piece: string): ThinkTagTexts {
+    if (this.isThrough()) return { thinking: '', text: piece };
+    this.#buffered += piece;
+    // White space is inconclusive; scanning all of it again with each piece would be quadratic.
+    const isShort = this.#buffered.length <= maxLeadingSpace;
+    if (this.#state.at === 'start' && isShort && piece.trim() === '') return { thinking: '', text: '' };
+    return this.#take(false);
+  }
+
+  /** The end of the content: returns what was buffered. An unclosed block stays thinking. */
+  finish(): ThinkTagTexts {
+    return this.#take(true);
+  }
+
+  /** Is that piece thinking, or may it be the beginning of a block? */
+  expects(piece: string): boolean {
+    if (this.#state.at !== 'start') return this.#state.at === 'thinking';
+    return openedBy(this.#buffered + piece, this.#implicitThink, false)?.state.at !== 'answer';
+  }
+
+  /** True once only unchanged text of the answer can follow. */
+  isThrough(): boolean {
+    return this.#state.at === 'answer' && this.#state.newlinesToSkip === 0;
+  }
+
+  /** Takes from the buffer what can be decided by now; with `isEnd`, all of it. */
+  #take(isEnd: boolean): ThinkTagTexts {
+    let thinking = '';
+    if (this.#state.at === 'start') {
+      const opened = openedBy(this.#buffered, this.#implicitThink, isEnd);
+      if (opened === null) return { thinking, text: '' };
+      this.#buffered = opened.rest;
+      this.#state = opened.state;
+    }
+    if (this.#state.at === 'thinking') {
+      const { closingTags, isFirst } = this.#state;
+      const buffered = this.#buffered;
+      const { end, closingTag } = firstOf(buffered, closingTags);
+      const keptBack = isEnd ? 0 : Math.max(...closingTags.map((tag) => keptBackOf(buffered, tag)));
+      const decided = buffered.slice(0, end >= 0 ? end : buffered.length - keptBack);
+      thinking = isFirst && decided !== '' ? decided.replace(/^\n/, '') : decided;
+      if (end < 0) {
+        this.#buffered = buffered.slice(decided.length);
+        if (decided !== '') this.#state = { ...this.#state, isFirst: false };
+        return { thinking, text: '' };
+      }
+      thinking = thinking.replace(/\n$/, '');
+      this.#buffered = buffered.slice(end + closingTag.length);
+      this.#state = { at: 'answer', newlinesToSkip: 2 };
+    }
+    const { newlinesToSkip } = this.#state;
+    const skipped = newlinesToSkip === 0 ? 0 : this.#buffered.slice(0, newlinesToSkip).search(/[^\n]|$/);
+    const text = this.#buffered.slice(skipped);
+    this.#state = { at: 'answer', newlinesToSkip: text === '' ? newlinesToSkip - skipped : 0 };
+    this.#buffered = '';
+    return { thinking, text };
+  }
+}
+
+/** The state after the start, or null while it cannot be decided yet. White space before the tag belongs to it. */
+function openedBy(text: string, implicitThink: boolean, isEnd: boolean): { state: Begun; rest: string } | null {
+  const trimmed = text.trimStart();
+  const tag = openingTags.find((candidate) => trimmed.startsWith(candidate));
+  if (tag !== undefined) {
+    const closingTags = openings.get(tag) ?? null;
+    const rest = trimmed.slice(tag.length);
+    if (closingTags === null) return { state: { at: 'answer', newlinesToSkip: 0 }, rest };
+    return { state: { at: 'thinking', closingTags, isFirst: true }, rest };
+  }
+  const isShort = text.length <= maxLeadingSpace;
+  if (!isEnd && isShort && openingTags.some((candidate) => candidate.startsWith(trimmed))) return null;
+  if (implicitThink) return { state: { at: 'thinking', closingTags: allClosingTags, isFirst: true }, rest: text };
+  return { state: { at: 'answer', newlinesToSkip: 0 }, rest: text };
+}
+
+/** The first of those tags in the text, and its position; -1 if there is none. */
+function firstOf(text: string, tags: readonly string[]): { end: number; closingTag: string } {
+  let first = { end: -1, closingTag: '' };
+  for (const closingTag of tags) {
+    const end = text.indexOf(closingTag);
+    if (end >= 0 && (first.end < 0 || end < first.end)) first = { end, closingTag };
+  }
+  return first;
+}
+
+/** How many characters at the end may be the start of the closing tag, with the line feed before it. */
+function keptBackOf(text: string, closingTag: string): number {
+  let length = Math.min(closingTag.length - 1, text.length);
+  while (length > 0 && !closingTag.startsWith(text.slice(text.length - length))) length--;
+  return text[text.length - length - 1] === '\n' ? length + 1 : length;
+}

@@ -1,0 +1,132 @@
+import type { Profile } from '../../../upstream/profile.ts';
+import { choiceOf, countOf, objectOf } from '../../../wire/json/loose.ts';
+import type {
+  LooseChunk,
+  LooseGroqExtras,
+  LooseTokenDetails,
+  LooseUsage,
+} from '../../../wire/schema/chat-completion.ts';
+import type { Usage } from '../../../wire/schema/response-resource.ts';
+import type { Repair } from '../../shared/repairs.ts';
+
+export const noUsage: Usage = {
+  input_tokens: 0,
+  input_tokens_details: { cached_tokens: 0, cache_write_tokens: 0 },
+  output_tokens: 0,
+  output_tokens_details: { reasoning_tokens: 0 },
+  total_tokens: 0,
+};
+
+/**
+ * The usage a completion or a chunk carries, in whatever spelling and place its vendor puts it (docs/answers.md §1.7); null if
+ * it carries none. Counts are cumulative everywhere: of a stream's usages the last one that is not null stands.
+ *
+ * What it gives never contradicts itself: no part is more than its whole, and input and output are the total. `repairs` has a
+ * word of it where the upstream's did.
+ */
+export function usageOf(
+  carrier: LooseChunk,
+  profile: Pick<Profile, 'reasoningTokensExtra'>,
+  repairs: Set<Repair>,
+): Usage | null {
+  const usage = foundIn(carrier);
+  if (usage === null) return null;
+
+  const givenPrompt = countOf(usage.prompt_tokens) ?? countOf(usage.input_tokens);
+  const prompt = givenPrompt ?? 0;
+  const total = countOf(usage.total_tokens);
+  const reasoning = reasoningTokens(usage);
+  const completion =
+    countOf(usage.completion_tokens) ?? countOf(usage.output_tokens) ?? Math.max(0, (total ?? 0) - prompt);
+  // xAI bills reasoning beside the completion; the Responses API counts it inside. The total tells, behind any gateway.
+  const isExtra = profile.reasoningTokensExtra || (reasoning > 0 && total === prompt + completion + reasoning);
+  const listed = isExtra ? completion + reasoning : completion;
+  const [cached, written] = [cachedTokens(usage), cacheWrites(usage)];
+  const beside = besideThePrompt(usage, { prompt, output: listed, total, cache: cached + written });
+  const input = prompt + beside;
+  // Gemini's thinking is in the total alone where an endpoint lists no details.
+  const unlisted = givenPrompt === null || total === null ? 0 : Math.max(0, total - input - listed);
+  const output = listed + unlisted;
+  if (cached + written > prompt || reasoning > output || (total !== null && total !== input + listed))
+    repairs.add('usage');
+  const read = Math.min(cached, input); // xAI counts whole blocks
+  return {
+    input_tokens: input,
+    input_tokens_details: {
+      cached_tokens: read,
+      cache_write_tokens: written > input - read ? 0 : written, // openai-python requires it
+    },
+    output_tokens: output,
+    output_tokens_details: { reasoning_tokens: reasoning > output ? 0 : reasoning },
+    total_tokens: input + output,
+  };
+}
+
+/**
+ * What the prompt's count leaves out of it: a cache, as Anthropic counts it and gateways in front of it, or sounds, as
+ * Mistral does. The total says so; without one, or under Anthropic's names, more in the cache than in the prompt proves it
+ * (litellm#40277).
+ */
+function besideThePrompt(
+  usage: LooseUsage,
+  { prompt, output, total, cache }: { prompt: number; output: number; total: number | null; cache: number },
+): number {
+  if (cache > 0 && total === prompt + output + cache) return cache;
+  const { cache_read_input_tokens: reads, cache_creation_input_tokens: writes } = usage;
+  if (cache > prompt && (total === null || countOf(reads) !== null || countOf(writes) !== null)) return cache;
+  const sounds = countOf(detailsOf(usage.prompt_tokens_details)?.audio_tokens) ?? 0;
+  return total === prompt + output + sounds ? sounds : 0;
+}
+
+/** The body's own, Groq's `x_groq.usage`, Kimi's `choices[0].usage`. `{}` counts as none. */
+function foundIn(carrier: LooseChunk): LooseUsage | null {
+  return (
+    counted(carrier.usage) ??
+    counted(objectOf<LooseGroqExtras>(carrier.x_groq)?.usage) ??
+    counted(choiceOf(carrier)?.usage)
+  );
+}
+
+function counted(value: unknown): LooseUsage | null {
+  const usage = objectOf<LooseUsage>(value);
+  if (usage === null) return null;
+  for (const name in usage) if (countOf(usage[name as keyof LooseUsage]) !== null) return usage;
+  return null;
+}
+
+function detailsOf(details: unknown): LooseTokenDetails | null {
+  return objectOf<LooseTokenDetails>(details);
+}
+
+function cachedTokens(usage: LooseUsage): number {
+  return (
+    countOf(detailsOf(usage.prompt_tokens_details)?.cached_tokens) ??
+    countOf(detailsOf(usage.prompt_token_details)?.cached_tokens) ?? // Mistral
+    countOf(usage.prompt_cache_hit_tokens) ?? // DeepSeek
+    countOf(usage.cached_tokens) ?? // Kimi
+    countOf(usage.num_cached_tokens) ?? // Mistral
+    countOf(usage.cache_read_input_tokens) ?? // Anthropic, LiteLLM
+    countOf(detailsOf(usage.input_tokens_details)?.cached_tokens) ??
+    0
+  );
+}
+
+function cacheWrites(usage: LooseUsage): number {
+  return (
+    countOf(usage.cache_creation_input_tokens) ?? // Anthropic
+    countOf(detailsOf(usage.prompt_tokens_details)?.cache_write_tokens) ??
+    countOf(detailsOf(usage.prompt_tokens_details)?.cache_creation_tokens) ?? // LiteLLM
+    countOf(detailsOf(usage.prompt_tokens_details)?.cache_creation_input_tokens) ?? // DashScope
+    countOf(detailsOf(usage.input_tokens_details)?.cache_write_tokens) ??
+    0
+  );
+}
+
+function reasoningTokens(usage: LooseUsage): number {
+  return (
+    countOf(detailsOf(usage.completion_tokens_details)?.reasoning_tokens) ??
+    countOf(usage.reasoning_tokens) ?? // SGLang
+    countOf(detailsOf(usage.output_tokens_details)?.reasoning_tokens) ??
+    0
+  );
+}

@@ -1,0 +1,284 @@
+import { objectOf, textOf } from '../../wire/json/loose.ts';
+import { ApiError } from '../../wire/schema/api-error.ts';
+import type { LooseChoice, LooseChunk, LooseMessage } from '../../wire/schema/chat-completion.ts';
+import type { ResponseStreamEvent } from '../../wire/schema/stream-events.ts';
+import type { AnswerReport, ResponseContext } from '../shared/context.ts';
+import { Kept } from '../shared/kept.ts';
+import { errorOfEvent, errorOfText, errorOfValue, errorOfWords } from './error.ts';
+import { ChoiceParts, choicesOf, isEmptyDelta } from './read/choices.ts';
+import { citationsOf } from './read/citations.ts';
+import { CumulativeDeltas } from './read/cumulative-deltas.ts';
+import { DeltaTemplate } from './read/delta-template.ts';
+import { type DeltaField, type FastDelta, fastDeltaOf } from './read/fast-delta.ts';
+import { isError, isNormalEnd, outcomeOf, truncated } from './read/finish.ts';
+import { logprobsOf } from './read/logprobs.ts';
+import { UnreadNames } from './read/unread-names.ts';
+import { usageOf } from './read/usage.ts';
+import { ResponseWriter } from './write/response-writer.ts';
+
+/** Malformed pieces of data in a row after which the stream fails. */
+const maxMalformedInRow = 3;
+
+/**
+ * Chat Completions chunks in, Responses events out, for one answer. After the terminal event every call gives none. Nothing
+ * an upstream sends makes it throw: each oddity has a rule in `docs/answers.md` §2 and a case in `test/golden/stream-*.md`.
+ */
+export class StreamTranslator {
+  readonly #context: ResponseContext;
+  readonly #kept = new Kept();
+  readonly response: ResponseWriter;
+  readonly #template = new DeltaTemplate();
+  readonly #unreadNames: UnreadNames;
+  /** Null where deltas are pieces, as nearly everywhere. */
+  readonly #cumulative: CumulativeDeltas | null;
+  /** Once there is one, only usage can still follow. */
+  finishReason: string | null = null;
+  readonly #parts = new ChoiceParts();
+  /** The choice that the reason is of. */
+  #finished: number | null = null;
+  /** That of all choices so far, for the fast path. */
+  #choiceIndex: unknown;
+  #chunks = 0;
+  #malformed = 0;
+  #malformedInRow = 0;
+  /** Data was torn after a finish reason: if another choice follows, it may have been that one's. */
+  #isTornAtEnd = false;
+  /** What the first data said that was not a chunk. */
+  #unread: ApiError | null = null;
+
+  constructor(context: ResponseContext) {
+    this.#context = context;
+    this.response = new ResponseWriter(context, this.#kept);
+    this.#unreadNames = new UnreadNames(this.response.extensions);
+    this.#cumulative = context.profile.cumulativeDeltas ? new CumulativeDeltas(this.#kept) : null;
+  }
+
+  /** `response.created` and `response.in_progress`, once; the other methods emit them first if this was not called. */
+  start(): ResponseStreamEvent[] {
+    return this.#taken(() => this.response.start());
+  }
+
+  /** Takes a value of the stream, and its event's name; from its text, `pushRawJson` learns the next one like it. */
+  push(chunk: unknown, eventName: string | null = null, json?: string): ResponseStreamEvent[] {
+    if (!this.ended()) this.#push(chunk, eventName, json);
+    return this.response.log.take();
+  }
+
+  /** Fast path: takes the text of a chunk. Does nothing and returns null if it must be parsed. */
+  pushRawJson(json: string): ResponseStreamEvent[] | null {
+    const text = this.ended() ? null : this.#template.match(json);
+    return text !== null && this.#grow(this.#template.field, text) ? this.response.log.take() : null;
+  }
+
+  /**
+   * Takes data that is not JSON. A chunk that was torn fails the stream: without it, the rest of a call would run. What never was
+   * JSON is skipped; several pieces in a row fail the stream, and so does an end without output or without a finish reason. `isLast`: the
+   * body ended with it, and `finish` says what that means.
+   */
+  malformed(text: string, isLast = false): ResponseStreamEvent[] {
+    return this.#taken(() => {
+      this.#unread ??= errorOfText(text, this.#context.profile.contextOverflow);
+      const isTorn = !isLast && beginsLikeJson.test(text);
+      // After the finish reason of an answer's only choice nothing follows that a client would act on.
+      const isOver = this.finishReason !== null && !this.#parts.areSeveral;
+      if (isTorn && !isOver) this.#failWith(this.#unread ?? ApiError.invalidUpstream(tornChunk));
+      else this.#skip();
+      this.#isTornAtEnd ||= isTorn;
+    });
+  }
+
+  /** Takes `[DONE]`, or the end of the body. */
+  finish(reason: 'done' | 'eof'): ResponseStreamEvent[] {
+    return this.#taken(() => this.#finish(reason));
+  }
+
+  /** Ends with `error` and `response.failed`; what was produced is kept. */
+  fail(error: ApiError): ResponseStreamEvent[] {
+    return this.#taken(() => this.#failWith(error));
+  }
+
+  /** Ends with `error` and `response.failed` when memory is short: nothing of the output is repeated or kept. */
+  shed(error: ApiError): ResponseStreamEvent[] {
+    return this.#taken(() => {
+      this.response.shed(error);
+      this.#kept.bytes = 0;
+    });
+  }
+
+  /** Was the terminal event emitted? */
+  ended(): boolean {
+    return this.response.status !== 'in_progress';
+  }
+
+  /** Bytes kept for the terminal event, which repeats the whole output. */
+  keptBytes(): number {
+    return this.#kept.bytes;
+  }
+
+  /** The report, and the number of events sent. */
+  summary(): AnswerReport & { readonly events: number } {
+    return {
+      ...this.response.report(this.finishReason, this.#unreadNames.names()),
+      model: this.response.model,
+      events: this.response.log.count,
+    };
+  }
+
+  #taken(write: () => void): ResponseStreamEvent[] {
+    if (!this.ended()) write();
+    return this.response.log.take();
+  }
+
+  #push(value: unknown, eventName: string | null, json: string | undefined): void {
+    const chunk = objectOf<LooseChunk>(value);
+    if (chunk !== null && eventName === null && this.#pushFast(chunk, json)) return;
+    const { contextOverflow } = this.#context.profile;
+    const named = eventName === 'error' ? errorOfEvent(value, contextOverflow) : null;
+    const error = errorOfValue(value, contextOverflow) ?? named;
+    if (error === null && eventName?.includes(':') && chunk?.choices == null) {
+      // An extension of the provider's (`acme:trace`): some SDKs throw on events that they do not know.
+      if (!this.response.passEvent(eventName, chunk)) this.#unreadNames.event(eventName);
+      return;
+    }
+    if (chunk === null && error === null) {
+      this.#skip();
+      return;
+    }
+    this.response.start();
+    this.#chunks += 1;
+    this.#malformedInRow = 0;
+    if (chunk !== null) this.#read(chunk);
+    if (chunk?.choices == null) this.#unread ??= errorOfWords(value, contextOverflow);
+    if (error !== null && !this.ended()) this.response.fail(error);
+  }
+
+  /** Fast path for nearly all chunks of a stream. False where the chunk must be read in full. */
+  #pushFast(chunk: LooseChunk, json: string | undefined): boolean {
+    const isGeneral = this.response.model === null || this.#cumulative !== null;
+    const delta = isGeneral ? null : this.#fastDelta(chunk);
+    if (delta === null || !this.#grow(delta.field, delta.text)) {
+      this.#template.forget();
+      return false;
+    }
+    if (json !== undefined) this.#template.learn(json, delta.field, (other) => this.#fastDelta(other));
+    return true;
+  }
+
+  #fastDelta(chunk: LooseChunk): FastDelta | null {
+    return fastDeltaOf(chunk, this.#choiceIndex, this.response.serviceTier);
+  }
+
+  #grow(field: DeltaField, text: string): boolean {
+    if (!this.response.output.grow(field, text)) return false;
+    this.#chunks += 1;
+    this.#malformedInRow = 0;
+    return true;
+  }
+
+  #read(chunk: LooseChunk): void {
+    const response = this.response;
+    this.#unreadNames.fieldsOf(chunk);
+    response.usage = usageOf(chunk, this.#context.profile, response.repairs) ?? response.usage;
+    response.model ??= textOf(chunk.model) || null;
+    response.serviceTier = textOf(chunk.service_tier) || response.serviceTier;
+    const choices = choicesOf(chunk);
+    const keys = choices.map((choice, position) => this.#parts.keyOf(choice, position));
+    if (this.#isTornAtEnd && this.#parts.areSeveral) {
+      this.#failWith(ApiError.invalidUpstream(tornChunk));
+      return;
+    }
+    // Asked before the first choice is read: the message of the second may have the calls.
+    const isAnswered = response.output.hasMessageOrCall();
+    for (const [position, choice] of choices.entries())
+      if (!this.ended())
+        this.#readChoice(choice, keys[position] ?? position, position === 0 ? chunk : null, isAnswered);
+    this.#choiceIndex = this.#parts.areSeveral ? several : choices.length === 1 ? choices[0]?.index : this.#choiceIndex;
+    if (choices.length > 0) return;
+    response.output.cite(citationsOf(chunk, null));
+  }
+
+  #readChoice(choice: LooseChoice, key: number, chunk: LooseChunk | null, isAnswered: boolean): void {
+    const response = this.response;
+    const message = isAnswered ? null : messageOf(choice);
+    const piece = objectOf<LooseMessage>(choice.delta);
+    const given = message ?? (piece && this.#cumulative ? this.#cumulative.newIn(piece) : piece);
+    const delta = given === null ? null : this.#parts.ownOf(key, given);
+    const reason = textOf(choice.finish_reason);
+    if (reason !== '' && this.#counts(reason, key)) {
+      this.finishReason = reason;
+      this.#finished = key;
+    }
+    const citations = citationsOf(chunk, delta);
+    if (delta === null) {
+      response.output.cite(citations);
+      return;
+    }
+    const logprobs = this.#context.wantsLogprobs && this.#parts.hasText(key) ? logprobsOf(choice.logprobs) : [];
+    response.add(delta, { logprobs, citations, isLast: reason !== '', isMessage: message !== null });
+  }
+
+  /** The first reason stands, since gateways add others; an error replaces it, and a limit that cut another part of the answer. */
+  #counts(reason: string, key: number): boolean {
+    if (isError(reason)) return true;
+    if (!this.#parts.isPart(key)) return false;
+    return this.finishReason === null || (key !== this.#finished && isNormalEnd(this.finishReason));
+  }
+
+  /** Sends nothing to the client: what comes first may still become an HTTP status. */
+  #skip(): void {
+    this.#malformed += 1;
+    this.#malformedInRow += 1;
+    this.response.repairs.add('skipped_data');
+    if (this.#malformedInRow >= maxMalformedInRow) this.#failWith(this.#invalid());
+  }
+
+  #failWith(error: ApiError): void {
+    this.response.start();
+    this.response.fail(error);
+  }
+
+  #finish(reason: 'done' | 'eof'): void {
+    const { output } = this.response;
+    this.response.start();
+    try {
+      if (this.finishReason === null) this.#checkEnd(reason);
+      output.finish();
+      // What could not be read was the answer.
+      if (this.#malformed > 0 && !output.hasAnswer()) throw this.#invalid();
+      this.response.end(outcomeOf(this.finishReason, output));
+    } catch (thrown) {
+      this.response.fail(ApiError.from(thrown));
+    }
+  }
+
+  /**
+   * The end of the bytes without `[DONE]` and `finish_reason` is a cut (choice D9); `[DONE]` alone is for `outcomeOf`, unless
+   * something in the stream was not a chunk. Throws `ApiError`.
+   */
+  #checkEnd(reason: 'done' | 'eof'): void {
+    if (this.#chunks === 0 && (reason === 'eof' || this.#malformed > 0)) throw this.#invalid();
+    if (this.#unread !== null) throw this.#unread;
+    if (reason === 'eof') throw truncated();
+    if (this.#malformed > 0) throw this.#invalid();
+  }
+
+  #invalid(): ApiError {
+    return this.#unread ?? ApiError.invalidUpstream(notAStream);
+  }
+}
+
+/** xAI and Bedrock proxies give a whole `message` at the end or alone; beside a delta, it is what came so far. */
+function messageOf({ delta, message }: LooseChoice): LooseMessage | null {
+  const whole = objectOf<LooseMessage>(message);
+  const partial = whole === null ? null : objectOf<LooseMessage>(delta);
+  return partial === null || isEmptyDelta(partial) ? whole : null;
+}
+
+/** A line of data that does. White space is looked for within the line: across lines, many empty ones would cost their square. */
+const beginsLikeJson = /^[^\S\n\r\u2028\u2029]*(?:\{|\[[^\S\n\r\u2028\u2029]*\{)/m;
+
+/** The index of no choice. */
+const several = Symbol('several choices');
+
+const tornChunk = 'The upstream’s stream has data that begins like JSON and is not: part of it may have been lost.';
+const notAStream = 'The upstream answered with something that is not a Chat Completions stream.';

@@ -1,0 +1,153 @@
+import type { Kept } from '../../shared/kept.ts';
+import type { CallFragment } from '../read/call-entries.ts';
+import { Call, isCompleteJson } from './call.ts';
+
+/** A call without its texts: objects, and its places in the lists and maps of calls. */
+const callBytes = 350;
+/** What V8 adds to a piece of a name. */
+const nameBytes = 48;
+/** What an id has beside its text: its places in two maps. */
+const idBytes = 180;
+
+/**
+ * Decides which call a fragment belongs to. Servers agree on little: ids are missing, empty, repeated, change with every
+ * chunk or come late; `index` is missing or always 0; names are repeated or cut. The first rule that fits counts:
+ *
+ * - R1, a known id: the call of that id. A new call if the fragment has another index and a name, and that name differs or the
+ *   arguments were complete; also if a name and arguments follow complete arguments.
+ * - R2, a new id. The latest call of its index (without an index: the latest call) is meant
+ *   - R2a, if it has no id yet and was not sent: it takes this one;
+ *   - R2b, if the fragment has no name: it keeps its own id.
+ *   - R2c: otherwise the fragment opens a call.
+ * - R3, an index and no id: the latest call of that index. A new one after complete arguments, if there are a name and
+ *   arguments.
+ * - R4, neither: the latest call. A new one if the fragment has a name that cannot be that call's.
+ * - R5, another object after complete arguments, and no name: a new call of the same tool, with an id of its own; what follows
+ *   belongs to it. `ToolCalls` finds where it begins and calls `splitOff`.
+ */
+export class CallTracker {
+  /** In order. */
+  readonly calls: Call[] = [];
+  /** Those whose turn to be sent has not come. */
+  readonly waiting = new Set<Call>();
+  readonly #byId = new Map<string, Call>();
+  readonly #byIdAndIndex = new Map<string, Call>();
+  readonly #byIndex = new Map<number, Call>();
+  readonly #toolNames: ReadonlySet<string>;
+  readonly #kept: Kept;
+
+  constructor(toolNames: ReadonlySet<string>, kept: Kept) {
+    this.#kept = kept;
+    this.#toolNames = toolNames;
+  }
+
+  /** The call a fragment belongs to; one of its own, where fragments are whole calls. It extends the call's id and name. */
+  track(fragment: CallFragment, areWhole = false): Call {
+    const call = (areWhole ? null : this.#find(fragment)) ?? this.#open(fragment, this.#known(fragment));
+    if (fragment.id !== '' && call.upstreamId === '' && call.item === null) this.#remember(call, fragment.id);
+    this.#growName(call, fragment.name);
+    return call;
+  }
+
+  /** The call that a fragment of an index and text alone belongs to (R3); null if none has begun. */
+  latestOf(index: number): Call | null {
+    return this.#byIndex.get(index) ?? null;
+  }
+
+  /** Another call of the same tool and index: what follows is that call's, also under the id of the first (R5). */
+  splitOff(call: Call): Call {
+    const other = this.#open({ index: call.index, isCustom: false }, call.upstreamId === '' ? null : call);
+    other.name = call.name;
+    if (call.upstreamId !== '') {
+      this.#byId.set(call.upstreamId, other);
+      this.#byIdAndIndex.set(`${call.upstreamId} ${call.index}`, other);
+    }
+    return other;
+  }
+
+  /** May the name still grow? True while no offered tool has that name, or another's begins with it. */
+  isNameOpen(name: string): boolean {
+    return !this.#toolNames.has(name) || this.#begins(name, name);
+  }
+
+  /** Is there a call without a name, but with anything else? */
+  hasNameless(): boolean {
+    return this.calls.some(({ name, upstreamId, text }) => name === '' && !(upstreamId === '' && text.isEmpty()));
+  }
+
+  #find(fragment: CallFragment): Call | null {
+    const latest = (fragment.index === null ? this.calls.at(-1) : this.#byIndex.get(fragment.index)) ?? null;
+    // R3, R4
+    if (fragment.id === '') return latest !== null && this.#isContinued(latest, fragment) ? latest : null;
+    const known = this.#known(fragment);
+    // R1
+    if (known !== null) return this.#isCollision(known, fragment) ? null : known;
+    if (latest === null) return null;
+    // R2a
+    if (latest.upstreamId === '' && latest.item === null && this.#isNameOf(latest, fragment.name)) return latest;
+    // R2b, R2c
+    return fragment.name === '' ? latest : null;
+  }
+
+  #known({ id, index }: CallFragment): Call | null {
+    return this.#byIdAndIndex.get(`${id} ${index}`) ?? this.#byId.get(id) ?? null;
+  }
+
+  /** R1: two calls of one id. */
+  #isCollision(known: Call, fragment: CallFragment): boolean {
+    if (fragment.name === '') return false;
+    if (isNext(known, fragment)) return true;
+    if (fragment.index === null || fragment.index === known.index) return false;
+    return !this.#isNameOf(known, fragment.name) || isCompleteJson(known.text.toString());
+  }
+
+  /** R3, and R4 for a fragment without an index. */
+  #isContinued(latest: Call, fragment: CallFragment): boolean {
+    if (isNext(latest, fragment)) return false;
+    if (fragment.index !== null || fragment.name === '' || !this.#toolNames.has(latest.name)) return true;
+    return this.#isNameOf(latest, fragment.name);
+  }
+
+  /** Could the fragment's name be that call's: absent, the same, or its continuation? */
+  #isNameOf(call: Call, name: string): boolean {
+    return name === '' || call.name === '' || name === call.name || this.#begins(call.name + name);
+  }
+
+  #growName(call: Call, name: string): void {
+    if (name === '' || call.item !== null || name === call.name) return;
+    if (call.name !== '' && !this.#begins(call.name + name) && this.#toolNames.has(call.name)) return;
+    call.name += name;
+    this.#kept.bytes += nameBytes + name.length;
+  }
+
+  /** Is there a tool, other than the one, whose name begins with that, or is it? Asked for a call's name, not for its arguments. */
+  #begins(name: string, other?: string): boolean {
+    for (const tool of this.#toolNames) if (tool.startsWith(name) && tool !== other) return true;
+    return false;
+  }
+
+  #open({ index, isCustom }: Pick<CallFragment, 'index' | 'isCustom'>, repeats: Call | null): Call {
+    const call = new Call(index, isCustom, repeats, this.#kept);
+    this.calls.push(call);
+    this.waiting.add(call);
+    this.#kept.bytes += callBytes;
+    if (index !== null) this.#byIndex.set(index, call);
+    return call;
+  }
+
+  #remember(call: Call, id: string): void {
+    call.upstreamId = id;
+    this.#kept.bytes += idBytes + id.length;
+    this.#byId.set(id, call);
+    this.#byIdAndIndex.set(`${id} ${call.index}`, call);
+  }
+}
+
+/** A name with arguments after complete arguments begins another call, unless it repeats them (xAI). */
+function isNext(call: Call, fragment: CallFragment): boolean {
+  if (fragment.name === '' || !fragment.text.trimStart().startsWith('{')) return false;
+  const isSame = fragment.name === call.name && fragment.id !== '' && fragment.index === call.index;
+  if (isSame && call.holdsPlaceholder) return false;
+  const written = call.text.toString();
+  return !(isSame && fragment.text === written) && !call.isCustom && isCompleteJson(written);
+}

@@ -1,0 +1,147 @@
+import {
+  isDelta,
+  isOfItem,
+  type ResponseStreamEvent,
+  type UnnumberedEvent,
+} from '../../../wire/schema/stream-events.ts';
+import type { NewId, ResponseContext } from '../../shared/context.ts';
+import { estimatedOutput } from '../../shared/estimate.ts';
+import type { Kept } from '../../shared/kept.ts';
+
+/** A delta and its padding are together a multiple of this, so that sizes on the wire reveal little about the text. */
+const paddingMultiple = 16;
+
+/** Numbers the events of a response from 0, pads deltas if asked, and keeps them until they are taken, if wanted. */
+export class EventLog {
+  /** Null where nothing is padded. The only randomness here is that of ids: their last characters are used. */
+  readonly #padding: NewId | null;
+  #isWanted: boolean;
+  #events: ResponseStreamEvent[] | null = null;
+  /** Events emitted so far: the next one's `sequence_number`. */
+  count = 0;
+  #deltas = 0;
+  #characters = 0;
+  #held: HeldEvents | null = null;
+
+  constructor({ obfuscate, newId }: Pick<ResponseContext, 'obfuscate' | 'newId'>, isWanted = true) {
+    this.#padding = obfuscate ? newId : null;
+    this.#isWanted = isWanted;
+  }
+
+  emit(event: UnnumberedEvent): void {
+    if (isDelta(event)) {
+      this.#deltas += 1;
+      this.#characters += event.delta.length;
+    }
+    if (!this.#isWanted || this.#held?.hold(event)) return;
+    this.#append(event);
+  }
+
+  /** From now on, events of items after that one are held. */
+  holdAfter(outputIndex: number, kept: Kept): void {
+    if (this.#isWanted) this.#held ??= new HeldEvents(outputIndex, kept);
+  }
+
+  /** Emits held events, up to those of that item; later ones are still held. With null, none are. */
+  releaseThrough(outputIndex: number | null): void {
+    const held = this.#held;
+    if (held === null) return;
+    if (outputIndex === null) this.#held = null;
+    for (const event of held.take(outputIndex)) this.#append(event);
+  }
+
+  /** Drops held events, and whatever is emitted meanwhile. */
+  whileSilent(action: () => void): void {
+    const isWanted = this.#isWanted;
+    this.#held = null;
+    this.#isWanted = false;
+    action();
+    this.#isWanted = isWanted;
+  }
+
+  /** Drops events that are held or were not taken. */
+  drop(): void {
+    this.#held = null;
+    this.#events = null;
+  }
+
+  #append(event: UnnumberedEvent): void {
+    // The event was made for this call alone: it is completed in place, because a copy for each token would cost more.
+    const own = event as UnnumberedEvent & { sequence_number: number; obfuscation?: string };
+    if (this.#padding !== null && isDelta(event))
+      own.obfuscation = this.#padding('resp').slice(-(paddingMultiple - (event.delta.length % paddingMultiple)));
+    own.sequence_number = this.count++;
+    // Nearly always it is alone, and an array literal takes a tenth of the memory of one that grows.
+    if (this.#events === null) this.#events = [own];
+    else this.#events.push(own);
+  }
+
+  /** What was emitted since the last call. */
+  take(): ResponseStreamEvent[] {
+    const taken = this.#events;
+    this.#events = null;
+    return taken ?? [];
+  }
+
+  /** Tokens of the deltas so far, wanted or not, as `estimatedOutput` has them. */
+  tokens(): number {
+    return estimatedOutput(this.#deltas, this.#characters);
+  }
+}
+
+/** The events of one item; its deltas are joined, and grow in place. */
+interface HeldItem {
+  readonly events: UnnumberedEvent[];
+  bytes: number;
+}
+
+/** An event beside its delta, and its place in the list. What else is long in it is counted where its item keeps it. */
+const eventBytes = 400;
+/** What V8 keeps of a piece of a delta beside its text. */
+const pieceBytes = 64;
+
+/** The events of items, held until an earlier item is closed, in the order of the items. */
+class HeldEvents {
+  readonly #kept: Kept;
+  readonly #items = new Map<number, HeldItem>();
+  /** Events up to those of this item are not held. */
+  #through: number;
+
+  constructor(through: number, kept: Kept) {
+    this.#through = through;
+    this.#kept = kept;
+  }
+
+  /** Holds the event if it has to wait; otherwise does nothing and returns false. */
+  hold(event: UnnumberedEvent): boolean {
+    if (!isOfItem(event) || event.output_index <= this.#through) return false;
+    const item = this.#items.get(event.output_index) ?? { events: [], bytes: 0 };
+    this.#items.set(event.output_index, item);
+    const last = item.events.at(-1);
+    // Deltas of a call have nothing beside their text.
+    const isCallDelta =
+      event.type === 'response.function_call_arguments.delta' || event.type === 'response.custom_tool_call_input.delta';
+    const delta = isCallDelta ? event.delta : '';
+    const grows = delta !== '' && last?.type === event.type;
+    if (grows) (last as UnnumberedEvent & { delta: string }).delta += delta;
+    else item.events.push(event);
+    const bytes = (grows ? pieceBytes : eventBytes) + delta.length;
+    item.bytes += bytes;
+    this.#kept.bytes += bytes;
+    return true;
+  }
+
+  /** The held events of items up to that one; with null, all. */
+  take(through: number | null): UnnumberedEvent[] {
+    const taken: UnnumberedEvent[] = [];
+    this.#through = through ?? Number.POSITIVE_INFINITY;
+    // Items are added in order, so the map has them in order.
+    for (const [index, item] of this.#items) {
+      if (index > this.#through) break;
+      for (const event of item.events) taken.push(event);
+      this.#kept.bytes -= item.bytes;
+      this.#items.delete(index);
+    }
+    return taken;
+  }
+}

@@ -1,0 +1,456 @@
+import { objectOf, textOf } from '../../../wire/json/loose.ts';
+import type { ApiError } from '../../../wire/schema/api-error.ts';
+import type { LooseAudio, LooseMessage } from '../../../wire/schema/chat-completion.ts';
+import type { Logprob, OutputItem, UrlCitation } from '../../../wire/schema/response-resource.ts';
+import type { ResponseContext } from '../../shared/context.ts';
+import type { Kept } from '../../shared/kept.ts';
+import type { Repair } from '../../shared/repairs.ts';
+import { isThought, opaqueFieldsOf } from '../read/call-entries.ts';
+import { CitationList } from '../read/citations.ts';
+import { contentOf, stretchesOf } from '../read/content-parts.ts';
+import type { DeltaField } from '../read/fast-delta.ts';
+import { pictureIn, pictureUrlsOf } from '../read/pictures.ts';
+import { type ReasoningSource, reasoningOf } from '../read/reasoning-source.ts';
+import { newTagReader, ThinkTagReader, type ThinkTagTexts } from '../read/think-tags.ts';
+import { AnswerLogprobs } from './answer-logprobs.ts';
+import { type CarriedExtra, EnvelopeContents } from './envelope-contents.ts';
+import type { EventLog } from './event-log.ts';
+import { MessageItemWriter } from './message-item-writer.ts';
+import { type ClosingStatus, Output, type WriterParts } from './output.ts';
+import { ReasoningItemWriter } from './reasoning-item-writer.ts';
+import { ToolCalls } from './tool-calls.ts';
+
+/** The fields of a chunk or a completion beside its delta or message. */
+export interface ChunkExtras {
+  readonly logprobs: readonly Logprob[];
+  readonly citations: readonly UrlCitation[];
+  /** The chunk has a `finish_reason`. */
+  readonly isLast: boolean;
+  /** It has a whole `message`, which repeats the reasoning of the deltas before it. */
+  readonly isMessage: boolean;
+}
+
+const noLogprobs: readonly Logprob[] = [];
+
+/** What keeps a picture's address beside its text. */
+const addressBytes = 64;
+
+/** White space beyond this is text: templates write a few line feeds, and what is held must be bounded. */
+const maxLeadingSpace = 256;
+
+/**
+ * Writes the output items of one answer: as its deltas arrive, or from one whole message. At most one message or reasoning
+ * item is open, and whatever else opens closes it; a call is closed by what follows it once its arguments are complete.
+ * Grammar: `docs/answers.md` §2.2, actions: §2.6.
+ *
+ * Most answers are text alone: what only others need is made when it is first needed.
+ */
+export class OutputWriter {
+  readonly #parts: WriterParts;
+  readonly #output: Output;
+  #calls: ToolCalls | null = null;
+  #current: MessageItemWriter | ReasoningItemWriter | null = null;
+  #hadMessage = false;
+  /** Those that were written: gateways repeat them. Null until one comes. */
+  #pictures: Set<string> | null = null;
+  #tags: ThinkTagReader | null;
+  /** White space before any text: held back, because before calls it is only a template's markup (docs/answers.md §1.3). */
+  #space = '';
+  #logprobs: AnswerLogprobs | null = null;
+  /** Citations that came before any message, until one has text. */
+  #earlyCitations: CitationList | null = null;
+  /** What the envelope of the next reasoning item will hold. */
+  #pendingEnvelope: EnvelopeContents | null = null;
+
+  constructor(log: EventLog, context: ResponseContext, kept: Kept, repairs: Set<Repair>) {
+    this.#output = new Output(log, kept);
+    this.#parts = { log, output: this.#output, context, repairs };
+    this.#tags = newTagReader(context.profile);
+  }
+
+  /** Writes what a delta adds. Throws `ApiError` for a call that is not allowed. */
+  add(delta: LooseMessage, extras: ChunkExtras): void {
+    const isBegun = extras.isMessage && this.hasItems();
+    const message = isBegun ? this.#withoutTagged(delta) : delta;
+    if (extras.isMessage) this.#forgetHeldText(message, isBegun);
+    this.#addParts(isBegun ? message : this.#lastStretch(message), extras, isBegun);
+  }
+
+  /**
+   * One part after the other, in the order in which a model makes them: what is written closes what is open before it, and
+   * logprobs have to be there when the text takes its own. `repeatsReasoning`: that of the delta was written already.
+   */
+  #addParts(delta: LooseMessage, extras: ChunkExtras, repeatsReasoning: boolean): void {
+    this.#pushLogprobs(extras.logprobs);
+    const reasoning = reasoningOf(delta);
+    this.#carry(reasoning, extras.isMessage);
+    if (!repeatsReasoning) this.#reason(reasoning.text, true);
+    const content = contentOf(delta.content);
+    if (isThought(delta)) this.#readThought(content.text);
+    else this.#readText(content.text, extras.isLast);
+    if (delta.audio != null) this.#readText(transcriptOf(delta), extras.isLast);
+    this.cite(extras.citations);
+    this.#refuse(textOf(delta.refusal) || content.refusal);
+    this.#draw(delta);
+    this.#carryOwn(delta);
+    const calls = this.#callsFor(delta);
+    if (calls === null) return;
+    this.#carryExtras(calls.gather(delta));
+    calls.send();
+  }
+
+  /**
+   * Writes a whole message, as a JSON completion has it; called once, before `finish`. Throws as `add` does. It differs from
+   * one large delta in this, because nothing can follow:
+   *
+   * - what only carries an envelope comes first, as reasoning does, and holds what all calls carry;
+   * - details and thinking blocks go back as they are, and each entry of `tool_calls` is a call of its own, closed before the next;
+   * - think tags are read to their end, so that reasoning and text are one delta each;
+   * - a transcript counts only without a text of its own;
+   * - white space alone waits for `finish`, however long.
+   */
+  addWhole(given: LooseMessage, extras: Pick<ChunkExtras, 'logprobs' | 'citations'>): void {
+    const calls = this.#callsFor(given);
+    this.#carry(reasoningOf(given), true);
+    this.#carryExtras(calls?.gatherWhole(given) ?? []);
+    this.#carryOwn(given);
+    const message = this.#lastStretch(given);
+    const reasoning = reasoningOf(message);
+    const content = contentOf(message.content);
+    const text = content.text || transcriptOf(message);
+    if (reasoning.text !== '') this.#tags = null;
+    const tagged = this.#tags === null ? { thinking: reasoning.text, text } : readToEnd(this.#tags, text);
+    this.#tags = null;
+    this.#reason(tagged.thinking);
+    this.#carryEnvelope();
+    this.#pushLogprobs(extras.logprobs);
+    if (tagged.text.trim() === '') this.#keepSpace(tagged.text);
+    else this.#text(tagged.text, false);
+    this.cite(extras.citations);
+    this.#refuse(content.refusal || textOf(message.refusal));
+    this.#draw(message);
+    calls?.send();
+  }
+
+  /** Fast path: adds to the open item as `add` would. False if there is none of that kind, or tags must be read. */
+  grow(field: DeltaField, text: string): boolean {
+    switch (field.name) {
+      case 'content':
+        if (!(this.#current instanceof MessageItemWriter && (this.#tags?.isThrough() ?? true))) return false;
+        this.#current.text(text, this.#logprobsOf(text));
+        return true;
+      case 'reasoning_content':
+      case 'reasoning':
+        // The first reasoning from a field ends the reading of tags, which is for `add` to do.
+        if (!(this.#current instanceof ReasoningItemWriter) || this.#tags !== null) return false;
+        this.#current.text(text);
+        return true;
+      case 'arguments':
+        return this.#calls?.grow(field.index, text) ?? false;
+    }
+  }
+
+  /** Writes citations: held before any message, dropped after it, since a finished item does not change. */
+  cite(citations: readonly UrlCitation[]): void {
+    if (citations.length === 0) return;
+    if (this.#current instanceof MessageItemWriter) this.#current.cite(citations);
+    else if (!this.#hadMessage) {
+      this.#earlyCitations ??= new CitationList(this.#output.kept);
+      this.#earlyCitations.add(citations);
+    }
+  }
+
+  /** An error when a completed answer holds a call that its client could not run. */
+  unrunnableCall(): ApiError | null {
+    return this.#calls?.unrunnable() ?? null;
+  }
+
+  /**
+   * The answer is complete: sends what was held back. Throws `ApiError` for a call that is not allowed, and for an answer of
+   * nothing but broken calls, or of reasoning and those.
+   */
+  finish(): void {
+    this.#flushTags();
+    this.#calls?.finish();
+    this.#carryEnvelope();
+    if (!this.hasItems() && this.#space !== '') this.#begin(this.#takeSpace());
+    const error = this.hasAnswer() ? null : this.#calls?.nameless();
+    if (error) throw error;
+  }
+
+  /** A completed answer has at least one item: an empty message, if there is none. */
+  ensureOutput(): void {
+    if (!this.hasItems()) this.#messageItem().text('', noLogprobs);
+  }
+
+  /** Closes all that is open; the last item gets the status. */
+  close(lastStatus: ClosingStatus): void {
+    this.#flushTags();
+    this.#output.closeAll(lastStatus);
+  }
+
+  /** Closes all that is open of an answer that failed. */
+  fail(): void {
+    this.#flushTags();
+    this.#output.fail();
+  }
+
+  /** Is a call open that is, or may be, incomplete? */
+  hasCutCall(): boolean {
+    return this.#output.hasCutCall();
+  }
+
+  /** Has more arrived than reasoning? */
+  hasAnswer(): boolean {
+    return this.hasMessageOrCall() || this.#pictures !== null || (this.#space !== '' && !this.hasItems());
+  }
+
+  /** Has a message or a call been written? A whole message after it repeats it; after a picture alone it has the text. */
+  hasMessageOrCall(): boolean {
+    return this.#hadMessage || (this.#calls?.hasSent ?? false);
+  }
+
+  /** Nothing has arrived that shows in the output. */
+  isEmpty(): boolean {
+    return !this.hasItems() && this.#space === '';
+  }
+
+  hasItems(): boolean {
+    return this.#output.size > 0;
+  }
+
+  /** Closed items. */
+  items(): readonly OutputItem[] {
+    return this.#output.items;
+  }
+
+  /** Thinking and text that alternate in one content: writes all but the last stretch, and gives the message with that one. */
+  #lastStretch(message: LooseMessage): LooseMessage {
+    const stretches = stretchesOf(message.content);
+    // Thinking that a field of its own repeats has no stretches.
+    if (stretches.length < 2 || reasoningOf({ ...message, content: null }).text !== '') return message;
+    for (const stretch of stretches.slice(0, -1)) {
+      const { text, thinking, refusal } = contentOf(stretch);
+      this.#reason(thinking, true);
+      this.#readText(text, false);
+      this.#refuse(refusal);
+    }
+    return { ...message, content: stretches.at(-1) };
+  }
+
+  /** A whole message without the thinking in its text, if that of the deltas was there too. */
+  #withoutTagged(message: LooseMessage): LooseMessage {
+    if (this.#tags === null || reasoningOf(message).text !== '') return message;
+    this.#flushTags();
+    this.#tags = null;
+    const { text, refusal } = contentOf(message.content);
+    const content = readToEnd(new ThinkTagReader(this.#parts.context.profile), text).text;
+    return { ...message, content, refusal: textOf(message.refusal) || refusal };
+  }
+
+  /** What is held back of the deltas is in the text of a whole message too. */
+  #forgetHeldText({ content }: LooseMessage, isBegun: boolean): void {
+    if (contentOf(content).text === '') return;
+    this.#space = '';
+    if (!isBegun) this.#tags = newTagReader(this.#parts.context.profile);
+  }
+
+  #reason(text: string, isOfField = false): void {
+    if (text === '') return;
+    // A server that has a field for it leaves no tags in the text.
+    if (isOfField) this.#tags = null;
+    this.#reasoningItem().text(text);
+  }
+
+  #reasoningItem(): ReasoningItemWriter {
+    if (this.#current instanceof ReasoningItemWriter) return this.#current;
+    this.#closeCurrent();
+    this.#current = new ReasoningItemWriter(this.#parts, this.#pendingEnvelope);
+    this.#pendingEnvelope = null;
+    return this.#current;
+  }
+
+  /** That of the open reasoning item, or of the next. */
+  #envelope(): EnvelopeContents {
+    if (this.#current instanceof ReasoningItemWriter) return this.#current.envelope();
+    this.#pendingEnvelope ??= new EnvelopeContents(this.#output.kept, this.#parts.context);
+    return this.#pendingEnvelope;
+  }
+
+  /** Details and thinking blocks; of a whole message, in place of what its deltas had. */
+  #carry(reasoning: ReasoningSource, isWhole: boolean): void {
+    if (reasoning.details.length === 0 && reasoning.blocks.length === 0) return;
+    if (isWhole) this.#envelope().setWhole(reasoning);
+    else this.#envelope().add(reasoning);
+  }
+
+  #carryExtras(extras: readonly CarriedExtra[]): void {
+    for (const extra of extras) this.#envelope().addExtra(extra);
+  }
+
+  /** What belongs to the message itself. */
+  #carryOwn({ extra_content }: LooseMessage): void {
+    const fields = opaqueFieldsOf({ extra_content });
+    if (fields !== null) this.#envelope().addExtra({ fields, callId: () => '' });
+  }
+
+  /** What must go back to the upstream needs an item to travel in, even without text. */
+  #carryEnvelope(): void {
+    if (this.#pendingEnvelope?.needsItem()) this.#reasoningItem();
+  }
+
+  #readText(content: string, isLast: boolean): void {
+    if (content === '') return;
+    if (this.#tags === null) this.#text(content, isLast);
+    else this.#addTagged(this.#tags.push(content));
+  }
+
+  /** Gemini writes `<thought>` before the first of them and `</thought>` before the answer. */
+  #readThought(content: string): void {
+    if (this.#tags?.expects(content)) {
+      this.#addTagged(this.#tags.push(content));
+      return;
+    }
+    this.#flushTags();
+    this.#tags = null;
+    this.#reason(content);
+  }
+
+  #addTagged({ thinking, text: answer }: ThinkTagTexts): void {
+    this.#reason(thinking);
+    if (answer === '') return;
+    this.#text(answer, false);
+    if (this.#parts.context.profile.thinkTags === 'auto' && this.#tags?.isThrough()) this.#tags = null;
+  }
+
+  #text(delta: string, isLast: boolean): void {
+    if (this.#current instanceof MessageItemWriter) {
+      const repeatsAll = isLast && this.#parts.context.profile.dedupeTail && delta === this.#current.written();
+      if (!repeatsAll) this.#current.text(delta, this.#logprobsOf(delta));
+    } else if (delta.trim() === '') {
+      this.#keepSpace(delta);
+      if (this.#space.length > maxLeadingSpace) this.#begin(this.#takeSpace());
+    } else if (this.#current instanceof ReasoningItemWriter) {
+      this.#begin(withoutBlankLines(this.#takeSpace() + delta));
+    } else {
+      if (this.#space !== '') {
+        const space = this.#takeSpace();
+        this.#messageItem().text(space, this.#logprobsOf(space));
+      }
+      this.#begin(delta);
+    }
+  }
+
+  #pushLogprobs(logprobs: readonly Logprob[]): void {
+    if (logprobs.length === 0) return;
+    this.#logprobs ??= new AnswerLogprobs(this.#output.kept);
+    this.#logprobs.push(logprobs);
+  }
+
+  #logprobsOf(text: string): readonly Logprob[] {
+    return this.#logprobs?.take(text) ?? noLogprobs;
+  }
+
+  /** After a call it is dropped: text that follows has a message of its own. Blank lines after reasoning are its template's. */
+  #keepSpace(delta: string): void {
+    if (this.#calls?.hasSent) return;
+    this.#space += delta;
+    if (this.#current instanceof ReasoningItemWriter) this.#space = withoutBlankLines(this.#space);
+  }
+
+  #takeSpace(): string {
+    const space = this.#space;
+    this.#space = '';
+    return space;
+  }
+
+  #begin(delta: string): void {
+    const message = this.#messageItem();
+    message.text(delta, this.#logprobsOf(delta));
+    if (this.#earlyCitations === null) return;
+    this.#earlyCitations.discard();
+    message.cite(this.#earlyCitations.all);
+    this.#earlyCitations = null;
+  }
+
+  #messageItem(): MessageItemWriter {
+    if (this.#current instanceof MessageItemWriter) return this.#current;
+    // Thinking without text stands before what it led to, as in a message in one piece.
+    if (this.#pendingEnvelope?.hasWholeBlock) this.#reasoningItem();
+    this.#closeCurrent();
+    this.#current = new MessageItemWriter(this.#parts);
+    this.#hadMessage = true;
+    return this.#current;
+  }
+
+  #refuse(delta: string): void {
+    if (delta === '') return;
+    this.#flushTags();
+    this.#messageItem().refusal(delta);
+  }
+
+  /** Pictures become items of their own; of one that is elsewhere there is only its address, which the text has then. */
+  #draw(message: LooseMessage): void {
+    for (const url of pictureUrlsOf(message)) {
+      if (this.#pictures?.has(url)) continue;
+      this.#flushTags();
+      const picture = pictureIn(url);
+      if (picture?.data === '') continue;
+      if (picture === null) this.#text(`![](${url})`, false);
+      else {
+        this.#closeCurrent();
+        const id = this.#parts.context.newId('ig');
+        const { data: result, format } = picture;
+        const item = { id, type: 'image_generation_call', ...(format !== null && { output_format: format }) } as const;
+        this.#output.addWhole(
+          { ...item, status: 'in_progress', result: null },
+          { ...item, status: 'completed', result },
+        );
+      }
+      this.#pictures ??= new Set();
+      this.#pictures.add(url);
+      this.#output.kept.bytes += url.length + addressBytes;
+    }
+  }
+
+  #callsFor(delta: LooseMessage): ToolCalls | null {
+    if (this.#calls !== null || (delta.tool_calls == null && delta.function_call == null)) return this.#calls;
+    this.#calls = new ToolCalls(this.#parts, () => this.#beforeCall());
+    return this.#calls;
+  }
+
+  #beforeCall(): void {
+    this.#flushTags();
+    // `auto` looks at the very start of the answer alone.
+    if (this.#tags !== null)
+      this.#tags = this.#parts.context.profile.thinkTags === 'on' ? newTagReader(this.#parts.context.profile) : null;
+    // Before what must go back gets an item of its own: that closes the message.
+    if (this.#current instanceof MessageItemWriter) this.#current.isCommentary = true;
+    this.#carryEnvelope();
+    this.#closeCurrent();
+  }
+
+  #flushTags(): void {
+    if (this.#tags !== null) this.#addTagged(this.#tags.finish());
+  }
+
+  #closeCurrent(): void {
+    if (this.#current !== null) this.#output.close(this.#current.outputIndex);
+    this.#current = null;
+  }
+}
+
+function readToEnd(tags: ThinkTagReader, content: string): ThinkTagTexts {
+  const begun = tags.push(content);
+  const rest = tags.finish();
+  return { thinking: begun.thinking + rest.thinking, text: begun.text + rest.text };
+}
+
+/** The text from its first line on that is not blank. */
+function withoutBlankLines(text: string): string {
+  return text.replace(/^\s*\n/, '');
+}
+
+function transcriptOf({ audio }: LooseMessage): string {
+  return audio == null ? '' : textOf(objectOf<LooseAudio>(audio)?.transcript);
+}

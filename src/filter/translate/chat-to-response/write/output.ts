@@ -1,0 +1,147 @@
+import type { ApiError } from '../../../wire/schema/api-error.ts';
+import type { OutputItem } from '../../../wire/schema/response-resource.ts';
+import type { ResponseContext } from '../../shared/context.ts';
+import type { Kept } from '../../shared/kept.ts';
+import type { Repair } from '../../shared/repairs.ts';
+import type { EventLog } from './event-log.ts';
+
+export type ClosingStatus = 'completed' | 'incomplete';
+
+/** An item whose `output_item.added` was sent and whose `output_item.done` was not. */
+export interface OpenItem {
+  /** Sends the events that end the item's parts, and gives the finished item. */
+  close(status: ClosingStatus): OutputItem;
+}
+
+/** A call, which clients run once it is done. Any other item is closed before the next one opens. */
+export interface OpenCall extends OpenItem {
+  readonly outputIndex: number;
+  /** The next piece of the arguments, or of a native custom call's input. */
+  add(text: string): void;
+  /** Is it certainly complete? */
+  isWhole(): boolean;
+  /** Is it incomplete? Asked of calls before the last item, when the answer ends. */
+  isCut(): boolean;
+  /**
+   * An error if the client of a completed answer would be told to run an empty call, or half of one: clients do not check. The finish
+   * reason says nothing of it: vLLM gives `tool_calls` where the token limit cut the call (vllm#53269).
+   */
+  unrunnable(): ApiError | null;
+}
+
+/** What the writers of one answer share; its `output` counts what they keep. */
+export interface WriterParts {
+  readonly log: EventLog;
+  readonly output: Output;
+  readonly context: ResponseContext;
+  readonly repairs: Set<Repair>;
+}
+
+/** An item without its texts, once it is closed: objects, ids, its places in lists. */
+const itemBytes = 200;
+
+/**
+ * The output of one response: which item has which `output_index`, and which items are open. Clients see one open item at a
+ * time, since many of them mix up the events of two (docs/answers.md §2.2): a complete item is closed when the next one
+ * begins; otherwise the events of later items are held until it is closed.
+ */
+export class Output {
+  readonly #log: EventLog;
+  /** By `output_index`; null once closed. */
+  #open: (OpenItem | OpenCall | null)[] = [];
+  /** The closed items: all of them after `closeAll`. */
+  readonly items: OutputItem[] = [];
+  /** Items added so far. */
+  size = 0;
+  /** The first item that is not closed: the one whose events are sent. */
+  #firstOpen = 0;
+  /** Counts what the items keep. */
+  readonly kept: Kept;
+
+  constructor(log: EventLog, kept: Kept) {
+    this.#log = log;
+    this.kept = kept;
+  }
+
+  /** Sends `output_item.added` at the next index and gives that index; `open` is what closes the item. */
+  add(item: OutputItem, open: OpenItem | OpenCall): number {
+    const index = this.size++;
+    this.closeWhole();
+    if (this.#firstOpen < index) this.#log.holdAfter(this.#firstOpen, this.kept);
+    this.#log.emit({ type: 'response.output_item.added', output_index: index, item });
+    this.kept.bytes += itemBytes;
+    // Nearly always it is the only one, and an array literal takes a tenth of the memory of one that grows.
+    if (index === 0) this.#open = [open];
+    else this.#open[index] = open;
+    return index;
+  }
+
+  /** An item that is complete when it begins. */
+  addWhole(begun: OutputItem, done: OutputItem): void {
+    this.close(this.add(begun, { close: () => done }));
+  }
+
+  /** Closes complete items: call it when the item whose events are sent has grown. */
+  closeWhole(): void {
+    while (this.#firstOpen < this.size - 1) {
+      const item = this.#open[this.#firstOpen];
+      if (item == null || !isCall(item) || !item.isWhole()) return;
+      this.#end(this.#firstOpen, item, 'completed');
+    }
+  }
+
+  isOpen(index: number): boolean {
+    return this.#open[index] != null;
+  }
+
+  /** Closes one item as completed. Nothing happens if it is closed already. */
+  close(index: number): void {
+    const item = this.#open[index];
+    if (item != null) this.#end(index, item, 'completed');
+  }
+
+  /** Closes what is open in order of `output_index`; the last and those that were cut get `lastStatus`, others are completed. */
+  closeAll(lastStatus: ClosingStatus): void {
+    const last = this.#open.findLastIndex((item) => item != null);
+    for (let index = 0; index <= last; index++) {
+      const item = this.#open[index];
+      if (item == null) continue;
+      const isCut = index === last || (isCall(item) && item.isCut());
+      this.#end(index, item, isCut ? lastStatus : 'completed');
+    }
+  }
+
+  /** Is a call open that is, or may be, incomplete? */
+  hasCutCall(): boolean {
+    return this.#open.some((item) => item != null && isCall(item) && !item.isWhole());
+  }
+
+  /**
+   * Closes what is open of an answer that failed. A call that was open is never done, since clients run what is done and then
+   * try again; it and what waited for it are in the response alone.
+   */
+  fail(): void {
+    const first = this.#open[this.#firstOpen];
+    if (first != null && isCall(first)) this.#log.whileSilent(() => this.closeAll('incomplete'));
+    else this.closeAll('incomplete');
+  }
+
+  #end(index: number, item: OpenItem, status: ClosingStatus): void {
+    this.#open[index] = null;
+    const closed = item.close(status);
+    this.items[index] = closed;
+    this.#log.emit({ type: 'response.output_item.done', output_index: index, item: closed });
+    if (index === this.#firstOpen) this.#advance();
+  }
+
+  /** Sends the events that waited for the first open item, up to the next one that is open. */
+  #advance(): void {
+    do this.#firstOpen += 1;
+    while (this.#open[this.#firstOpen] === null);
+    this.#log.releaseThrough(this.#firstOpen < this.size - 1 ? this.#firstOpen : null);
+  }
+}
+
+function isCall(item: OpenItem | OpenCall): item is OpenCall {
+  return 'isWhole' in item;
+}

@@ -1,0 +1,235 @@
+import { ApiError } from '../../../wire/schema/api-error.ts';
+import type { LooseMessage } from '../../../wire/schema/chat-completion.ts';
+import { clientTools } from '../../client-tools/client-tools.ts';
+import { uniqueCallId } from '../../shared/call-ids.ts';
+import { callEntriesOf, fragmentOf, opaqueFieldsOf } from '../read/call-entries.ts';
+import { type Call, mayBeginObject } from './call.ts';
+import { openCallItem } from './call-item-writers.ts';
+import { CallTracker } from './call-tracker.ts';
+import type { CarriedExtra } from './envelope-contents.ts';
+import type { WriterParts } from './output.ts';
+import { calledNameOf, restoredToolOf } from './tool-restoration.ts';
+
+/** What is kept of a call that was sent, beside what its tracker keeps: how it is written, and its scanner. */
+const writtenBytes = 200;
+
+/** The tool calls of one answer, from fragments to items. */
+export class ToolCalls {
+  readonly #parts: WriterParts;
+  readonly #beforeCall: () => void;
+  /** Deferred tools that the client was told of. */
+  readonly #announced = new Set<string>();
+  readonly #tracker: CallTracker;
+  readonly #usedIds = new Set<string>();
+  #gathered = new Set<Call>();
+  /** They came in one piece: each entry is a call, and there is no more of any. */
+  #areWhole = false;
+  /** There is a call whose item was sent. */
+  hasSent = false;
+  /** The call that grew last, for the next token; null after any fragment that may have opened another. */
+  #growing: Call | null = null;
+
+  /** `beforeCall` closes an open message or reasoning item: a call's item is about to be added. */
+  constructor(parts: WriterParts, beforeCall: () => void) {
+    this.#parts = parts;
+    this.#beforeCall = beforeCall;
+    this.#tracker = new CallTracker(parts.context.toolNames, parts.output.kept);
+  }
+
+  /** Gathers a delta's calls and sends none. Gives what must be in a reasoning item before they are sent. */
+  gather(delta: LooseMessage): readonly CarriedExtra[] {
+    const extras: CarriedExtra[] = [];
+    for (const entry of callEntriesOf(delta)) {
+      const fragment = fragmentOf(entry);
+      const call = this.#gatherOne(this.#tracker.track(fragment, this.#areWhole));
+      this.#growTexts(call, fragment.text);
+      if (this.#areWhole && (fragment.name === '' || this.#isRepeated(call))) continue;
+      // Nothing after a call that is not allowed is read, since it fails the answer.
+      if (this.#areWhole && !this.#isAllowed(calledNameOf(call.name, this.#parts.context))) break;
+      const fields = opaqueFieldsOf(entry);
+      if (fields === null || (call.item === null && !this.#mayGrow(call) && this.#isRepeated(call))) continue;
+      extras.push({ fields, callId: () => this.#idOf(call) });
+    }
+    return extras;
+  }
+
+  /** Gathers the calls of a message in one piece: each entry is a call of its own, and ends where the next begins. */
+  gatherWhole(message: LooseMessage): readonly CarriedExtra[] {
+    this.#areWhole = true;
+    const extras = this.gather(message);
+    for (const call of this.#tracker.calls.slice(0, -1)) call.isEnded = true;
+    return extras;
+  }
+
+  /** Sends what was gathered. Throws `ApiError` for a call that is not allowed. */
+  send(): void {
+    if (this.#gathered.size === 0) return;
+    const ready = this.#gathered;
+    this.#gathered = new Set();
+    for (const call of ready) {
+      if (call.item === null && (call.name === '' || this.#mayGrow(call) || this.#isRepeated(call))) continue;
+      this.#sendOne(call);
+    }
+  }
+
+  /** More arguments of the call at that index. False, and nothing is done, if its item was not sent. */
+  grow(index: number, text: string): boolean {
+    if (this.#growing?.index !== index) this.#growing = this.#tracker.latestOf(index);
+    const growing = this.#growing;
+    if (growing === null || growing.item === null || mayBeginObject(text, growing.text.last)) return false;
+    this.#growText(growing, text);
+    this.#sendOne(growing);
+    return true;
+  }
+
+  /** The end of the answer: sends calls whose name could still have grown. Throws as `send` does. */
+  finish(): void {
+    for (const call of this.#tracker.calls)
+      if (call.item === null && call.name !== '' && !this.#isRepeated(call)) this.#sendOne(call);
+  }
+
+  /** An error when a call holds nothing that its client could run, or half of it. */
+  unrunnable(): ApiError | null {
+    for (const { item } of this.#tracker.calls) {
+      const error = item?.unrunnable() ?? null;
+      if (error !== null) return error;
+    }
+    return this.nameless();
+  }
+
+  /** An error when a name never came: no client can answer such a call. */
+  nameless(): ApiError | null {
+    if (!this.#tracker.hasNameless()) return null;
+    return ApiError.ofModel('invalid_tool_call', 'The model called a tool without naming it.');
+  }
+
+  #gatherOne(call: Call): Call {
+    this.#growing = null;
+    this.#gathered.add(call);
+    return call;
+  }
+
+  #sendOne(call: Call): void {
+    if (call.item === null) this.#openInOrder(call);
+    this.#sendText(call);
+  }
+
+  #sendText(call: Call): void {
+    const { unsent } = call;
+    if (unsent === '' || call.holdsPlaceholder) return;
+    call.unsent = '';
+    call.item?.add(unsent);
+    this.#parts.output.closeWhole();
+  }
+
+  /** Adds arguments. Servers without ids run those of calls together, `{}{}`: each further object is a call (R5). */
+  #growTexts(first: Call, given: string): void {
+    let call = first;
+    let rest = given;
+    for (let next = call.nextObject(rest); next !== null; next = call.nextObject(rest)) {
+      this.#growText(call, rest.slice(0, -next.length).trimEnd());
+      call = this.#gatherOne(this.#tracker.splitOff(call));
+      rest = next;
+    }
+    this.#growText(call, rest);
+  }
+
+  /** What comes after the arguments of a call that is closed is dropped: they were whole, and more would spoil them. */
+  #growText(call: Call, text: string): void {
+    if (call.isRepeated || (call.item !== null && !this.#parts.output.isOpen(call.item.outputIndex))) return;
+    call.grow(text);
+  }
+
+  /** Calls keep the model's order: one whose name could have grown until now is sent first. */
+  #openInOrder(call: Call): void {
+    for (const earlier of this.#tracker.waiting) {
+      if (earlier !== call && earlier.repeats !== null && this.#needsMore(earlier)) continue;
+      this.#tracker.waiting.delete(earlier);
+      if (this.#isRepeated(earlier)) continue;
+      if (earlier.name !== '') this.#open(earlier);
+      if (earlier === call) return;
+    }
+    // It had no name when its turn came.
+    this.#open(call);
+  }
+
+  #open(call: Call): void {
+    const name = calledNameOf(call.name, this.#parts.context);
+    if (!this.#isAllowed(name))
+      throw ApiError.ofModel('tool_not_allowed', `The model called “${name}”, which “tool_choice” does not allow.`);
+    this.#beforeCall();
+    this.#tellFound(name);
+    call.unsent = call.text.toString();
+    this.hasSent = true;
+    this.#parts.output.kept.bytes += writtenBytes;
+    call.item = openCallItem(call, name, this.#idOf(call), this.#parts);
+    // Before another item begins: that may close this one.
+    this.#sendText(call);
+  }
+
+  /**
+   * Tells the client of a tool that was deferred what OpenAI's servers tell of a search, before the first call of it: the
+   * Agents SDKs run no tool that no search has found. Here all were offered from the start.
+   */
+  #tellFound(name: string): void {
+    const { newId, foundTools } = this.#parts.context;
+    const tool = foundTools.get(name);
+    if (tool === undefined || this.#announced.has(name)) return;
+    this.#announced.add(name);
+    const ran = { call_id: null, execution: 'server' } as const;
+    const paths = [(tool as { readonly name?: unknown }).name];
+    const call = { id: newId('tsc'), type: 'tool_search_call', ...ran, arguments: { paths } } as const;
+    const output = { id: newId('tso'), type: 'tool_search_output', ...ran, tools: [tool] } as const;
+    for (const item of [call, output])
+      this.#parts.output.addWhole({ ...item, status: 'in_progress' }, { ...item, status: 'completed' });
+  }
+
+  /** A call that was said twice is one: clients run what they get. */
+  #isRepeated(call: Call): boolean {
+    if (call.isRepeated || !call.repeatsOne()) return call.isRepeated;
+    // Input that is not JSON may well be the same twice, where each entry is a call.
+    if (this.#areWhole && call.isCustom) return false;
+    call.isRepeated = true;
+    this.#tracker.waiting.delete(call);
+    this.#parts.repairs.add('repeated_call');
+    return true;
+  }
+
+  /** It waits for the rest of its name, or of its arguments. */
+  #mayGrow(call: Call): boolean {
+    if (this.#areWhole) return false;
+    return (call.text.isEmpty() && this.#tracker.isNameOpen(call.name)) || this.#needsMore(call);
+  }
+
+  /** It waits for all of its arguments if its item shows them from the start, or they may be those of a call that it repeats. */
+  #needsMore(call: Call): boolean {
+    const { text, isCustom } = call;
+    const { kind } = restoredToolOf(
+      { name: calledNameOf(call.name, this.#parts.context), isCustom },
+      this.#parts.context,
+    );
+    const isShown = kind !== 'function' && kind !== 'custom' && clientTools[kind].isRunnable !== undefined;
+    const waits = isShown || (call.mayRepeatOne() && !isCustom);
+    return waits && (call.holdsPlaceholder || text.isEmpty() || !call.hasWholeObject());
+  }
+
+  /** A promise to the client that some servers ignore: llama.cpp a name, most of them `allowed_tools`. */
+  #isAllowed(name: string): boolean {
+    const { allowedTools } = this.#parts.context;
+    return allowedTools === null || allowedTools.has(name);
+  }
+
+  /** The upstream's id, unless it is missing or another call of this answer has it; made unique where the conversation has it. */
+  #idOf(call: Call): string {
+    if (call.callId === null) {
+      const { earlierCallIds, newId } = this.#parts.context;
+      const given = call.upstreamId;
+      const ofAnswer = this.#usedIds;
+      const own = given === '' || ofAnswer.has(given) ? null : given;
+      const unique = own === null ? null : uniqueCallId(own, (id) => earlierCallIds.has(id) || ofAnswer.has(id));
+      call.callId = unique ?? newId('call');
+      ofAnswer.add(call.callId);
+    }
+    return call.callId;
+  }
+}

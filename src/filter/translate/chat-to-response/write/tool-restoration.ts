@@ -1,0 +1,98 @@
+import { jsonOf, objectOf } from '../../../wire/json/loose.ts';
+import type {
+  ClientToolCallItem,
+  CustomToolCallItem,
+  FunctionCallItem,
+  ItemStatus,
+} from '../../../wire/schema/response-resource.ts';
+import { type CallIds, clientItemOf } from '../../client-tools/client-tool.ts';
+import { clientTools } from '../../client-tools/client-tools.ts';
+import type { ResponseContext, RestoredTool } from '../../shared/context.ts';
+import { CustomInputDecoder } from './custom-input.ts';
+
+export type CallItem = FunctionCallItem | CustomToolCallItem | ClientToolCallItem;
+
+/**
+ * The Chat name of the tool that a model means. Most models use that name. Servers that do not read gpt-oss's Harmony
+ * format to its end leave `functions.` in front of the name, or a marker behind it (`get_tide<|channel|>commentary`); and
+ * models call a tool of a namespace by its own name, which is enough where only one has it. Other names are left as they
+ * are.
+ */
+export function calledNameOf(
+  name: string,
+  { toolNames, restoredTools }: Pick<ResponseContext, 'toolNames' | 'restoredTools'>,
+): string {
+  if (toolNames.has(name)) return name;
+  const marker = name.indexOf('<|');
+  const bare = marker > 0 ? name.slice(0, marker).trimEnd() : name;
+  for (const candidate of [bare, bare.replace(/^functions\./, '')]) {
+    if (toolNames.has(candidate)) return candidate;
+    const [meant, ...others] = Array.from(restoredTools).filter(([, tool]) => isMeant(tool, candidate));
+    if (meant !== undefined && others.length === 0) return meant[0];
+  }
+  return bare;
+}
+
+/** Whether a model that says `name` may mean this tool: by its own name, or with a namespace that ends in `__` in front of it. */
+function isMeant(tool: RestoredTool, name: string): boolean {
+  if (!('namespace' in tool) || tool.namespace === undefined) return false;
+  return tool.name === name || (tool.namespace.endsWith('__') && `${tool.namespace}${tool.name}` === name);
+}
+
+/** What a call of that name is returned as. A name that was never offered stands for itself: the client answers. */
+export function restoredToolOf(
+  { name, isCustom }: { readonly name: string; readonly isCustom: boolean },
+  { restoredTools }: Pick<ResponseContext, 'restoredTools'>,
+): RestoredTool {
+  const restored = restoredTools.get(name);
+  if (!isCustom) return restored ?? { kind: 'function', name };
+  return restored?.kind === 'custom' ? restored : { kind: 'custom', name };
+}
+
+/** No arguments, or a placeholder for those that follow. */
+export const emptyArguments = '{}';
+
+/** The prefix of the item's id. */
+export function callItemPrefixOf({ kind }: RestoredTool): string {
+  return kind === 'function' ? 'fc' : kind === 'custom' ? 'ctc' : clientTools[kind].idPrefix;
+}
+
+/** The output item of a call; `text` is its arguments, or a custom tool's input itself. Shortened and flattened names are restored. */
+export function callItemOf(restored: RestoredTool, ids: CallIds, status: ItemStatus, text: string): CallItem {
+  if (restored.kind !== 'function' && restored.kind !== 'custom')
+    return clientItemOf(clientTools[restored.kind], ids, status, text);
+  const { kind, name, namespace, async: isAsync } = restored;
+  const names = {
+    call_id: ids.call_id,
+    name,
+    ...(namespace !== undefined && { namespace }),
+    ...(isAsync === true && { async: isAsync }),
+  };
+  return kind === 'function'
+    ? { id: ids.id, type: 'function_call', status, ...names, arguments: text }
+    : { id: ids.id, type: 'custom_tool_call', status, ...names, input: text };
+}
+
+/** `{}` for no arguments, since clients parse them; `''` for a call that was cut, so that nobody runs it. */
+export function argumentsOf(text: string, status: ItemStatus): string {
+  return text === '' && status !== 'incomplete' ? emptyArguments : text;
+}
+
+/**
+ * The input of a custom tool that was offered as a function with one parameter, `input`. Models also rename the parameter,
+ * or write the input bare: a single string property counts as it, and text that is not JSON is the input. Where the text
+ * begins as it should, it is read as in a stream: also when it is cut, or not quite JSON.
+ */
+export function customInputOf(text: string): string {
+  const decoder = new CustomInputDecoder();
+  const input = decoder.push(text) + decoder.finish();
+  if (decoder.isReading()) return input;
+  const value = jsonOf(text);
+  if (typeof value === 'string') return value;
+  const object = objectOf<{ readonly input?: unknown }>(value);
+  if (object === null) return text;
+  if (typeof object.input === 'string') return object.input;
+  const strings = Object.values(object).filter((property) => typeof property === 'string');
+  if (strings.length === 1 && strings[0] !== undefined) return strings[0];
+  return Object.keys(object).length === 0 ? '' : text;
+}

@@ -1,0 +1,67 @@
+import { additionalToolsItem, configurationUpdateItem, itemReference } from '../wire/schema/create-response.ts';
+import { clientTools } from './client-tools/client-tools.ts';
+import { type ItemType, itemType } from './request-to-chat/parse/input-builder.ts';
+import { compaction, compactionTrigger } from './request-to-chat/parse/items/compaction-items.ts';
+import { customToolCall, functionCall, toolOutput } from './request-to-chat/parse/items/function-call-items.ts';
+import { hostedItems } from './request-to-chat/parse/items/hosted-items.ts';
+import { agentMessage, message } from './request-to-chat/parse/items/message-items.ts';
+import { reasoning } from './request-to-chat/parse/items/reasoning-items.ts';
+import { knownKeys } from './shared/dropped.ts';
+import { quote, unsupportedParameter } from './shared/request-errors.ts';
+
+const reasoningKeys = knownKeys('effort');
+const textKeys = knownKeys('format');
+
+const { tool_search: toolSearch, ...runTools } = clientTools;
+
+const additionalTools = itemType(
+  additionalToolsItem,
+  ({ tools }, at, input) => {
+    input.toolLists.push({ tools, param: `${at}.tools` });
+  },
+  ['role'],
+);
+
+/** For each setting, the last one wins. */
+const configurationUpdate = itemType(configurationUpdateItem, ({ reasoning, text }, at, input) => {
+  const { effort, format } = input.update;
+  input.update = { effort: reasoning?.effort ?? effort, format: text?.format ?? format };
+  input.dropped.pushUnknownKeys(reasoning ?? {}, reasoningKeys, 'input[].reasoning');
+  input.dropped.pushUnknownKeys(text ?? {}, textKeys, 'input[].text');
+  const setBy = input.settings.trace?.setBy;
+  if (setBy === undefined) return;
+  if (reasoning?.effort != null) setBy.effort = at as `input[${number}]`;
+  if (text?.format != null) setBy.format = at;
+});
+
+const reference = itemType(itemReference, ({ id }, at, { dropped }) => {
+  // Ids that begin so were made here, for reasoning. The upstream can do without that text.
+  if (!id.startsWith('rs_')) {
+    throw unsupportedParameter(
+      at,
+      `Item ${quote(id)} cannot be found: nothing is stored here. Send the item itself instead of an item_reference (in the AI SDK: providerOptions.openai.store = false).`,
+    );
+  }
+  dropped.push(`${at}.item_reference`);
+});
+
+/** Every type of input item with a rule. Any other is read for its text, or refused. */
+export const itemTypes: ReadonlyMap<string, ItemType> = new Map<string, ItemType>([
+  ['message', message],
+  ['function_call', functionCall],
+  ['function_call_output', toolOutput],
+  ['custom_tool_call', customToolCall],
+  ['custom_tool_call_output', toolOutput],
+  ...Object.entries(toolSearch.items),
+  ['additional_tools', additionalTools],
+  ['reasoning', reasoning],
+  ...Object.values(runTools).flatMap(({ items }) => Object.entries(items)),
+  ['agent_message', agentMessage],
+  ['configuration_update', configurationUpdate],
+  ['compaction', compaction('compaction')],
+  ['compaction_summary', compaction('compaction_summary')], // an older name
+  ['context_compaction', compaction('context_compaction')],
+  ['compaction_trigger', compactionTrigger],
+  ['item_reference', reference],
+  ...hostedItems,
+]);

@@ -1,0 +1,62 @@
+import type { Profile } from '../../upstream/profile.ts';
+import type { ChatCompletionRequest } from '../../wire/schema/chat-request.ts';
+import type { Dropped, Reading } from '../shared/dropped.ts';
+import type { CreateResponse } from '../shared/parsed.ts';
+import { carry, mark, type Trace } from '../shared/provenance.ts';
+
+type ChatFields = { -readonly [Name in keyof ChatCompletionRequest]: ChatCompletionRequest[Name] };
+
+/** The path of a field of the request, or of an item or a key in it. */
+type Source = keyof CreateResponse | `${keyof CreateResponse}.${string}` | `${'include' | 'input'}[${number}]`;
+
+/** The upstream’s request while it is written; a trace records for each field what it is made of. */
+export class ChatWriter {
+  readonly chat = {} as ChatFields; // `model` and `messages` are written first
+  readonly request: CreateResponse;
+  readonly profile: Profile;
+  readonly dropped: Dropped;
+  readonly #trace: Trace | undefined;
+
+  constructor(request: CreateResponse, { settings, dropped }: Reading) {
+    this.request = request;
+    this.profile = settings.profile;
+    this.dropped = dropped;
+    this.#trace = settings.trace;
+  }
+
+  /** Sets the field `name` to the request's own `from`, unless that is null or absent. */
+  copy<Name extends keyof ChatCompletionRequest, From extends keyof CreateResponse>(
+    name: Name,
+    from: CreateResponse[From] extends ChatCompletionRequest[Name] | null | undefined ? From : never,
+  ): void {
+    this.put(name, this.request[from] as ChatCompletionRequest[Name] | null, from);
+  }
+
+  /**
+   * Sets the field `name`, unless the value is null or undefined. `from` and `other` are what it is made of: a path, or a value
+   * that has its own marks; null where no field of the request had a part in it, or its parts are marked.
+   */
+  put<Name extends keyof ChatCompletionRequest>(
+    name: Name,
+    value: ChatCompletionRequest[Name] | null,
+    from: Source | object | null,
+    other: Source | null = null,
+  ): void {
+    if (value == null) return;
+    this.chat[name] = value;
+    if (this.#trace === undefined) return;
+    for (const source of [from, other]) {
+      if (typeof source === 'object' && source !== null) carry(this.chat, source, name);
+      else if (source !== null && this.#isSet(source)) mark(this.chat, source, name);
+    }
+  }
+
+  /** Whether the request, or an item of it, set that path: else the value is a default, or the profile's. */
+  #isSet(path: Source): boolean {
+    const [name = '', key] = path.split('.');
+    if (/^(input|include)\[/.test(name)) return true;
+    const value = (this.request as unknown as Readonly<Record<string, unknown>>)[name];
+    if (key === undefined) return value != null && value !== '';
+    return (value as Readonly<Record<string, unknown>> | null | undefined)?.[key] != null;
+  }
+}

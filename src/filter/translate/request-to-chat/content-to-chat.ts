@@ -1,0 +1,32 @@
+import type { ChatContentPart } from '../../wire/schema/chat-request.ts';
+import type { InputContent, InputText } from '../shared/parsed.ts';
+
+/** The parts a Chat message can hold. Refusals are written elsewhere, and left out here. */
+export function chatPartsOf(content: readonly InputContent[]): ChatContentPart[] {
+  return content.flatMap((part): ChatContentPart[] => {
+    if (part.type === 'refusal') return [];
+    if (part.type !== 'text' || part.hasOwnLines === undefined) return [part];
+    const { hasOwnLines: _hasOwnLines, ...written } = part;
+    return [written];
+  });
+}
+
+/** The text parts as one, as clients cut text anywhere; a file, and the placeholder of an image, has lines of its own. */
+export function joinText(content: readonly InputContent[]): string {
+  let text = '';
+  let previous: InputText | null = null;
+  for (const part of content) {
+    if (part.type !== 'text') continue;
+    const isSeam = previous !== null && (previous.hasOwnLines === true || part.hasOwnLines === true);
+    text += isSeam && !text.endsWith('\n') ? `\n${part.text}` : part.text;
+    previous = part;
+  }
+  return text;
+}
+
+/** Whether every part is text and nothing else. */
+export function isPlainText(content: readonly InputContent[]): boolean {
+  return content.every(
+    (part) => part.type === 'text' && !('prompt_cache_breakpoint' in part || 'cache_control' in part),
+  );
+}

@@ -1,0 +1,130 @@
+import type { InputContent, InputItem, InputMessage, InputToolCall, InputToolOutput } from '../shared/parsed.ts';
+import { carry } from '../shared/provenance.ts';
+import { invalidValue, quote } from '../shared/request-errors.ts';
+
+/** A call with its outputs. */
+export interface PairedCall extends InputToolCall {
+  /** Contents of its outputs, in order. */
+  readonly outputs: InputContent[][];
+  /** It has no output in its turn; a placeholder is used. */
+  abandoned: boolean;
+  /** The turn it was made in: the number of turns before it. */
+  readonly turn: number;
+}
+
+/** An `answer` marks the place of an output among the items. Its content is with its call. */
+export type PairedItem =
+  | Exclude<InputItem, InputToolCall | InputToolOutput>
+  | PairedCall
+  | { readonly kind: 'answer'; readonly call: PairedCall };
+
+/**
+ * Gives every call its outputs. Ids repeat from turn to turn with some servers (`call_0`), so an output belongs to the most
+ * recent call of that id that has none yet; a further output of an answered call is added to it. A call without output and
+ * an output without a call are refused or completed with a placeholder, as the settings say. An asynchronous call may lack
+ * its output; one that arrives after a later turn stays there, as a user message: the model did not have it before.
+ */
+export function pairCalls(
+  items: readonly InputItem[],
+  settings: { readonly orphanOutputs: 'reject' | 'synthesize'; readonly missingOutputs: 'reject' | 'synthesize' },
+): readonly PairedItem[] {
+  if (items.every((item) => item.kind === 'message' || item.kind === 'reasoning')) return items;
+  const paired: PairedItem[] = [];
+  const calls: PairedCall[] = [];
+  const open = new Map<string, PairedCall[]>();
+  const answered = new Map<string, PairedCall>();
+  let orphan: InputToolOutput | null = null;
+  let turn = 0;
+  let isAnswered = false;
+
+  const nextTurn = (): void => {
+    turn++;
+    isAnswered = false;
+  };
+
+  const addCall = (item: InputToolCall): void => {
+    // A call that follows an output was made with it.
+    if (isAnswered) nextTurn();
+    const call: PairedCall = { ...item, outputs: [], abandoned: false, turn };
+    calls.push(call);
+    paired.push(call);
+    const waiting = open.get(call.callId);
+    if (waiting === undefined) open.set(call.callId, [call]);
+    else waiting.push(call);
+  };
+
+  const addOutput = (item: InputToolOutput): void => {
+    const call = open.get(item.callId)?.pop() ?? answered.get(item.callId);
+    if (call === undefined) {
+      orphan ??= item;
+      if (settings.orphanOutputs === 'reject') return;
+      addCall(placeholderCall(item));
+      addOutput(item);
+      return;
+    }
+    answered.set(item.callId, call);
+    if (call.isAsync && call.turn !== turn) {
+      const late = lateOutput(call, item);
+      carry(late, item);
+      paired.push(late);
+      return;
+    }
+    const output = [...item.content];
+    carry(output, item);
+    call.outputs.push(output);
+    isAnswered = true;
+    paired.push({ kind: 'answer', call });
+  };
+
+  for (const item of items) {
+    if (item.kind === 'call') addCall(item);
+    else if (item.kind === 'output') addOutput(item);
+    else {
+      if (item.kind === 'message') nextTurn();
+      paired.push(item);
+    }
+  }
+
+  const missing = calls.find(({ outputs, isAsync }) => outputs.length === 0 && !isAsync);
+  const unanswered = settings.missingOutputs === 'reject' ? missing : undefined;
+  const refused = settings.orphanOutputs === 'reject' ? orphan : null;
+  for (const item of unanswered === undefined && refused === null ? [] : items) {
+    if (item.kind === 'call' && item.param === unanswered?.param) throw missingOutput(item);
+    if (item === refused) throw orphanOutput(item);
+  }
+  for (const call of calls) {
+    if (call.outputs.length > 0) continue;
+    const output: InputContent[] = [{ type: 'text', text: call.isAsync ? 'pending' : 'aborted' }];
+    carry(output, call);
+    call.outputs.push(output);
+    call.abandoned = true;
+  }
+  return paired;
+}
+
+function lateOutput({ name, callId }: PairedCall, { content }: InputToolOutput): InputMessage {
+  const heading = { type: 'text', text: `Output of tool call ${callId} (${name}):\n` } as const;
+  return { kind: 'message', role: 'user', content: [heading, ...content] };
+}
+
+function orphanOutput({ param, callId }: InputToolOutput): Error {
+  return invalidValue(
+    `${param}.call_id`,
+    `No tool call found for function call output with call_id ${quote(callId)}. Send the function_call item before it.`,
+  );
+}
+
+function missingOutput({ param, callId }: InputToolCall): Error {
+  return invalidValue(
+    param,
+    `No tool output found for function call ${quote(callId)}. Send a function_call_output item with this call_id after it.`,
+  );
+}
+
+function placeholderCall(output: InputToolOutput): InputToolCall {
+  const { param, callId } = output;
+  const name = 'unknown_tool';
+  const call = { kind: 'call', param, callId, takesText: false, name, namespace: null, input: '{}' } as const;
+  carry(call, output);
+  return call;
+}

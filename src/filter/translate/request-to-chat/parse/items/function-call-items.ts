@@ -1,0 +1,81 @@
+import { jsonOf } from '../../../../wire/json/loose.ts';
+import { scanJson } from '../../../../wire/json/scan.ts';
+import {
+  customToolCallItem,
+  functionCallItem,
+  isJsonObject,
+  toolOutputItem,
+} from '../../../../wire/schema/create-response.ts';
+import type { Reading } from '../../../shared/dropped.ts';
+import type { InputToolCall } from '../../../shared/parsed.ts';
+import { missingParameter } from '../../../shared/request-errors.ts';
+import { itemType } from '../input-builder.ts';
+import { parseContent, withinTextLimit } from '../parse-content.ts';
+
+export const functionCall = itemType(functionCallItem, (call, at, input) => {
+  const given = typeof call.arguments === 'string' ? call.arguments : JSON.stringify(call.arguments);
+  withinTextLimit(given, `${at}.arguments`, input.settings);
+  input.add(callOf(call, argumentsOf(given, input), at));
+});
+
+export const customToolCall = itemType(customToolCallItem, (call, at, input) => {
+  input.add(callOf(call, withinTextLimit(call.input, `${at}.input`, input.settings), at, true));
+});
+
+/** The output of a call; if the client names only the tool, of its latest call without one. */
+export const toolOutput = itemType(toolOutputItem, ({ call_id, name, namespace, output }, at, input) => {
+  const content = parseContent(output, 'tool', `${at}.output`, input);
+  const callId = call_id || input.latestUnanswered(name ?? '', namespace ?? null);
+  if (callId === undefined) throw missingParameter(`${at}.call_id`);
+  input.add({ kind: 'output', param: at, callId, content });
+});
+
+/** A call of the model; `input` is what it passed. */
+export function callOf(
+  call: {
+    readonly call_id: string;
+    readonly name: string;
+    readonly namespace?: string | null | undefined;
+    readonly async?: unknown;
+  },
+  input: string,
+  param: string,
+  takesText = false,
+): InputToolCall {
+  const { call_id: callId, name, namespace, async: isAsync } = call;
+  return {
+    kind: 'call',
+    param,
+    callId,
+    takesText,
+    name,
+    namespace: namespace ?? null,
+    input,
+    ...(isAsync === true ? { isAsync } : {}),
+  };
+}
+
+/** The key under which a model finds its earlier arguments that are not a JSON object. */
+const rawKey = 'raw_arguments';
+
+/**
+ * The arguments of an earlier call as every server can read them: the JSON text of an object. Chat templates read them as one:
+ * vLLM raises JSONDecodeError for anything else (vllm#43995) and llama.cpp answers 500 (llama.cpp#25510), on this turn and every
+ * later one. A call that was cut at the token limit has such arguments, and so has one of a model that wrote nonsense. They are
+ * wrapped, so the model still sees what it wrote, and named as dropped; no arguments at all are an empty object. An object of more
+ * than `maxValues` values is wrapped unread.
+ */
+export function argumentsOf(given: string, { settings, dropped }: Reading): string {
+  const trimmed = given.trim();
+  if (trimmed === '' || trimmed === 'null') return '{}';
+  if (isObjectText(trimmed, settings.limits.maxValues)) return given;
+  dropped.push('input[].arguments');
+  return JSON.stringify({ [rawKey]: given });
+}
+
+function isObjectText(text: string, maxValues: number): boolean {
+  if (!text.startsWith('{')) return false;
+  // The limits of the body do not apply inside the text. Fewer characters cannot hold more values.
+  if (text.length > maxValues && scanJson(Buffer.from(text), { maxValues }).values > maxValues) return false;
+  return isJsonObject(jsonOf(text));
+}

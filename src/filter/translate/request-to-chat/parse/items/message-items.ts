@@ -1,0 +1,47 @@
+import { agentMessageItem, messageItem } from '../../../../wire/schema/create-response.ts';
+import { unsupportedParameter } from '../../../shared/request-errors.ts';
+import { type ItemType, itemType } from '../input-builder.ts';
+import { parseContent } from '../parse-content.ts';
+
+const chatMessageFields = [
+  ['tool_calls', 'function_call'],
+  ['function_call', 'function_call'],
+  ['tool_call_id', 'function_call_output'],
+] as const;
+
+const checkedMessage = itemType(
+  messageItem,
+  ({ role, content, phase }, at, input) => {
+    const speaker = role === 'developer' ? 'system' : role;
+    const parts = parseContent(content, speaker, `${at}.content`, input);
+    // An assistant's is what the answer was given here: it says nothing that a model could miss.
+    if (phase != null && role !== 'assistant') input.dropped.push('input[].phase');
+    // A message whose every part was left out is left out too; one that was empty from the start stays.
+    if (parts.length === 0 && content.length > 0) return;
+    input.add({ kind: 'message', role, content: parts });
+  },
+  chatMessageFields.map(([name]) => name),
+);
+
+/** Refuses fields of Chat messages: ignored, they would silently be missing from the conversation. */
+export const message: ItemType = (item, at, input) => {
+  for (const [name, instead] of chatMessageFields) {
+    const value = item[name];
+    if (value == null || (Array.isArray(value) && value.length === 0)) continue;
+    throw unsupportedParameter(
+      `${at}.${name}`,
+      `'${at}.${name}' belongs to the Chat Completions API. In the Responses API use items of type '${instead}'.`,
+    );
+  }
+  checkedMessage(item, at, input);
+};
+
+/** A message from one Codex agent to another (multi_agent_v2): the model reads it as the user's. */
+export const agentMessage = itemType(
+  agentMessageItem,
+  ({ content }, at, input) => {
+    const parts = parseContent(content, 'user', `${at}.content`, input);
+    if (parts.length > 0) input.add({ kind: 'message', role: 'user', content: parts });
+  },
+  ['author', 'recipient'],
+);

@@ -1,0 +1,282 @@
+import type * as z from 'zod/mini';
+import type { ApiError } from '../../../wire/schema/api-error.ts';
+import type { CacheHints } from '../../../wire/schema/chat-request.ts';
+import {
+  audioPart,
+  chatFilePart,
+  chatImage,
+  chatVideo,
+  encryptedPart,
+  filePart,
+  imagePart,
+  isJsonObject,
+  refusalPart,
+  textPart,
+  videoPart,
+} from '../../../wire/schema/create-response.ts';
+import { knownKeys, type Reading } from '../../shared/dropped.ts';
+import type { InputContent } from '../../shared/parsed.ts';
+import { mark } from '../../shared/provenance.ts';
+import {
+  aboveMax,
+  invalidType,
+  invalidValue,
+  missingParameter,
+  notOneOf,
+  paramAt,
+  quote,
+  unsupportedParameter,
+} from '../../shared/request-errors.ts';
+import type { TranslationSettings } from '../../shared/settings.ts';
+import { omit, refuseOrOmit } from './omitted.ts';
+import { parseFile } from './parse-file.ts';
+import { readShape } from './read-shape.ts';
+import { isRefused, textCarriedBy } from './unknown-items.ts';
+
+type Speaker = 'user' | 'system' | 'assistant' | 'tool';
+
+/** `content` or `output` as parts: a string is one text part. Throws `ApiError` for the first mistake and for a part that is not allowed there. */
+export function parseContent(
+  content: string | readonly unknown[],
+  speaker: Speaker,
+  param: string,
+  reading: Reading,
+): InputContent[] {
+  const { settings } = reading;
+  if (typeof content === 'string') return [{ type: 'text', text: withinTextLimit(content, param, settings) }];
+  const parts: InputContent[] = [];
+  for (let index = 0; index < content.length; index++) {
+    const parsed = parsePart(content[index], speaker, paramAt(param, index), reading);
+    if (parsed === null) continue;
+    if (settings.trace !== undefined) mark(parsed, paramAt(param, index));
+    parts.push(parsed);
+  }
+  return parts;
+}
+
+/** The text; throws `ApiError` when it has more than `limits.maxTextBytes` bytes of UTF-8. */
+export function withinTextLimit(text: string, param: string, settings: TranslationSettings): string {
+  checkBytes(text, settings.limits.maxTextBytes, param, 'text');
+  return text;
+}
+
+function checkBytes(text: string, limit: number, param: string, what: string): void {
+  if (text.length * 3 <= limit) return; // a UTF-16 unit is three bytes at most: short strings need no counting
+  const size = Buffer.byteLength(text);
+  if (size > limit) throw aboveMax('string', param, `the ${what} is too long`, `${limit} bytes`, size);
+}
+
+/** Null for a part that is left out, which `dropped` names. */
+function parsePart(part: unknown, speaker: Speaker, at: string, reading: Reading): InputContent | null {
+  const { settings, dropped } = reading;
+  if (!isJsonObject(part)) throw invalidType(at, 'an object', part);
+  const type = part['type'];
+  if (type == null) throw missingParameter(`${at}.type`);
+  if (typeof type !== 'string') throw invalidType(`${at}.type`, 'a string', type);
+  const known = partTypes.get(type);
+  if (known === undefined) return parseUnknownPart(type, part, at, reading);
+  const keys = settings.profile.cacheControl ? known.cachedKeys : known.keys;
+  dropped.pushUnknownKeys(part, keys, 'input[].content[]');
+  if (!known.speakers.includes(speaker)) throw misplaced(type, known.speakers, speaker, at);
+  checkSize(part, known.media, at, settings);
+  return known.read(part, at, reading);
+}
+
+/** What a part can hold, each with its limit, and how its error calls it. */
+const media = {
+  text: { limit: 'maxTextBytes', what: 'text' },
+  image: { limit: 'maxImageUrlBytes', what: 'image URL' },
+  file: { limit: 'maxFileBytes', what: 'file' },
+  audio: { limit: 'maxFileBytes', what: 'audio' },
+  video: { limit: 'maxFileBytes', what: 'video' },
+} as const;
+
+/** Refuses a part with a string above the limit of its medium, itself or in an object of it, as Chat nests its parts. */
+function checkSize(part: object, medium: keyof typeof media, at: string, settings: TranslationSettings): void {
+  const { limit, what } = media[medium];
+  for (const [key, value] of Object.entries(part)) {
+    if (key === 'type') continue;
+    if (typeof value === 'string') checkBytes(value, settings.limits[limit], `${at}.${key}`, what);
+    else if (isJsonObject(value)) checkSize(value, medium, `${at}.${key}`, settings);
+  }
+}
+
+interface PartType {
+  /** Keys that are read, without and with those that only a server with `cacheControl` knows. */
+  readonly keys: ReadonlySet<string>;
+  readonly cachedKeys: ReadonlySet<string>;
+  /** The roles whose messages may contain it. */
+  readonly speakers: readonly Speaker[];
+  /** What is in it. */
+  readonly media: keyof typeof media;
+  /** Null for a part that is left out, which `dropped` names. Throws `ApiError` for the first mistake. */
+  read(part: Record<string, unknown>, at: string, reading: Reading): InputContent | null;
+}
+
+/** A part with a schema; other keys are named, but for an OpenAI breakpoint, which is for one kind of server. */
+function partType<Schema extends z.ZodMiniObject>(
+  medium: PartType['media'],
+  schema: Schema,
+  speakers: readonly Speaker[],
+  read: (fields: z.output<Schema>, at: string, reading: Reading, part: CacheHints) => InputContent | null,
+  otherKeys: readonly string[] = [],
+): PartType {
+  const keys = knownKeys(...Object.keys(schema.shape), ...otherKeys, 'prompt_cache_breakpoint');
+  return {
+    keys,
+    cachedKeys: knownKeys(...keys, 'cache_control'),
+    speakers,
+    media: medium,
+    read: (part, at, reading) => read(readShape(schema, part, at), at, reading, part),
+  };
+}
+
+const everyone: readonly Speaker[] = ['user', 'system', 'assistant', 'tool'];
+const shown: readonly Speaker[] = ['user', 'tool'];
+
+/** Citations and log probabilities of earlier answers are for their readers. */
+const text = partType(
+  'text',
+  textPart,
+  everyone,
+  ({ text: given }, _at, reading, part) => ({ type: 'text', text: given, ...cacheHints(part, reading) }),
+  ['annotations', 'logprobs', 'parsed'],
+);
+
+/** With its address as text or in Chat's object, under either name. */
+const image = partType('image', imagePart, shown, ({ image_url: given, ...others }, at, reading, part) => {
+  if (given == null || typeof given === 'string') return parseImage({ ...others, url: given }, at, reading, part);
+  const { url, detail = others.detail } = readShape(chatImage, given, `${at}.image_url`);
+  return parseImage({ ...others, url, detail }, at, reading, part);
+});
+const video = partType('video', videoPart, shown, ({ video_url: given }, at, reading) => {
+  const url = typeof given === 'string' ? given : readShape(chatVideo, given, `${at}.video_url`).url;
+  return parseVideo(url, at, reading);
+});
+
+/** Every type of content part there is a rule for: this API's, and Chat's own for the same things. */
+export const partTypes: ReadonlyMap<string, PartType> = new Map([
+  ['input_text', text],
+  ['output_text', text],
+  ['text', text],
+  ['summary_text', text],
+  ['reasoning_text', text],
+  ['refusal', partType('text', refusalPart, ['assistant'], ({ refusal }) => ({ type: 'refusal', refusal }))],
+  [
+    'encrypted_content',
+    partType('text', encryptedPart, everyone, ({ encrypted_content: given }, at, { dropped }) => {
+      if (!ciphertext.test(given)) return { type: 'text', text: given };
+      dropped.push(`${at}.encrypted_content`);
+      return null;
+    }),
+  ],
+  ['input_image', image],
+  ['image_url', image],
+  ['input_file', partType('file', filePart, shown, parseFile)],
+  [
+    'file',
+    partType('file', chatFilePart, shown, ({ file }, at, reading) =>
+      parseFile(readShape(filePart, file, `${at}.file`), `${at}.file`, reading),
+    ),
+  ],
+  ['input_audio', partType('audio', audioPart, ['user'], parseAudio)],
+  ['input_video', video],
+  ['video_url', video],
+]);
+
+/** A part of an unknown type: its text, or nothing, or refused. */
+function parseUnknownPart(type: string, part: object, at: string, { settings, dropped }: Reading): InputContent | null {
+  if (isRefused(type, settings)) throw notOneOf(`${at}.type`, type, [...partTypes.keys()]);
+  dropped.pushUnknownType({ kind: 'part', type }, at);
+  const carried = settings.unknownItems === 'drop' ? '' : textCarriedBy(part);
+  return carried === '' ? null : { type: 'text', text: withinTextLimit(carried, at, settings) };
+}
+
+/** A Fernet token, as OpenAI encrypts what agents tell each other; with a Chat server it is the model's own text. */
+const ciphertext = /^gAAAA[\w-]{20,}={0,2}$/;
+
+interface ImageFields extends Pick<z.output<typeof imagePart>, 'file_id' | 'detail'> {
+  readonly url: string | null | undefined;
+}
+
+function parseImage(
+  { url, file_id, detail }: ImageFields,
+  at: string,
+  reading: Reading,
+  part: CacheHints,
+): InputContent {
+  const { profile, latestImages } = reading.settings;
+  const refusal = notSupported(at, 'images', profile.name);
+  if (profile.image === 'omit')
+    return latestImages === 'omit' ? omit('image', at, reading) : refuseOrOmit('image', refusal, reading);
+  if (url == null || url === '') {
+    if (file_id == null) throw missingParameter(`${at}.image_url`);
+    const notHeld = unsupportedParameter(
+      `${at}.file_id`,
+      `Uploaded files are not held here: 'file_id' leads to none. Send the image itself in 'image_url', as a URL or as data:image/…;base64,….`,
+    );
+    return refuseOrOmit('uploaded_image', notHeld, reading);
+  }
+  if (!profile.image) return refuseOrOmit('image', refusal, reading);
+  const isReduced = detail === 'original' && !profile.openaiOnly;
+  if (isReduced) reading.dropped.push('input[].content[].detail.original');
+  const sent = isReduced ? 'high' : detail;
+  return {
+    type: 'image_url',
+    image_url: { url, ...(sent == null || sent === 'auto' ? {} : { detail: sent }) }, // a missing detail means `auto`
+    ...cacheHints(part, reading),
+  };
+}
+
+function parseAudio(read: z.output<typeof audioPart>, at: string, reading: Reading): InputContent | null {
+  const { profile } = reading.settings;
+  const { data, format } = read.input_audio ?? audioOf(read.audio_url) ?? read;
+  if (data == null && read.audio_url != null) {
+    // Chat takes no audio by URL, and nothing is fetched from here.
+    reading.dropped.push(`${at}.input_audio`);
+    return null;
+  }
+  if (data == null) throw missingParameter(`${at}.input_audio`);
+  if (format == null) throw missingParameter(`${at}.format`);
+  if (!profile.audio) return refuseOrOmit('audio', notSupported(at, 'audio', profile.name), reading);
+  return { type: 'input_audio', input_audio: { data, format } };
+}
+
+/** Codex sends a data URL: `data:audio/wav;base64,…`. */
+function audioOf(url: string | null | undefined): { readonly data: string; readonly format: string } | null {
+  const [, format, data] = /^data:audio\/([\w.+-]+);base64,(.*)$/s.exec(url ?? '') ?? [];
+  return format === undefined || data === undefined ? null : { data, format: format === 'mpeg' ? 'mp3' : format };
+}
+
+function parseVideo(url: string, at: string, reading: Reading): InputContent {
+  const { profile } = reading.settings;
+  if (!profile.video) return refuseOrOmit('video', notSupported(at, 'video', profile.name), reading);
+  return { type: 'video_url', video_url: { url } };
+}
+
+function notSupported(at: string, what: string, profile: string): ApiError {
+  return unsupportedParameter(
+    at,
+    `The upstream (profile '${profile}') takes no ${what} in messages. Send text instead.`,
+  );
+}
+
+function misplaced(type: string, allowed: readonly Speaker[], speaker: Speaker, at: string): ApiError {
+  const place = (one: Speaker) => (one === 'tool' ? 'a tool output' : `a message of role '${one}'`);
+  return invalidValue(
+    `${at}.type`,
+    `Invalid value: ${quote(type)} for '${at}.type'. It may not stand in ${place(speaker)}. Send it in ${allowed.map(place).join(' or ')}.`,
+  );
+}
+
+/** A prompt cache hint only helps a server that supports it. */
+function cacheHints(
+  { prompt_cache_breakpoint, cache_control }: CacheHints,
+  { settings: { profile } }: Reading,
+): CacheHints | null {
+  if (prompt_cache_breakpoint == null && cache_control == null) return null;
+  return {
+    ...(prompt_cache_breakpoint != null && profile.openaiOnly ? { prompt_cache_breakpoint } : {}),
+    ...(cache_control != null && profile.cacheControl ? { cache_control } : {}),
+  };
+}

@@ -1,0 +1,107 @@
+import type * as z from 'zod/mini';
+import type { filePart } from '../../../wire/schema/create-response.ts';
+import type { Reading } from '../../shared/dropped.ts';
+import type { InputContent, InputText } from '../../shared/parsed.ts';
+import { invalidValue, missingParameter, quote, unsupportedParameter } from '../../shared/request-errors.ts';
+import { refuseOrOmit } from './omitted.ts';
+
+/**
+ * An `input_file` part. A text file becomes text: every server takes that, and OpenAI's file part is for PDF only. Throws
+ * `ApiError` for a file that the profile's server does not take, unless it is history: then a text stands in its place. No URL is
+ * fetched from here: clients could reach whatever this service can reach.
+ */
+export function parseFile(
+  { file_data, file_url, file_id, filename }: z.output<typeof filePart>,
+  at: string,
+  reading: Reading,
+): InputContent {
+  const { profile } = reading.settings;
+  if (file_data != null) {
+    const file = fileOf(file_data, filename, at);
+    const { mime } = file;
+    if (isTextType(mime))
+      return { type: 'text', text: `${filename ?? 'file'}:\n${decodeText(file, at)}`, hasOwnLines: true };
+    if (profile.file === 'none') {
+      return notTaken(
+        `${at}.file_data`,
+        `The upstream (profile '${profile.name}') does not accept files of type ${quote(mime)} in 'file_data'. Send their text, or their pages as images.`,
+      );
+    }
+    const url = file_data.startsWith('data:') ? file_data : `data:${mime};base64,${file_data}`;
+    return fileAt(url);
+  }
+  if (file_url != null) {
+    if (profile.file === 'openrouter' || profile.file === 'mistral') return fileAt(file_url);
+    return notTaken(
+      `${at}.file_url`,
+      `The upstream (profile '${profile.name}') does not accept files by URL ('file_url'), and this server does not fetch them. Send the content in 'file_data'.`,
+    );
+  }
+  if (file_id == null) throw missingParameter(`${at}.file_data`);
+  if (profile.file === 'openai') return { type: 'file', file: { file_id } };
+  return notTaken(
+    `${at}.file_id`,
+    `Uploaded files are not held here: 'file_id' leads to none. Send the content in 'file_data', as data:…;base64,….`,
+  );
+
+  function fileAt(url: string): InputContent {
+    if (profile.file === 'mistral') return { type: 'document_url', document_url: url };
+    return { type: 'file', file: { filename: filename ?? 'file.pdf', file_data: url } };
+  }
+
+  function notTaken(param: string, message: string): InputText {
+    return refuseOrOmit('file', unsupportedParameter(param, message), reading);
+  }
+}
+
+const mimeByExtension: ReadonlyMap<string, string> = new Map([
+  ...`bash c cc cfg conf cpp cs css csv diff go h hpp htm html ini java js json jsx kt log lua md patch php pl py r rb rs
+  rst scala sh sql srt svg swift tex toml ts tsv tsx txt vue xml yaml yml`
+    .split(/\s+/)
+    .map((extension) => [extension, 'text/plain'] as const),
+  ['png', 'image/png'],
+  ['jpg', 'image/jpeg'],
+  ['jpeg', 'image/jpeg'],
+  ['docx', 'application/vnd.openxmlformats-officedocument.wordprocessingml.document'],
+  ['xlsx', 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet'],
+  ['pptx', 'application/vnd.openxmlformats-officedocument.presentationml.presentation'],
+]);
+
+/** `text/*`, and the other MIME types whose files are text. */
+function isTextType(mime: string): boolean {
+  return /^text\/|^application\/(json|xml|yaml|x-yaml|toml|sql|javascript|x-sh)$|\+(json|xml|yaml)$/.test(mime);
+}
+
+/** Characters before the comma of a data URL: a MIME type and its parameters. */
+const maxDataUrlHeader = 1000;
+
+/** `file_data` is a data URL or bare base64; bare data gets the type of the file name's extension, else PDF. */
+function fileOf(given: string, filename: string | null | undefined, at: string) {
+  const comma = given.startsWith('data:') ? given.indexOf(',') : -1;
+  if (comma === -1) {
+    const extension = filename?.slice(filename.lastIndexOf('.') + 1).toLowerCase() ?? '';
+    return { mime: mimeByExtension.get(extension) ?? 'application/pdf', data: given, isBase64: true };
+  }
+  if (comma > maxDataUrlHeader) {
+    throw invalidValue(
+      `${at}.file_data`,
+      `Invalid '${at}.file_data': what stands before the comma is too long. Send data:TYPE;base64,….`,
+    );
+  }
+  const [mime = '', ...parameters] = given.slice('data:'.length, comma).toLowerCase().split(';');
+  const isBase64 = parameters.at(-1)?.trim() === 'base64';
+  return { mime: mime.trim() || 'text/plain', data: given.slice(comma + 1), isBase64 };
+}
+
+function decodeText({ data, isBase64 }: ReturnType<typeof fileOf>, at: string): string {
+  const param = `${at}.file_data`;
+  if (isBase64 && /[^\w+/=\s-]/.test(data)) {
+    throw invalidValue(param, `Invalid '${param}': it is not base64. Send data:…;base64,… or base64 alone.`);
+  }
+  try {
+    if (!isBase64) return decodeURIComponent(data);
+    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from(data, 'base64'));
+  } catch {
+    throw invalidValue(param, `Invalid '${param}': the file says it is text, but it is not UTF-8. Send it in UTF-8.`);
+  }
+}

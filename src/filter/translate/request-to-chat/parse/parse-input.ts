@@ -1,0 +1,65 @@
+import { isJsonObject } from '../../../wire/schema/create-response.ts';
+import { itemTypes } from '../../known-types.ts';
+import type { Reading } from '../../shared/dropped.ts';
+import { aboveMax, emptyArray, invalidType, missingParameter, notOneOf } from '../../shared/request-errors.ts';
+import type { TranslationSettings } from '../../shared/settings.ts';
+import { InputBuilder } from './input-builder.ts';
+import { hostedItems } from './items/hosted-items.ts';
+import { parseContent } from './parse-content.ts';
+import { isRefused, roleStatedBy, textCarriedBy } from './unknown-items.ts';
+
+/** The decoded items of an input. */
+export type ParsedInput = Pick<InputBuilder, 'items' | 'toolLists' | 'update' | 'endsInTrigger'>;
+
+/** `input` as items, each by its `type`; `dropped` names those left out. Throws `ApiError` for the first mistake. */
+export function parseInput(input: string | readonly unknown[], reading: Reading): ParsedInput {
+  const { settings } = reading;
+  const builder = new InputBuilder(reading);
+  if (typeof input === 'string') {
+    builder.add({ kind: 'message', role: 'user', content: parseContent(input, 'user', 'input', reading) });
+    return builder;
+  }
+  if (input.length === 0) throw emptyArray('input');
+  const { maxItems } = settings.limits;
+  if (input.length > maxItems) throw aboveMax('array', 'input', 'too many items', maxItems, input.length);
+  // What the user says at the end is new. What is before them is the history that the client repeats with each request.
+  // What users add themselves is a message, or the approval of a call.
+  const latest =
+    input.findLastIndex(
+      (item) => !isJsonObject(item) || (item['role'] !== 'user' && item['type'] !== 'mcp_approval_response'),
+    ) + 1;
+  const ofHistory: TranslationSettings = latest === 0 ? settings : { ...settings, isHistory: true };
+  for (const [index, item] of input.entries()) {
+    const at = `input[${index}]`;
+    builder.isLast = index === input.length - 1;
+    builder.settings = index < latest ? ofHistory : settings;
+    if (settings.trace !== undefined) settings.trace.field = at;
+    if (!isJsonObject(item)) throw invalidType(at, 'an object', item);
+    const type = typeOfItem(item, at);
+    const known = itemTypes.get(type);
+    if (known === undefined) readUnknown(type, item, at, builder);
+    else known(item, at, builder);
+  }
+  return builder;
+}
+
+/** The item's `type`; messages and references may omit it. */
+function typeOfItem(item: Record<string, unknown>, at: string): string {
+  const { type, role, id } = item;
+  if (typeof type === 'string') return type;
+  if (type != null) throw invalidType(`${at}.type`, 'a string', type);
+  if (role != null || item['content'] !== undefined) return 'message';
+  if (typeof id === 'string') return 'item_reference';
+  throw missingParameter(`${at}.type`);
+}
+
+/** An item of an unknown type: its text, or nothing, or refused. */
+function readUnknown(type: string, item: Record<string, unknown>, at: string, builder: InputBuilder): void {
+  const { unknownItems, unsupportedItems } = builder.settings;
+  if (isRefused(type, builder.settings)) {
+    const types = [...itemTypes.keys()].filter((known) => unsupportedItems !== 'reject' || !hostedItems.has(known));
+    throw notOneOf(`${at}.type`, type, types);
+  }
+  builder.dropped.pushUnknownType({ kind: 'item', type }, at);
+  if (unknownItems !== 'drop') builder.addText(roleStatedBy(item), textCarriedBy(item), at);
+}

@@ -1,0 +1,16 @@
+import { profileForModel } from '../../../upstream/profile-for-model.ts';
+import { isJsonObject } from '../../../wire/schema/create-response.ts';
+import type { TranslationSettings } from '../../shared/settings.ts';
+
+/** Maximum length of a model's name. The longest in use are file paths of some 200 characters. */
+export const maxModelLength = 512;
+
+/** The settings with the profile’s flags for the model. A name too long, which is refused later, matches no rule. */
+export function settingsForModel(settings: TranslationSettings, body: unknown): TranslationSettings {
+  if (settings.profile.models.length === 0) return settings;
+  const named = isJsonObject(body) ? body['model'] : null;
+  const model = typeof named === 'string' && named !== '' ? named : (settings.defaultModel ?? '');
+  if (model.length > maxModelLength) return settings;
+  const profile = profileForModel(settings.profile, model);
+  return profile === settings.profile ? settings : { ...settings, profile };
+}

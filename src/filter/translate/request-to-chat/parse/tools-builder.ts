@@ -1,0 +1,117 @@
+import type * as z from 'zod/mini';
+import { ApiError } from '../../../wire/schema/api-error.ts';
+import { isJsonObject } from '../../../wire/schema/create-response.ts';
+import type { ToolEcho } from '../../../wire/schema/response-resource.ts';
+import { type Dropped, knownKeys, type Reading } from '../../shared/dropped.ts';
+import type { ToolDefinition } from '../../shared/parsed.ts';
+import { mark } from '../../shared/provenance.ts';
+import { invalidType, invalidValue, missingParameter, quote } from '../../shared/request-errors.ts';
+import type { TranslationSettings } from '../../shared/settings.ts';
+import { readShape } from './read-shape.ts';
+
+/** The rule for one type of tool. */
+export interface ToolType {
+  /** What `tool_choice` names it by: its `name`, or its type alone; null where it cannot be chosen. */
+  readonly chosenBy: 'name' | 'type' | null;
+  /** Offers what the tool stands for, and returns its echo; null for none, or one left out. Throws `ApiError`. */
+  read(tool: Record<string, unknown>, at: string, tools: ToolsBuilder): ToolEcho | null;
+}
+
+/** A type of tool with a schema; other keys are named as left out. `offer` returns false where the tool is left out. */
+export function toolType<Schema extends z.ZodMiniObject>(
+  schema: Schema,
+  chosenBy: ToolType['chosenBy'],
+  offer: (fields: z.output<Schema>, at: string, tools: ToolsBuilder) => boolean,
+): ToolType {
+  const keys = knownKeys(...Object.keys(schema.shape));
+  return {
+    chosenBy,
+    read(tool, at, tools) {
+      tools.dropped.pushUnknownKeys(tool, keys, 'tools[]');
+      return offer(readShape(schema, tool, at), at, tools) ? tools.echoOf(tool) : null;
+    },
+  };
+}
+
+/** A tool with its type. Throws `ApiError` for what is no object with one. */
+export function typedTool(tool: unknown, at: string): readonly [type: string, tool: Record<string, unknown>] {
+  if (!isJsonObject(tool)) throw invalidType(at, 'an object', tool);
+  const type = tool['type'];
+  if (type == null) throw missingParameter(`${at}.type`);
+  if (typeof type !== 'string') throw invalidType(`${at}.type`, 'a string', type);
+  return [type, tool];
+}
+
+/** A request's tools while its several lists are read, one after the other. Names stay unique. */
+export class ToolsBuilder implements Reading {
+  readonly settings: TranslationSettings;
+  readonly dropped: Dropped;
+  /** The request's own list. */
+  readonly listed: ToolEcho[] = [];
+  /** The path of the list that is read. */
+  param = '';
+  /**
+   * It is the request's own: a name that is already taken is a mistake, and a tool that cannot be offered is refused. Later
+   * lists are part of the history: there, a tool declared again replaces the earlier one, and what cannot be offered is
+   * left out and named.
+   */
+  isOwn = true;
+  /** OpenAI's servers would have searched. */
+  isSearched = false;
+  readonly #definitions: ToolDefinition[] = [];
+  /** Where each name is among the definitions. */
+  readonly #places = new Map<string, number>();
+  /** Deferred tools by their Chat names, as a search would give them; null for one that a search has given. */
+  readonly #deferred = new Map<string, ToolEcho | null>();
+
+  /** `dropped` receives the name of each tool that a setting leaves out. */
+  constructor({ settings, dropped }: Reading) {
+    this.settings = settings;
+    this.dropped = dropped;
+  }
+
+  /** A tool that is no function as the Response repeats it: the published schema has functions only. */
+  echoOf(tool: Record<string, unknown>): ToolEcho | null {
+    return this.settings.strictEcho ? null : (tool as ToolEcho);
+  }
+
+  /** Offers a tool. `found` is how a search would give it, of a tool that is deferred. */
+  offer(tool: ToolDefinition, found: ToolEcho | null = null): void {
+    if (this.settings.trace !== undefined) mark(tool, tool.param);
+    if (found === null) this.#deferred.delete(tool.chatName);
+    else this.#deferred.set(tool.chatName, this.isOwn ? found : null);
+    const place = this.#places.get(tool.chatName);
+    if (place !== undefined) {
+      if (this.isOwn) {
+        throw invalidValue(
+          `${tool.param}.name`,
+          `Invalid value for '${tool.param}.name': a tool named ${quote(tool.chatName)} already exists. Choose another name.`,
+        );
+      }
+      this.#definitions[place] = tool;
+      return;
+    }
+    if (this.#definitions.length >= this.settings.limits.maxTools) {
+      throw ApiError.invalidRequest(
+        'array_above_max_length',
+        this.param,
+        `Invalid '${this.param}': too many tools. Expected at most ${this.settings.limits.maxTools}, those in namespaces counted.`,
+      );
+    }
+    this.#places.set(tool.chatName, this.#definitions.length);
+    this.#definitions.push(tool);
+  }
+
+  /** Every tool, in order. Where OpenAI’s servers would search, a deferred function is in a namespace of its own name. */
+  finish(): readonly ToolDefinition[] {
+    if (!this.isSearched || this.#deferred.size === 0) return this.#definitions;
+    return this.#definitions.map((definition) => {
+      const { chatName, origin } = definition;
+      const found = this.#deferred.get(chatName);
+      if (found === undefined) return definition;
+      const own =
+        origin.kind === 'function' && origin.namespace === undefined ? { ...origin, namespace: origin.name } : origin;
+      return { ...definition, origin: own, ...(found === null ? {} : { found }) };
+    });
+  }
+}

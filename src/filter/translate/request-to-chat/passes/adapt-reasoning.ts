@@ -1,0 +1,51 @@
+import type { Profile } from '../../../upstream/profile.ts';
+import type { ChatToolCall } from '../../../wire/schema/chat-request.ts';
+import { googleExtra, signatureOf } from '../../shared/reasoning-envelope.ts';
+import { type Messages, mapRole } from './message-pass.ts';
+
+/** Reasoning older than the last question is left out. Must see the user's messages before others of that role are made. */
+export function leaveOutOldReasoning(messages: Messages): Messages {
+  const lastQuestion = messages.findLastIndex(({ role }) => role === 'user');
+  return messages.map((message, index) => {
+    if (message.role !== 'assistant' || index >= lastQuestion) return message;
+    const { reasoning_content: _content, reasoning: _reasoning, ...others } = message;
+    const { reasoning_details: _details, thinking_blocks: _blocks, ...kept } = others;
+    return kept;
+  });
+}
+
+/** Tells Gemini that a call was made without a signature (Google's documented value). */
+const noSignature = 'skip_thought_signature_validator';
+
+/** Of parallel calls only the first is signed; a turn of another provider has no signature at all. */
+export function signFirstCall(messages: Messages): Messages {
+  return mapRole(messages, 'assistant', (message) => {
+    const [first, ...others] = message.tool_calls ?? [];
+    if (first === undefined || isSigned(first) || others.some(isSigned)) return message;
+    const unsigned = { ...first, extra_content: { ...first.extra_content, ...googleExtra(noSignature) } };
+    return { ...message, tool_calls: [unsigned, ...others] };
+  });
+}
+
+function isSigned({ extra_content, provider_specific_fields: fields }: ChatToolCall): boolean {
+  return fields !== undefined || (extra_content !== undefined && signatureOf(extra_content) !== '');
+}
+
+/** Fills in the reasoning that the server demands and a message lacks. */
+export function fillInReasoning(messages: Messages, { reasoningBackfill: backfill }: Profile): Messages {
+  if (backfill === null) return messages;
+  return mapRole(messages, 'assistant', (message) => {
+    const wanted = backfill.on === 'all' || message.tool_calls !== undefined;
+    return wanted && message.reasoning_content === undefined
+      ? { ...message, reasoning_content: backfill.text }
+      : message;
+  });
+}
+
+/** The messages as they are where nothing is filled in. */
+export function withoutBackfill(messages: Messages, text: string): Messages {
+  return mapRole(messages, 'assistant', (message) => {
+    const { reasoning_content: content, ...kept } = message;
+    return content === text ? kept : message;
+  });
+}

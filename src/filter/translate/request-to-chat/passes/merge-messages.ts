@@ -1,0 +1,79 @@
+import type { Profile } from '../../../upstream/profile.ts';
+import type { ChatMessage } from '../../../wire/schema/chat-request.ts';
+import { carry } from '../../shared/provenance.ts';
+import { type Messages, mapRole } from './message-pass.ts';
+
+/** `developer` is `system` where the server does not know the role. */
+export function renameDeveloperRole(messages: Messages): Messages {
+  return mapRole(messages, 'developer', (message) => ({ ...message, role: 'system' }));
+}
+
+/** The leading system messages are one. Where later ones are refused, as by many templates, they become the user’s. */
+export function mergeSystemMessages(messages: Messages, profile: Profile): Messages {
+  const first = messages[0];
+  if (first === undefined) return messages;
+  const end = isSystem(first) ? messages.findIndex(({ role }) => role !== first.role) : 1;
+  const leading = end === -1 ? messages.length : end;
+  const isOnlyLeading = profile.systemMessages === 'leading_only';
+  // As nearly all requests are.
+  if (leading === 1 && !(isOnlyLeading && messages.findLastIndex(isSystem) > 0)) return messages;
+  const later = messages.slice(leading);
+  return [mergeMessages([first, ...messages.slice(1, leading)]), ...(isOnlyLeading ? later.map(asUser) : later)];
+}
+
+function isSystem({ role }: ChatMessage): boolean {
+  return role === 'system' || role === 'developer';
+}
+
+function asUser(message: ChatMessage): ChatMessage {
+  if (!isSystem(message)) return message;
+  const parts = partsOf(message.content ?? '');
+  const text = parts.map((part) => (part.type === 'text' ? part.text : '')).join('');
+  return { ...message, role: 'user', content: `Developer instructions:\n${text}` };
+}
+
+/** Messages of one role in a row as one, texts a blank line apart. Only the last may have calls: their outputs follow. */
+export function mergeMessages(messages: readonly [ChatMessage, ...ChatMessage[]]): ChatMessage {
+  if (messages.length === 1) return messages[0];
+  const merged: ChatMessage = Object.assign({}, ...messages);
+  const details = messages.flatMap(({ reasoning_details = [] }) => reasoning_details);
+  const blocks = messages.flatMap(({ thinking_blocks = [] }) => thinking_blocks);
+  const written: ChatMessage = {
+    ...merged,
+    ...mergedContent(messages, merged.content),
+    ...mergedText('refusal', messages),
+    ...mergedText('reasoning', messages),
+    ...mergedText('reasoning_content', messages),
+    ...(details.length === 0 ? {} : { reasoning_details: details }),
+    ...(blocks.length === 0 ? {} : { thinking_blocks: blocks }),
+  };
+  for (const message of messages) carry(written, message);
+  return written;
+}
+
+type Content = NonNullable<ChatMessage['content']>;
+type Parts = Exclude<Content, string>;
+
+/** The content of those that have some; `last` where none has. */
+function mergedContent(messages: readonly ChatMessage[], last: ChatMessage['content']): Pick<ChatMessage, 'content'> {
+  const contents = messages.flatMap(({ content }) => (content == null || content === '' ? [] : [content]));
+  if (contents.length === 0) return last === undefined ? {} : { content: last };
+  const firstParts = contents.findIndex((content) => typeof content !== 'string');
+  const text = contents.slice(0, firstParts === -1 ? contents.length : firstParts).join('\n\n');
+  if (firstParts === -1) return { content: text };
+  return { content: [...(text === '' ? [] : partsOf(text)), ...contents.slice(firstParts).flatMap(partsOf)] };
+}
+
+/** The parts of a content; a text is one. */
+function partsOf(content: Content): Parts {
+  return typeof content === 'string' ? [{ type: 'text', text: content }] : content;
+}
+
+/** The field of all messages, joined; nothing where none has it. */
+function mergedText(
+  field: 'refusal' | 'reasoning' | 'reasoning_content',
+  messages: readonly ChatMessage[],
+): Partial<ChatMessage> {
+  const texts = messages.map((message) => message[field]).filter((text) => text !== undefined && text !== '');
+  return texts.length === 0 ? {} : { [field]: texts.join('\n\n') };
+}

@@ -1,0 +1,254 @@
+import type { Profile } from '../../upstream/profile.ts';
+import { objectOf } from '../../wire/json/loose.ts';
+import type { Loose } from '../../wire/schema/chat-completion.ts';
+import type { ChatCompletionRequest, Passthrough } from '../../wire/schema/chat-request.ts';
+import type { TranslatedOperation } from '../operations/operation.ts';
+import { responses } from '../operations/responses.ts';
+import type { NewId, ResponseContext } from '../shared/context.ts';
+import { Dropped, type Reading, type UnknownType } from '../shared/dropped.ts';
+import type { InputMessage } from '../shared/parsed.ts';
+import { carry, mark } from '../shared/provenance.ts';
+import { invalidValue, missingParameter, unsupportedParameter } from '../shared/request-errors.ts';
+import type { TranslationSettings } from '../shared/settings.ts';
+import { ChatWriter } from './chat-writer.ts';
+import { withholdReasoning } from './earlier-reasoning.ts';
+import { echoOf } from './echo.ts';
+import { translateEffort } from './effort-to-chat.ts';
+import { integerPlacesOf } from './integer-places.ts';
+import { translateMessages } from './items-to-messages.ts';
+import { pairCalls } from './pair-calls.ts';
+import { parseRequest } from './parse/parse-request.ts';
+import { settingsForModel } from './parse/settings-for-model.ts';
+import { withoutBackfill } from './passes/adapt-reasoning.ts';
+import { nameOfCall } from './passes/message-pass.ts';
+import { translateTextFormat } from './text-format-to-chat.ts';
+import { translateToolChoice } from './tool-choice-to-chat.ts';
+import { createToolTable, type OfferedTool } from './tools-to-chat.ts';
+
+export interface TranslatedRequest {
+  /** The request for the upstream, without `passthrough`: `chatRequestBody` has both. */
+  readonly chat: ChatCompletionRequest;
+  /** The client's own fields that go to the upstream as they came. */
+  readonly passthrough: Passthrough;
+  /** What the response's translation needs. */
+  readonly context: ResponseContext;
+  /** What a setting or the profile left out, each as `path` or `path.type`: for the response header, the log and the counter. */
+  readonly dropped: readonly string[];
+  /** Types of items, parts and tools that this version does not know. */
+  readonly unknownTypes: readonly UnknownType[];
+}
+
+/**
+ * A JSON value, as the client sent it, as a Chat Completions request: parsed first, translated after that. Throws
+ * `ApiError` for the first mistake; then nothing may reach the upstream. `clock.now` gives Unix seconds.
+ */
+export function translateRequest(
+  body: unknown,
+  configured: TranslationSettings,
+  clock: { readonly now: () => number; readonly newId: NewId },
+  accepted: TranslatedOperation = responses,
+): TranslatedRequest {
+  const settings = settingsForModel(configured, body);
+  const { profile, trace } = settings;
+  const dropped = new Dropped(trace);
+  const reading: Reading = { settings, dropped };
+  const { request, passthrough } = parseRequest(body, reading);
+  const { input } = request;
+  const model = request.model || settings.defaultModel;
+  if (model === null || model === '') throw missingParameter('model');
+  if (input === null) throw missingParameter('input', 'Send a string, or an array of items.');
+  const operation = accepted.of(request, profile);
+  operation.check(request, settings);
+  if (request.prewarm !== null && !operation.prewarms) dropped.push(request.prewarm);
+  const given = withholdReasoning(input, request.reasoning?.context, reading);
+  const tools = createToolTable(request.tools, reading);
+  const format = translateTextFormat(request.text.format, tools.offered.length > 0, reading);
+  const choice = translateToolChoice(request.tool_choice, tools, reading);
+  const logprobsAt = request.include.indexOf('message.output_text.logprobs');
+  const wanted = operation.constraints({
+    tools: choice.tools,
+    toolChoice: choice.chat,
+    format: format.chat,
+    formatText: format.system,
+    logprobs: (request.top_logprobs ?? 0) > 0 || logprobsAt !== -1,
+  });
+  const { items, maxTokens } = operation.conversation(request, given.items, reading);
+  const instructions = systemMessage(request.instructions);
+  if (trace !== undefined && instructions !== null) mark(instructions, 'instructions');
+  const formatInWords = systemMessage(wanted.formatText);
+  if (formatInWords !== null) carry(formatInWords, request.text.format);
+  const messages = translateMessages(
+    pairCalls(items, settings),
+    [instructions, formatInWords].filter((message) => message !== null),
+    settings,
+    tools,
+  );
+  if (messages.length === 0 && operation.answer.asksUpstream) {
+    throw invalidValue('input', `'input' holds nothing that could be answered. Send a message.`);
+  }
+  const stream = request.stream ?? false;
+
+  const written = new ChatWriter(request, reading);
+  written.put('model', model, 'model');
+  written.put('messages', messages, null);
+  if (stream) {
+    written.put('stream', true, 'stream');
+    written.put('stream_options', streamOptions(profile), 'stream');
+  }
+  const offered = wanted.tools;
+  if (offered.length > 0 && !profile.tools) {
+    throw unsupportedParameter('tools', `The upstream (profile '${profile.name}') takes no tools. Leave 'tools' out.`);
+  }
+  const chatTools = offered.map((tool) => tool.chat);
+  if (offered.length > 0) written.put('tools', chatTools, null);
+  if (profile.toolStream && stream && offered.length > 0) written.put('tool_stream', true, 'stream');
+  written.put('tool_choice', wanted.toolChoice, request.tool_choice);
+  written.put('response_format', wanted.format, request.text.format);
+  // OpenAI refuses the field without tools, and some servers refuse it always. Only `false` differs from the default.
+  if (offered.length > 0 && profile.parallelToolCalls) written.copy('parallel_tool_calls', 'parallel_tool_calls');
+  else if (offered.length > 0 && request.parallel_tool_calls === false) dropped.push('parallel_tool_calls');
+  written.put(profile.maxTokensField, maxTokens, (operation.prewarms ? request.prewarm : null) ?? 'max_output_tokens');
+  putSampling(written);
+  if (wanted.logprobs) {
+    written.put('logprobs', true, 'top_logprobs', logprobsAt === -1 ? null : `include[${logprobsAt}]`);
+    written.put('top_logprobs', request.top_logprobs || null, 'top_logprobs');
+  }
+  putVendorFields(written);
+  written.copy('moderation', 'moderation');
+  if (profile.guardrails) written.copy('guardrails', 'guardrails');
+  if (profile.stubTools && written.chat.tools === undefined) putStubTools(written);
+  const effort = request.reasoning?.effort ?? null;
+  // The client's own switch is all that it wants to set of the server's reasoning.
+  const hasSwitch = profile.reasoningEffort === 'thinking_and_effort' || profile.reasoningEffort === 'thinking_keep';
+  if (!hasSwitch || !passthrough.has('thinking')) {
+    const tools = offered.length === 0 ? 'none' : isRequired(wanted.toolChoice) ? 'required' : 'offered';
+    const made = translateEffort(effort, { model, tools }, reading);
+    for (const name of Object.keys(made) as (keyof typeof made)[])
+      written.put(name, made[name] ?? null, trace?.setBy.effort ?? 'reasoning.effort');
+  }
+  const { chat } = written;
+  const backfill = profile.reasoningBackfill;
+  const thinking = objectOf<Loose<'type'>>(passthrough.get('thinking') ?? chat.thinking);
+  if (backfill?.on === 'calls_while_thinking' && thinking?.type === 'disabled')
+    written.put('messages', withoutBackfill(messages, backfill.text), null);
+  putDefaults(chat, passthrough, profile);
+  const echo = echoOf(request, {
+    model,
+    toolChoice: choice.echo,
+    format: format.echo,
+    withheld: given.withheld,
+    strict: settings.strictEcho,
+  });
+  const wantsEncryptedReasoning = request.include.includes('reasoning.encrypted_content');
+  const obfuscate = request.stream_options?.include_obfuscation ?? false;
+  if (trace !== undefined) trace.result = { chat, passthrough, echo, wantsEncryptedReasoning, obfuscate };
+
+  return {
+    chat,
+    passthrough: operation.passthrough(passthrough),
+    context: {
+      answer: operation.answer,
+      stream,
+      echo,
+      toolNames: new Set(offered.map(({ name }) => name)),
+      restoredTools: new Map(offered.filter(isRestored).map(({ name, origin }) => [name, origin])),
+      foundTools: new Map(offered.flatMap(({ name, found }) => (found === null ? [] : [[name, found]]))),
+      integers: integerPlacesOf(offered),
+      earlierCallIds: new Set(input.flatMap((item) => (item.kind === 'call' ? [item.callId] : []))),
+      allowedTools: choice.allowed,
+      wantsEncryptedReasoning,
+      wantsLogprobs: wanted.logprobs,
+      obfuscate,
+      reasoningEvents: settings.reasoningEvents,
+      reasoningAlone: settings.reasoningAlone,
+      profile,
+      createdAt: Math.floor(clock.now()),
+      now: () => Math.floor(clock.now()),
+      newId: clock.newId,
+    },
+    dropped: dropped.names(),
+    unknownTypes: dropped.unknownTypes(),
+  };
+}
+
+function isRequired(choice: ChatCompletionRequest['tool_choice']): boolean {
+  if (typeof choice === 'object') return choice.type !== 'allowed_tools' || choice.allowed_tools.mode === 'required';
+  return choice === 'required' || choice === 'any';
+}
+
+/** A developer message with that text; null for no text. */
+function systemMessage(text: string | null | undefined): InputMessage | null {
+  return text == null || text === '' ? null : { kind: 'message', role: 'developer', content: [{ type: 'text', text }] };
+}
+
+function streamOptions({ includeUsage, openaiOnly }: Profile): ChatCompletionRequest['stream_options'] {
+  if (!includeUsage && !openaiOnly) return undefined;
+  return { ...(includeUsage && { include_usage: true }), ...(openaiOnly && { include_obfuscation: false }) };
+}
+
+/** With the API's defaults: where the server refuses the field, nobody misses those. */
+const sampling = { temperature: 1, top_p: 1, presence_penalty: 0, frequency_penalty: 0 } as const;
+
+function putSampling(written: ChatWriter): void {
+  const { request, profile, dropped } = written;
+  for (const name of Object.keys(sampling) as (keyof typeof sampling)[]) {
+    if (!profile.refusedFields.includes(name)) written.copy(name, name);
+    else if (request[name] != null && request[name] !== sampling[name]) dropped.push(name);
+  }
+}
+
+/** Fields that few servers know. Those that do not change the answer (a cache key, a user's id) are left out silently elsewhere. */
+function putVendorFields(written: ChatWriter): void {
+  const { request, profile, dropped } = written;
+  const { verbosity } = request.text;
+  if (profile.verbosity) written.put('verbosity', verbosity, 'text.verbosity');
+  else if (verbosity != null && verbosity !== 'medium') dropped.push('text.verbosity');
+  const tier = request.service_tier;
+  if (tier != null && Object.hasOwn(profile.serviceTiers, tier))
+    written.put('service_tier', profile.serviceTiers[tier], 'service_tier');
+  else if (tier != null && tier !== 'auto' && tier !== 'default') dropped.push('service_tier');
+  if (profile.user) written.copy('user', 'user');
+  if (profile.safetyIdentifier) written.copy('safety_identifier', 'safety_identifier');
+  if (profile.promptCacheKey) written.copy('prompt_cache_key', 'prompt_cache_key');
+  if (profile.openaiOnly) written.copy('prompt_cache_retention', 'prompt_cache_retention');
+  putCacheOptions(written);
+}
+
+/** Of these options Chat has the mode, and the shorter lifetime. What is not sent is named, key by key, unless it is the default. */
+function putCacheOptions(written: ChatWriter): void {
+  const sent: Record<string, unknown> = {};
+  for (const [key, value] of Object.entries(written.request.prompt_cache_options ?? {})) {
+    const isChats = key === 'mode' || (key === 'ttl' && value !== '12h');
+    // `prewarm: true` is a request of another kind.
+    if (value === null || typeof value === 'boolean') continue;
+    if (written.profile.openaiOnly && isChats) sent[key] = value;
+    else if (value !== 'implicit' && value !== '30m') written.dropped.push(`prompt_cache_options.${key}`);
+  }
+  if (Object.keys(sent).length > 0) written.put('prompt_cache_options', sent, 'prompt_cache_options');
+}
+
+/** The fields the server is always sent. The request's own values win, key by key. */
+function putDefaults(chat: ChatWriter['chat'], passthrough: Map<string, unknown>, { defaults }: Profile): void {
+  const written = chat as Record<string, unknown>; // a profile may name any field
+  for (const [name, value] of Object.entries(defaults)) {
+    if (passthrough.has(name)) continue;
+    const given = written[name];
+    if (given === undefined) passthrough.set(name, value);
+    else if (objectOf(given) !== null && objectOf(value) !== null) written[name] = Object.assign({}, value, given);
+  }
+}
+
+/** The tools called in the history, by name alone. They are not in the context: the answer may call none of them. */
+function putStubTools(written: ChatWriter): void {
+  const names = new Set(written.chat.messages.flatMap(({ tool_calls = [] }) => tool_calls.map(nameOfCall)));
+  if (names.size === 0) return;
+  const parameters = { type: 'object', properties: {} };
+  const stubs = Array.from(names, (name) => ({ type: 'function' as const, function: { name, parameters } }));
+  written.put('tools', stubs, null);
+  if (written.profile.toolChoice.sent) written.put('tool_choice', 'none', null);
+}
+
+/** Must the response give it back under another name or type? */
+function isRestored({ name, origin }: OfferedTool): boolean {
+  return origin.kind !== 'function' || origin.name !== name || origin.namespace !== undefined || origin.async === true;
+}

@@ -1,0 +1,57 @@
+import type { ChatResponseFormat } from '../../wire/schema/chat-request.ts';
+import type { Reading } from '../shared/dropped.ts';
+import type { TextFormatRequest } from '../shared/parsed.ts';
+
+/**
+ * `text.format` as the server takes it: `chat` is its `response_format`, undefined to leave it out; `system` are instructions for the
+ * model where the server has no field for the format, null for none; `echo` is the flat form the Response repeats. `dropped` names a
+ * `strict` that the server does not know, and a format excluded by tools.
+ */
+export function translateTextFormat(
+  format: TextFormatRequest,
+  hasTools: boolean,
+  { settings: { profile, strictEcho }, dropped }: Reading,
+) {
+  if (format.type === 'text') return { chat: undefined, system: null, echo: { type: 'text' } };
+  const isBesideTools = profile.jsonSchema === 'native_without_tools' && hasTools;
+  if (isBesideTools) dropped.push('text.format');
+  const mode = isBesideTools ? 'prompt' : profile.jsonSchema;
+  if (format.type === 'json_object') {
+    const echo = { type: 'json_object' };
+    if (mode === 'prompt') return { chat: undefined, system: 'Answer with one JSON object and nothing else.', echo };
+    return { chat: { type: 'json_object' } as const, system: null, echo };
+  }
+  const { name, schema, strict = null, description = null } = format;
+  const echo = {
+    type: 'json_schema',
+    name,
+    description,
+    schema: strictEcho ? null : schema,
+    strict: strict ?? false,
+  };
+  const about = description === null || description === '' ? '' : `${description}\n`;
+  switch (mode) {
+    case 'native':
+    case 'native_without_tools': {
+      if (strict === true && !profile.strict) dropped.push('text.format.strict');
+      const chat: ChatResponseFormat = {
+        type: 'json_schema',
+        json_schema: {
+          name,
+          ...(description === null || description === '' ? {} : { description }),
+          schema,
+          ...(strict !== null && profile.strict ? { strict } : {}),
+        },
+      };
+      return { chat, system: null, echo };
+    }
+    case 'json_object': // DeepSeek: the server guarantees valid JSON; the schema goes into the prompt
+      return { chat: { type: 'json_object' } as const, system: `${about}JSON schema: ${JSON.stringify(schema)}`, echo };
+    case 'prompt':
+      return {
+        chat: undefined,
+        system: `${about}Answer with JSON that conforms to this JSON schema, and nothing else: ${JSON.stringify(schema)}`,
+        echo,
+      };
+  }
+}

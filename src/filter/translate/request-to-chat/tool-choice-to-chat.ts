@@ -1,0 +1,103 @@
+import type { ChatNamedTool, ChatToolChoice } from '../../wire/schema/chat-request.ts';
+import type { Reading } from '../shared/dropped.ts';
+import type { ChosenTool, ToolChoiceMode, ToolChoiceRequest } from '../shared/parsed.ts';
+import { invalidValue, quote, unsupportedValue } from '../shared/request-errors.ts';
+import type { OfferedTool, ToolTable } from './tools-to-chat.ts';
+
+export interface ToolChoice {
+  /** Chat's `tool_choice`; undefined leaves it out. */
+  readonly chat: ChatToolChoice | undefined;
+  /** The tools to offer. */
+  readonly tools: readonly OfferedTool[];
+  /** The only names the answer may call; null if the request does not restrict them. */
+  readonly allowed: ReadonlySet<string> | null;
+  /** What the Response repeats. */
+  readonly echo: unknown;
+}
+
+const param = 'tool_choice';
+
+/**
+ * `tool_choice` and the tools to offer with it, in the form the profile's server takes. Throws `ApiError` for a choice that
+ * names no offered tool. `dropped` receives `tool_choice` where the server ignores the field.
+ */
+export function translateToolChoice(
+  choice: ToolChoiceRequest | null,
+  table: ToolTable,
+  { settings, dropped }: Reading,
+): ToolChoice {
+  const { toolChoice: support } = settings.profile;
+  const all = table.offered;
+  if (choice === null) return { chat: undefined, tools: all, allowed: null, echo: 'auto' };
+  switch (choice.type) {
+    case 'mode':
+      return {
+        ...choiceOfMode(choice.mode, all),
+        allowed: choice.mode === 'none' ? new Set() : null,
+        echo: choice.mode,
+      };
+    case 'named': {
+      const tool = offeredBy(choice.tool);
+      const made = support.named ? { chat: byName(tool), tools: all } : choiceOfMode('required', [tool]);
+      return { ...made, allowed: new Set([tool.name]), echo: echoOf(choice.tool) };
+    }
+    case 'allowed_tools':
+      return choiceOfAllowed(choice.mode, choice.tools);
+  }
+
+  /** One of the three modes, over these tools. */
+  function choiceOfMode(mode: ToolChoiceMode, tools: readonly OfferedTool[]): Pick<ToolChoice, 'chat' | 'tools'> {
+    if (mode === 'required') {
+      if (tools.length === 0)
+        throw invalidValue(
+          param,
+          `'tool_choice' is 'required', but no tools are offered. Offer some, or leave 'tool_choice' out.`,
+        );
+      if (!support.sent) {
+        dropped.push(param);
+        return { chat: undefined, tools };
+      }
+      if (support.required === null) {
+        throw unsupportedValue(
+          param,
+          `This upstream cannot be required to call a tool. Send 'auto' as 'tool_choice', or name a function: {"type": "function", "name": …}.`,
+        );
+      }
+      return { chat: support.required, tools };
+    }
+    if (!support.sent) return { chat: undefined, tools: mode === 'none' ? [] : tools };
+    return { chat: tools.length === 0 ? undefined : mode, tools };
+  }
+
+  function choiceOfAllowed(mode: ToolChoiceMode, tools: readonly ChosenTool[]): ToolChoice {
+    const listed = tools.map(offeredBy);
+    const names = new Set(listed.map(({ name }) => name));
+    // The mode wins over the list, whether or not the upstream keeps to it.
+    const allowed = mode === 'none' ? new Set<string>() : names;
+    const echo = { type: 'allowed_tools', tools: tools.map(echoOf), mode };
+    if (support.allowed) {
+      if (mode === 'none') return { chat: mode, tools: all, allowed, echo };
+      const chat: ChatToolChoice = { type: 'allowed_tools', allowed_tools: { mode, tools: listed.map(byName) } };
+      return { chat, tools: all, allowed, echo };
+    }
+    // Offering fewer tools changes the prompt and so misses the upstream's prompt cache, but there is no field for it.
+    const offered = all.filter(({ name }) => names.has(name));
+    return { ...choiceOfMode(mode, offered), allowed, echo };
+  }
+
+  function offeredBy({ name, namespace, param: at }: ChosenTool): OfferedTool {
+    const tool = table.find(name, namespace);
+    if (tool === undefined)
+      throw invalidValue(at, `Tool choice ${quote(name)} not found in 'tools'. Choose one that is offered there.`);
+    return tool;
+  }
+
+  function echoOf({ name, echo }: ChosenTool): unknown {
+    // The published schema has functions only, and no namespaces.
+    return settings.strictEcho ? { type: 'function', name } : echo;
+  }
+}
+
+function byName({ name, chat }: OfferedTool): ChatNamedTool {
+  return chat.type === 'custom' ? { type: 'custom', custom: { name } } : { type: 'function', function: { name } };
+}

@@ -1,0 +1,100 @@
+import type { Profile } from '../../upstream/profile.ts';
+import type { ChatTool } from '../../wire/schema/chat-request.ts';
+import type { ToolEcho } from '../../wire/schema/response-resource.ts';
+import { chatToolName } from '../shared/chat-tool-name.ts';
+import type { RestoredTool } from '../shared/context.ts';
+import type { Reading } from '../shared/dropped.ts';
+import type { CustomDefinition, FunctionDefinition, ToolDefinition } from '../shared/parsed.ts';
+import { carry } from '../shared/provenance.ts';
+import { toolSchemaToChat } from './tool-schema-to-chat.ts';
+
+/** A tool as it is offered to the upstream. */
+export interface OfferedTool {
+  /** The Chat name. */
+  readonly name: string;
+  readonly chat: ChatTool;
+  /** The client's own name and type of the tool. */
+  readonly origin: RestoredTool;
+  /** As a search would give it, of a deferred tool that no search has given. */
+  readonly found: ToolEcho | null;
+}
+
+/** Every tool of a request, in the order they are offered. */
+export type ToolTable = ReturnType<typeof createToolTable>;
+
+/** The parameters of a wrapped custom tool: one string. */
+const wrapperParameters = {
+  type: 'object',
+  properties: { input: { type: 'string', description: 'The free-form text this tool takes.' } },
+  required: ['input'],
+  additionalProperties: false,
+};
+
+/** The definitions as the profile's server takes them. `dropped` receives the path of each `strict` it does not know. */
+export function createToolTable(definitions: readonly ToolDefinition[], { settings: { profile }, dropped }: Reading) {
+  const offered: OfferedTool[] = [];
+  const byName = new Map<string, OfferedTool>();
+  const byShortName = new Map<string, OfferedTool | null>(); // null: several namespaces have it
+  for (const definition of definitions) {
+    const { chatName: name, origin, found = null } = definition;
+    const chat = definition.kind === 'function' ? functionOf(definition) : customOf(definition, profile);
+    carry(chat, definition);
+    const tool = { name, chat, origin, found };
+    offered.push(tool);
+    byName.set(name, tool);
+    if ('namespace' in origin && origin.namespace !== undefined) {
+      byShortName.set(origin.name, byShortName.has(origin.name) ? null : tool);
+    }
+  }
+
+  function functionOf(definition: FunctionDefinition): ChatTool {
+    const { param, chatName: name, description, parameters, strict, cacheControl } = definition;
+    let isLoosened = false;
+    const schema = toolSchemaToChat(parameters, profile, (keyword) => {
+      isLoosened = true;
+      dropped.push(`${param}.parameters.${keyword}`);
+    });
+    // Strict schemas have rules of their own, which a schema made of several would not keep.
+    const isStrict = profile.strict && !isLoosened;
+    if (strict === true && !isStrict) dropped.push(`${param}.strict`);
+    const strictness = strict != null && isStrict ? { strict } : {};
+    return {
+      type: 'function',
+      function: { name, ...described(description), parameters: schema, ...strictness },
+      ...(cacheControl === undefined ? {} : { cache_control: cacheControl }),
+    };
+  }
+
+  return {
+    offered,
+    /** The offered tool a client means by name and namespace, or undefined. */
+    find(name: string, namespace?: string | null): OfferedTool | undefined {
+      const tool = byName.get(chatToolName(name, namespace, profile));
+      if (tool !== undefined) return tool;
+      if (namespace == null || namespace === '') return byShortName.get(name) ?? undefined;
+      // A deferred function is in a namespace of its own name.
+      return namespace === name ? byName.get(chatToolName(name, null, profile)) : undefined;
+    },
+  };
+}
+
+/** A custom tool as itself, or wrapped in a function of one string where the server knows functions only. */
+function customOf({ chatName: name, description, format }: CustomDefinition, profile: Profile): ChatTool {
+  const grammar = format?.type === 'grammar' ? { definition: format.definition, syntax: format.syntax } : null;
+  if (profile.customTools === 'native') {
+    const chatFormat = grammar === null ? ({ type: 'text' } as const) : ({ type: 'grammar', grammar } as const);
+    return {
+      type: 'custom',
+      custom: { name, ...described(description), ...(format === null ? {} : { format: chatFormat }) },
+    };
+  }
+  const rules =
+    grammar === null ? '' : `The input must conform to this ${grammar.syntax} grammar:\n${grammar.definition}`;
+  const text = [description ?? '', rules].filter((paragraph) => paragraph !== '').join('\n\n');
+  const strict = profile.customTools === 'wrapped_strict' ? { strict: true } : {};
+  return { type: 'function', function: { name, ...described(text), parameters: wrapperParameters, ...strict } };
+}
+
+function described(description: string | null): { description?: string } {
+  return description === null || description === '' ? {} : { description };
+}

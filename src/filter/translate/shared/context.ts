@@ -1,0 +1,112 @@
+import type { Profile } from '../../upstream/profile.ts';
+import type { ApiError } from '../../wire/schema/api-error.ts';
+import type {
+  ClientToolType,
+  CreateResponseEcho,
+  OutputItem,
+  ResponseResource,
+  ResponseStatus,
+  ToolEcho,
+  Usage,
+} from '../../wire/schema/response-resource.ts';
+import type { ResponseStreamEvent } from '../../wire/schema/stream-events.ts';
+import type { Outcome } from '../chat-to-response/read/finish.ts';
+import type { IntegerPlaces } from '../request-to-chat/integer-places.ts';
+import type { UnknownType } from './dropped.ts';
+import type { Repair } from './repairs.ts';
+import type { ReasoningCarrier } from './settings.ts';
+
+/** Mints an id that is unique for all practical purposes: `newId('msg')` gives `msg_…`. */
+export type NewId = (prefix: string) => string;
+
+/** What a Chat function name stands for on the Responses side, if not itself. */
+export type RestoredTool =
+  | { readonly kind: 'function'; readonly name: string; readonly namespace?: string; readonly async?: true }
+  | { readonly kind: 'custom'; readonly name: string; readonly namespace?: string; readonly async?: true }
+  | { readonly kind: ClientToolType };
+
+/** How the upstream's answer is read, and what the client gets. */
+export interface AnswerForm {
+  /** The upstream may answer with a stream of events. */
+  readonly streams: boolean;
+  /** False: there is nothing to ask, and the Response is complete at once. */
+  readonly asksUpstream: boolean;
+  /** Makes other items of all the output, or none; null where the client gets each as it comes. */
+  readonly fold: Fold | null;
+  /** Reads an answer in JSON. Throws `ApiError` if it is not one. */
+  readJson(value: unknown, context: ResponseContext): JsonAnswer;
+  /** The client's JSON for a Response. */
+  bodyOf(response: ResponseResource): object;
+}
+
+/** The items that an answer's output becomes, or why it becomes none. */
+export type Fold = (output: readonly OutputItem[], answer: FinishedAnswer) => readonly OutputItem[] | ApiError;
+
+export interface FinishedAnswer {
+  readonly outcome: Outcome;
+  /** The upstream's name for the model, or null. */
+  readonly model: string | null;
+  readonly newId: NewId;
+}
+
+export interface JsonAnswer {
+  readonly body: object;
+  /** For a client that asked for a stream. */
+  readonly events: readonly ResponseStreamEvent[];
+  readonly report: AnswerReport;
+}
+
+export interface AnswerReport {
+  readonly error: ApiError | null;
+  readonly status: ResponseStatus;
+  readonly model: string | null;
+  readonly usage: Usage | null;
+  /** Tokens of the output, estimated: what stands in where there is no usage. */
+  readonly outputTokens: number;
+  readonly finishReason: string | null;
+  /** Events and fields of the answer that nothing here reads. */
+  readonly unread: readonly UnknownType[];
+  readonly repairs: readonly Repair[];
+}
+
+export const nothingReported = {
+  error: null,
+  model: null,
+  usage: null,
+  outputTokens: 0,
+  finishReason: null,
+  unread: [],
+  repairs: [],
+} as const satisfies Partial<AnswerReport>;
+
+/** What the answer's translation needs of its request: nothing of the input but the ids of its calls. */
+export interface ResponseContext {
+  readonly answer: AnswerForm;
+  readonly stream: boolean;
+  /** The fields of the Response resource that repeat the request. */
+  readonly echo: CreateResponseEcho;
+  /** Every function name offered to the upstream. */
+  readonly toolNames: ReadonlySet<string>;
+  /** Offered names that must be returned as something else: custom tools, namespaces, shortened names. */
+  readonly restoredTools: ReadonlyMap<string, RestoredTool>;
+  /** Offered names of deferred tools, each as a search would give it: what a client has to see before a call of it. */
+  readonly foundTools: ReadonlyMap<string, ToolEcho>;
+  /** Where the arguments of tools have integers, by their offered names. */
+  readonly integers: ReadonlyMap<string, IntegerPlaces>;
+  /** The ids of the conversation's calls. */
+  readonly earlierCallIds: ReadonlySet<string>;
+  /** The names the model may call, by `tool_choice`: one, none or `allowed_tools`; null if it does not restrict them. */
+  readonly allowedTools: ReadonlySet<string> | null;
+  readonly wantsEncryptedReasoning: boolean;
+  readonly wantsLogprobs: boolean;
+  /** Pads delta events (`stream_options.include_obfuscation: true`). */
+  readonly obfuscate: boolean;
+  readonly reasoningEvents: ReasoningCarrier;
+  readonly reasoningAlone: 'completed' | 'failed';
+  readonly profile: Profile;
+  /** Unix seconds at which the request was read. */
+  readonly createdAt: number;
+  /** Unix seconds now: for `completed_at`. */
+  readonly now: () => number;
+  readonly newId: NewId;
+}

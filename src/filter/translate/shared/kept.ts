@@ -1,0 +1,114 @@
+import { jsonTextOf } from '../../wire/json/loose.ts';
+import { JsonBytes } from '../../wire/json/parts.ts';
+import type { KeptJson } from '../../wire/schema/response-resource.ts';
+
+/**
+ * Counts, in bytes, what a stream keeps until its end: texts, lists as the text of their JSON, and so much for each object
+ * beside. Whatever grows with a stream goes into one of the classes below, or is added where it is kept:
+ * `test/faults/kept.test.ts` compares the count with the heap for every field of a delta.
+ */
+export class Kept {
+  bytes = 0;
+}
+
+/** About what the objects of such a JSON take. */
+export function bytesOfJson(json: string): number {
+  return 3 * json.length;
+}
+
+/** About what the objects of the value's own JSON take. */
+export function bytesOfValue(value: object): number {
+  return bytesOfJson(jsonTextOf(value));
+}
+
+const piecesToFold = 64;
+/** What V8 adds to a text: a header, and a node that joins it to the one before. */
+const textBytes = 48;
+
+/**
+ * A text that grows by small pieces and is read once, at its end. With a plain `+=` V8 keeps every piece, and a node for
+ * each, until the text is read: several times the text's own size when pieces are tokens, for as long as the stream
+ * lasts. Joining some at a time keeps little more than the text.
+ */
+export class GrowingText {
+  readonly #kept: Kept;
+  #text = '';
+  #pieces: string[] = [];
+  /** The last piece, whose end can be read without joining the text. */
+  last = '';
+  #bytes = 0;
+
+  constructor(kept: Kept) {
+    this.#kept = kept;
+  }
+
+  append(piece: string): void {
+    this.#count(piece.length);
+    this.#pieces.push(piece);
+    this.last = piece;
+    if (this.#pieces.length === piecesToFold) this.toString();
+  }
+
+  clear(): void {
+    this.#count(-this.#bytes);
+    this.#text = '';
+    this.#pieces = [];
+    this.last = '';
+  }
+
+  isEmpty(): boolean {
+    return this.#text === '' && this.#pieces.length === 0;
+  }
+
+  toString(): string {
+    if (this.#pieces.length > 0) {
+      const [first = ''] = this.#pieces;
+      const joined = this.#pieces.length === 1 ? first : this.#pieces.join('');
+      this.#count(Buffer.byteLength(joined) - joined.length + textBytes);
+      this.#text += joined;
+      this.#pieces = [];
+    }
+    return this.#text;
+  }
+
+  #count(bytes: number): void {
+    this.#bytes += bytes;
+    this.#kept.bytes += bytes;
+  }
+}
+
+/** A longer list stays JSON where it is repeated. */
+const longListLength = 64 * 1024;
+
+/** A list that grows with a stream, as the text of its JSON: its objects would take several times as much. */
+export class JsonList<Value extends object> {
+  readonly #text: GrowingText;
+
+  constructor(kept: Kept) {
+    this.#text = new GrowingText(kept);
+  }
+
+  /** Leaves out what is nested too deep to be written. */
+  push(value: Value): void {
+    const json = jsonTextOf(value);
+    if (json !== '') this.#text.append(`${json},`);
+  }
+
+  all(): readonly Value[] {
+    return JSON.parse(this.#json()) as readonly Value[];
+  }
+
+  /** What `JSON.stringify` and `jsonParts` write as the list; a long one is never made of objects again. */
+  toBeWritten(): readonly Value[] | KeptJson {
+    const json = this.#json();
+    return json.length < longListLength ? (JSON.parse(json) as readonly Value[]) : new JsonBytes(json);
+  }
+
+  clear(): void {
+    this.#text.clear();
+  }
+
+  #json(): string {
+    return `[${this.#text.toString().slice(0, -1)}]`;
+  }
+}

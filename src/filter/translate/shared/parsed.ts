@@ -1,0 +1,141 @@
+import type { CacheHints, ChatContentPart } from '../../wire/schema/chat-request.ts';
+import type { CreateResponseFields, JsonSchemaFormat } from '../../wire/schema/create-response.ts';
+import type { ToolEcho } from '../../wire/schema/response-resource.ts';
+import type { RestoredTool } from './context.ts';
+import type { ReasoningEnvelope } from './reasoning-envelope.ts';
+
+/** The input of translation, with every value checked. Only `parse/` creates these. */
+
+/** A parsed `CreateResponse`: fields of one value as the client sent them, the others in the types below. */
+export interface CreateResponse
+  extends Omit<CreateResponseFields, 'input' | 'include' | 'tools' | 'tool_choice' | 'allowed_tools' | 'text'> {
+  readonly include: readonly string[];
+  /** Null when the request has none. */
+  readonly input: readonly InputItem[] | null;
+  /** What asks for a warm cache and no output; null for an answer. */
+  readonly prewarm: Prewarm | null;
+  /** The input ends in a `compaction_trigger`. */
+  readonly endsInTrigger: boolean;
+  /** Every tool to offer, in order, each name once: those of `tools`, then those found in `input`. */
+  readonly tools: readonly ToolDefinition[];
+  /** The request's own `tools`, as the Response repeats them. */
+  readonly listedTools: readonly ToolEcho[];
+  readonly tool_choice: ToolChoiceRequest | null;
+  readonly text: { readonly format: TextFormatRequest; readonly verbosity: string | null };
+}
+
+/** The field that asks the prompt's beginning to be kept, and nothing to be made of it. */
+export type Prewarm = 'generate' | 'prompt_cache_options.prewarm';
+
+/** An input item that has a place in Chat messages. */
+export type InputItem = InputMessage | InputToolCall | InputToolOutput | InputReasoning;
+
+export interface InputMessage {
+  readonly kind: 'message';
+  readonly role: 'user' | 'assistant' | 'system' | 'developer';
+  readonly content: readonly InputContent[];
+}
+
+/** A call the model made earlier. Its Chat name is looked up once all tools are known. */
+export interface InputToolCall {
+  readonly kind: 'call';
+  /** The item's path in the request, for errors. */
+  readonly param: string;
+  readonly callId: string;
+  /** Its input is text in any form, as a custom tool's is; any other call's is JSON. */
+  readonly takesText: boolean;
+  readonly name: string;
+  readonly namespace: string | null;
+  /** JSON text of the arguments, or a custom tool's input verbatim. */
+  readonly input: string;
+  /** Its output may come in a later turn, or not yet. */
+  readonly isAsync?: true;
+}
+
+export interface InputToolOutput {
+  readonly kind: 'output';
+  readonly param: string;
+  readonly callId: string;
+  readonly content: readonly InputContent[];
+}
+
+export interface InputReasoning {
+  readonly kind: 'reasoning';
+  /** The item's id; null for none. */
+  readonly id: string | null;
+  /** Its `encrypted_content` was made by another server. */
+  readonly isForeign: boolean;
+  /** The text of `content`, `''` for none. */
+  readonly text: string;
+  readonly summaries: readonly string[];
+  /** The contents of `encrypted_content`; null if absent or not made here. */
+  readonly envelope: ReasoningEnvelope | null;
+}
+
+/**
+ * A content part, as Chat has it, or with what is settled by the message around it. Text of every kind, text files included, is
+ * `text`; a refusal is one in an assistant's history.
+ */
+export type InputContent =
+  | InputText
+  | { readonly type: 'refusal'; readonly refusal: string }
+  | Exclude<ChatContentPart, { readonly type: 'text' }>;
+
+export interface InputText extends CacheHints {
+  readonly type: 'text';
+  readonly text: string;
+  /** It has lines of its own: a file, say, is not a piece of the text next to it. */
+  readonly hasOwnLines?: true;
+}
+
+interface NamedDefinition {
+  /** The tool's path in the request. */
+  readonly param: string;
+  /** The name the upstream knows it by; unique in the request. */
+  readonly chatName: string;
+  /** The client's own name and type of the tool. */
+  readonly origin: RestoredTool;
+  readonly description: string | null;
+  /** What a search of OpenAI's servers would have given, of a tool that the model may call before any. */
+  readonly found?: ToolEcho;
+}
+
+/** A function, or a `tool_search` the client runs: upstreams see both alike. */
+export interface FunctionDefinition extends NamedDefinition {
+  readonly kind: 'function';
+  readonly parameters: Readonly<Record<string, unknown>> | null;
+  readonly strict: boolean | null | undefined;
+  /** A cache breakpoint, for a server that knows it. */
+  readonly cacheControl?: unknown;
+}
+
+export interface CustomDefinition extends NamedDefinition {
+  readonly kind: 'custom';
+  readonly format:
+    | { readonly type: 'text' }
+    | { readonly type: 'grammar'; readonly syntax: string; readonly definition: string }
+    | null;
+}
+
+export type ToolDefinition = FunctionDefinition | CustomDefinition;
+
+export type ToolChoiceMode = 'auto' | 'none' | 'required';
+
+export type ToolChoiceRequest =
+  | { readonly type: 'mode'; readonly mode: ToolChoiceMode }
+  | { readonly type: 'named'; readonly tool: ChosenTool }
+  | { readonly type: 'allowed_tools'; readonly mode: ToolChoiceMode; readonly tools: readonly ChosenTool[] };
+
+/** A tool that `tool_choice` names. It is found, or not, once all tools are known. */
+export interface ChosenTool {
+  readonly param: string;
+  readonly name: string;
+  readonly namespace: string | null;
+  /** The choice as the Response repeats it. */
+  readonly echo: object;
+}
+
+export type TextFormatRequest =
+  | { readonly type: 'text' }
+  | { readonly type: 'json_object' }
+  | ({ readonly type: 'json_schema' } & JsonSchemaFormat);

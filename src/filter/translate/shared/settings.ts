@@ -1,0 +1,58 @@
+import type { Profile } from '../../upstream/profile.ts';
+import type { Trace } from './provenance.ts';
+
+/** The operator's settings, and the profile; docs/settings.md has their variables, defaults and meanings. */
+export interface TranslationSettings extends OperatorSettings {
+  readonly profile: Profile;
+  /** Set while items before the user's latest messages are read: their media are no wish of now. */
+  readonly isHistory?: true;
+  /** Set only by `explain`. */
+  readonly trace?: Trace;
+}
+
+/** What an operator may set about the translation. The table of settings has a row for each. */
+export interface OperatorSettings {
+  readonly defaultModel: string | null;
+  readonly omittedStore: 'accept' | 'reject';
+  readonly reasoningEvents: ReasoningCarrier;
+  readonly reasoningAlone: 'completed' | 'failed';
+  /** Types of tools. */
+  readonly droppedTools: readonly string[];
+  readonly unsupportedItems: 'reject' | 'drop';
+  readonly unknownItems: 'text' | 'drop' | 'reject' | 'extensions';
+  readonly latestImages: 'omit' | 'reject';
+  readonly contextManagement: 'accept' | 'reject';
+  readonly orphanOutputs: 'reject' | 'synthesize';
+  readonly missingOutputs: 'reject' | 'synthesize';
+  readonly unknownFields: 'forward' | 'reject' | 'ignore';
+  readonly strictEcho: boolean;
+  readonly compaction: CompactionSettings;
+  readonly catalog: CatalogSettings;
+  /** What a request may have at most. */
+  readonly limits: {
+    readonly maxValues: number;
+    readonly maxItems: number;
+    readonly maxTextBytes: number;
+    readonly maxImageUrlBytes: number;
+    readonly maxFileBytes: number;
+    readonly maxTools: number;
+    readonly maxNesting: number;
+  };
+}
+
+export interface CompactionSettings {
+  readonly prompt: string;
+  readonly maxTokens: number;
+  /** Tokens; null where it is unknown. */
+  readonly contextWindow: number | null;
+}
+
+export interface CatalogSettings {
+  readonly contextWindow: number | null;
+  /** Fields by model; those of `*` are every model's. */
+  readonly overrides: ReadonlyMap<string, Readonly<Record<string, unknown>>>;
+  readonly instructions: string;
+}
+
+/** Where the upstream's reasoning text goes: see `docs/mapping.md`, choice D2. */
+export type ReasoningCarrier = 'summary' | 'reasoning_text' | 'reasoning';

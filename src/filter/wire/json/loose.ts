@@ -1,0 +1,67 @@
+import type { LooseChoice, LooseChunk } from '../schema/chat-completion.ts';
+
+/**
+ * Reads values of unchecked shape. Nothing here throws, and nothing is copied. No schema library: every chunk of a stream
+ * is read with these.
+ */
+
+/** Only shapes with optional `unknown` fields: naming one assumes nothing about the value. */
+type LooseShape<Shape> = { readonly [Field in keyof Shape]?: unknown extends Shape[Field] ? unknown : never };
+
+/** The value as an object with those fields; null for anything else, arrays included. */
+export function objectOf<Shape extends LooseShape<Shape> = never>(value: unknown): Shape | null {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Shape) : null;
+}
+
+/** The value as an array; empty for anything else. */
+export function arrayOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+const none: readonly never[] = [];
+
+/** The objects in the value, if it is an array; other entries are left out. */
+export function objectsOf<Shape extends LooseShape<Shape> = never>(value: unknown): readonly Shape[] {
+  if (!Array.isArray(value)) return none;
+  const objects: Shape[] = [];
+  for (const entry of value as readonly unknown[]) {
+    const object = objectOf<Shape>(entry);
+    if (object !== null) objects.push(object);
+  }
+  return objects;
+}
+
+/** The value as text; `''` for anything else. */
+export function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
+
+/** The value as a count: a whole number from 0 on, fractions cut off; null for everything else. */
+export function countOf(value: unknown): number | null {
+  if (typeof value !== 'number' || !Number.isFinite(value) || value < 0) return null;
+  return Math.min(Math.trunc(value), Number.MAX_SAFE_INTEGER);
+}
+
+/** The text parsed as JSON; undefined if it is not JSON. */
+export function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The value as JSON; `''` if it is nested too deeply for the stack. Parsing has no such limit. */
+export function jsonTextOf(value: unknown): string {
+  try {
+    return JSON.stringify(value) ?? '';
+  } catch {
+    return '';
+  }
+}
+
+/** The choice of `index` 0, else the first: it may hold usage that the body does not. */
+export function choiceOf(completion: LooseChunk): LooseChoice | null {
+  const [first] = arrayOf(completion.choices);
+  return objectsOf<LooseChoice>(completion.choices).find(({ index }) => index === 0) ?? objectOf<LooseChoice>(first);
+}

@@ -1,0 +1,49 @@
+import { describe, expect, test } from 'vitest';
+import { ChoiceParts, isEmptyDelta } from '../../../../../../src/filter/translate/chat-to-response/read/choices.ts';
+import type { LooseMessage } from '../../../../../../src/filter/wire/schema/chat-completion.ts';
+
+const parts = {
+  text: ['content', 'refusal', 'audio', 'annotations', 'search_results', 'citations'],
+  reasoning: [
+    ...['reasoning_content', 'reasoning', 'reasoning_text', 'reasoning_details'],
+    ...['thinking', 'thinking_blocks'],
+  ],
+  calls: ['tool_calls', 'function_call'],
+} as const satisfies Record<string, readonly (keyof LooseMessage)[]>;
+
+const fields = Object.entries(parts).flatMap(([part, names]) => names.map((name) => [name, part, names] as const));
+
+/** What counts of the second choice, once the first has had that field. */
+function ownOfSecond(name: keyof LooseMessage, second: LooseMessage): LooseMessage {
+  const choices = new ChoiceParts();
+  expect([choices.keyOf({ index: 0 }, 0), choices.keyOf({ index: 1 }, 1)]).toEqual([0, 1]);
+  choices.ownOf(0, { [name]: 'a' });
+  return choices.ownOf(1, second);
+}
+
+describe.each(fields)('%s is %s', (name, part, names) => {
+  test('where a choice has it, the others give nothing of that part', () => {
+    for (const other of names)
+      expect(ownOfSecond(other, { [name]: 'b', role: 'assistant' })).toEqual({ role: 'assistant' });
+  });
+
+  test('of another choice it counts beside any other part', () => {
+    for (const [other, of] of fields)
+      if (of !== part) expect(ownOfSecond(other, { [name]: 'b' })).toEqual({ [name]: 'b' });
+  });
+
+  test.each([null, undefined, '', []])('it is not given as %j', (nothing) => {
+    expect(isEmptyDelta({ [name]: nothing })).toBe(true);
+    expect(isEmptyDelta({ [name]: 'a' })).toBe(false);
+  });
+});
+
+test('a choice without an index is the first that had one', () => {
+  const choices = new ChoiceParts();
+  expect([choices.keyOf({ index: 1 }, 0), choices.keyOf({}, 0), choices.keyOf({}, 1)]).toEqual([1, 1, 1]);
+  expect(choices.areSeveral).toBe(false);
+});
+
+test('a role, an extra and an unknown field are no part of an answer', () => {
+  expect(isEmptyDelta({ role: 'assistant', extra_content: { a: 1 }, ...{ toString: 'a' } })).toBe(true);
+});

@@ -1,0 +1,118 @@
+import { describe, expect, it } from 'vitest';
+import {
+  argumentsOf,
+  calledNameOf,
+  callItemOf,
+  callItemPrefixOf,
+  customInputOf,
+  restoredToolOf,
+} from '../../../../../../src/filter/translate/chat-to-response/write/tool-restoration.ts';
+import type { RestoredTool } from '../../../../../../src/filter/translate/shared/context.ts';
+import { createTestContext } from '../../../../../support/context.ts';
+
+const context = createTestContext({
+  restoredTools: {
+    ns__read: { kind: 'function', name: 'read', namespace: 'ns' },
+    patch: { kind: 'custom', name: 'apply patch' },
+    search: { kind: 'tool_search' },
+  },
+});
+const ids = { id: 'x', call_id: 'c' };
+
+function toolOf(name: string): RestoredTool {
+  return restoredToolOf({ name, isCustom: false }, context);
+}
+
+describe('callItemOf', () => {
+  it('gives every kind of tool its own item and prefix', () => {
+    const kinds = ['f', 'ns__read', 'patch', 'search'].map((name) => {
+      const { type } = callItemOf(toolOf(name), ids, 'completed', '{}');
+      return `${callItemPrefixOf(toolOf(name))} ${type}`;
+    });
+    expect(kinds).toEqual(['fc function_call', 'fc function_call', 'ctc custom_tool_call', 'tsc tool_search_call']);
+  });
+
+  it('takes the input of a custom tool as it is', () => {
+    expect(callItemOf(toolOf('patch'), ids, 'completed', '{"input":"a"}')).toEqual({
+      id: 'x',
+      type: 'custom_tool_call',
+      status: 'completed',
+      call_id: 'c',
+      name: 'apply patch',
+      input: '{"input":"a"}',
+    });
+  });
+
+  it('restores a native custom call by name only where it was a custom tool', () => {
+    expect(restoredToolOf({ name: 'patch', isCustom: true }, context)).toEqual({ kind: 'custom', name: 'apply patch' });
+    expect(restoredToolOf({ name: 'ns__read', isCustom: true }, context)).toEqual({ kind: 'custom', name: 'ns__read' });
+  });
+
+  it('passes a tool search on whose arguments are no JSON', () => {
+    expect(callItemOf(toolOf('search'), ids, 'completed', 'mail')).toMatchObject({ arguments: 'mail' });
+  });
+});
+
+describe('customInputOf', () => {
+  it.each([
+    ['{"input":"a"}', 'a'],
+    ['{"input":"","other":"b"}', ''],
+    ['{"input":3,"text":"b"}', 'b'],
+    ['{"text":"b","n":1}', 'b'],
+    ['{"a":"b","c":"d"}', '{"a":"b","c":"d"}'],
+    ['{"n":1}', '{"n":1}'],
+    ['{}', ''],
+    ['', ''],
+    ['"a"', 'a'],
+    ['["a"]', '["a"]'],
+    ['12', '12'],
+    ['{"input":"a', 'a'],
+    ['*** Begin', '*** Begin'],
+  ])('reads %s as %s', (text, input) => {
+    expect(customInputOf(text)).toBe(input);
+  });
+});
+
+describe('argumentsOf', () => {
+  it('makes nothing an empty object and touches nothing else', () => {
+    const texts = ['', ' ', '{', '{}'];
+    expect(texts.map((text) => argumentsOf(text, 'completed'))).toEqual(['{}', ' ', '{', '{}']);
+    expect(texts.map((text) => argumentsOf(text, 'incomplete'))).toEqual(texts);
+  });
+});
+
+describe('the name that a model calls a tool by', () => {
+  const offered = createTestContext({
+    toolNames: ['look', 'x', '<|odd', 'functions.own'],
+    restoredTools: {
+      a__read: { kind: 'function', name: 'read', namespace: 'a' },
+      b__read: { kind: 'function', name: 'read', namespace: 'b' },
+      a__write: { kind: 'function', name: 'write', namespace: 'a' },
+      mcp__send: { kind: 'function', name: 'send', namespace: 'mcp__mail__' },
+    },
+  });
+
+  it.each([
+    ['look', 'look'],
+    ['look<|channel|>commentary', 'look'],
+    ['look <|channel|>', 'look'],
+    ['x<|channel|>', 'x'],
+    ['functions.look', 'look'],
+    ['functions.look<|channel|>json', 'look'],
+    ['functions.own', 'functions.own'],
+    ['my.functions.look', 'my.functions.look'],
+    // A marker alone is no name.
+    ['<|channel|>', '<|channel|>'],
+    ['<|odd', '<|odd'],
+    // A namespace is left out where one tool alone has that name.
+    ['write', 'a__write'],
+    ['read', 'read'],
+    ['functions.write', 'a__write'],
+    ['send', 'mcp__send'],
+    ['mcp__mail__send', 'mcp__send'],
+    ['awrite', 'awrite'],
+    ['unknown<|channel|>', 'unknown'],
+  ])('%s is %s', (name, expected) => {
+    expect(calledNameOf(name, offered)).toBe(expected);
+  });
+});

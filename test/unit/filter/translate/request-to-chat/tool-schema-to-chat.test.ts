@@ -1,0 +1,139 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { toolSchemaToChat } from '../../../../../src/filter/translate/request-to-chat/tool-schema-to-chat.ts';
+import { growthOf, maxLinearGrowth } from '../../../../support/growth.ts';
+
+type Schema = Readonly<Record<string, unknown>>;
+
+function plain(schema: Schema): { readonly schema: Schema; readonly lost: readonly string[] } {
+  const lost: string[] = [];
+  const made = toolSchemaToChat(schema, { toolSchemaRoot: 'plain_object' }, (keyword) => lost.push(keyword));
+  return { schema: made, lost };
+}
+
+const many = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, index) => [`p${index}`, {}]));
+
+describe('a root that is a union', () => {
+  it('has what it refers to, and references that go in circles end', () => {
+    const branch = { properties: { a: { type: 'string' } }, required: ['a'] };
+    const { schema } = plain({ anyOf: [{ $ref: '#/definitions/b' }], definitions: { b: branch } });
+    expect(schema).toMatchObject({ type: 'object', ...branch });
+    const circle = { type: 'object', anyOf: [{ $ref: '#/$defs/a' }], $defs: { a: { anyOf: [{ $ref: '#/$defs/a' }] } } };
+    expect(plain(circle)).toEqual({ schema: { ...circle, properties: {} }, lost: [] });
+  });
+
+  it.each([
+    ['a reference to nothing', { $ref: '#/$defs/none' }],
+    ['a reference elsewhere', { $ref: 'https://a.test/schema' }],
+    ['a name that every object has', { $ref: '#/$defs/constructor' }],
+    ['no schema', true],
+    ['no object', { type: 'string' }],
+  ])('has nothing of %s', (_, branch) => {
+    expect(plain({ type: 'object', oneOf: [branch], $defs: {} }).schema['properties']).toEqual({});
+  });
+
+  it('keeps a property of any name', () => {
+    const { schema } = plain(JSON.parse('{"anyOf":[{"properties":{"__proto__":{"type":"string"}}}]}'));
+    expect(Object.keys(schema['properties'] as object)).toEqual(['__proto__']);
+  });
+
+  it.each([
+    [{ type: 'string', const: 'a' }, { type: 'integer', const: 1 }, null],
+    [{ type: 'integer', enum: [1] }, { const: 'a' }, null],
+    [
+      { type: 'integer', enum: [1] },
+      { type: 'integer', const: 2 },
+      { type: 'integer', enum: [1, 2] },
+    ],
+    [{ type: ['string', 'null'], const: 'a' }, { const: 'b' }, { type: 'string', enum: ['a', 'b'] }],
+    [{ const: 1 }, { const: 'a' }, { enum: [1, 'a'] }],
+  ])('has no type that the values of its branches contradict: %j, %j', (one, other, merged) => {
+    const { schema } = plain({ oneOf: [{ properties: { p: one } }, { properties: { p: other } }] });
+    expect(schema['properties']).toEqual({ p: merged ?? { anyOf: [one, other] } });
+  });
+
+  it('follows references to references, deeper ones and escaped names', () => {
+    const a = { type: 'string' };
+    const $defs = {
+      one: { $ref: '#/$defs/a~1b~01' },
+      'a/b~1': { $ref: '#/$defs/deep/deeper' },
+      deep: { deeper: { properties: { a } } },
+    };
+    expect(plain({ anyOf: [{ $ref: '#/$defs/one' }], $defs }).schema['properties']).toEqual({ a });
+  });
+
+  it.each([
+    { if: { required: ['a'] }, else: { required: ['b'] } },
+    { properties: {}, additionalProperties: false },
+    { $ref: '#/$defs/none' },
+  ])('names an allOf whose branch says what is lost: %j', (branch) => {
+    expect(plain({ allOf: [branch] }).lost).toEqual(['allOf']);
+  });
+
+  it('does not name an allOf whose branch says nothing of values but what is merged', () => {
+    const said = { title: 'A', description: 'B', default: {}, examples: [], deprecated: true, $comment: 'C' };
+    expect(plain({ allOf: [{ type: 'object', properties: {}, required: [], ...said }] }).lost).toEqual([]);
+  });
+
+  it('that is a reference says what its definition says', () => {
+    const definition = { type: 'object', properties: { a: { type: 'string' } }, required: ['a'] };
+    const $defs = { A: definition };
+    expect(plain({ $ref: '#/$defs/A', $defs }).schema).toEqual({ ...definition, $defs });
+    const more = { $ref: '#/$defs/A', required: ['b'], $defs };
+    expect(plain(more).schema).toEqual({ type: 'object', ...more, properties: {} });
+  });
+
+  it('of more properties and branches than anyone reads stays as it is', () => {
+    const large = { type: 'object', anyOf: [{ properties: many(1001) }] };
+    expect(plain(large)).toEqual({ schema: { ...large, properties: {} }, lost: [] });
+    const broad = { type: 'object', properties: {}, anyOf: Array.from({ length: 1000 }, () => ({})) };
+    expect(plain(broad)).toEqual({ schema: broad, lost: [] });
+    expect(plain({ ...broad, anyOf: broad.anyOf.slice(1) }).lost).toEqual(['anyOf']);
+    const keys = { ...many(1001), anyOf: [] };
+    expect(plain(keys)).toEqual({ schema: keys, lost: [] });
+  });
+
+  it('takes time in proportion to the schema, also where it refers to itself again and again', () => {
+    const growth = growthOf(100, (count) => {
+      const again = Array.from({ length: count }, () => ({ $ref: '#/$defs/a' }));
+      const schema = { anyOf: again, $defs: { a: { properties: many(count), anyOf: again } } };
+      return () => plain(schema);
+    });
+    expect(growth).toBeLessThan(maxLinearGrowth);
+  });
+});
+
+const property = fc.record(
+  { type: fc.constantFrom('string', 'number'), enum: fc.array(fc.string()) },
+  { requiredKeys: [] },
+);
+const name = fc.constantFrom('a', 'b', 'c');
+
+/** A schema whose unions have branches of that kind. */
+const schemaWith = (branch: fc.Arbitrary<Schema>): fc.Arbitrary<Schema> =>
+  fc.record(
+    {
+      type: fc.constantFrom('object', null, ['object', 'null'], 'string'),
+      properties: fc.dictionary(name, property),
+      required: fc.uniqueArray(name),
+      anyOf: fc.array(branch, { maxLength: 3 }),
+      oneOf: fc.array(branch, { maxLength: 3 }),
+      allOf: fc.array(branch, { maxLength: 3 }),
+    },
+    { requiredKeys: [] },
+  );
+const anySchema = schemaWith(schemaWith(fc.constant({})));
+
+it('any root that may be an object becomes one, without a union; every property of its own stays, and what it requires', () => {
+  fc.assert(
+    fc.property(anySchema, (given) => {
+      fc.pre(given['type'] !== 'string');
+      const { schema } = plain(given);
+      expect(schema['type']).toBe('object');
+      for (const keyword of ['anyOf', 'oneOf', 'allOf']) expect(schema).not.toHaveProperty(keyword);
+      const properties = Object.keys(schema['properties'] as object);
+      expect(properties).toEqual(expect.arrayContaining(Object.keys(given['properties'] ?? {})));
+      expect(schema['required'] ?? []).toEqual(expect.arrayContaining((given['required'] as string[]) ?? []));
+    }),
+  );
+});

@@ -1,0 +1,38 @@
+import { describe, expect, it } from 'vitest';
+import { JsonList, Kept } from '../../../../../src/filter/translate/shared/kept.ts';
+import { jsonParts } from '../../../../../src/filter/wire/json/parts.ts';
+
+describe('a list kept as JSON', () => {
+  const entryOf = (index: number) => ({ type: 'a', [`${index}`.padEnd(60, 'k')]: '漢\ud800', bytes: [1, -0.5, null] });
+
+  it('gives back what was put in, and is written as that, short or long', () => {
+    for (const count of [0, 1, 5000]) {
+      const list = new JsonList<object>(new Kept());
+      const values = Array.from({ length: count }, (_, index) => entryOf(index));
+      for (const value of values) list.push(value);
+      expect(list.all()).toEqual(values);
+      expect(JSON.stringify(list.toBeWritten())).toBe(JSON.stringify(values));
+      expect([...jsonParts(list.toBeWritten())].join('')).toBe(JSON.stringify(values));
+    }
+  });
+
+  it('is counted as its JSON, until it is cleared', () => {
+    const kept = new Kept();
+    const list = new JsonList<object>(kept);
+    for (let index = 0; index < 1000; index += 1) list.push(entryOf(index));
+    const json = Buffer.byteLength(JSON.stringify(list.all()));
+    expect(kept.bytes).toBeGreaterThan(json);
+    expect(kept.bytes).toBeLessThan(1.1 * json);
+    list.clear();
+    list.clear();
+    expect(kept.bytes).toBe(0);
+    expect(list.all()).toEqual([]);
+  });
+
+  it('leaves out what is nested deeper than JSON can be written', () => {
+    const list = new JsonList<object>(new Kept());
+    list.push(JSON.parse(`{"a":${'['.repeat(50_000)}${']'.repeat(50_000)}}`));
+    list.push({ b: 1 });
+    expect(list.all()).toEqual([{ b: 1 }]);
+  });
+});
