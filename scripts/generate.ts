@@ -6,6 +6,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { dirname, join, relative, sep } from 'node:path';
 import { benchTables } from './bench-tables.ts';
 import { configTables } from './config-table.ts';
+import { envoyRecipes } from './envoy-recipes.ts';
 import { explainExamples } from './explain-docs.ts';
 import type { Generator } from './generator.ts';
 import { chartFiles, chartSchema, manifests } from './kubernetes-render.ts';
@@ -32,6 +33,7 @@ export const generators: readonly Generator[] = [
   requirementsPage,
   chartSchema,
   chartFiles,
+  envoyRecipes,
   manifests,
   lastRunsTable,
 ];

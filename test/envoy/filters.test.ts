@@ -1,4 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { generateKeyPairSync } from 'node:crypto';
+import { type IncomingMessage, request } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { connectionManagerOf } from '../../tools/mesh/envoy-config.ts';
@@ -73,6 +75,31 @@ describe.each([
     expect(refused.status).toBe(400);
     expect(await refused.json()).toMatchObject({ error: { param: 'store' } });
   });
+});
+
+test('authentication in front of the service refuses a stranger before the body is there', async () => {
+  const key = generateKeyPairSync('rsa', { modulusLength: 2048 }).publicKey.export({ format: 'jwk' });
+  const mesh = await startTestMesh({
+    edit(config) {
+      const filters = connectionManagerOf(config).http_filters as unknown as object[];
+      filters.unshift({
+        name: 'envoy.filters.http.jwt_authn',
+        typed_config: {
+          '@type': 'type.googleapis.com/envoy.extensions.filters.http.jwt_authn.v3.JwtAuthentication',
+          providers: { issuer: { issuer: 'issuer', local_jwks: { inline_string: JSON.stringify({ keys: [key] }) } } },
+          rules: [{ match: { prefix: '/' }, requires: { provider_name: 'issuer' } }],
+        },
+      });
+    },
+  });
+  const headers = { 'content-type': 'application/json', 'transfer-encoding': 'chunked' };
+  const refused = await new Promise<IncomingMessage>((resolve, reject) => {
+    const stranger = request(`${mesh.url}/v1/responses`, { method: 'POST', headers }, resolve).on('error', reject);
+    stranger.write('{"model":"m","input":"'); // and never the rest
+  });
+  expect(refused.statusCode).toBe(401);
+  refused.destroy();
+  await mesh.close();
 });
 
 test('a filter in observability_mode is answered with nothing, and disturbs nothing', async () => {

@@ -6,8 +6,8 @@ import { join } from 'node:path';
 export interface CertificateAuthority {
   /** PEM file of the authority. */
   readonly caFile: string;
-  /** A certificate for `localhost` signed by it, with that common name; returns the paths of both files. */
-  issue(name: string): { readonly certFile: string; readonly keyFile: string };
+  /** A certificate signed by it, with that common name, for `localhost` or these names; returns the paths of both files. */
+  issue(name: string, names?: string): { readonly certFile: string; readonly keyFile: string };
   remove(): void;
 }
 
@@ -19,12 +19,12 @@ export function createAuthority(name: string): CertificateAuthority {
   openssl('req', '-x509', ...newKey(caKey), '-out', caFile, '-days', '2', '-subj', `/CN=${name}`);
   return {
     caFile,
-    issue(subject) {
+    issue(subject, names = 'DNS:localhost,IP:127.0.0.1') {
       const certFile = join(folder, `${subject}.pem`);
       const keyFile = join(folder, `${subject}.key`);
       const request = join(folder, `${subject}.csr`);
       const extensions = join(folder, `${subject}.ext`);
-      writeFileSync(extensions, 'subjectAltName=DNS:localhost,IP:127.0.0.1\n');
+      writeFileSync(extensions, `subjectAltName=${names}\n`);
       openssl('req', ...newKey(keyFile), '-out', request, '-subj', `/CN=${subject}`);
       openssl(
         ...['x509', '-req', '-in', request, '-CA', caFile, '-CAkey', caKey, '-CAcreateserial'],

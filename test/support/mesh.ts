@@ -57,7 +57,9 @@ export interface TestMeshOptions {
   readonly http2Upstream?: boolean;
   /** Variables of the service; `{proxy}` is Envoy's URL. */
   readonly environment?: Readonly<Record<string, string>>;
-  /** Changes the shipped configuration, addresses already replaced. */
+  /** Envoy's configuration, if it is not the shipped one. */
+  readonly configFile?: string;
+  /** Changes the configuration, addresses already replaced. */
   readonly edit?: (config: EnvoyConfig) => void;
   readonly concurrency?: number;
   /** The service listens for WebSockets, and Envoy routes them there. */
@@ -76,7 +78,7 @@ export async function startTestMesh(options: TestMeshOptions = {}): Promise<Test
   ]);
   const folder = mkdtempSync(join(tmpdir(), 'responses-extproc-test-'));
   const at = (port: number) => ({ host: '127.0.0.1', port });
-  const config = placeEnvoy(readFileSync(shippedEnvoyConfig, 'utf8'), {
+  const config = placeEnvoy(readFileSync(options.configFile ?? shippedEnvoyConfig, 'utf8'), {
     listen: at(listen),
     admin: at(admin),
     service: at(grpc),

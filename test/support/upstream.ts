@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import {
   createServer as createHttp1,
   type IncomingHttpHeaders,
@@ -5,6 +6,7 @@ import {
   type ServerResponse,
 } from 'node:http';
 import { createServer as createHttp2, type Http2ServerRequest, type Http2ServerResponse } from 'node:http2';
+import { createServer as createHttps } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
@@ -29,6 +31,8 @@ export interface Received {
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
   readonly httpVersion: string;
+  /** The name that the client's TLS asked for (SNI). */
+  readonly serverName: string | undefined;
   readonly body: Buffer;
   /** The body as JSON. */
   json(): ChatRequest;
@@ -54,11 +58,17 @@ export interface ScriptedUpstream {
   close(): Promise<void>;
 }
 
-/** Starts one; with `http2` it speaks HTTP/2 with prior knowledge, else HTTP/1.1. */
+/** Starts one; with `http2` it speaks HTTP/2 with prior knowledge, else HTTP/1.1, over TLS with that certificate. */
 export async function startScriptedUpstream({
   http2 = false,
   port = 0,
   host = '127.0.0.1',
+  tls,
+}: {
+  readonly http2?: boolean;
+  readonly port?: number;
+  readonly host?: string;
+  readonly tls?: { readonly certFile: string; readonly keyFile: string };
 } = {}): Promise<ScriptedUpstream> {
   const scripts = new Map<string, (Script | ((request: Received) => Script))[]>();
   const arrived = new Map<string, Received[]>();
@@ -79,6 +89,7 @@ export async function startScriptedUpstream({
       path: request.url ?? '',
       headers: request.headers,
       httpVersion: request.httpVersion,
+      serverName: 'servername' in request.socket ? String(request.socket.servername) : undefined,
       body,
       json: () => JSON.parse(body.toString('utf8')),
       over,
@@ -93,7 +104,9 @@ export async function startScriptedUpstream({
     sentAll = await play(script ?? { status: 599, body: [`no script "${name}"`] }, response);
   }
 
-  const server = http2 ? createHttp2() : createHttp1({ keepAliveTimeout: 60_000 });
+  const kept = { keepAliveTimeout: 60_000 };
+  const certificate = tls && { cert: readFileSync(tls.certFile), key: readFileSync(tls.keyFile) };
+  const server = http2 ? createHttp2() : certificate ? createHttps({ ...kept, ...certificate }) : createHttp1(kept);
   server.on('request', (request: IncomingMessage, response: ServerResponse) => {
     onRequest(request, response).catch(() => response.destroy()); // the other side disconnected while we read
   });
