@@ -153,7 +153,7 @@ describe.each(guards)('under %s with gateway.auth.%s', { timeout }, (kind, auth)
   });
 
   test('a refusal of the gateway is the API’s, one of the upstream stays what it is', async () => {
-    await withGateway(withValues(...valuesOf(auth)).configuration, async ({ url, chat }) => {
+    await withGateway(withValues(...valuesOf(auth)).configuration, async ({ url, chat, pod }) => {
       await expectRefusal(`${url}/v1/responses`);
       chat.script('theirs', { status: 401, body: ['{"error":{"message":"Not for you","code":"theirs"}}'] });
       const answer = await fetch(`${url}/v1/responses`, {
@@ -162,6 +162,12 @@ describe.each(guards)('under %s with gateway.auth.%s', { timeout }, (kind, auth)
         body: JSON.stringify({ model: 'theirs', input: 'Hi' }),
       });
       expect([answer.status, await answer.json()]).toMatchObject([401, { error: { message: 'Not for you' } }]);
+      const ended = (outcome: string) => pod.metric('responses_extproc_exchanges_total', { outcome });
+      await expect.poll(() => Promise.all(['local_reply', 'upstream_error'].map(ended))).toEqual([1, 1]);
+      expect(await pod.metric('responses_extproc_upstream_errors_total')).toBe(1);
+      const logged = await pod.logged(({ outcome }) => outcome === 'local_reply');
+      expect(logged).toMatchObject({ status: 401, upstream_status: null, method: 'GET', path: '/v1/responses' });
+      expect(logged['request_id']).toMatch(/./);
     });
   });
 

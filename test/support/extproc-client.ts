@@ -104,7 +104,10 @@ export function messageOf(event: ExchangeEvent): ProcessingRequest {
     case 'request_headers':
     case 'response_headers': {
       const headers = [...event.headers].map(([key, value]) => ({ key, raw_value: Buffer.from(value) }));
-      return { [event.type]: { headers: { headers }, end_of_stream: event.endOfStream } };
+      const message = { [event.type]: { headers: { headers }, end_of_stream: event.endOfStream } };
+      if (event.type === 'request_headers' || event.attributes === undefined) return message;
+      const fields = Object.fromEntries([...event.attributes].map(([name, stringValue]) => [name, { stringValue }]));
+      return { ...message, attributes: { 'envoy.filters.http.ext_proc': { fields } } };
     }
     case 'request_body':
     case 'response_body':

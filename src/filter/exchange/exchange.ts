@@ -66,6 +66,8 @@ export class Exchange {
     if (isRequestEvent(event)) return runSteps(this.handleInSteps(event));
     this.#tap?.onEvent(event);
     if (this.#closed) return [];
+    if (event.type === 'response_headers' && event.attributes !== undefined)
+      this.#requestLeg.onAnswered(event.attributes);
     return this.#checked(this.#responseLeg.handle(event, this.#requestLeg.outcome), event);
   }
 

@@ -4,7 +4,8 @@ import type { UnknownType } from '../translate/shared/dropped.ts';
 
 /** The outcome of the request, as far as the response leg needs it. */
 export type RequestOutcome =
-  | { readonly type: 'open' }
+  /** `unseen`: no message of the request has come. */
+  | { readonly type: 'unseen' | 'open' }
   /** `operation`: completes the answer, or null. */
   | { readonly type: 'passed'; readonly operation: PassedOperation | null }
   /** `answered`: the client has its Response, and the upstream was not asked. */

@@ -13,10 +13,19 @@ import type { BodyModes } from './types.ts';
  * - `open`: not finished; a call that ends in this state was aborted.
  * - `passed`: not a request for this service, nothing was changed.
  * - `refused`: this service sent the response. The upstream was not called, but in `STREAMED` it may have had the headers.
+ * - `local_reply`: Envoy answered by itself, for a reason that is not the upstream's: a rate limit, authentication.
  * - `upstream_error`: the client was sent an HTTP error for what the upstream did.
  * - `completed`, `incomplete`, `failed`: the Response's own status. Without an upstream's status it was not asked.
  */
-export type ExchangeOutcome = 'open' | 'passed' | 'refused' | 'upstream_error' | 'completed' | 'incomplete' | 'failed';
+export type ExchangeOutcome =
+  | 'open'
+  | 'passed'
+  | 'refused'
+  | 'local_reply'
+  | 'upstream_error'
+  | 'completed'
+  | 'incomplete'
+  | 'failed';
 
 /** The counts of a Response's `usage`, those of its details beside their totals: access logs and the inspector have these names. */
 export type TokenCounts = Omit<Usage, `${string}_details`> &
@@ -110,9 +119,10 @@ export function summaryOf(reports: ExchangeReports): ExchangeSummary {
 }
 
 function outcomeOf({ request, requestOutcome, response, responsePhase }: ExchangeReports): ExchangeOutcome {
-  const { error, status, clientStatus } = response;
+  const { error, status, clientStatus, responder } = response;
   if (request.error !== null) return 'refused';
   if (requestOutcome.type === 'answered') return 'completed';
+  if (responder === 'proxy') return 'local_reply';
   if (requestOutcome.type === 'passed' && error === null)
     return responsePhase === 'awaiting_headers' ? 'open' : 'passed';
   if (responsePhase === 'awaiting_headers') return 'open';
@@ -137,7 +147,7 @@ function tokensOf(usage: Usage): TokenCounts {
 
 /** Whether tokens are to be paid: not for an HTTP error, nor for what was not translated. */
 export function costs(outcome: ExchangeOutcome): boolean {
-  return outcome !== 'upstream_error' && outcome !== 'refused' && outcome !== 'passed';
+  return outcome === 'open' || outcome === 'completed' || outcome === 'incomplete' || outcome === 'failed';
 }
 
 function estimateOf({ requestOutcome, response }: ExchangeReports): EstimatedTokens | null {

@@ -37,11 +37,20 @@ export interface BodyModes {
  */
 export type Hold = (bytes: number, body?: number) => ApiError | null;
 
+/** What Envoy tells of a response beside its headers, by CEL names: the texts among the filter's `response_attributes`. */
+export type Attributes = ReadonlyMap<string, string>;
+
 export type ExchangeEvent =
   | { readonly type: 'request_headers'; readonly headers: HeaderMap; readonly endOfStream: boolean }
   | { readonly type: 'request_body'; readonly body: Uint8Array; readonly endOfStream: boolean }
   | { readonly type: 'request_trailers' }
-  | { readonly type: 'response_headers'; readonly headers: HeaderMap; readonly endOfStream: boolean }
+  | {
+      readonly type: 'response_headers';
+      readonly headers: HeaderMap;
+      readonly endOfStream: boolean;
+      /** Absent where the filter is not configured to send any. */
+      readonly attributes?: Attributes;
+    }
   | { readonly type: 'response_body'; readonly body: Uint8Array; readonly endOfStream: boolean }
   | { readonly type: 'response_trailers' };
 

@@ -20,6 +20,7 @@ export function deserializeRequest(bytes: Buffer): DecodedRequest {
   at = 0;
   const end = bytes.length;
   let event: ExchangeEvent | null = null;
+  let attributes: Map<string, string> | null = null;
   let modes: BodyModes | null = null;
   let observed = false;
   while (at < end) {
@@ -39,6 +40,10 @@ export function deserializeRequest(bytes: Buffer): DecodedRequest {
         event = { type: field === 6 ? 'request_trailers' : 'response_trailers' };
         at = readEnd(bytes, end);
         break;
+      case 9:
+        attributes ??= new Map();
+        readAttributes(attributes, bytes, readEnd(bytes, end));
+        break;
       case 10:
         observed = readVarint(bytes, end) !== 0;
         break;
@@ -50,6 +55,7 @@ export function deserializeRequest(bytes: Buffer): DecodedRequest {
     }
   }
   if (event === null) throw new ProtocolError('A message of an unknown kind.');
+  if (attributes !== null && event.type === 'response_headers') event = { ...event, attributes };
   return { event, modes, observed };
 }
 
@@ -121,6 +127,46 @@ function readHeader(headers: Map<string, string>, bytes: Buffer, end: number): v
   const text = raw === '' ? value : raw;
   const before = headers.get(name);
   headers.set(name, before === undefined ? text : `${before}, ${text}`);
+}
+
+/** One entry of a map: a filter's name, and a `Struct` with its attributes. */
+function readAttributes(attributes: Map<string, string>, bytes: Buffer, end: number): void {
+  while (at < end) {
+    const tag = readVarint(bytes, end);
+    if (tag >>> 3 === 2) readStruct(attributes, bytes, readEnd(bytes, end));
+    else skip(tag, bytes, end);
+  }
+}
+
+function readStruct(attributes: Map<string, string>, bytes: Buffer, end: number): void {
+  while (at < end) {
+    const tag = readVarint(bytes, end);
+    if (tag >>> 3 === 1) readField(attributes, bytes, readEnd(bytes, end));
+    else skip(tag, bytes, end);
+  }
+}
+
+function readField(attributes: Map<string, string>, bytes: Buffer, end: number): void {
+  let name = '';
+  let text: string | null = null;
+  while (at < end) {
+    const tag = readVarint(bytes, end);
+    if (tag >>> 3 === 1) name = readText(bytes, end);
+    else if (tag >>> 3 === 2) text = readTextValue(bytes, readEnd(bytes, end));
+    else skip(tag, bytes, end);
+  }
+  if (text !== null) attributes.set(name, text);
+}
+
+/** The text of a `Value`; null for a value of another kind. */
+function readTextValue(bytes: Buffer, end: number): string | null {
+  let text: string | null = null;
+  while (at < end) {
+    const tag = readVarint(bytes, end);
+    if (tag >>> 3 === 3) text = readText(bytes, end);
+    else skip(tag, bytes, end);
+  }
+  return text;
 }
 
 function readModes(bytes: Buffer, end: number): BodyModes {

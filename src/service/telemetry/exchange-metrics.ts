@@ -15,7 +15,7 @@ export function createExchangeMetrics(metrics: Metrics): ExchangeObserver {
   return ({ how, summary, times }) => {
     const outcome = how === 'done' ? summary.outcome : how;
     metrics.exchanges.inc({ outcome });
-    if (outcome === 'passed') return;
+    if (outcome === 'passed' || outcome === 'local_reply') return;
     if (outcome === 'refused') metrics.refusals.inc({ code: codeLabel(summary.errorCode ?? 'unknown') });
     if (outcome === 'upstream_error') metrics.upstreamErrors.inc({ status: String(summary.upstreamStatus ?? 'none') });
     countBytes(summary);

@@ -53,10 +53,10 @@ export const metricRows = {
     labels: ['outcome'],
     // The exchange's own outcome, or how the call was broken off.
     values: [
-      ...['completed', 'incomplete', 'failed', 'passed', 'refused', 'upstream_error'],
+      ...['completed', 'incomplete', 'failed', 'passed', 'refused', 'local_reply', 'upstream_error'],
       ...['aborted', 'protocol_error', 'crashed'],
     ],
-    more: '`completed`, `incomplete`, `failed` (the Response’s status), `refused`, `upstream_error`, `passed` (not translated), `aborted` (the client disconnected, or the upstream reset the connection, as Envoy’s counters tell), `protocol_error`, `crashed`.',
+    more: '`completed`, `incomplete`, `failed` (the Response’s status), `refused`, `local_reply` (Envoy answered by itself: a rate limit, a missing key), `upstream_error`, `passed` (not translated), `aborted` (the client disconnected, or the upstream reset the connection, as Envoy’s counters tell), `protocol_error`, `crashed`.',
   },
   refusals: {
     name: 'responses_extproc_refusals_total',
@@ -67,6 +67,7 @@ export const metricRows = {
     name: 'responses_extproc_upstream_errors_total',
     help: 'Upstream responses that became an HTTP error, by the upstream’s status.',
     labels: ['status'],
+    more: '`none` where it could not be reached or did not answer in time.',
   },
   overload: {
     name: 'responses_extproc_overload_total',

@@ -62,8 +62,8 @@ export function createTracing({ url, serviceName, version, ratio, delayMs, provi
    * (open-telemetry/semantic-conventions-genai). Contents are never recorded.
    */
   const observer: ExchangeObserver = ({ how, summary, times, metadata }) => {
-    // Without headers there was no request.
-    if (summary.outcome === 'passed' || summary.method === '') return;
+    // Without headers there was no request; of what Envoy answers by itself, its own span tells.
+    if (summary.outcome === 'passed' || summary.outcome === 'local_reply' || summary.method === '') return;
     const wait = times.firstByte === null || summary.events === 0 ? null : times.firstByte / 1000;
     const error = errorTypeOf(summary, how);
     const span = tracer.startSpan(

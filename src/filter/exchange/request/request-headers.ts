@@ -1,5 +1,5 @@
 import { digestFields } from '../trailers.ts';
-import type { HeaderMap, HeaderMutation } from '../types.ts';
+import type { Attributes, HeaderMap, HeaderMutation } from '../types.ts';
 import { pathAndQuery } from './route.ts';
 
 /** Headers that ask for a part of a response, or for none if it has not changed: such a response cannot be translated. */
@@ -72,6 +72,22 @@ export function factsOf(headers: HeaderMap) {
     traceState: headers.get('tracestate') ?? null,
   };
 }
+
+/** The headers of a request that Envoy's attributes tell, where it sends no others. */
+export function headersOf(attributes: Attributes): HeaderMap {
+  const headers = new Map<string, string>();
+  for (const [attribute, header] of headersOfAttributes) {
+    const value = attributes.get(attribute);
+    if (value !== undefined) headers.set(header, value);
+  }
+  return headers;
+}
+
+const headersOfAttributes = [
+  ['request.id', 'x-request-id'],
+  ['request.method', ':method'],
+  ['request.path', ':path'],
+] as const;
 
 /** Bytes according to `content-length`; 0 if it is missing or not a length. */
 export function lengthOf(headers: HeaderMap): number {

@@ -15,11 +15,12 @@ import { cutBytes } from '../pieces.ts';
 import type { RequestOutcome } from '../request-outcome.ts';
 import type { Pace, Steps } from '../steps.ts';
 import { translatedTrailers } from '../trailers.ts';
-import type { BodyMode, BodyModes, ExchangeReply, HeaderMap, RequestEvent } from '../types.ts';
+import type { Attributes, BodyMode, BodyModes, ExchangeReply, HeaderMap, RequestEvent } from '../types.ts';
 import { largeBodyBytes, type PreparedRequest, prepareRequest, turnBodyBytes } from './prepare-request.ts';
 import {
   factsOf,
   type HeaderFacts,
+  headersOf,
   lengthOf,
   sessionHeaders,
   upstreamHeaders,
@@ -44,7 +45,7 @@ export class RequestLeg {
   readonly #mode: BodyMode;
   #template = '';
   #phase: RequestPhase = 'awaiting_headers';
-  outcome: RequestOutcome = open;
+  outcome: RequestOutcome = { type: 'unseen' };
   /** Dropped once the request is translated, since a response may take long; `#facts` keeps the values for the log. */
   #headers: HeaderMap = noHeaders;
   #facts: HeaderFacts | null = null;
@@ -85,6 +86,11 @@ export class RequestLeg {
     return bytes > turnBodyBytes ? 'in_turn' : 'at_once';
   }
 
+  /** Takes the facts of a request that another filter has answered, so that its headers never come. */
+  onAnswered(attributes: Attributes): void {
+    if (this.#phase === 'awaiting_headers') this.#facts = factsOf(headersOf(attributes));
+  }
+
   report(): RequestLegReport {
     return {
       ...(this.#facts ?? factsOf(this.#headers)),
@@ -120,6 +126,7 @@ export class RequestLeg {
 
   #onHeaders({ type, headers, endOfStream }: Extract<RequestEvent, { type: 'request_headers' }>): ExchangeReply[] {
     this.#headers = headers;
+    this.outcome = open;
     const route = routeOf(headers);
     if (route.type === 'refuse') throw route.error;
     if (route.type === 'pass') {

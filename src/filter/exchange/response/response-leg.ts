@@ -14,6 +14,7 @@ import { createUpstreamBodyReader } from './choose-reader.ts';
 import { type BodyEnd, bodyReplies, type Pieces } from './delivery.ts';
 import { type ClientBytes, joined, LongBody, longBodyBytes } from './long-body.ts';
 import { createPassedReader } from './passed-reader.ts';
+import { type Responder, responderOf } from './responder.ts';
 import { type AnswerFacts, errorHeaders, keptHeaders, translatedHeaders } from './response-headers.ts';
 import { Stopwatch } from './stopwatch.ts';
 import {
@@ -24,7 +25,9 @@ import {
 } from './upstream-body-reader.ts';
 
 export interface ResponseLegReport extends UpstreamBodyReport {
+  /** Null until it comes, and where the upstream sent none. */
   readonly upstreamStatus: number | null;
+  readonly responder: Responder;
   /** The status sent to the client; null until then. */
   readonly clientStatus: number | null;
   /** Bytes of the upstream's body, before decompression. */
@@ -68,7 +71,8 @@ export class ResponseLeg {
   /** The upstream's, until those of the client are committed: a stream may last long. */
   #headers: HeaderMap = noHeaders;
   #refusal: ApiError | null = null;
-  #upstreamStatus: number | null = null;
+  #status: number | null = null;
+  #responder: Responder = 'upstream';
   #clientStatus: number | null = null;
   #upstreamBytes = 0;
   #clientBytes = 0;
@@ -142,7 +146,8 @@ export class ResponseLeg {
     return {
       ...report,
       error: this.#refusal ?? report.error,
-      upstreamStatus: this.#upstreamStatus,
+      upstreamStatus: this.#responder === 'upstream' ? this.#status : null,
+      responder: this.#responder,
       clientStatus: this.#clientStatus,
       upstreamBytes: this.#upstreamBytes,
       clientBytes: this.#clientBytes,
@@ -166,13 +171,16 @@ export class ResponseLeg {
     this.#state = to;
   }
 
-  #onHeaders({ type, headers, endOfStream }: HeadersEvent, request: RequestOutcome): Replies {
+  #onHeaders({ type, headers, endOfStream, attributes }: HeadersEvent, request: RequestOutcome): Replies {
     const status = Number(headers.get(':status') ?? 0);
-    this.#upstreamStatus = status;
+    this.#status = status;
+    this.#responder = responderOf(attributes, request.type === 'unseen');
     this.#clientStatus = status;
     const { settings, bodyLimits: limits, tap } = this.#options;
     const operation = request.type === 'passed' && this.#canHold(status, headers) ? request.operation : null;
-    if (request.type === 'passed' && (operation === null || endOfStream)) {
+    // What Envoy itself answers without an error is for the client as it is: a preflight of CORS, a redirect to a login.
+    const isLocal = this.#responder === 'proxy' && status < 400;
+    if (isLocal || (request.type === 'passed' && (operation === null || endOfStream))) {
       this.#move(type, { phase: endOfStream ? 'passed' : 'passing' });
       return [{ type }];
     }
@@ -241,7 +249,7 @@ export class ResponseLeg {
     if (damage !== null) {
       const undecodable = ApiError.invalidUpstream('The upstream’s response cannot be decompressed.', damage);
       // Of an error the status says enough.
-      return joined(out, reader.end((this.#upstreamStatus ?? 0) >= 300 ? undefined : undecodable));
+      return joined(out, reader.end((this.#status ?? 0) >= 300 ? undefined : undecodable));
     }
     const { bufferedBytes, parsesWhole } = state;
     const overload = this.#options.hold(bufferedBytes + windows, parsesWhole ? bufferedBytes : 0);

@@ -123,6 +123,20 @@ describe('a request read by hand', () => {
     },
     partial,
   );
+  const value = fc.oneof(
+    { weight: 3, arbitrary: fc.record({ stringValue: fc.string({ unit: codePoint }) }) },
+    fc.record({ numberValue: fc.double() }),
+    fc.record({ boolValue: fc.boolean() }),
+    fc.record({
+      structValue: fc.record({ fields: fc.dictionary(name, fc.record({ stringValue: fc.string() }), { maxKeys: 2 }) }),
+    }),
+    fc.record({
+      listValue: fc.record({ values: fc.array(fc.record({ stringValue: fc.string() }), { maxLength: 2 }) }),
+    }),
+  );
+  const attributes = fc.dictionary(name, fc.record({ fields: fc.dictionary(name, value, { maxKeys: 4 }) }), {
+    maxKeys: 2,
+  });
   const message: fc.Arbitrary<ProcessingRequest> = fc
     .tuple(
       fc.oneof(
@@ -133,7 +147,7 @@ describe('a request read by hand', () => {
         fc.record({ request_trailers: fc.constant({}) }),
         fc.record({ response_trailers: fc.constant({}) }),
       ),
-      fc.record({ observability_mode: fc.boolean(), protocol_config: config }, partial),
+      fc.record({ observability_mode: fc.boolean(), protocol_config: config, attributes }, partial),
     )
     .map(([event, others]) => ({ ...event, ...others }));
   const bytes = fc
@@ -277,7 +291,7 @@ describe('a request read by hand', () => {
 
 /** The message as an event, read by protobufjs. */
 function readByLibrary(bytes: Buffer): DecodedRequest {
-  const { observability_mode, protocol_config, ...kinds } = processMethod.requestDeserialize(bytes);
+  const { observability_mode, protocol_config, attributes, ...kinds } = processMethod.requestDeserialize(bytes);
   const [[type, sent] = [], ...more] = Object.entries(kinds) as [ExchangeEvent['type'], Sent][];
   // Of several kinds the last one counts; protobufjs gives all of them.
   if (type === undefined || sent === undefined || more.length > 0) throw new Error('Not one kind of message.');
@@ -286,7 +300,7 @@ function readByLibrary(bytes: Buffer): DecodedRequest {
   return {
     event:
       type === 'request_headers' || type === 'response_headers'
-        ? { type, headers: headersIn(sent), endOfStream }
+        ? { type, headers: headersIn(sent), endOfStream, ...(type === 'response_headers' && attributesIn(attributes)) }
         : type === 'request_body' || type === 'response_body'
           ? { type, body: sent.body ?? Buffer.alloc(0), endOfStream }
           : { type },
@@ -295,6 +309,17 @@ function readByLibrary(bytes: Buffer): DecodedRequest {
       : null,
     observed: observability_mode === true,
   };
+}
+
+/** The texts among the attributes of all filters. */
+function attributesIn(attributes: object | undefined): { readonly attributes?: ReadonlyMap<string, string> } {
+  if (attributes === undefined) return {};
+  const structs: { fields?: Record<string, { stringValue?: string }> }[] = Object.values(attributes);
+  const read = new Map<string, string>();
+  for (const { fields = {} } of structs)
+    for (const [key, { stringValue }] of Object.entries(fields))
+      if (stringValue !== undefined) read.set(key, stringValue);
+  return { attributes: read };
 }
 
 interface Sent {
