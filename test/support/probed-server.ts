@@ -12,6 +12,8 @@ export interface Behaviour {
   hangs?(body: ProbedBody): boolean;
   /** Fields that are ignored. */
   readonly ignores?: readonly string[];
+  /** They are ignored only in requests that have this field. */
+  readonly ignoresWith?: string;
   /** Each delta of a stream has all of the text so far. */
   readonly cumulative?: true;
   /** Where the model's reasoning goes: a field's name, or into the text. */
@@ -88,7 +90,8 @@ export async function startProbedServer(behaviour: Behaviour = {}): Promise<Prob
       response.writeHead(404, { 'content-type': 'application/json' }).end('{"error":{"message":"no such path"}}');
       return;
     }
-    const read = withoutFields(body, behaviour.ignores ?? []);
+    const ignores = behaviour.ignoresWith === undefined || body[behaviour.ignoresWith] !== undefined;
+    const read = withoutFields(body, ignores ? (behaviour.ignores ?? []) : []);
     await play(behaviour, response, read, sayAs(behaviour, read));
   }
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

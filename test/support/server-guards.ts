@@ -245,12 +245,13 @@ export const toolGuards: readonly ServerGuard[] = [
     },
   })),
   ...[
-    { profile: 'groq' },
+    ...['groq', 'vllm', 'sglang', 'llama.cpp', 'ollama', 'lmstudio', 'tgi'].map((profile) => ({ profile })),
     { profile: 'gemini', model: 'gemini-2.5-pro' },
     { profile: 'vertex', model: 'google/gemini-2.5-flash' },
   ].map((named) => ({
     ...named,
-    source: 'vercel/ai#16540, symfony/ai#803',
+    source:
+      'vercel/ai#16540, symfony/ai#803; of the engines vllm#39929, sglang#25789, ollama#8095, observed: no refusal, but no call',
     check({ tools, response_format: format }: Body) {
       if (tools !== undefined && format !== undefined)
         refuse('json mode cannot be combined with tool/function calling');

@@ -105,7 +105,7 @@ export const mappingRows: readonly MappingRow[] = [
   { anchor: 'row-tool_choice-name', fields: ['tool_choice.name'], rule: 'Mapped, also in Chat\'s nested form. Where the upstream cannot name a function, it is offered alone, with `required`.' },
   { anchor: 'row-tool_choice-mode', fields: ['tool_choice.mode'], rule: 'Mapped; `auto` when absent.' },
   { anchor: 'row-tool_choice-tools', fields: ['tool_choice.tools', 'tool_choice.tools[].type', 'tool_choice.tools[].name'], rule: 'Mapped, or only those tools are offered; either way, a call of another tool fails the answer. Llama Stack’s form, `{"allowed_tools": […], "mode": …}`, is taken too.' },
-  { anchor: 'row-text-format', fields: ['text.format', 'text.format.type'], rule: '`text` sends nothing; others become `response_format`, or instructions in the prompt (`jsonSchema`), and are then named.' },
+  { anchor: 'row-text-format', fields: ['text.format', 'text.format.type'], rule: '`text` sends nothing; others become `response_format`, or instructions in the prompt (`jsonSchema`), and are then named. Engines (vLLM, SGLang, llama.cpp, Ollama, LM Studio, TGI), Groq and Gemini 2 cannot call a tool beside a `response_format`: with tools the schema goes into the prompt there, and with `tool_choice: "none"` the tools are left out.' },
   { anchor: 'row-text-format-name', fields: ['text.format.name', 'text.format.schema'], rule: 'Mapped, required.' },
   { anchor: 'row-text-format-strict', fields: ['text.format.strict'], rule: 'Mapped when given. `true` is refused where the upstream cannot guarantee it.' },
   { anchor: 'row-text-format-description', fields: ['text.format.description'], rule: 'Mapped.' },

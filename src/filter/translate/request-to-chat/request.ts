@@ -62,8 +62,8 @@ export function translateRequest(
   if (request.prewarm !== null && !operation.prewarms) dropped.push(request.prewarm);
   const given = withholdReasoning(input, request.reasoning?.context, reading);
   const tools = createToolTable(request.tools, reading);
-  const format = translateTextFormat(request.text.format, tools.offered.length > 0, reading);
-  const choice = translateToolChoice(request.tool_choice, tools, reading);
+  const choice = translateToolChoice(request.tool_choice, tools, request.text.format, reading);
+  const format = translateTextFormat(request.text.format, choice.tools.length > 0, reading);
   const logprobsAt = request.include.indexOf('message.output_text.logprobs');
   const wanted = operation.constraints({
     tools: choice.tools,

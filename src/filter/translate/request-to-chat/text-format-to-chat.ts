@@ -16,9 +16,10 @@ export function translateTextFormat(
   const isBesideTools = profile.jsonSchema === 'native_without_tools' && hasTools;
   if (isBesideTools) dropped.push('text.format');
   const mode = isBesideTools ? 'prompt' : profile.jsonSchema;
+  const answer = isBesideTools ? 'Unless you call a tool, answer' : 'Answer';
   if (format.type === 'json_object') {
     const echo = { type: 'json_object' };
-    if (mode === 'prompt') return { chat: undefined, system: 'Answer with one JSON object and nothing else.', echo };
+    if (mode === 'prompt') return { chat: undefined, system: `${answer} with one JSON object and nothing else.`, echo };
     return { chat: { type: 'json_object' } as const, system: null, echo };
   }
   const { name, schema, strict = null, description = null } = format;
@@ -50,7 +51,7 @@ export function translateTextFormat(
     case 'prompt':
       return {
         chat: undefined,
-        system: `${about}Answer with JSON that conforms to this JSON schema, and nothing else: ${JSON.stringify(schema)}`,
+        system: `${about}${answer} with JSON that conforms to this JSON schema, and nothing else: ${JSON.stringify(schema)}`,
         echo,
       };
   }

@@ -1,6 +1,6 @@
 import type { ChatNamedTool, ChatToolChoice } from '../../wire/schema/chat-request.ts';
 import type { Reading } from '../shared/dropped.ts';
-import type { ChosenTool, ToolChoiceMode, ToolChoiceRequest } from '../shared/parsed.ts';
+import type { ChosenTool, TextFormatRequest, ToolChoiceMode, ToolChoiceRequest } from '../shared/parsed.ts';
 import { invalidValue, quote, unsupportedValue } from '../shared/request-errors.ts';
 import type { OfferedTool, ToolTable } from './tools-to-chat.ts';
 
@@ -24,9 +24,12 @@ const param = 'tool_choice';
 export function translateToolChoice(
   choice: ToolChoiceRequest | null,
   table: ToolTable,
+  format: TextFormatRequest,
   { settings, dropped }: Reading,
 ): ToolChoice {
-  const { toolChoice: support } = settings.profile;
+  const { toolChoice: support, jsonSchema } = settings.profile;
+  // Where the server takes one of both, the format is worth more than tools that may not be called.
+  const offersUncalled = support.sent && !(jsonSchema === 'native_without_tools' && format.type !== 'text');
   const all = table.offered;
   if (choice === null) return { chat: undefined, tools: all, allowed: null, echo: 'auto' };
   switch (choice.type) {
@@ -65,8 +68,8 @@ export function translateToolChoice(
       }
       return { chat: support.required, tools };
     }
-    if (!support.sent) return { chat: undefined, tools: mode === 'none' ? [] : tools };
-    return { chat: tools.length === 0 ? undefined : mode, tools };
+    if (mode === 'none' && !offersUncalled) return { chat: undefined, tools: [] };
+    return { chat: support.sent && tools.length > 0 ? mode : undefined, tools };
   }
 
   function choiceOfAllowed(mode: ToolChoiceMode, tools: readonly ChosenTool[]): ToolChoice {

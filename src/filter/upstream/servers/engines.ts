@@ -1,4 +1,5 @@
 import { templateRules } from '../chat-templates.ts';
+import type { ProfileFlags } from '../profile.ts';
 import {
   dashscopeChoice,
   ignoredChoice,
@@ -12,11 +13,16 @@ import { server } from './generic.ts';
 
 /** Engines that people run themselves. */
 
+/** Where the grammar of a schema holds from the first token of the answer. */
+function oneGrammar(source: string): readonly [ProfileFlags['jsonSchema'], string] {
+  return ['native_without_tools', `Beside a schema the model can call no tool (${source}).`];
+}
+
 export const vllm = server({
   name: 'vllm',
   recognisedBy: { engine: { ownedBy: 'vllm', path: '/metrics' } },
   about:
-    'vLLM’s OpenAI-compatible server. As observed in 0.32. It enforces a function’s schema only if the function is `strict`. With a reasoning parser, `response_format` beside functions that are not strict is a 500. A call that its parser cannot read is text in a JSON answer and missing from a stream.',
+    'vLLM’s OpenAI-compatible server. As observed in 0.32. It enforces a function’s schema only if the function is `strict`. A call that its parser cannot read is text in a JSON answer and missing from a stream.',
   flags: {
     maxTokensField: newerLimit,
     reasoningReplay: ['both', 'The field was renamed (vllm#27752); one it does not know is ignored.'],
@@ -24,6 +30,7 @@ export const vllm = server({
       'wrapped_strict',
       'It refuses custom tools, and gave a function that was not strict a bare string for arguments (observed).',
     ],
+    jsonSchema: oneGrammar('observed; vllm#39929, #16313'),
     video: [true, 'Takes `video_url` parts.'],
     prefixCache: [true, 'On unless the server is started without it (observed).'],
     tokenizePath: ['/tokenize', 'Applies the model’s template to a chat request.'],
@@ -38,6 +45,7 @@ export const sglang = server({
   flags: {
     maxTokensField: newerLimit,
     reasoningReplay: readsReasoningContent,
+    jsonSchema: oneGrammar('sglang#25789'),
     video: [true, 'Takes `video_url` parts.'],
     prefixCache: [true, 'On unless the server is started without it. †'],
   },
@@ -48,10 +56,11 @@ export const llamaCpp = server({
   name: 'llama.cpp',
   recognisedBy: { engine: { ownedBy: 'llamacpp', path: '/props' } },
   about:
-    'The HTTP server of llama.cpp. With `response_format` no tool can be called, and `parallel_tool_calls: false` has no effect (observed). It closes idle connections after five seconds: set the cluster’s `idle_timeout` below that.',
+    'The HTTP server of llama.cpp. `parallel_tool_calls: false` has no effect (observed). It closes idle connections after five seconds: set the cluster’s `idle_timeout` below that.',
   flags: {
     reasoningReplay: readsReasoningContent,
     emptyAssistantContent: noNull,
+    jsonSchema: oneGrammar('observed, also with `tool_choice: "required"`'),
     toolChoice: [modeChoice, 'The three words only.'],
     prefixCache: [true, 'A slot keeps its last prompt (observed).'],
     tokenizePath: ['/v1/chat/completions/input_tokens', 'Applies the model’s template to a chat request.'],
@@ -71,6 +80,7 @@ export const ollama = server({
     reasoningReplay: ['reasoning', 'Reads earlier reasoning from this field.'],
     emptyAssistantContent: noNull,
     audio: noSound,
+    jsonSchema: oneGrammar('ollama#8095, #11037'),
     parallelToolCalls: [false, 'Not in its API.'],
     toolChoice: [ignoredChoice, 'It does not read the field.'],
   },
@@ -87,6 +97,7 @@ export const lmstudio = server({
     reasoningReplay: ['reasoning', 'Reads earlier reasoning from this field.'],
     emptyAssistantContent: ['empty', 'Null is a 400 (lmstudio-bug-tracker#261).'],
     audio: noSound,
+    jsonSchema: oneGrammar('no report was found, but its engines, llama.cpp and MLX with Outlines, do so †'),
     toolChoice: [modeChoice, 'The three words only. †'],
   },
   models: templateRules,
@@ -101,6 +112,7 @@ export const tgi = server({
   flags: {
     emptyAssistantContent: noNull,
     audio: noSound,
+    jsonSchema: ['native_without_tools', 'Tools and a schema exclude each other (text-generation-inference#2046).'],
     strict: [false, 'Not in its API; a grammar enforces schemas anyway.'],
   },
   models: templateRules,

@@ -99,6 +99,12 @@ export const allEvidence: readonly EvidenceRow[] = [
   shows('image', failed, { image: 'omit', video: false }, (flags) => takesNoImages(flags) && !flags.video),
   shows('audio', failed, { audio: false }),
   shows('json_schema', ['works'], { jsonSchema: 'native' }, ({ jsonSchema }) => jsonSchema.startsWith('native')),
+  shows(
+    'schema_with_tools',
+    lacking,
+    { jsonSchema: 'native_without_tools' },
+    ({ jsonSchema }) => jsonSchema !== 'native',
+  ),
   schemaFallback('prompt', false),
   schemaFallback('json_object', true),
 

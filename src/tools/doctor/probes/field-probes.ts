@@ -62,9 +62,8 @@ export const fieldProbes: readonly ChatRow[] = [
         : 'one of the two does not work alone',
     judge: (read) => judgeCalls(read, () => works('a call')),
     means: {
-      ignored:
-        'With a schema no tool is called: agents with an output schema (codex exec --output-schema) cannot work.',
-      failed: 'Agents with an output schema (codex exec --output-schema) cannot work.',
+      lacking:
+        'Where tools are offered, the schema goes into the prompt instead: nothing guarantees that the answer keeps to it (codex exec --output-schema).',
     },
   },
   {

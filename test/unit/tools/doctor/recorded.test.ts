@@ -48,16 +48,19 @@ const expected: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 /** Agents cannot work with it, and no flag would change that. */
 const unusable = ['vllm-wrong-parser', 'transformers'];
 
+const ofVllm = {
+  image: 'omit',
+  audio: false,
+  customTools: 'wrapped_strict',
+  jsonSchema: 'native_without_tools',
+  reasoningReplay: 'reasoning_content',
+};
+
 const withoutName: Readonly<Record<string, object>> = {
   transformers: { image: 'omit', jsonSchema: 'prompt', refusedFields: ['logprobs'] },
-  'llama.cpp': {
-    image: 'omit',
-    audio: false,
-    reasoningReplay: 'reasoning_content',
-    toolChoice: { sent: true, required: 'required', named: false, allowed: false },
-  },
-  'vllm-plain': { image: 'omit', audio: false, customTools: 'wrapped_strict', reasoningReplay: 'reasoning_content' },
-  'vllm-qwen3': { image: 'omit', audio: false, customTools: 'wrapped_strict', reasoningReplay: 'reasoning_content' },
+  'llama.cpp': { image: 'omit', reasoningReplay: 'reasoning_content' },
+  'vllm-plain': ofVllm,
+  'vllm-qwen3': ofVllm,
   'vllm-wrong-parser': { image: 'omit', audio: false, reasoningReplay: 'reasoning_content' },
 };
 
@@ -77,7 +80,8 @@ describe.each(doctorRecordings)('recorded answers of %s', (name) => {
 
   it('show its flags even where the engine does not say what it is', async () => {
     const { proposal } = await replayDoctor(name, ['models', 'software']);
-    expect(proposal?.base).toBe('generic');
+    // LM Studio runs llama.cpp.
+    expect(proposal?.base).toBe(name === 'llama.cpp' ? 'lmstudio' : 'generic');
     const flags = Object.fromEntries((proposal?.differences ?? []).map(({ flag, value }) => [flag, value]));
     expect(flags).toEqual(withoutName[name]);
   });

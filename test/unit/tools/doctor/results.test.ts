@@ -116,6 +116,18 @@ const cases: readonly (readonly [string, Behaviour, Record<string, string>, obje
     { parallel_off: 'refused' },
     { parallelToolCalls: false },
   ],
+  [
+    'the grammar of a schema holds from the first token',
+    { ignores: ['tools'], ignoresWith: 'response_format' },
+    { tool_call: 'works', json_schema: 'works', schema_with_tools: 'ignored' },
+    { jsonSchema: 'native_without_tools' },
+  ],
+  [
+    'a schema beside tools is refused',
+    refusing((body) => body.tools !== undefined && body.response_format !== undefined),
+    { tool_call: 'works', json_schema: 'works', schema_with_tools: 'refused' },
+    { jsonSchema: 'native_without_tools' },
+  ],
   ['parallel_tool_calls is ignored', { ignores: ['parallel_tool_calls'] }, { parallel_off: 'ignored' }, {}],
   [
     'a custom tool is refused',
