@@ -4,20 +4,22 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 
 /**
- * The three floors and their folders, each with the folders of its own floor that it may use: folders above it alone, so that data
- * goes one way. Beyond that, `service` may use all of `filter`, and `tools` both.
+ * The floors and their folders, each with the folders of its own floor that it may use: folders above it alone, so that data goes one
+ * way. Beyond that, each floor may use those above it here.
  */
 const floors: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
+  formats: {
+    bytes: [],
+    credentials: [],
+    json: [],
+  },
   filter: {
-    'wire/bytes': [],
-    'wire/credentials': [],
     'wire/schema': [],
-    'wire/json': ['wire/schema'],
-    'wire/sse': ['wire/json', 'wire/schema'],
+    'wire/sse': ['wire/schema'],
     machine: [],
     upstream: [],
-    translate: ['upstream', 'wire/credentials', 'wire/json', 'wire/schema'],
-    exchange: ['machine', 'translate', 'upstream', 'wire/bytes', 'wire/json', 'wire/schema', 'wire/sse'],
+    translate: ['upstream', 'wire/schema'],
+    exchange: ['machine', 'translate', 'upstream', 'wire/schema', 'wire/sse'],
     extproc: ['exchange'],
   },
   service: {
@@ -47,9 +49,9 @@ const closed: Readonly<Record<string, readonly string[]>> = {
 
 /** Rooms without sockets, clock, randomness or environment, all of the filter among them: the packages and built-ins they may use. */
 const pure: Readonly<Record<string, readonly string[]>> = {
-  'filter/wire/bytes': [],
-  'filter/wire/credentials': [],
-  'filter/wire/json': [],
+  'formats/bytes': [],
+  'formats/credentials': [],
+  'formats/json': [],
   'filter/wire/schema': ['zod/mini'],
   // The global `Buffer` is looked up anew each time it is used.
   'filter/wire/sse': ['node:buffer'],

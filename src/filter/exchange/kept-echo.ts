@@ -1,5 +1,5 @@
+import { JsonBytes } from '../../formats/json/parts.ts';
 import { bytesOfJson } from '../translate/shared/kept.ts';
-import { JsonBytes } from '../wire/json/parts.ts';
 import type { CreateResponseEcho } from '../wire/schema/response-resource.ts';
 
 /** A field of longer JSON is kept as bytes. */

@@ -1,6 +1,6 @@
 import { unzipSync } from 'node:zlib';
 import { status } from '@grpc/grpc-js';
-import { GrowingBytes } from '../../filter/wire/bytes/growing-bytes.ts';
+import { GrowingBytes } from '../../formats/bytes/growing-bytes.ts';
 
 /** Length of the prefix of each gRPC message: a flag (1: compressed) and four bytes of message length. */
 export const frameHeadBytes = 5;

@@ -1,5 +1,5 @@
 import { profileNames, profileOf } from '../../filter/upstream/profiles.ts';
-import { redactUrls } from '../../filter/wire/credentials/urls.ts';
+import { redactUrls } from '../../formats/credentials/urls.ts';
 import { type Setting, type SettingIn, settingsIn } from './setting.ts';
 import { settings } from './settings-table.ts';
 import { misspelt } from './unknown-names.ts';

@@ -1,6 +1,6 @@
 import type { Buffer } from 'node:buffer';
-import { membersOf, skipSpace } from '../../filter/wire/json/members.ts';
-import { scanJson } from '../../filter/wire/json/scan.ts';
+import { membersOf, skipSpace } from '../../formats/json/members.ts';
+import { scanJson } from '../../formats/json/scan.ts';
 
 /** The fields of a JSON object, each value as the bytes in which it was sent. */
 export type RawFields = ReadonlyMap<string, Buffer>;

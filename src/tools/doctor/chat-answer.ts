@@ -1,6 +1,7 @@
 import { Buffer } from 'node:buffer';
 import { translateCompletion } from '../../filter/translate/chat-to-response/completion.ts';
 import { errorOfValue } from '../../filter/translate/chat-to-response/error.ts';
+import { choiceOf } from '../../filter/translate/chat-to-response/read/choices.ts';
 import { readErrorBody } from '../../filter/translate/chat-to-response/read/error-body.ts';
 import { logprobsOf } from '../../filter/translate/chat-to-response/read/logprobs.ts';
 import { reasoningOf } from '../../filter/translate/chat-to-response/read/reasoning-source.ts';
@@ -9,13 +10,13 @@ import { StreamTranslator } from '../../filter/translate/chat-to-response/stream
 import { responseAnswer } from '../../filter/translate/operations/operation.ts';
 import type { ResponseContext } from '../../filter/translate/shared/context.ts';
 import { profileOf } from '../../filter/upstream/profiles.ts';
-import { choiceOf, jsonOf, objectOf, textOf } from '../../filter/wire/json/loose.ts';
 import { ApiError } from '../../filter/wire/schema/api-error.ts';
 import type { LooseChunk, LooseMessage } from '../../filter/wire/schema/chat-completion.ts';
 import type { CreateResponseEcho, OutputItem, Usage } from '../../filter/wire/schema/response-resource.ts';
 import { isDelta } from '../../filter/wire/schema/stream-events.ts';
 import { readSseData } from '../../filter/wire/sse/data.ts';
 import { SseDecoder, SseLimitError } from '../../filter/wire/sse/sse-decoder.ts';
+import { jsonOf, objectOf, textOf } from '../../formats/json/loose.ts';
 import { toolNames } from './chat-body.ts';
 import type { Answer } from './probe-types.ts';
 

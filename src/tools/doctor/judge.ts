@@ -1,4 +1,4 @@
-import { jsonOf, objectOf } from '../../filter/wire/json/loose.ts';
+import { jsonOf, objectOf } from '../../formats/json/loose.ts';
 import { type AnsweredCall, hasReasoned, type ReadAnswer, shorten } from './chat-answer.ts';
 import { ignored, notTested } from './findings.ts';
 import type { Finding } from './probe-types.ts';

@@ -1,7 +1,7 @@
 import { type IncomingMessage, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { scanJson } from '../../filter/wire/json/scan.ts';
+import { scanJson } from '../../formats/json/scan.ts';
 import { noTlsHandshake } from '../cli/unreachable.ts';
 import { isStream } from './chat-answer.ts';
 import type { Answer, ProbeRequest } from './probe-types.ts';

@@ -1,4 +1,4 @@
-import { isWithin } from '../../filter/wire/json/paths.ts';
+import { isWithin } from '../../formats/json/paths.ts';
 import type { ChatPlace, ExplainedField } from './explanation.ts';
 import { isOtherwise, isThere, outcomeOf } from './fates.ts';
 import { fieldsOf, type Path, pathText, recordOf, valueAt } from './fields.ts';

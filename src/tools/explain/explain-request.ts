@@ -1,6 +1,6 @@
 import { readRequestBody } from '../../filter/exchange/request/request-body.ts';
 import { runSteps } from '../../filter/exchange/steps.ts';
-import { isCredentialHeader, redactionMark } from '../../filter/wire/credentials/names.ts';
+import { isCredentialHeader, redactionMark } from '../../formats/credentials/names.ts';
 import type { Config } from '../../service/settings/config.ts';
 import { explainFields } from './explain-fields.ts';
 import type { Reason, Refusal, RequestExplanation, UpstreamRequest } from './explanation.ts';

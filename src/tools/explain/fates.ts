@@ -1,5 +1,5 @@
 import type { Trace } from '../../filter/translate/shared/provenance.ts';
-import { isWithin } from '../../filter/wire/json/paths.ts';
+import { isWithin } from '../../formats/json/paths.ts';
 import { isSame, type Path, pathText, recordOf, valueAt } from './fields.ts';
 import { type Place, partOf } from './places.ts';
 import type { SentRun } from './run-request.ts';

@@ -1,5 +1,5 @@
 import { sourcesOf, type Trace } from '../../filter/translate/shared/provenance.ts';
-import { isWithin } from '../../filter/wire/json/paths.ts';
+import { isWithin } from '../../formats/json/paths.ts';
 import { isSame, type Path, pathText, recordOf, valueAt } from './fields.ts';
 
 /** A part of what the upstream gets, with the paths of the request that it was made of. */

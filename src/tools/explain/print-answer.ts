@@ -1,4 +1,4 @@
-import { jsonOf } from '../../filter/wire/json/loose.ts';
+import { jsonOf } from '../../formats/json/loose.ts';
 import { indentOf, rowLines } from '../cli/columns.ts';
 import { printable, type Style } from '../cli/style.ts';
 import { recordOf, valueAt } from './fields.ts';

@@ -1,7 +1,7 @@
 import type { Exchange } from '../../filter/exchange/exchange.ts';
 import type { ExchangeReply, HeaderMap } from '../../filter/exchange/types.ts';
-import { jsonOf } from '../../filter/wire/json/loose.ts';
 import { SseDecoder } from '../../filter/wire/sse/sse-decoder.ts';
+import { jsonOf } from '../../formats/json/loose.ts';
 import { valueAt } from './fields.ts';
 
 /** An upstream's answer: its bytes in pieces, `atMs` after the exchange began, if known. */

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { type ByteRange, type Member, membersOf } from '../../filter/wire/json/members.ts';
+import { type ByteRange, type Member, membersOf } from '../../formats/json/members.ts';
 import type { ExchangeStore, StoredExchange } from './exchange-store.ts';
 import type { TurnLink } from './recording.ts';
 import { promptFields } from './view/turn-changes.ts';

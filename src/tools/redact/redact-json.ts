@@ -3,8 +3,8 @@ import {
   isCredentialHeader,
   maxNameLength,
   redactionMark,
-} from '../../filter/wire/credentials/names.ts';
-import { type OnRedacted, redactUrl } from '../../filter/wire/credentials/urls.ts';
+} from '../../formats/credentials/names.ts';
+import { type OnRedacted, redactUrl } from '../../formats/credentials/urls.ts';
 
 /** Objects whose fields are headers. */
 const headersField = /^((http|extra|default|custom|request)_?)?headers$/i;

@@ -1,6 +1,6 @@
-import { isCredentialHeader, redactionMark } from '../../filter/wire/credentials/names.ts';
-import { redactText } from '../../filter/wire/credentials/text.ts';
-import { redactAddress } from '../../filter/wire/credentials/urls.ts';
+import { isCredentialHeader, redactionMark } from '../../formats/credentials/names.ts';
+import { redactText } from '../../formats/credentials/text.ts';
+import { redactAddress } from '../../formats/credentials/urls.ts';
 import { redactJson } from './redact-json.ts';
 
 /** `error`: the answer of a server that refused, or what follows an error inside a 200; it quotes what the server was sent. */

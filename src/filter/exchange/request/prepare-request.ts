@@ -1,8 +1,8 @@
 import { createHmac } from 'node:crypto';
+import { jsonParts } from '../../../formats/json/parts.ts';
 import type { TranslatedOperation } from '../../translate/operations/operation.ts';
 import { type TranslatedRequest, translateRequest } from '../../translate/request-to-chat/request.ts';
 import { estimatedInput } from '../../translate/shared/estimate.ts';
-import { jsonParts } from '../../wire/json/parts.ts';
 import type { ChatCompletionRequest } from '../../wire/schema/chat-request.ts';
 import type { ExchangeOptions } from '../options.ts';
 import type { Steps } from '../steps.ts';

@@ -1,5 +1,5 @@
-import { parseExactly } from '../../wire/json/exact.ts';
-import { scanJson } from '../../wire/json/scan.ts';
+import { parseExactly } from '../../../formats/json/exact.ts';
+import { scanJson } from '../../../formats/json/scan.ts';
 import { ApiError } from '../../wire/schema/api-error.ts';
 import { ContentCodingError, decodeContent, parseContentCodings } from '../content-coding.ts';
 import type { Steps } from '../steps.ts';

@@ -1,9 +1,9 @@
+import { GrowingBytes } from '../../../formats/bytes/growing-bytes.ts';
+import { objectOf } from '../../../formats/json/loose.ts';
 import { checkMove } from '../../machine/moves.ts';
 import type { TranslatedOperation } from '../../translate/operations/operation.ts';
 import { responses } from '../../translate/operations/responses.ts';
 import { bytesOfValue } from '../../translate/shared/kept.ts';
-import { GrowingBytes } from '../../wire/bytes/growing-bytes.ts';
-import { objectOf } from '../../wire/json/loose.ts';
 import { ApiError } from '../../wire/schema/api-error.ts';
 import type { Loose } from '../../wire/schema/chat-completion.ts';
 import { immediateAnswer, immediateResponse } from '../immediate-response.ts';

@@ -1,5 +1,5 @@
 import { Buffer } from 'node:buffer';
-import { jsonParts, withoutLineSeparators } from '../../wire/json/parts.ts';
+import { jsonParts, withoutLineSeparators } from '../../../formats/json/parts.ts';
 import { isExtension, type ResponseStreamEvent } from '../../wire/schema/stream-events.ts';
 import { doneEvent, encodeSseEvents } from '../../wire/sse/encode-events.ts';
 import { maxPieceBytes } from '../pieces.ts';

@@ -1,6 +1,6 @@
-import { GrowingBytes } from '../../wire/bytes/growing-bytes.ts';
-import { jsonOf } from '../../wire/json/loose.ts';
-import { scanJson } from '../../wire/json/scan.ts';
+import { GrowingBytes } from '../../../formats/bytes/growing-bytes.ts';
+import { jsonOf } from '../../../formats/json/loose.ts';
+import { scanJson } from '../../../formats/json/scan.ts';
 import { AnswerState, type Disposition, nothing, type UpstreamBodyReader } from './upstream-body-reader.ts';
 
 /**

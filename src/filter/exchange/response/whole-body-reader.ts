@@ -1,8 +1,8 @@
+import { GrowingBytes } from '../../../formats/bytes/growing-bytes.ts';
+import { JsonEnd } from '../../../formats/json/json-end.ts';
 import { translateError } from '../../translate/chat-to-response/error.ts';
 import { StreamTranslator } from '../../translate/chat-to-response/stream.ts';
 import type { ResponseContext } from '../../translate/shared/context.ts';
-import { GrowingBytes } from '../../wire/bytes/growing-bytes.ts';
-import { JsonEnd } from '../../wire/json/json-end.ts';
 import { ApiError } from '../../wire/schema/api-error.ts';
 import { isDelta } from '../../wire/schema/stream-events.ts';
 import { repeatsMuch } from '../kept-echo.ts';

@@ -1,6 +1,6 @@
+import { redactText } from '../../../formats/credentials/text.ts';
+import { arrayOf, objectOf } from '../../../formats/json/loose.ts';
 import type { Profile } from '../../upstream/profile.ts';
-import { redactText } from '../../wire/credentials/text.ts';
-import { arrayOf, objectOf } from '../../wire/json/loose.ts';
 import { ApiError, type ApiErrorType } from '../../wire/schema/api-error.ts';
 import type { LooseChoice, LooseChunk, LooseError, LooseGroqExtras } from '../../wire/schema/chat-completion.ts';
 import { saysContextOverflow } from './read/context-overflow.ts';

@@ -1,4 +1,4 @@
-import { objectOf, textOf } from '../../wire/json/loose.ts';
+import { objectOf, textOf } from '../../../formats/json/loose.ts';
 import { ApiError } from '../../wire/schema/api-error.ts';
 import type { LooseChoice, LooseChunk, LooseMessage } from '../../wire/schema/chat-completion.ts';
 import type { ResponseStreamEvent } from '../../wire/schema/stream-events.ts';

@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { objectOf, textOf } from '../../wire/json/loose.ts';
+import { objectOf, textOf } from '../../../formats/json/loose.ts';
 import { callName, jsonObject, optionalText } from '../../wire/schema/create-response.ts';
 import type { ClientToolCallItem } from '../../wire/schema/response-resource.ts';
 import { itemType } from '../request-to-chat/parse/input-builder.ts';

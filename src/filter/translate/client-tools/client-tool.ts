@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { arrayOf, jsonOf, objectOf } from '../../wire/json/loose.ts';
+import { arrayOf, jsonOf, objectOf } from '../../../formats/json/loose.ts';
 import type { ClientToolCallItem, ClientToolType, ItemStatus } from '../../wire/schema/response-resource.ts';
 import type { UnnumberedEvent } from '../../wire/schema/stream-events.ts';
 import type { InputBuilder, ItemType } from '../request-to-chat/parse/input-builder.ts';

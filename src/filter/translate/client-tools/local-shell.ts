@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { objectOf } from '../../wire/json/loose.ts';
+import { objectOf } from '../../../formats/json/loose.ts';
 import { callName, jsonObject, optionalValue } from '../../wire/schema/create-response.ts';
 import type { ClientToolCallItem } from '../../wire/schema/response-resource.ts';
 import { itemType } from '../request-to-chat/parse/input-builder.ts';

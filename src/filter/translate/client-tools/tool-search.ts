@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { jsonOf, jsonTextOf } from '../../wire/json/loose.ts';
+import { jsonOf, jsonTextOf } from '../../../formats/json/loose.ts';
 import {
   callName,
   isJsonObject,

@@ -1,6 +1,6 @@
+import { objectOf, textOf } from '../../../formats/json/loose.ts';
 import type { Profile } from '../../upstream/profile.ts';
 import { profileForModel } from '../../upstream/profile-for-model.ts';
-import { objectOf, textOf } from '../../wire/json/loose.ts';
 import type { Loose } from '../../wire/schema/chat-completion.ts';
 import { leveled } from '../request-to-chat/effort-to-chat.ts';
 import type { CatalogSettings } from '../shared/settings.ts';

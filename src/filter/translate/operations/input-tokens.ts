@@ -1,4 +1,4 @@
-import { objectOf } from '../../wire/json/loose.ts';
+import { objectOf } from '../../../formats/json/loose.ts';
 import { ApiError } from '../../wire/schema/api-error.ts';
 import { errorOfValue, errorOfWords } from '../chat-to-response/error.ts';
 import { nothingReported } from '../shared/context.ts';

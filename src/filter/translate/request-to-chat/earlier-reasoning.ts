@@ -1,4 +1,4 @@
-import { objectOf, objectsOf } from '../../wire/json/loose.ts';
+import { objectOf, objectsOf } from '../../../formats/json/loose.ts';
 import type { Loose } from '../../wire/schema/chat-completion.ts';
 import type { InputTransformation } from '../../wire/schema/response-resource.ts';
 import type { Reading } from '../shared/dropped.ts';

@@ -1,4 +1,4 @@
-import { arrayOf, objectOf, objectsOf } from '../../wire/json/loose.ts';
+import { arrayOf, objectOf, objectsOf } from '../../../formats/json/loose.ts';
 import type { Loose } from '../../wire/schema/chat-completion.ts';
 import type { ChatTool } from '../../wire/schema/chat-request.ts';
 import { referred } from './tool-schema-to-chat.ts';

@@ -1,5 +1,5 @@
+import { objectOf } from '../../../formats/json/loose.ts';
 import type { Profile } from '../../upstream/profile.ts';
-import { objectOf } from '../../wire/json/loose.ts';
 import type { Loose } from '../../wire/schema/chat-completion.ts';
 import type { ChatCompletionRequest, Passthrough } from '../../wire/schema/chat-request.ts';
 import type { TranslatedOperation } from '../operations/operation.ts';

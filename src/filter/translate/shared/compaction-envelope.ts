@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { jsonOf, objectOf, textOf } from '../../wire/json/loose.ts';
-import { scanJson } from '../../wire/json/scan.ts';
+import { jsonOf, objectOf, textOf } from '../../../formats/json/loose.ts';
+import { scanJson } from '../../../formats/json/scan.ts';
 import type { Loose } from '../../wire/schema/chat-completion.ts';
 
 /**

@@ -1,5 +1,5 @@
-import { jsonTextOf } from '../../wire/json/loose.ts';
-import { JsonBytes } from '../../wire/json/parts.ts';
+import { jsonTextOf } from '../../../formats/json/loose.ts';
+import { JsonBytes } from '../../../formats/json/parts.ts';
 import type { KeptJson } from '../../wire/schema/response-resource.ts';
 
 /**

@@ -1,5 +1,5 @@
-import { jsonOf, jsonTextOf, objectOf, textOf } from '../../wire/json/loose.ts';
-import { scanJson } from '../../wire/json/scan.ts';
+import { jsonOf, jsonTextOf, objectOf, textOf } from '../../../formats/json/loose.ts';
+import { scanJson } from '../../../formats/json/scan.ts';
 import type { Loose, LooseGoogleExtras } from '../../wire/schema/chat-completion.ts';
 import type { ExtraContent, OpaqueFields } from '../../wire/schema/chat-request.ts';
 

@@ -1,6 +1,6 @@
 /**
  * What Chat Completions servers send, field by field. Servers leave fields out, send null, another type, or extra
- * fields, so every field is optional and `unknown`; `src/filter/wire/json/loose.ts` reads them. A field is listed here
+ * fields, so every field is optional and `unknown`; `src/formats/json/loose.ts` reads them. A field is listed here
  * before anything reads it: a misspelt or invented one does not compile.
  */
 

@@ -1,5 +1,5 @@
 import { Buffer } from 'node:buffer';
-import { withoutLineSeparators } from '../json/parts.ts';
+import { withoutLineSeparators } from '../../../formats/json/parts.ts';
 import { isExtension, type ResponseStreamEvent } from '../schema/stream-events.ts';
 
 /** The end of every stream, as the specification requires. */

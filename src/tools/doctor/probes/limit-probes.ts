@@ -1,5 +1,5 @@
 import { saysContextOverflow } from '../../../filter/translate/chat-to-response/read/context-overflow.ts';
-import { arrayOf, jsonOf, objectsOf } from '../../../filter/wire/json/loose.ts';
+import { arrayOf, jsonOf, objectsOf } from '../../../formats/json/loose.ts';
 import { readChatAnswer } from '../chat-answer.ts';
 import { chat, user } from '../chat-body.ts';
 import { judged, type ProbeRow } from '../chat-probe.ts';

@@ -1,7 +1,7 @@
 import { contextWindowIn, takesImages } from '../../../filter/translate/operations/catalog.ts';
 import { builtInProfiles } from '../../../filter/upstream/profiles.ts';
 import type { Engine } from '../../../filter/upstream/servers/generic.ts';
-import { countOf, jsonOf, objectOf, objectsOf, textOf } from '../../../filter/wire/json/loose.ts';
+import { countOf, jsonOf, objectOf, objectsOf, textOf } from '../../../formats/json/loose.ts';
 import { shorten } from '../chat-answer.ts';
 import type { ProbeRow } from '../chat-probe.ts';
 import { factOf, ignored, notTested, refused, works } from '../findings.ts';

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { redactionMark } from '../../../filter/wire/credentials/names.ts';
+import { redactionMark } from '../../../formats/credentials/names.ts';
 import { messageOf } from '../../../service/settings/error-texts.ts';
 import { curlOf } from '../view/curl.ts';
 import { pretty } from '../view/indent-json.ts';

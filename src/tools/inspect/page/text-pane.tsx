@@ -1,6 +1,6 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { isWithin } from '../../../filter/wire/json/paths.ts';
+import { isWithin } from '../../../formats/json/paths.ts';
 import { type Explained, type JsonLine, jsonLines, textLines } from '../view/json-lines.ts';
 import { parsed } from '../view/timeline.ts';
 import { VirtualList } from './virtual-list.tsx';

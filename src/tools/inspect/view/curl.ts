@@ -1,4 +1,4 @@
-import { redactionMark } from '../../../filter/wire/credentials/names.ts';
+import { redactionMark } from '../../../formats/credentials/names.ts';
 import type { ExchangeFileRequest } from '../../files/exchange-file.ts';
 
 /** Headers that curl writes itself, and those of the proxy. */

@@ -1,4 +1,4 @@
-import { jsonOf } from '../../../filter/wire/json/loose.ts';
+import { jsonOf } from '../../../formats/json/loose.ts';
 import type { ExchangeFilePiece } from '../../files/exchange-file.ts';
 import { lineOf, type StreamEvent } from './event-lines.ts';
 import { bytesOf } from './join-parts.ts';

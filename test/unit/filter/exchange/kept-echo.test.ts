@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { keepLarge, repeatsMuch } from '../../../../src/filter/exchange/kept-echo.ts';
-import { JsonBytes } from '../../../../src/filter/wire/json/parts.ts';
 import type { CreateResponseEcho } from '../../../../src/filter/wire/schema/response-resource.ts';
+import { JsonBytes } from '../../../../src/formats/json/parts.ts';
 import { createTestContext } from '../../../support/context.ts';
 
 const { echo } = createTestContext();

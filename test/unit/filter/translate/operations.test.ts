@@ -4,7 +4,7 @@ import type { Operation } from '../../../../src/filter/translate/operations/oper
 import { operations } from '../../../../src/filter/translate/operations/operations.ts';
 import { compactionTrigger, notPrewarmed, prewarmed } from '../../../../src/filter/translate/operations/responses.ts';
 import { profileOf } from '../../../../src/filter/upstream/profiles.ts';
-import { jsonParts } from '../../../../src/filter/wire/json/parts.ts';
+import { jsonParts } from '../../../../src/formats/json/parts.ts';
 import { blockOf, goldenCases } from '../../../support/golden.ts';
 
 const mapping = readFileSync(new URL('../../../../docs/mapping.md', import.meta.url), 'utf8');

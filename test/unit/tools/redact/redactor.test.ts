@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { isCredentialField, isCredentialHeader, redactionMark } from '../../../../src/filter/wire/credentials/names.ts';
-import { redactText } from '../../../../src/filter/wire/credentials/text.ts';
+import { isCredentialField, isCredentialHeader, redactionMark } from '../../../../src/formats/credentials/names.ts';
+import { redactText } from '../../../../src/formats/credentials/text.ts';
 import { Redactor } from '../../../../src/tools/redact/redactor.ts';
 import { growthOf, maxLinearGrowth } from '../../../support/growth.ts';
 

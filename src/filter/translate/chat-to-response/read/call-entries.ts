@@ -1,4 +1,4 @@
-import { countOf, jsonTextOf, objectOf, objectsOf, textOf } from '../../../wire/json/loose.ts';
+import { countOf, jsonTextOf, objectOf, objectsOf, textOf } from '../../../../formats/json/loose.ts';
 import type {
   LooseCustomCall,
   LooseExtraContent,

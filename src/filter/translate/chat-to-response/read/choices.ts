@@ -1,4 +1,4 @@
-import { objectsOf } from '../../../wire/json/loose.ts';
+import { arrayOf, objectOf, objectsOf } from '../../../../formats/json/loose.ts';
 import {
   type Kind,
   type LooseChoice,
@@ -69,4 +69,10 @@ export function choicesOf({ choices }: LooseChunk): readonly LooseChoice[] {
   const all = objectsOf<LooseChoice>(choices);
   if (all.length < 2) return all;
   return [...all.filter(({ index }) => index === 0), ...all.filter(({ index }) => index !== 0)];
+}
+
+/** The choice of `index` 0, else the first: it may hold usage that the body does not. */
+export function choiceOf(completion: LooseChunk): LooseChoice | null {
+  const [first] = arrayOf(completion.choices);
+  return objectsOf<LooseChoice>(completion.choices).find(({ index }) => index === 0) ?? objectOf<LooseChoice>(first);
 }

@@ -1,4 +1,4 @@
-import { arrayOf, countOf, objectOf, objectsOf, textOf } from '../../../wire/json/loose.ts';
+import { arrayOf, countOf, objectOf, objectsOf, textOf } from '../../../../formats/json/loose.ts';
 import type { LooseAnnotation, LooseChunk, LooseCitation, LooseMessage } from '../../../wire/schema/chat-completion.ts';
 import type { UrlCitation } from '../../../wire/schema/response-resource.ts';
 import { Kept } from '../../shared/kept.ts';

@@ -1,4 +1,4 @@
-import { arrayOf, jsonTextOf, objectOf, textOf } from '../../../wire/json/loose.ts';
+import { arrayOf, jsonTextOf, objectOf, textOf } from '../../../../formats/json/loose.ts';
 import type { LooseContentPart } from '../../../wire/schema/chat-completion.ts';
 
 /** The `content` of a message or a delta, by kind. Each is `''` when absent. */

@@ -1,4 +1,4 @@
-import { jsonOf, objectOf } from '../../../wire/json/loose.ts';
+import { jsonOf, objectOf } from '../../../../formats/json/loose.ts';
 import type { LooseChunk } from '../../../wire/schema/chat-completion.ts';
 import type { DeltaField, FastDelta } from './fast-delta.ts';
 

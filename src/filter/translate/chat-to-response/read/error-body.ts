@@ -1,4 +1,4 @@
-import { arrayOf, jsonOf, objectOf, objectsOf, textOf } from '../../../wire/json/loose.ts';
+import { arrayOf, jsonOf, objectOf, objectsOf, textOf } from '../../../../formats/json/loose.ts';
 import type { LooseError, LooseErrorDetail, LooseErrorMetadata } from '../../../wire/schema/chat-completion.ts';
 
 /** The content of an upstream's error body, whatever its shape. Absent fields are `''` or null. */

@@ -1,4 +1,4 @@
-import { jsonTextOf } from '../../../wire/json/loose.ts';
+import { jsonTextOf } from '../../../../formats/json/loose.ts';
 import type { ResponseResource } from '../../../wire/schema/response-resource.ts';
 import type { ExtensionEvent } from '../../../wire/schema/stream-events.ts';
 import type { Kept } from '../../shared/kept.ts';

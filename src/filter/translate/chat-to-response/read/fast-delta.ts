@@ -1,4 +1,4 @@
-import { objectOf } from '../../../wire/json/loose.ts';
+import { objectOf } from '../../../../formats/json/loose.ts';
 import type {
   LooseChoice,
   LooseChunk,

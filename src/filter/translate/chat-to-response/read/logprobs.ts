@@ -1,4 +1,4 @@
-import { objectOf, objectsOf } from '../../../wire/json/loose.ts';
+import { objectOf, objectsOf } from '../../../../formats/json/loose.ts';
 import type { LooseLogprobs, LooseTokenLogprob } from '../../../wire/schema/chat-completion.ts';
 import type { Logprob, TopLogprob } from '../../../wire/schema/response-resource.ts';
 

@@ -1,4 +1,4 @@
-import { objectOf, objectsOf, textOf } from '../../../wire/json/loose.ts';
+import { objectOf, objectsOf, textOf } from '../../../../formats/json/loose.ts';
 import type { LooseContentPart, LooseImageUrl, LooseMessage } from '../../../wire/schema/chat-completion.ts';
 
 /** The addresses of the pictures in a message or a delta: of parts of the content, and of `images` (OpenRouter, Gemini). */

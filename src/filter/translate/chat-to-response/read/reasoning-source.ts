@@ -1,4 +1,4 @@
-import { countOf, objectOf, objectsOf, textOf } from '../../../wire/json/loose.ts';
+import { countOf, objectOf, objectsOf, textOf } from '../../../../formats/json/loose.ts';
 import type {
   LooseMessage,
   LooseReasoning,

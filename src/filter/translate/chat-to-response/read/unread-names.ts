@@ -1,4 +1,4 @@
-import { arrayOf, objectOf } from '../../../wire/json/loose.ts';
+import { arrayOf, objectOf } from '../../../../formats/json/loose.ts';
 import {
   choiceFields,
   chunkFields,

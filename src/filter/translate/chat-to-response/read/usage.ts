@@ -1,5 +1,5 @@
+import { countOf, objectOf } from '../../../../formats/json/loose.ts';
 import type { Profile } from '../../../upstream/profile.ts';
-import { choiceOf, countOf, objectOf } from '../../../wire/json/loose.ts';
 import type {
   LooseChunk,
   LooseGroqExtras,
@@ -8,6 +8,7 @@ import type {
 } from '../../../wire/schema/chat-completion.ts';
 import type { Usage } from '../../../wire/schema/response-resource.ts';
 import type { Repair } from '../../shared/repairs.ts';
+import { choiceOf } from './choices.ts';
 
 export const noUsage: Usage = {
   input_tokens: 0,

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
-import { parseExactly } from '../../../wire/json/exact.ts';
-import { JsonEnd } from '../../../wire/json/json-end.ts';
-import { jsonOf } from '../../../wire/json/loose.ts';
+import { parseExactly } from '../../../../formats/json/exact.ts';
+import { JsonEnd } from '../../../../formats/json/json-end.ts';
+import { jsonOf } from '../../../../formats/json/loose.ts';
 import { GrowingText, type Kept } from '../../shared/kept.ts';
 import type { OpenCall } from './output.ts';
 

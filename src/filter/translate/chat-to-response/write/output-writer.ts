@@ -1,4 +1,4 @@
-import { objectOf, textOf } from '../../../wire/json/loose.ts';
+import { objectOf, textOf } from '../../../../formats/json/loose.ts';
 import type { ApiError } from '../../../wire/schema/api-error.ts';
 import type { LooseAudio, LooseMessage } from '../../../wire/schema/chat-completion.ts';
 import type { Logprob, OutputItem, UrlCitation } from '../../../wire/schema/response-resource.ts';

@@ -1,4 +1,4 @@
-import { objectOf, textOf } from '../../../wire/json/loose.ts';
+import { objectOf, textOf } from '../../../../formats/json/loose.ts';
 import type { LooseReasoningDetail, LooseThinkingBlock } from '../../../wire/schema/chat-completion.ts';
 import type { OpaqueFields } from '../../../wire/schema/chat-request.ts';
 import type { ItemStatus, ReasoningItem } from '../../../wire/schema/response-resource.ts';

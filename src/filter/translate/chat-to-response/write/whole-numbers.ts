@@ -1,4 +1,4 @@
-import { jsonOf } from '../../../wire/json/loose.ts';
+import { jsonOf } from '../../../../formats/json/loose.ts';
 import type { IntegerPlaces } from '../../request-to-chat/integer-places.ts';
 
 const maxDepth = 64;

@@ -1,4 +1,4 @@
-import { objectOf, textOf } from '../../../wire/json/loose.ts';
+import { objectOf, textOf } from '../../../../formats/json/loose.ts';
 import type { Loose } from '../../../wire/schema/chat-completion.ts';
 import { messageItem } from '../../../wire/schema/create-response.ts';
 import type { InputMessage } from '../../shared/parsed.ts';

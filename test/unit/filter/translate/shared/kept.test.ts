@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { JsonList, Kept } from '../../../../../src/filter/translate/shared/kept.ts';
-import { jsonParts } from '../../../../../src/filter/wire/json/parts.ts';
+import { jsonParts } from '../../../../../src/formats/json/parts.ts';
 
 describe('a list kept as JSON', () => {
   const entryOf = (index: number) => ({ type: 'a', [`${index}`.padEnd(60, 'k')]: '漢\ud800', bytes: [1, -0.5, null] });

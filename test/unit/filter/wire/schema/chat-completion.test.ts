@@ -1,5 +1,4 @@
 import { expect, it } from 'vitest';
-import { countOf, objectOf, objectsOf, textOf } from '../../../../../src/filter/wire/json/loose.ts';
 import type {
   LooseChoice,
   LooseChunk,
@@ -7,6 +6,7 @@ import type {
   LooseToolCall,
   LooseUsage,
 } from '../../../../../src/filter/wire/schema/chat-completion.ts';
+import { countOf, objectOf, objectsOf, textOf } from '../../../../../src/formats/json/loose.ts';
 
 /** Each marked line would read `undefined` for ever if it compiled; `tsc` fails where one of them does. */
 const misspelt: readonly (() => unknown)[] = [

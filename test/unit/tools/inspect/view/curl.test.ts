@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { expect, it } from 'vitest';
-import { redactionMark } from '../../../../../src/filter/wire/credentials/names.ts';
+import { redactionMark } from '../../../../../src/formats/credentials/names.ts';
 import { curlOf } from '../../../../../src/tools/inspect/view/curl.ts';
 
 /** What a shell makes of the command's words. */

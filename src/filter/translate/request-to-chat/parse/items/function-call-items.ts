@@ -1,5 +1,5 @@
-import { jsonOf } from '../../../../wire/json/loose.ts';
-import { scanJson } from '../../../../wire/json/scan.ts';
+import { jsonOf } from '../../../../../formats/json/loose.ts';
+import { scanJson } from '../../../../../formats/json/scan.ts';
 import {
   customToolCallItem,
   functionCallItem,

@@ -1,4 +1,4 @@
-import { arrayOf, objectOf, objectsOf, textOf } from '../../../../wire/json/loose.ts';
+import { arrayOf, objectOf, objectsOf, textOf } from '../../../../../formats/json/loose.ts';
 import type { Loose } from '../../../../wire/schema/chat-completion.ts';
 import { unsupportedParameter } from '../../../shared/request-errors.ts';
 import type { ItemType } from '../input-builder.ts';

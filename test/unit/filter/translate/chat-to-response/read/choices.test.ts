@@ -1,5 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { ChoiceParts, isEmptyDelta } from '../../../../../../src/filter/translate/chat-to-response/read/choices.ts';
+import {
+  ChoiceParts,
+  choiceOf,
+  isEmptyDelta,
+} from '../../../../../../src/filter/translate/chat-to-response/read/choices.ts';
 import type { LooseMessage } from '../../../../../../src/filter/wire/schema/chat-completion.ts';
 
 const parts = {
@@ -46,4 +50,11 @@ test('a choice without an index is the first that had one', () => {
 
 test('a role, an extra and an unknown field are no part of an answer', () => {
   expect(isEmptyDelta({ role: 'assistant', extra_content: { a: 1 }, ...{ toString: 'a' } })).toBe(true);
+});
+
+describe('the choice', () => {
+  const [first, second] = [{ index: 1 }, { index: 0 }];
+  test('of index 0 is taken, wherever it is', () => expect(choiceOf({ choices: [first, null, second] })).toBe(second));
+  test('is the first where none has that index', () => expect(choiceOf({ choices: [first, {}] })).toBe(first));
+  test.each([null, undefined, [], [null], {}])('is none in %j', (choices) => expect(choiceOf({ choices })).toBeNull());
 });

@@ -1,14 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import {
   arrayOf,
-  choiceOf,
   countOf,
   jsonOf,
   jsonTextOf,
   objectOf,
   objectsOf,
   textOf,
-} from '../../../../../src/filter/wire/json/loose.ts';
+} from '../../../../src/formats/json/loose.ts';
 
 const object = { a: 1 };
 const list = [object, null, 'x', [object], { b: 2 }];
@@ -65,11 +64,4 @@ test('text that is no JSON has no value, and what cannot be written no text', ()
   const endless: unknown[] = [];
   endless.push(endless);
   expect(jsonTextOf(endless)).toBe('');
-});
-
-describe('the choice', () => {
-  const [first, second] = [{ index: 1 }, { index: 0 }];
-  test('of index 0 is taken, wherever it is', () => expect(choiceOf({ choices: [first, null, second] })).toBe(second));
-  test('is the first where none has that index', () => expect(choiceOf({ choices: [first, {}] })).toBe(first));
-  test.each([null, undefined, [], [null], {}])('is none in %j', (choices) => expect(choiceOf({ choices })).toBeNull());
 });

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { rawJSON } from '../../../../../src/filter/wire/json/exact.ts';
-import { JsonBytes, jsonParts } from '../../../../../src/filter/wire/json/parts.ts';
+import { rawJSON } from '../../../../src/formats/json/exact.ts';
+import { JsonBytes, jsonParts } from '../../../../src/formats/json/parts.ts';
 
 const partsOf = (value: unknown) => Array.from(jsonParts(value), String);
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { GrowingBytes } from '../../../../../src/filter/wire/bytes/growing-bytes.ts';
+import { GrowingBytes } from '../../../../src/formats/bytes/growing-bytes.ts';
 
 const bytesOf = (text: string) => new TextEncoder().encode(text);
 

@@ -1,5 +1,3 @@
-import type { LooseChoice, LooseChunk } from '../schema/chat-completion.ts';
-
 /**
  * Reads values of unchecked shape. Nothing here throws, and nothing is copied. No schema library: every chunk of a stream
  * is read with these.
@@ -58,10 +56,4 @@ export function jsonTextOf(value: unknown): string {
   } catch {
     return '';
   }
-}
-
-/** The choice of `index` 0, else the first: it may hold usage that the body does not. */
-export function choiceOf(completion: LooseChunk): LooseChoice | null {
-  const [first] = arrayOf(completion.choices);
-  return objectsOf<LooseChoice>(completion.choices).find(({ index }) => index === 0) ?? objectOf<LooseChoice>(first);
 }

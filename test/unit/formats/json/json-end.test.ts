@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { JsonEnd } from '../../../../../src/filter/wire/json/json-end.ts';
+import { JsonEnd } from '../../../../src/formats/json/json-end.ts';
 
 function scan(pieces: readonly string[]): boolean {
   const scanner = new JsonEnd('object');

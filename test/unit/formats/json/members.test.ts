@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { membersOf } from '../../../../../src/filter/wire/json/members.ts';
+import { membersOf } from '../../../../src/formats/json/members.ts';
 
 const noLimit = Number.POSITIVE_INFINITY;
 
