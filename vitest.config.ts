@@ -82,6 +82,15 @@ export default defineConfig({
         },
       },
       {
+        // The chart, rendered by Helm and validated: `npm run test:chart`.
+        test: {
+          ...shared,
+          ...loadedByNode,
+          name: 'chart',
+          include: ['test/chart/**/*.test.ts'],
+        },
+      },
+      {
         // The manifests for Kubernetes, on tools that are built first: `npm run test:kubernetes`.
         test: {
           ...shared,

@@ -5,6 +5,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
 import { benchTables } from './bench-tables.ts';
+import { chartGoldens } from './chart-goldens.ts';
 import { configTables } from './config-table.ts';
 import { envoyRecipes } from './envoy-recipes.ts';
 import { explainExamples } from './explain-docs.ts';
@@ -35,6 +36,7 @@ export const generators: readonly Generator[] = [
   chartFiles,
   envoyRecipes,
   manifests,
+  chartGoldens,
   lastRunsTable,
 ];
 

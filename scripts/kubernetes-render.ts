@@ -56,19 +56,37 @@ export function renderManifests(): Readonly<Record<string, string>> {
 }
 
 /** The chart's documents for these arguments, in a stable order. Throws Helm's message. */
-export function renderChart(
-  args: readonly string[],
-  release = 'responses-extproc',
-): readonly { template: string; text: string }[] {
-  const all = ['template', release, join(root, 'deploy/chart'), '--namespace', 'llm', ...args];
-  const { status, stdout, stderr, error } = spawnSync(helmBinary(), all, { encoding: 'utf8' });
+export function renderChart(args: readonly string[], release = 'responses-extproc'): readonly ChartDocument[] {
+  return documentsIn(helm(['template', release, join(root, 'deploy/chart'), '--namespace', 'llm', ...args]));
+}
+
+/** One object of the chart, and the template that made it. */
+export interface ChartDocument {
+  readonly template: string;
+  readonly text: string;
+}
+
+/** What an installation with these arguments makes, and what it says to whoever installs it. Throws Helm's message. */
+export function renderInstall(args: readonly string[]): { documents: readonly ChartDocument[]; notes: string } {
+  const chart = join(root, 'deploy/chart');
+  const output = helm(['install', 'responses-extproc', chart, '--dry-run=client', '--namespace', 'llm', ...args]);
+  const [objects = '', notes = ''] = output.split(/^NOTES:\n/m);
+  return { documents: documentsIn(objects), notes };
+}
+
+function helm(args: readonly string[]): string {
+  const { status, stdout, stderr, error } = spawnSync(helmBinary(), args, { cwd: root, encoding: 'utf8' });
   if (error) throw error;
   if (status !== 0) throw new Error(stderr);
-  const documents = stdout.split(/^---\n/m).flatMap((document) => {
+  return stdout;
+}
+
+function documentsIn(output: string): readonly ChartDocument[] {
+  const documents = output.split(/^(?:MANIFEST:\n)?---\n/m).flatMap((document) => {
     const [, template, text] = /^# Source: [^/]+\/(\S+)\n([\s\S]*)$/.exec(document) ?? [];
     return template === undefined || text === undefined ? [] : [{ template, text: `${text.trim()}\n` }];
   });
-  const keyOf = ({ template, text }: { template: string; text: string }) =>
+  const keyOf = ({ template, text }: ChartDocument) =>
     `${template} ${/^kind: (\S+)/m.exec(text)?.[1]} ${/^ {2}name: (\S+)/m.exec(text)?.[1]}`;
   return documents.sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
 }
@@ -170,12 +188,15 @@ export const chartFiles: Generator = {
   },
 };
 
+/** Why nothing can be rendered here, and what to do; null where Helm is there. */
+export function helmIsMissing(): string | null {
+  if (spawnSync(helmBinary(), ['version']).error === undefined) return null;
+  return 'there is no Helm (`scripts/kubernetes-tools.sh helm`, or `helm` on PATH)';
+}
+
 export const manifests: Generator = {
   name: 'manifests',
   source: 'deploy/chart',
-  missing: () =>
-    spawnSync(helmBinary(), ['version']).error === undefined
-      ? null
-      : 'there is no Helm (`scripts/kubernetes-tools.sh helm`, or `helm` on PATH)',
+  missing: helmIsMissing,
   files: renderManifests,
 };

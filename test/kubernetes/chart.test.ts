@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { renderChart, renderManifests } from '../../scripts/kubernetes-render.ts';
-import { commandsIn, startedBy } from '../support/doc-commands.ts';
+import { renderChart } from '../../scripts/kubernetes-render.ts';
+import { argumentsOf, refusals } from '../chart/refusals.ts';
 import type { Rules } from '../support/monitoring.ts';
 import { type ApiServer, startApiServer } from './api-server.ts';
 import { lists } from './complete-values.ts';
@@ -19,8 +19,6 @@ const MiB = 1024 * 1024;
 toolPath('helm'); // what renders below is the one that is pinned
 
 const jwt = 'gateway.auth.jwt.issuer=https://issuer.example,gateway.auth.jwt.jwksUri=https://issuer.example/keys';
-
-const presented = 'gateway.kind=envoy-gateway,tls.secretName=tls,tls.clientCaSecret=ca,tls.clientCertificate=envoy';
 
 /** The chart's objects with these arguments of Helm. */
 function renderWith(...args: readonly string[]): KubernetesObject[] {
@@ -51,22 +49,6 @@ function contains(value: unknown, part: unknown): boolean {
 }
 
 describe('the chart', () => {
-  test('the plain manifests are what it renders (else: npm run generate)', () => {
-    for (const [path, text] of Object.entries(renderManifests()))
-      expect(readFileSync(join(root, path), 'utf8'), path).toBe(text);
-  });
-
-  test.each(['docs/kubernetes.md', 'docs/other-proxies.md'])('each `helm install` of %s renders', (page) => {
-    const installs = startedBy(commandsIn(readFileSync(join(root, page), 'utf8')))
-      .filter(({ program, args }) => program === 'helm' && args[0] === 'install' && args.includes('deploy/chart'))
-      .map(({ args }) =>
-        args.filter((word) => !['install', 'deploy/chart', '--create-namespace'].includes(word)).slice(1),
-      );
-    expect(installs.length).toBeGreaterThan(0);
-    for (const args of installs)
-      expect(objectOf(renderWith(...args), 'Deployment').metadata.name).toBe('responses-extproc');
-  });
-
   test('Helm 3 renders the same as Helm 4', () => {
     // Built outside its own release, it assumes a Kubernetes of 2020.
     const target = ['--namespace', 'llm', '--kube-version', '1.30.0'];
@@ -86,98 +68,9 @@ describe('the chart', () => {
     expect(rendered).toEqual(committedManifests('envoy/gateway').sort(byKey));
   });
 
-  test('helm lint --strict passes', () => {
-    const chart = join(root, 'deploy/chart');
-    expect(runTool('helm', ['lint', '--strict', '--set', 'gateway.kind=istio', chart])).toContain('0 chart(s) failed');
-  });
-
-  test.each([
-    ['config.UPSTREAM_PROFIL=vllm', /UPSTREAM_PROFIL/],
-    ['replica=3', /replica/],
-    ['gateway.kind=nginx', /gateway/],
-    ['maxRequestMiB=64', /maxRequestMiB: 64 does not fit heapMiB: 700.*at most 23/],
-    ['gateway.kind=none', /networkPolicy\.proxies/],
-    ['autoscaling.maxReplicas=1', /maxReplicas is below minReplicas/],
-    ['gateway.upstream.kind=InferencePool', /needs group inference/],
-    ['heapMiB=900', /heapMiB: 900 does not fit resources\.limits\.memory: 1Gi.*at most 716/],
-    ['config.OTEL_EXPORTER_OTLP_ENDPOINT=http://collector:4318', /networkPolicy\.egress: traces are exported/],
-    ['gateway.auth.apiKey.secretName=keys', /gateway\.auth\.apiKey: Envoy Gateway only/],
-    ['gateway.namespace=elsewhere', /gateway\.namespace: for a Gateway that is there already/],
-    ['tls.clientCaSecret=ca', /tls\.clientCaSecret: needs tls\.secretName/],
-    ['tls.caConfigMap=ca', /tls\.caConfigMap: needs tls\.secretName/],
-    [
-      'gateway.kind=envoy-gateway,tls.secretName=tls,tls.clientCaSecret=ca',
-      /tls\.clientCaSecret: needs tls\.clientCertificate/,
-    ],
-    [`${presented},gateway.create=false`, /tls\.clientCertificate: .* not with gateway\.create=false/],
-    ['gateway.auth.jwt.issuer=https://issuer.example', /gateway\.auth\.jwt: without jwksUri, .* nobody needs a token/],
-    ['gateway.auth.jwt.audiences={llm}', /gateway\.auth\.jwt: without jwksUri, .* nobody needs a token/],
-    ['gateway.kind=envoy-gateway,gateway.auth.jwt.audiences={llm}', /gateway\.auth\.jwt: without jwksUri/],
-    [
-      'gateway.kind=none,networkPolicy.enabled=false,gateway.auth.jwt.audiences={llm}',
-      /gateway\.auth\.jwt: without jwksUri/,
-    ],
-    [`gateway.kind=envoy-gateway,gateway.auth.apiKey.secretName=keys,${jwt}`, /gateway\.auth: apiKey or jwt, not both/],
-    [`gateway.create=false,${jwt}`, /gateway\.auth\.jwt: Istio checks tokens on every host.*wholeGateway=true/],
-    [`gateway.auth.jwt.wholeGateway=true,${jwt}`, /gateway\.auth\.jwt\.wholeGateway: only for/],
-    [`gateway.kind=none,networkPolicy.enabled=false,${jwt}`, /gateway\.auth\.jwt: with gateway\.kind=none/],
-    ['gateway.kind=envoy-gateway,gateway.create=false,gateway.envoyGateway.patchPolicy=true', /which listener/],
-    [
-      'gateway.kind=envoy-gateway,gateway.create=false,gateway.namespace=a,gateway.envoyGateway.patchPolicy=true',
-      /patchPolicy: needs the Gateway in the namespace/,
-    ],
-    ['gateway.hostnames={https://api.example.com}', /at '\/gateway\/hostnames\/0'/],
-    ['gateway.hostnames={api.example.com:8080}', /at '\/gateway\/hostnames\/0'/],
-    ['gateway.hostnames={API.example.com}', /at '\/gateway\/hostnames\/0'/],
-    ['gateway.routes={/v1//models}', /at '\/gateway\/routes\/0'/],
-    ['gateway.routes={/v1/responses/compact}', /gateway\.routes: \/v1\/responses\/compact .* would bypass it/],
-    ['gateway.routes={/v1/conversations}', /gateway\.routes: \/v1\/conversations .* would bypass it/],
-    ['podDisruptionBudget.maxUnavailable=lots', /at '\/podDisruptionBudget\/maxUnavailable'/],
-    ['podDisruptionBudget.maxUnavailable=-1', /at '\/podDisruptionBudget\/maxUnavailable'/],
-    ['gateway.istio.replicas.min=11', /gateway\.istio\.replicas: max is below min/],
-    ['gateway.envoyGateway.replicas.max=1', /gateway\.envoyGateway\.replicas: max is below min/],
-    ['resources.limits.cpu=500m', /resources\.requests\.cpu: 1 is more than limits\.cpu: 500m/],
-    ['gateway.istio.resources.limits.memory=256Mi', /gateway\.istio\.resources\.requests\.memory: 512Mi is more than/],
-    ['podLabels.app\\.kubernetes\\.io/name=mine', /podLabels: app\.kubernetes\.io\/name is the chart's own/],
-    ['extraEnv[0].name=ONE,extraEnv[0].value=1', /at '\/extraEnv\/0\/value'/],
-    ['extraEnv[0].name=LISTEN,extraEnv[0].value=x', /extraEnv: the chart sets LISTEN/],
-    ['extraEnv[0].name=WORKERS,extraEnv[0].value=two', /extraEnv: the chart sets WORKERS/],
-    ['extraEnv[0].name=NODE_OPTIONS,extraEnv[0].value=--max-old-space-size=2048', /NODE_OPTIONS from heapMiB/],
-    ['extraEnv[0].name=LOG_LEVEL,extraEnv[0].value=loud', /extraEnv: LOG_LEVEL belongs in config/],
-    [
-      'config.LOG_LEVEL=info,extraEnv[0].name=LOG_LEVEL,extraEnv[0].valueFrom.fieldRef.fieldPath=metadata.name',
-      /extraEnv: LOG_LEVEL is set already/,
-    ],
-    ['webSocket.enabled=true,config.WEBSOCKET_LISTEN=:1', /at '\/config'.*WEBSOCKET_LISTEN/],
-    ['webSocket.enabled=true,webSocket.forwardTo=http://gateway', /webSocket\.forwardTo: .* has to end with \/v1/],
-    ['webSocket.forwardTo=http://gateway/v1', /webSocket\.forwardTo: needs webSocket\.enabled/],
-    ['config.UPSTREAM_PROFILE=vlm', /config\.UPSTREAM_PROFILE: vlm is none of generic, .* nor one of profiles/],
-    ['profiles.vllm.extends=generic', /profiles\.vllm: is the name of a built-in profile/],
-    ['gateway.streamIdleTimeout=5m', /gateway\.streamIdleTimeout: 5m is not above UPSTREAM_IDLE_TIMEOUT_MS: 300000/],
-    ['config.UPSTREAM_IDLE_TIMEOUT_MS=900000', /streamIdleTimeout: 900s is not above UPSTREAM_IDLE_TIMEOUT_MS: 900000/],
-    ['gateway.upstream.kind=Backend', /gateway\.upstream: kind Backend needs group/],
-    ['gateway.upstream.group=gateway.envoyproxy.io', /gateway\.upstream: kind Service needs group ""/],
-    [
-      'gateway.upstream.kind=InferencePool,gateway.upstream.group=inference.networking.k8s.io',
-      /gateway\.upstream\.port: kind InferencePool has its own/,
-    ],
-    ['gateway.envoyGateway.backendTraffic.timeout.http.requestTimeout=5s', /backendTraffic'.*'timeout' not allowed/],
-    ['gateway.allowedRoutes.namespaces.from=Selector', /gateway\.allowedRoutes\.namespaces: .* go together/],
-    ['gateway.upstream.namespace=Other', /at '\/gateway\/upstream\/namespace'/],
-    ['gateway.messageTimeout=1m1h', /gateway\.messageTimeout: 1m1h is more than an hour/],
-    ['gateway.sectionName=other', /gateway\.sectionName: for a Gateway that is there already/],
-  ])('%s fails with a message that names the problem, with Helm 3 too', (setting, message) => {
-    const settings = setting.startsWith('gateway.kind') ? [setting] : ['gateway.kind=istio', setting];
-    expect(() => render(...settings)).toThrow(message);
-    const args = settings.flatMap((one) => ['--set', one]);
-    const chart = join(root, 'deploy/chart');
-    expect(() => runTool('helm3', ['template', 'x', chart, '--kube-version', '1.37.0', ...args])).toThrow(message);
-  });
-
-  test('a number in quotes has the same limits', () => {
-    expect(() => renderWith('--set', 'gateway.kind=istio', '--set-string', 'config.MAX_TOOLS=0')).toThrow(
-      /config\.MAX_TOOLS: 0 is not from 1 to 100000/,
-    );
+  test.each(refusals)('%s fails with a message that names the problem, with Helm 3 too', (setting, message) => {
+    const args = ['template', 'x', join(root, 'deploy/chart'), '--kube-version', '1.37.0', ...argumentsOf(setting)];
+    expect(() => runTool('helm3', args)).toThrow(message);
   });
 
   test('every list of values.yaml is tried with two entries below', () => {
@@ -360,10 +253,6 @@ describe('the chart', () => {
       expect(Object.keys(securityContext)).not.toEqual(expect.arrayContaining(['runAsUser', 'runAsGroup', 'fsGroup']));
     }
     expect(pods[0].volumes).toContainEqual({ name: 'profiles', configMap: { name: 'ours' } });
-    const profiles = ['profilesConfigMap=ours', 'profiles.mine.extends=vllm'];
-    expect(() => render('gateway.kind=istio', ...profiles)).toThrow(
-      /profilesConfigMap: with profiles there would be two/,
-    );
   });
 
   test.each([
@@ -497,12 +386,6 @@ test('a rollout is no alert: a pod may drain for as long as its longest answers'
   expect(alertWith()).toMatchObject({ for: '15m' });
   const longer = alertWith('drain.timeoutSeconds=3600');
   expect(longer).toMatchObject({ for: '65m', annotations: { summary: expect.stringContaining('for 65 minutes') } });
-});
-
-test('the service’s own objects are valid in the oldest Kubernetes that the chart allows', () => {
-  const minor = /^kubeVersion: ">=1\.(\d+)/m.exec(readFileSync(join(root, 'deploy/chart/Chart.yaml'), 'utf8'))?.[1];
-  const file = join(root, 'envoy/service.yaml');
-  expect(runTool('kubectl-validate', [file, '--version', `1.${minor}`])).not.toMatch(/ERROR/);
 });
 
 describe('a Kubernetes API server accepts', () => {

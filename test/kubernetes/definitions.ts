@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ApiServer } from './api-server.ts';
 import { type KubernetesObject, parseObjects } from './manifests.ts';
-import { moduleFolder, runGo, runTool } from './tools.ts';
+import { runGo, runTool } from './tools.ts';
 
 const tools = join(import.meta.dirname, 'tools');
 
@@ -15,9 +15,8 @@ const others = {
 };
 
 /** CustomResourceDefinitions of Gateway API, Envoy Gateway, Istio, KEDA and the Prometheus operator. */
-function customResourceDefinitions(): KubernetesObject[] {
-  const gateway = moduleFolder(tools, 'github.com/envoyproxy/gateway');
-  const chart = join(gateway, 'charts/gateway-crds-helm');
+export function customResourceDefinitions(): KubernetesObject[] {
+  const chart = join(download('github.com/envoyproxy/gateway'), 'charts/gateway-crds-helm');
   const rendered = runTool('helm', ['template', 'crds', chart, '--set', 'crds.envoyGateway.enabled=true']);
   const istio = readFileSync(join(download(others.istio), 'kubernetes/customresourcedefinitions.gen.yaml'), 'utf8');
   const filesIn = (folder: string, wanted: RegExp) =>
@@ -45,6 +44,7 @@ export async function createDefinitions(server: ApiServer): Promise<void> {
       if (served) await server.untilKnown(`${spec.group}/${name}`, spec.names.kind);
 }
 
+/** The folder of a module's sources; without a version, those of go.mod. */
 function download(module: string): string {
   return (JSON.parse(runGo(tools, ['mod', 'download', '-json', module])) as { Dir: string }).Dir;
 }

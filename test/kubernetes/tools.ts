@@ -51,7 +51,9 @@ export function moduleFolder(from: string, module: string): string {
 
 /** Runs `go` in a folder and returns its standard output. Throws all of its output when it fails. */
 export function runGo(cwd: string, args: readonly string[]): string {
-  const { status, stdout, stderr, error } = spawnSync('go', args, { cwd, encoding: 'utf8' });
+  const installed = join(root, '.cache/go/go/bin'); // by scripts/kubernetes-tools.sh, where the machine has none
+  const env = { ...process.env, PATH: `${process.env['PATH']}:${installed}` };
+  const { status, stdout, stderr, error } = spawnSync('go', args, { cwd, env, encoding: 'utf8' });
   if (error) throw error;
   if (status !== 0) throw new Error(`go ${args.join(' ')}:\n${stdout}${stderr}`);
   return stdout;

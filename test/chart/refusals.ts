@@ -1,0 +1,127 @@
+const jwt = 'gateway.auth.jwt.issuer=https://issuer.example,gateway.auth.jwt.jwksUri=https://issuer.example/keys';
+const presented = 'gateway.kind=envoy-gateway,tls.secretName=tls,tls.clientCaSecret=ca,tls.clientCertificate=envoy';
+
+/** Values that the chart refuses, as `--set` writes them, and what it says. Where they name no gateway, Istio is meant. */
+export const refusals: readonly (readonly [values: string, message: RegExp])[] = [
+  ['config.UPSTREAM_PROFIL=vllm', /UPSTREAM_PROFIL/],
+  ['replica=3', /replica/],
+  ['gateway.kind=nginx', /gateway/],
+  ['maxRequestMiB=64', /maxRequestMiB: 64 does not fit heapMiB: 700.*at most 23/],
+  ['gateway.kind=none', /networkPolicy\.proxies/],
+  ['autoscaling.maxReplicas=1', /maxReplicas is below minReplicas/],
+  ['gateway.upstream.kind=InferencePool', /needs group inference/],
+  ['heapMiB=900', /heapMiB: 900 does not fit resources\.limits\.memory: 1Gi.*at most 716/],
+  ['config.OTEL_EXPORTER_OTLP_ENDPOINT=http://collector:4318', /networkPolicy\.egress: traces are exported/],
+  ['gateway.auth.apiKey.secretName=keys', /gateway\.auth\.apiKey: Envoy Gateway only/],
+  ['gateway.namespace=elsewhere', /gateway\.namespace: for a Gateway that is there already/],
+  ['tls.clientCaSecret=ca', /tls\.clientCaSecret: needs tls\.secretName/],
+  ['tls.caConfigMap=ca', /tls\.caConfigMap: needs tls\.secretName/],
+  [
+    'gateway.kind=envoy-gateway,tls.secretName=tls,tls.clientCaSecret=ca',
+    /tls\.clientCaSecret: needs tls\.clientCertificate/,
+  ],
+  [`${presented},gateway.create=false`, /tls\.clientCertificate: .* not with gateway\.create=false/],
+  ['gateway.auth.jwt.issuer=https://issuer.example', /gateway\.auth\.jwt: without jwksUri, .* nobody needs a token/],
+  ['gateway.auth.jwt.audiences={llm}', /gateway\.auth\.jwt: without jwksUri, .* nobody needs a token/],
+  ['gateway.kind=envoy-gateway,gateway.auth.jwt.audiences={llm}', /gateway\.auth\.jwt: without jwksUri/],
+  [
+    'gateway.kind=none,networkPolicy.enabled=false,gateway.auth.jwt.audiences={llm}',
+    /gateway\.auth\.jwt: without jwksUri/,
+  ],
+  [`gateway.kind=envoy-gateway,gateway.auth.apiKey.secretName=keys,${jwt}`, /gateway\.auth: apiKey or jwt, not both/],
+  [`gateway.create=false,${jwt}`, /gateway\.auth\.jwt: Istio checks tokens on every host.*wholeGateway=true/],
+  [`gateway.auth.jwt.wholeGateway=true,${jwt}`, /gateway\.auth\.jwt\.wholeGateway: only for/],
+  [`gateway.kind=none,networkPolicy.enabled=false,${jwt}`, /gateway\.auth\.jwt: with gateway\.kind=none/],
+  ['gateway.kind=envoy-gateway,gateway.create=false,gateway.envoyGateway.patchPolicy=true', /which listener/],
+  [
+    'gateway.kind=envoy-gateway,gateway.create=false,gateway.namespace=a,gateway.envoyGateway.patchPolicy=true',
+    /patchPolicy: needs the Gateway in the namespace/,
+  ],
+  ['gateway.hostnames={https://api.example.com}', /at '\/gateway\/hostnames\/0'/],
+  ['gateway.hostnames={api.example.com:8080}', /at '\/gateway\/hostnames\/0'/],
+  ['gateway.hostnames={API.example.com}', /at '\/gateway\/hostnames\/0'/],
+  ['gateway.routes={/v1//models}', /at '\/gateway\/routes\/0'/],
+  ['gateway.routes={/v1/responses/compact}', /gateway\.routes: \/v1\/responses\/compact .* would bypass it/],
+  ['gateway.routes={/v1/conversations}', /gateway\.routes: \/v1\/conversations .* would bypass it/],
+  ['podDisruptionBudget.maxUnavailable=lots', /at '\/podDisruptionBudget\/maxUnavailable'/],
+  ['podDisruptionBudget.maxUnavailable=-1', /at '\/podDisruptionBudget\/maxUnavailable'/],
+  ['gateway.istio.replicas.min=11', /gateway\.istio\.replicas: max is below min/],
+  ['gateway.envoyGateway.replicas.max=1', /gateway\.envoyGateway\.replicas: max is below min/],
+  ['resources.limits.cpu=500m', /resources\.requests\.cpu: 1 is more than limits\.cpu: 500m/],
+  ['gateway.istio.resources.limits.memory=256Mi', /gateway\.istio\.resources\.requests\.memory: 512Mi is more than/],
+  ['podLabels.app\\.kubernetes\\.io/name=mine', /podLabels: app\.kubernetes\.io\/name is the chart's own/],
+  ['extraEnv[0].name=ONE,extraEnv[0].value=1', /at '\/extraEnv\/0\/value'/],
+  ['extraEnv[0].name=LISTEN,extraEnv[0].value=x', /extraEnv: the chart sets LISTEN/],
+  ['extraEnv[0].name=WORKERS,extraEnv[0].value=two', /extraEnv: the chart sets WORKERS/],
+  ['extraEnv[0].name=NODE_OPTIONS,extraEnv[0].value=--max-old-space-size=2048', /NODE_OPTIONS from heapMiB/],
+  ['extraEnv[0].name=LOG_LEVEL,extraEnv[0].value=loud', /extraEnv: LOG_LEVEL belongs in config/],
+  [
+    'config.LOG_LEVEL=info,extraEnv[0].name=LOG_LEVEL,extraEnv[0].valueFrom.fieldRef.fieldPath=metadata.name',
+    /extraEnv: LOG_LEVEL is set already/,
+  ],
+  ['webSocket.enabled=true,config.WEBSOCKET_LISTEN=:1', /at '\/config'.*WEBSOCKET_LISTEN/],
+  ['webSocket.enabled=true,webSocket.forwardTo=http://gateway', /webSocket\.forwardTo: .* has to end with \/v1/],
+  ['webSocket.forwardTo=http://gateway/v1', /webSocket\.forwardTo: needs webSocket\.enabled/],
+  ['config.UPSTREAM_PROFILE=vlm', /config\.UPSTREAM_PROFILE: vlm is none of generic, .* nor one of profiles/],
+  ['profiles.vllm.extends=generic', /profiles\.vllm: is the name of a built-in profile/],
+  ['gateway.streamIdleTimeout=5m', /gateway\.streamIdleTimeout: 5m is not above UPSTREAM_IDLE_TIMEOUT_MS: 300000/],
+  ['config.UPSTREAM_IDLE_TIMEOUT_MS=900000', /streamIdleTimeout: 900s is not above UPSTREAM_IDLE_TIMEOUT_MS: 900000/],
+  ['gateway.upstream.kind=Backend', /gateway\.upstream: kind Backend needs group/],
+  ['gateway.upstream.group=gateway.envoyproxy.io', /gateway\.upstream: kind Service needs group ""/],
+  [
+    'gateway.upstream.kind=InferencePool,gateway.upstream.group=inference.networking.k8s.io',
+    /gateway\.upstream\.port: kind InferencePool has its own/,
+  ],
+  ['gateway.envoyGateway.backendTraffic.timeout.http.requestTimeout=5s', /backendTraffic'.*'timeout' not allowed/],
+  ['gateway.allowedRoutes.namespaces.from=Selector', /gateway\.allowedRoutes\.namespaces: .* go together/],
+  ['gateway.upstream.namespace=Other', /at '\/gateway\/upstream\/namespace'/],
+  ['gateway.messageTimeout=1m1h', /gateway\.messageTimeout: 1m1h is more than an hour/],
+  ['gateway.sectionName=other', /gateway\.sectionName: for a Gateway that is there already/],
+  [
+    'resources.requests.memory=null,resources.limits.memory=512m',
+    /resources\.limits\.memory: 512m is not a quantity of memory of 1Mi or more/,
+  ],
+  ['gateway.upstream.port=null', /gateway\.upstream: a Service needs a port/],
+  [
+    'gateway.upstream.kind=InferencePool,gateway.upstream.group=inference.networking.k8s.io,gateway.upstream.port=null,gateway.upstream.namespace=b',
+    /gateway\.upstream\.namespace: an InferencePool is in the namespace of its routes/,
+  ],
+  [
+    'gateway.upstream.kind=Backend,gateway.upstream.group=gateway.envoyproxy.io,gateway.upstream.port=null',
+    /gateway\.upstream: kind Backend is Envoy Gateway's/,
+  ],
+  [
+    'gateway.istio.mesh=sidecar,podAnnotations.proxy\\.istio\\.io/config=x',
+    /podAnnotations: the chart sets proxy\.istio\.io\/config/,
+  ],
+  ['{"config":{"MAX_TOOLS":"0"}}', /config\.MAX_TOOLS: 0 is not from 1 to 100000/],
+  ['profilesConfigMap=ours,profiles.mine.extends=vllm', /profilesConfigMap: with profiles there would be two/],
+  ['extraVolumes[0].name=tls,extraVolumes[0].emptyDir.medium=Memory', /extraVolumes: there is a volume tls already/],
+  [
+    'extraVolumes[0].name=a,extraVolumes[0].emptyDir.medium=Memory,extraVolumes[1].name=a,extraVolumes[1].emptyDir.medium=Memory',
+    /extraVolumes: there is a volume a already/,
+  ],
+  ['extraVolumeMounts[0].name=a,extraVolumeMounts[0].mountPath=/a', /extraVolumeMounts: a is not in extraVolumes/],
+  [
+    'extraVolumes[0].name=a,extraVolumes[0].emptyDir.medium=Memory,extraVolumeMounts[0].name=a,extraVolumeMounts[0].mountPath=/profiles/',
+    /extraVolumeMounts: there is something at \/profiles already/,
+  ],
+  [
+    '{"topologySpreadConstraints":[{"maxSkew":1,"topologyKey":"zone","whenUnsatisfiable":"DoNotSchedule"},{"maxSkew":2,"topologyKey":"zone","whenUnsatisfiable":"DoNotSchedule"}]}',
+    /topologySpreadConstraints: zone, DoNotSchedule is there twice/,
+  ],
+  ['webSocket.enabled=true,gateway.create=false', /webSocket\.forwardTo: say where pods reach the gateway/],
+  [
+    'webSocket.enabled=true,gateway.tlsSecretName=certificate',
+    /webSocket\.forwardTo: say where pods reach the gateway/,
+  ],
+  ['tls.secretName=tls', /tls\.secretName: leave it empty under Istio/],
+  ['gateway.auth.jwt.jwksUri=https://issuer.example/keys', /gateway\.auth\.jwt: jwksUri needs issuer/],
+  ['gateway.kind=envoy-gateway,gateway.istio.mesh=ambient', /gateway\.istio\.mesh: needs gateway\.kind=istio/],
+];
+
+/** Helm's arguments for one of them. */
+export function argumentsOf(values: string): readonly string[] {
+  const gateway = values.startsWith('gateway.kind') ? [] : ['--set', 'gateway.kind=istio'];
+  return [...gateway, values.startsWith('{') ? '--set-json' : '--set', values];
+}
