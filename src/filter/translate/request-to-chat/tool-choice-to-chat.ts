@@ -95,9 +95,13 @@ export function translateToolChoice(
     return tool;
   }
 
-  function echoOf({ name, echo }: ChosenTool): unknown {
+  function echoOf(chosen: ChosenTool): unknown {
+    const { type, name, namespace } = chosen;
     // The published schema has functions only, and no namespaces.
-    return settings.strictEcho ? { type: 'function', name } : echo;
+    if (settings.strictEcho) return { type: 'function', name };
+    const kind = type ?? offeredBy(chosen).origin.kind;
+    if (kind !== 'function' && kind !== 'custom') return { type: kind };
+    return { type: kind, name, ...(namespace === null ? {} : { namespace }) };
   }
 }
 

@@ -129,10 +129,10 @@ export type ToolChoiceRequest =
 /** A tool that `tool_choice` names. It is found, or not, once all tools are known. */
 export interface ChosenTool {
   readonly param: string;
+  /** Null where the choice is by the name alone. */
+  readonly type: string | null;
   readonly name: string;
   readonly namespace: string | null;
-  /** The choice as the Response repeats it. */
-  readonly echo: object;
 }
 
 export type TextFormatRequest =

@@ -194,7 +194,8 @@ export interface ResponseResource extends CreateResponseEcho {
   readonly created_at: number;
   readonly completed_at: number | null;
   readonly status: ResponseStatus;
-  readonly error: ({ readonly code: string; readonly message: string } & WithHeaders) | null;
+  /** The published schema has code and message, and is open. */
+  readonly error: (Pick<ApiErrorObject, 'type' | 'code' | 'message'> & WithHeaders) | null;
   readonly incomplete_details: { readonly reason: 'max_output_tokens' | 'content_filter' } | null;
   readonly previous_response_id: null;
   readonly output: readonly OutputItem[];

@@ -213,7 +213,8 @@ export class ResponseWriter {
       created_at: createdAt,
       completed_at: status === 'completed' ? Math.max(now(), createdAt) : null,
       status,
-      error: error === null ? null : { code: error.code, message: error.message, ...headersOf(error) },
+      error:
+        error === null ? null : { type: error.type, code: error.code, message: error.message, ...headersOf(error) },
       incomplete_details: incompleteReason === null ? null : { reason: incompleteReason },
       ...echo,
       model: this.model || echo.model,

@@ -30,7 +30,7 @@ export function parseToolChoice(
   // Llama Stack writes the list without a type.
   if (type == null && Array.isArray(choice['allowed_tools']))
     return parseToolChoice({ ...choice, type: 'allowed_tools' }, reading);
-  if (type == null) throw missingParameter('tool_choice.type');
+  if (type == null && choice['name'] == null) throw missingParameter('tool_choice.type');
   if (type === 'allowed_tools') {
     if (choice['tools'] === undefined && Array.isArray(choice[type])) {
       const { mode, allowed_tools } = readShape(allowedToolsChoice.flat, choice, param);
@@ -77,8 +77,7 @@ function isMode(text: string): text is ToolChoiceMode {
 
 /** None for a tool that is left out of `tools` too. */
 function parseAllowed(entry: unknown, at: string, { settings, dropped }: Reading): ChosenTool[] {
-  if (typeof entry === 'string')
-    return [{ param: at, name: entry, namespace: null, echo: { type: 'function', name: entry } }];
+  if (typeof entry === 'string') return [{ param: at, type: null, name: entry, namespace: null }];
   if (!isJsonObject(entry)) throw invalidType(at, 'an object or a name', entry);
   const type = entry['type'];
   const tool = chosenTool(entry, at);
@@ -93,14 +92,22 @@ function parseAllowed(entry: unknown, at: string, { settings, dropped }: Reading
   );
 }
 
-/** The tool that a choice names, flat or as Chat has it: `{"type": "function", "function": {"name": …}}`. Null if none can be chosen so. */
+/**
+ * The tool that a choice names: flat, as Chat has it (`{"type": "function", "function": {"name": …}}`), or by its name without
+ * a type. Null if none can be chosen so.
+ */
 function chosenTool(choice: Record<string, unknown>, at: string): ChosenTool | null {
-  const type = choice['type'];
+  const type = choice['type'] ?? null;
+  if (type === null && choice['name'] == null) return null;
+  if (type === null) {
+    const { name, namespace = null } = readShape(namedToolChoice, choice, at);
+    return { param: at, type, name, namespace };
+  }
   const chosenBy = typeof type === 'string' ? toolTypes.get(type)?.chosenBy : null;
   if (typeof type !== 'string' || chosenBy == null) return null;
-  if (chosenBy === 'type') return { param: at, name: type, namespace: null, echo: { type } };
+  if (chosenBy === 'type') return { param: at, type, name: type, namespace: null };
   const nested = choice['name'] === undefined && isJsonObject(choice[type]);
   const path = nested ? `${at}.${type}` : at;
   const { name, namespace = null } = readShape(namedToolChoice, nested ? choice[type] : choice, path);
-  return { param: path, name, namespace, echo: { type, name, ...(namespace === null ? {} : { namespace }) } };
+  return { param: path, type, name, namespace };
 }
