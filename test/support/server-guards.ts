@@ -98,7 +98,7 @@ export const serverGuards: readonly ServerGuard[] = [
     profile: 'cohere',
     source: 'docs.cohere.com, Compatibility API: unsupported parameters',
     check(body) {
-      refuseFields(body, ['parallel_tool_calls', 'top_logprobs', 'service_tier', 'metadata', 'store']);
+      refuseFields(body, ['parallel_tool_calls', 'top_logprobs', 'service_tier', 'metadata', 'store', 'user']);
       if (typeof body.tool_choice === 'object') refuse('tool_choice must be a string');
       refuseEfforts(body, ['none', 'high']);
     },
@@ -107,7 +107,7 @@ export const serverGuards: readonly ServerGuard[] = [
     profile: 'nim',
     source: 'NIM for LLMs, API reference: unknown fields are a 422',
     check(body) {
-      refuseFields(body, ['parallel_tool_calls', 'verbosity', 'prompt_cache_key']);
+      refuseFields(body, ['parallel_tool_calls', 'verbosity', 'prompt_cache_key', 'user', 'x_unknown_field']);
       if (body.tools?.some((tool) => tool.function?.strict !== undefined)) refuse('extra fields not permitted: strict');
     },
   },
@@ -216,6 +216,14 @@ export const toolGuards: readonly ServerGuard[] = [
         if (!/^[a-zA-Z0-9_-]{1,64}$/.test(id)) refuse("tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'");
       if (new Set(ids).size < ids.length) refuse('`tool_use` ids must be unique');
     },
+  })),
+  ...[
+    { profile: 'mistral', source: 'LibreChat’s guide to Mistral: 422' },
+    { profile: 'fireworks', source: 'LibreChat’s guide to Fireworks' },
+    { profile: 'gemini', source: 'SkyrimNet-GamePlugin#77: 400, “Unknown name”' },
+  ].map((named) => ({
+    ...named,
+    check: (body: Body) => refuseFields(body, ['user']),
   })),
   ...['vllm', 'sglang', 'generic', 'openrouter'].map((profile) => ({
     profile,

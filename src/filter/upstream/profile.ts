@@ -89,7 +89,7 @@ export const profileFlags = {
     'Chat fields the server does not take: a request with one is refused; `temperature` and `top_p` are left out and named.',
   ),
   verbosity: off('Takes `verbosity`.', 'Answers differ in length by themselves: one longer answer shows nothing.'),
-  user: off('Takes `user`.', 'A label, which no answer reflects.'),
+  user: on('Takes `user`; else it is left out and named.'),
   safetyIdentifier: off('Takes `safety_identifier`.', 'A label, which no answer reflects.'),
   promptCacheKey: off(
     'Takes `prompt_cache_key`.',

@@ -1,19 +1,34 @@
 import type { CreateResponseEcho, InputTransformation } from '../../wire/schema/response-resource.ts';
+import type { Dropped } from '../shared/dropped.ts';
 import type { CreateResponse } from '../shared/parsed.ts';
 
-/** The fields of the request that the Response repeats, with the API's defaults for absent ones. */
+/**
+ * The fields of the request that the Response repeats, with the API's defaults for absent ones, and for those that were left
+ * out: what is not in force is not repeated.
+ */
 export function echoOf(
   request: CreateResponse,
   made: {
     readonly model: string;
+    /** The API's word for the tier that was asked for. */
+    readonly tier: string | null;
     readonly toolChoice: unknown;
     readonly format: unknown;
     readonly withheld: readonly InputTransformation[];
+    readonly dropped: Dropped;
     readonly strict: boolean;
   },
 ): CreateResponseEcho {
   const { reasoning, text } = request;
-  const effort = reasoning?.effort ?? null;
+  /** The value, unless the field is left out. */
+  const sent = <Value>(path: string, value: Value) => (made.dropped.has(path) ? null : (value ?? null));
+  const effort = sent('reasoning.effort', reasoning?.effort);
+  const verbosity = sent('text.verbosity', text.verbosity);
+  const user = sent('user', request.user);
+  const retention = sent('prompt_cache_retention', request.prompt_cache_retention);
+  const options = Object.entries(request.prompt_cache_options ?? {}).filter(
+    ([key]) => !made.dropped.has(`prompt_cache_options.${key}`),
+  );
   // The published schema does not have these two.
   const unpublished = made.strict && (effort === 'minimal' || effort === 'max');
   return {
@@ -21,11 +36,11 @@ export function echoOf(
     instructions: request.instructions ?? null,
     tools: request.listedTools,
     tool_choice: made.toolChoice,
-    parallel_tool_calls: request.parallel_tool_calls ?? true,
-    truncation: request.truncation ?? 'disabled',
-    text: { format: made.format, ...(text.verbosity === null ? {} : { verbosity: text.verbosity }) },
-    temperature: request.temperature ?? 1,
-    top_p: request.top_p ?? 1,
+    parallel_tool_calls: sent('parallel_tool_calls', request.parallel_tool_calls) ?? true,
+    truncation: sent('truncation', request.truncation) ?? 'disabled',
+    text: { format: made.format, ...(verbosity === null ? {} : { verbosity }) },
+    temperature: sent('temperature', request.temperature) ?? 1,
+    top_p: sent('top_p', request.top_p) ?? 1,
     presence_penalty: request.presence_penalty ?? 0,
     frequency_penalty: request.frequency_penalty ?? 0,
     top_logprobs: request.top_logprobs ?? 0,
@@ -38,15 +53,13 @@ export function echoOf(
     },
     max_output_tokens: request.max_output_tokens ?? null,
     max_tool_calls: request.max_tool_calls ?? null,
-    service_tier: request.service_tier ?? 'default',
+    service_tier: sent('service_tier', made.tier) ?? 'default',
     metadata: request.metadata ?? {},
-    safety_identifier: request.safety_identifier ?? null,
+    safety_identifier: sent('safety_identifier', request.safety_identifier),
     prompt_cache_key: request.prompt_cache_key ?? null,
-    ...(request.user == null ? {} : { user: request.user }),
-    ...(request.prompt_cache_retention == null ? {} : { prompt_cache_retention: request.prompt_cache_retention }),
-    ...(made.strict || request.prompt_cache_options == null
-      ? {}
-      : { prompt_cache_options: request.prompt_cache_options }),
+    ...(user === null ? {} : { user }),
+    ...(retention === null ? {} : { prompt_cache_retention: retention }),
+    ...(made.strict || options.length === 0 ? {} : { prompt_cache_options: Object.fromEntries(options) }),
     ...(made.strict || made.withheld.length === 0 ? {} : { input_transformations: made.withheld }),
   };
 }

@@ -134,9 +134,11 @@ export function translateRequest(
   putDefaults(chat, passthrough, profile);
   const echo = echoOf(request, {
     model,
+    tier: tierOf(request.service_tier, profile),
     toolChoice: choice.echo,
     format: format.echo,
     withheld: given.withheld,
+    dropped,
     strict: settings.strictEcho,
   });
   const wantsEncryptedReasoning = request.include.includes('reasoning.encrypted_content');
@@ -197,21 +199,33 @@ function putSampling(written: ChatWriter): void {
   }
 }
 
-/** Fields that few servers know. Those that do not change the answer (a cache key, a user's id) are left out silently elsewhere. */
+/** Fields that not every server knows. What is not sent is named, but for a cache key: agents send one with every request, and lose nothing. */
 function putVendorFields(written: ChatWriter): void {
   const { request, profile, dropped } = written;
   const { verbosity } = request.text;
   if (profile.verbosity) written.put('verbosity', verbosity, 'text.verbosity');
   else if (verbosity != null && verbosity !== 'medium') dropped.push('text.verbosity');
-  const tier = request.service_tier;
-  if (tier != null && Object.hasOwn(profile.serviceTiers, tier))
+  // A hint: one that the server has not is left out.
+  const tier = tierOf(request.service_tier, profile);
+  if (tier !== null && Object.hasOwn(profile.serviceTiers, tier))
     written.put('service_tier', profile.serviceTiers[tier], 'service_tier');
-  else if (tier != null && tier !== 'auto' && tier !== 'default') dropped.push('service_tier');
+  else if (tier !== null && tier !== 'auto' && tier !== 'default') dropped.push('service_tier');
   if (profile.user) written.copy('user', 'user');
+  else if (request.user != null) dropped.push('user');
   if (profile.safetyIdentifier) written.copy('safety_identifier', 'safety_identifier');
+  else if (request.safety_identifier != null) dropped.push('safety_identifier');
   if (profile.promptCacheKey) written.copy('prompt_cache_key', 'prompt_cache_key');
   if (profile.openaiOnly) written.copy('prompt_cache_retention', 'prompt_cache_retention');
+  else if (request.prompt_cache_retention === '24h') dropped.push('prompt_cache_retention');
   putCacheOptions(written);
+  // Nothing is cut (D11).
+  if (request.truncation === 'auto') dropped.push('truncation');
+}
+
+/** The API's word for a tier that is given by it or by the server's own. */
+function tierOf(given: string | null | undefined, { serviceTiers }: Profile): string | null {
+  if (given == null || Object.hasOwn(serviceTiers, given)) return given ?? null;
+  return Object.keys(serviceTiers).find((tier) => serviceTiers[tier] === given) ?? given;
 }
 
 /** Of these options Chat has the mode, and the shorter lifetime. What is not sent is named, key by key, unless it is the default. */

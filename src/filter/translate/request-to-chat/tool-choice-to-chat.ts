@@ -37,7 +37,8 @@ export function translateToolChoice(
       return {
         ...choiceOfMode(choice.mode, all),
         allowed: choice.mode === 'none' ? new Set() : null,
-        echo: choice.mode,
+        // Nothing holds the answer to a call that must come.
+        echo: choice.mode === 'required' && !support.sent ? 'auto' : choice.mode,
       };
     case 'named': {
       const tool = offeredBy(choice.tool);

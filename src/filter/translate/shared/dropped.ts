@@ -62,6 +62,11 @@ export class Dropped {
     this.push(`${path}.${unknown.type}`);
   }
 
+  /** Is that path, of a field or of a key in one, left out? */
+  has(path: string): boolean {
+    return this.#names.has(path);
+  }
+
   names(): readonly string[] {
     return [...this.#names];
   }

@@ -123,6 +123,7 @@ export const nim = server({
   recognisedBy: { hosts: ['integrate.api.nvidia.com'] },
   about: 'NVIDIA NIM, as a container and hosted.',
   flags: {
+    user: [false, 'Fields that a model’s API does not have are a 422 (garak#748).'],
     reasoningReplay: ['reasoning_content', 'Reads earlier reasoning from this field. †'],
     audio: [false, 'Its messages cannot carry audio. †'],
     parallelToolCalls: [false, 'Not in its API. †'],

@@ -59,7 +59,6 @@ export const openrouter = server({
   flags: {
     path: ['/api/v1/chat/completions', 'Where its Chat API lives.'],
     verbosity: [true, 'Passed on to providers that have it.'],
-    user: [true, 'A label.'],
     promptCacheKey: [true, 'In its documentation.'],
     reasoningEffort: ['reasoning_object', 'With `exclude: false`, so that reasoning comes back.'],
     reasoningReplay: ['reasoning_details', 'As they came, signatures and all.'],
@@ -91,6 +90,7 @@ export const fireworks = server({
   recognisedBy: { hosts: ['api.fireworks.ai'] },
   about: 'api.fireworks.ai.',
   flags: {
+    user: [false, 'Left out in LibreChat’s guide (`dropParams`).'],
     path: ['/inference/v1/chat/completions', 'Where its Chat API lives.'],
     promptCacheKey: [true, 'In its documentation.'],
     effortRules: tabledEfforts('fireworks', [], 'Other models get what was asked for.'),
@@ -109,7 +109,6 @@ export const cerebras = server({
   flags: {
     maxTokensField: newerLimit,
     refusedFields: [['presence_penalty', 'frequency_penalty'], 'Not in its API.'],
-    user: [true, 'In its documentation.'],
     serviceTiers: [{ auto: 'auto', default: 'default', flex: 'flex', priority: 'priority' }, 'Its tiers. †'],
     effortRules: tabledEfforts(
       'cerebras',

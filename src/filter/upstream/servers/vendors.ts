@@ -34,7 +34,6 @@ export const openai = server({
   flags: {
     maxTokensField: ['max_completion_tokens', 'Reasoning models refuse `max_tokens`.'],
     verbosity: [true, 'GPT-5 and later.'],
-    user: [true, 'An older label.'],
     safetyIdentifier: [true, 'The newer one.'],
     promptCacheKey: [true, 'Routes to a cache.'],
     serviceTiers: [
@@ -87,6 +86,7 @@ export const mistral = server({
   otelName: 'mistral_ai',
   about: 'Mistral. Unknown fields are 422.',
   flags: {
+    user: [false, 'A 422 (LibreChat’s guide: `dropParams`).'],
     includeUsage: [false, '`stream_options` is a 422 on some versions (codecompanion#1112); usage comes anyway.'],
     refusedFields: [['logprobs'], 'Gives none.'],
     promptCacheKey: [true, 'In its documentation.'],
@@ -156,6 +156,7 @@ export const gemini = server({
   otelName: 'gcp.gemini',
   about: 'Gemini (OpenAI-compatible endpoint).',
   flags: {
+    user: [false, 'Fields that it does not have are a 400, “Unknown name” (SkyrimNet-GamePlugin#77).'],
     path: ['/v1beta/openai/chat/completions', 'Where its Chat API lives.'],
     maxTokensField: newerLimit,
     effortRules: tabledEfforts('gemini', geminiEfforts, aboutGeminiEfforts),
@@ -191,6 +192,7 @@ export const anthropic = server({
   recognisedBy: { hosts: ['api.anthropic.com'] },
   about: 'Anthropic (OpenAI-compatible endpoint). It ignores `seed`, and moves all system messages to the front.',
   flags: {
+    user: [false, 'Ignored there.'],
     refusedFields: [['presence_penalty', 'frequency_penalty', 'logprobs'], 'Ignored there.'],
     jsonSchema: ['prompt', 'Ignored there: a strict schema is refused.'],
     reasoningEffort: ['none', 'Ignored there; its own `thinking` field is passed on.'],
@@ -330,6 +332,7 @@ export const zai = server({
   about:
     'z.ai (GLM), and bigmodel.cn. For its coding plan set `UPSTREAM_PATH` to `/api/coding/paas/v4/chat/completions`.',
   flags: {
+    user: [false, 'Its API has `user_id`, of at least six characters.'],
     path: ['/api/paas/v4/chat/completions', 'Where its Chat API lives.'],
     refusedFields: [['presence_penalty', 'frequency_penalty', 'logprobs'], 'Not in its API.'],
     defaults: [
@@ -380,6 +383,7 @@ export const minimax = server({
   },
   about: 'MiniMax (api.minimax.io). Its models always think. What its API lacks is known from AgentScope.',
   flags: {
+    user: [false, 'Not in its API. †'],
     maxTokensField: newerLimit,
     refusedFields: [['presence_penalty', 'frequency_penalty'], 'Ignored there.'],
     defaults: [{ reasoning_split: true }, 'Else reasoning comes inside the text.'],
@@ -419,6 +423,7 @@ export const cohere = server({
   recognisedBy: { hosts: ['api.cohere.ai', 'api.cohere.com'] },
   about: 'Cohere’s compatibility API (docs.cohere.com, Compatibility API).',
   flags: {
+    user: [false, 'Not in its API (LobeChat and LibreChat leave it out).'],
     path: ['/compatibility/v1/chat/completions', 'Where its Chat API lives.'],
     refusedFields: [['logprobs'], 'Not in its API.'],
     effortRules: [

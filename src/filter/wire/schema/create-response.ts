@@ -48,7 +48,6 @@ export const optionalObject = z.nullish(jsonObject);
 const optionalList = z.nullish(list);
 export const optionalValue = z.optional(z.unknown());
 
-const serviceTiers = ['auto', 'default', 'flex', 'priority', 'scale', 'fast', 'ultrafast', 'standard'] as const;
 const reasoningEfforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const;
 
 const metadata = stringMap.check(
@@ -84,6 +83,10 @@ export const nestedFields = {
     generate_summary: z.nullish(z.enum(['auto', 'concise', 'detailed'])),
     mode: optionalText,
     context: optionalText,
+  }),
+  stream_options: z.object({
+    include_obfuscation: optionalBoolean,
+    include_usage: optionalValue, // Chat's; every Response has it
   }),
 } as const;
 
@@ -122,9 +125,9 @@ export const createResponseFields = {
   prompt_cache_retention: optionalText,
   prompt_cache_options: optionalObject,
   generate: optionalBoolean,
-  service_tier: z.nullish(z.enum(serviceTiers)),
+  service_tier: optionalText,
   stream: optionalBoolean,
-  stream_options: z.nullish(z.object({ include_obfuscation: optionalBoolean })),
+  stream_options: z.nullish(nestedFields.stream_options),
   truncation: z.nullish(z.enum(['auto', 'disabled'])),
 } as const;
 

@@ -98,6 +98,7 @@ export const allEvidence: readonly EvidenceRow[] = [
   // A server without images has no video either: it is not probed.
   shows('image', failed, { image: 'omit', video: false }, (flags) => takesNoImages(flags) && !flags.video),
   shows('audio', failed, { audio: false }),
+  shows('user', failed, { user: false }),
   shows('json_schema', ['works'], { jsonSchema: 'native' }, ({ jsonSchema }) => jsonSchema.startsWith('native')),
   shows(
     'schema_with_tools',

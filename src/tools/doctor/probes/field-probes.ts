@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer';
 import { getWeather, user, weatherQuestion } from '../chat-body.ts';
 import type { ChatRow } from '../chat-probe.ts';
-import { accepted, found, ignored, lacking, works } from '../findings.ts';
+import { accepted, failed, found, ignored, lacking, works } from '../findings.ts';
 import { isObject, judgeCalls, quote, sayingNothing } from '../judge.ts';
 
 const sayHello = [user('Say hello.')];
@@ -118,6 +118,15 @@ export const fieldProbes: readonly ChatRow[] = [
     asks: 'an unknown field',
     sends: { messages: sayHello, x_unknown_field: true },
     means: { failed: 'Strict: what a client adds for other servers fails here (UNKNOWN_FIELDS).' },
+  },
+  {
+    name: 'user',
+    asks: 'a label for the user',
+    sends: ({ findings }) =>
+      found(findings, 'unknown_field', ...failed)
+        ? { messages: sayHello, user: 'doctor' }
+        : 'fields that it does not know are taken',
+    means: { failed: 'The label is left out, and x-responses-dropped names it.' },
   },
 ];
 

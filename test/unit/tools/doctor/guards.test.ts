@@ -42,7 +42,7 @@ const expectedForServers: Readonly<Record<string, { base: string; flags: object;
     code: 1,
   },
   cohere: { base: 'cohere', flags: {}, code: 0 },
-  nim: { base: 'generic', flags: { strict: false, parallelToolCalls: false }, code: 0 },
+  nim: { base: 'nim', flags: {}, code: 0 },
   // The rest of their rules are their models', and this one has no name.
   huggingface: { base: 'huggingface', flags: {}, code: 0 },
   openai: { base: 'generic', flags: {}, code: 0 },

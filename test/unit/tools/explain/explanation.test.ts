@@ -95,9 +95,9 @@ describe('a field', () => {
   });
 
   it('that the server has no field for is only in the Response', () => {
-    const field = fieldOf('user', { user: 'u' });
-    expect(field).toMatchObject({ fate: 'in_response', becomes: [], in_response: ['user'] });
-    expect(field.causes).toMatchObject([{ name: 'user', value: false }]);
+    const field = fieldOf('prompt_cache_key', { prompt_cache_key: 'k' });
+    expect(field).toMatchObject({ fate: 'in_response', becomes: [], in_response: ['prompt_cache_key'] });
+    expect(namesOf(field)).toContain('promptCacheKey');
   });
 
   it('that is dropped says by which flag', () => {
@@ -578,11 +578,11 @@ describe('other requests', () => {
 
   it('that are too large are followed, without what decided', () => {
     const input = Array.from({ length: 30 }, (_item, index) => ({ role: 'user', content: `Number ${index}` }));
-    const body = { model: 'm', input, user: 'u' };
+    const body = { model: 'm', input, metadata: { k: 'v' } };
     const { fields, notes, added } = explain(body, {}, { probedBytes: JSON.stringify(body).length * 11 });
     expect(fields).toHaveLength(32);
     expect(fields.at(-2)).toMatchObject({ field: 'input[29]', fate: 'sent' });
-    expect(fields.at(-1)).toMatchObject({ field: 'user', fate: 'in_response', causes: [] });
+    expect(fields.at(-1)).toMatchObject({ field: 'metadata', fate: 'in_response', causes: [] });
     expect(added).toEqual([]);
     expect(notes).toEqual(['The request is too large to find out which flags and variables decided.']);
   });

@@ -15,7 +15,7 @@ import {
   videoPart,
 } from '../../../wire/schema/create-response.ts';
 import { knownKeys, type Reading } from '../../shared/dropped.ts';
-import type { InputContent } from '../../shared/parsed.ts';
+import type { InputContent, InputMessage } from '../../shared/parsed.ts';
 import { mark } from '../../shared/provenance.ts';
 import {
   aboveMax,
@@ -33,7 +33,8 @@ import { parseFile } from './parse-file.ts';
 import { readShape } from './read-shape.ts';
 import { isRefused, textCarriedBy } from './unknown-items.ts';
 
-type Speaker = 'user' | 'system' | 'assistant' | 'tool';
+/** Whose message the content is of, or a tool's output. */
+type Speaker = InputMessage['role'] | 'tool';
 
 /** `content` or `output` as parts: a string is one text part. Throws `ApiError` for the first mistake and for a part that is not allowed there. */
 export function parseContent(
@@ -131,7 +132,7 @@ function partType<Schema extends z.ZodMiniObject>(
   };
 }
 
-const everyone: readonly Speaker[] = ['user', 'system', 'assistant', 'tool'];
+const everyone: readonly Speaker[] = ['user', 'system', 'developer', 'assistant', 'tool'];
 const shown: readonly Speaker[] = ['user', 'tool'];
 
 /** Citations and log probabilities of earlier answers are for their readers. */

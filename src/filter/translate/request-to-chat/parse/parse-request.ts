@@ -81,6 +81,7 @@ export function parseRequest(body: unknown, reading: Reading) {
           input = parseInput(read as string | unknown[], reading);
         break;
       case 'reasoning':
+      case 'stream_options':
         refuseUnknownKeys(name, value, reading);
         fields[name] = read;
         break;
@@ -143,7 +144,7 @@ function namesOf(object: Readonly<Record<string, unknown>>, param: string | null
   );
 }
 
-/** Maximum fields of the body, `text` or `reasoning`: several times as many as the API and all known engines have. */
+/** Maximum fields of the body, or of an object with fixed keys: several times as many as the API and all known engines have. */
 const maxFields = 256;
 
 function isKnownField(name: string): name is keyof typeof createResponseFields {
@@ -370,7 +371,7 @@ function refuseSound(name: string, value: unknown): void {
   }
 }
 
-/** Refuses or leaves out unknown keys of `text` and `reasoning`: Chat has no such objects to pass them on in. */
+/** Refuses or leaves out unknown keys of an object with fixed ones: Chat has no such object to pass them on in. */
 function refuseUnknownKeys(field: keyof typeof nestedFields, value: unknown, { settings, dropped }: Reading): void {
   if (!isJsonObject(value)) return;
   for (const key of namesOf(value, field)) {

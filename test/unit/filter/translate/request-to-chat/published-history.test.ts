@@ -26,7 +26,7 @@ const refused: readonly Refusal[] = [
     isWish: false,
   },
   {
-    message: /may not stand in a message of role '(assistant|system)'/,
+    message: /may not stand in a message of role '(assistant|system|developer)'/,
     reason: 'A mistake: the API itself takes it from users and tools alone, and writes no such history.',
     isWish: false,
   },

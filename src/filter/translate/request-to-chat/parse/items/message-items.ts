@@ -12,8 +12,7 @@ const chatMessageFields = [
 const checkedMessage = itemType(
   messageItem,
   ({ role, content, phase }, at, input) => {
-    const speaker = role === 'developer' ? 'system' : role;
-    const parts = parseContent(content, speaker, `${at}.content`, input);
+    const parts = parseContent(content, role, `${at}.content`, input);
     // An assistant's is what the answer was given here: it says nothing that a model could miss.
     if (phase != null && role !== 'assistant') input.dropped.push('input[].phase');
     // A message whose every part was left out is left out too; one that was empty from the start stays.
