@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib';
 import { expect, it } from 'vitest';
 import { Exchange } from '../../src/filter/exchange/exchange.ts';
 import { itemTypes } from '../../src/filter/translate/known-types.ts';
@@ -64,14 +65,14 @@ function filled(text: string, type: string): object {
 }
 
 /** With rules for models by their names, and with fields that nobody knows passed on. */
-const settings = createTestSettings({ profile: 'xai', unknownFields: 'forward' });
+const settings = createTestSettings({ profile: 'xai', unknownFields: 'forward', limits: { maxNesting: 1000 } });
 
 /** Runs a request through an exchange, as Envoy would. */
-function runRequest(bytes: Buffer): void {
+function runRequest(bytes: Buffer, headers: Readonly<Record<string, string>> = {}): void {
   const limits = { maxRequestBytes: 64 * MiB, maxResponseBytes: MiB, maxErrorBytes: MiB, maxSseEventBytes: MiB };
   const exchange = new Exchange(exchangeOptions({ settings, bodyLimits: limits }));
-  const headers = headersOf({ ':method': 'POST', ':path': '/v1/responses', 'content-type': 'application/json' });
-  exchange.handle({ type: 'request_headers', headers, endOfStream: false });
+  const json = { ':method': 'POST', ':path': '/v1/responses', 'content-type': 'application/json' };
+  exchange.handle({ type: 'request_headers', headers: headersOf({ ...json, ...headers }), endOfStream: false });
   exchange.handle({ type: 'request_body', body: bytes, endOfStream: true });
 }
 
@@ -85,4 +86,16 @@ it.each(Object.entries(places))('%s costs time in proportion to its length, what
     });
     expect(growth, `${JSON.stringify(beginning)} again and again`).toBeLessThan(maxLinearGrowth);
   }
+});
+
+it('a compressed tool’s schema costs no more where it is nested deep', () => {
+  const properties = Object.fromEntries(Array.from({ length: 20_000 }, (_, index) => [`property_${index}`, {}]));
+  const prepare = (depth: number) => {
+    let parameters: object = { type: 'object', properties };
+    for (let level = 0; level < depth; level += 1) parameters = { nested: parameters };
+    const tools = [{ type: 'function', name: 'f', parameters }];
+    const bytes = gzipSync(JSON.stringify({ model: 'm', input: 'x', tools }));
+    return () => runRequest(bytes, { 'content-encoding': 'gzip' });
+  };
+  expect(growthOf(28, prepare, 3)).toBeLessThan(3);
 });

@@ -12,13 +12,14 @@ const minBaseMicroseconds = 100;
  *
  * @param size of the smaller run.
  * @param prepare builds the input of a size, which is not measured, and returns the run, which is.
+ * @param most below which it need not be measured again.
  */
-export function growthOf(size: number, prepare: (size: number) => () => void): number {
+export function growthOf(size: number, prepare: (size: number) => () => void, most = maxLinearGrowth): number {
   const small = prepare(size);
   // V8 still compiles during the first runs.
   const base = Math.max(minBaseMicroseconds, Math.min(...Array.from({ length: 10 }, () => cpuTimeOf(small))));
   let growth = Number.POSITIVE_INFINITY;
-  for (let attempt = 0; attempt < 3 && growth > maxLinearGrowth; attempt += 1)
+  for (let attempt = 0; attempt < 3 && growth > most; attempt += 1)
     growth = Math.min(growth, cpuTimeOf(prepare(sizeRatio * size)) / base);
   return growth;
 }

@@ -58,6 +58,7 @@ export function* prepareRequest(
   const upstreamBody = operation.body(chat, passthrough);
   if (bytes.length <= largeBodyBytes && !headers.has('content-encoding'))
     return prepared(Buffer.from(JSON.stringify(upstreamBody)));
+  yield;
   const written: Buffer[] = [];
   let sinceLast = 0;
   for (const part of jsonParts(upstreamBody)) {

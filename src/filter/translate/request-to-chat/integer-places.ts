@@ -99,12 +99,13 @@ function placesOf(
   const byName = new Map<string, LooseSchema[]>();
   const rest: LooseSchema[] = [];
   for (const { properties, additionalProperties, items, prefixItems } of schemas) {
-    const named = Object.entries(objectOf(properties) ?? {});
+    const named = objectOf<Readonly<Record<string, unknown>>>(properties) ?? {};
+    const names = Object.keys(named);
     const entries = [additionalProperties, items, ...arrayOf(prefixItems)].filter((entry) => entry !== undefined);
-    budget.left -= named.length + entries.length;
+    budget.left -= names.length + entries.length;
     if (budget.left < 0) return null;
-    for (const [name, schema] of named) {
-      const own = objectOf<LooseSchema>(schema);
+    for (const name of names) {
+      const own = objectOf<LooseSchema>(named[name]);
       if (own === null) continue;
       const same = byName.get(name);
       if (same === undefined) byName.set(name, [own]);

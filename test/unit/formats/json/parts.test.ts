@@ -29,6 +29,25 @@ describe('JSON in parts', () => {
     expect(Math.max(...partsOf(large).map(({ length }) => length))).toBeLessThan(20_000);
   });
 
+  it('is one pass over a value at every depth', () => {
+    let reads = 0;
+    const ownKeys = (target: object) => {
+      reads += 1;
+      return Reflect.ownKeys(target);
+    };
+    let value: object = new Proxy({ text: 'x'.repeat(20_000) }, { ownKeys });
+    for (let depth = 0; depth < 100; depth += 1) value = { value };
+    partsOf(value);
+    expect(reads).toBe(2);
+  });
+
+  it('leaves out what JSON leaves out, of objects without any other fields too', () => {
+    const value = { ['x'.repeat(20_000)]: undefined, list: [undefined, 'x'.repeat(20_000)] };
+    expect(partsOf([{ ['x'.repeat(20_000)]: undefined }, value]).join('')).toBe(
+      `[{},{"list":[null,"${'x'.repeat(20_000)}"]}]`,
+    );
+  });
+
   it.each([16 * 1024 - 1, 16 * 1024, 16 * 1024 + 1])('never cuts a character in two, after %i others', (before) => {
     const text = `${'x'.repeat(before)}${'😀'.repeat(20_000)}`;
     expect(Buffer.concat(partsOf(text).map((part) => Buffer.from(part))).toString()).toBe(JSON.stringify(text));
