@@ -98,7 +98,7 @@ export function* parseJson(
   }
   yield;
   try {
-    return mayLoseNumbers && values <= maxExactValues ? parseExactly(text) : JSON.parse(text);
+    return mayLoseNumbers ? parseExactly(text) : JSON.parse(text);
   } catch (cause) {
     const message = `The request body is not valid JSON: ${reasonOf(cause)}. Send one JSON object.`;
     throw new ApiError(message, { status: 400, code: 'invalid_json', cause });
@@ -107,9 +107,6 @@ export function* parseJson(
 
 /** Fewer bytes are translated before anything could be counted. */
 const smallBodyBytes = 64 * 1024;
-
-/** Of more, the exact parse takes too long, and 200 bytes for each: it is twice what a large agent sends. */
-const maxExactValues = 50_000;
 
 /** The parser's reason, without the piece of the body it quotes. */
 function reasonOf(cause: unknown): string {

@@ -13,17 +13,11 @@ describe('a number that a double would change', () => {
     expect(JSON.stringify(parse(`{"number":${big}}`))).toBe(`{"number":${big}}`);
   });
 
-  it.each([
-    ['values', '{},'.repeat(110_000)],
-    ['commas', '1,'.repeat(210_000)],
-  ])('is an ordinary number in a body of too many %s for the exact parse', (_, many) => {
-    expect(parse(`{"number":${big},"many":[${many}0]}`).number).toBe(Number(big));
-  });
-
-  it('is kept among 50,000 values, and not among one more', () => {
-    const among = (values: number) => `{"number":${big},"many":[${'1,'.repeat(values - 4)}0]}`;
-    expect(JSON.stringify(parse(among(50_000)))).toBe(among(50_000));
-    expect(parse(among(50_001)).number).toBe(Number(big));
+  it('is kept among as many values as a body may have, and among more', () => {
+    for (const values of [50_001, 100_000, 210_000]) {
+      const among = `{"number":${big},"many":[${'1,'.repeat(values - 4)}0]}`;
+      expect(JSON.stringify(parse(among))).toBe(among);
+    }
   });
 
   it('is kept in a long body of few values', () => {

@@ -62,8 +62,8 @@ describe('the translation of a body', () => {
       steps = 0;
     });
     while (!preparing.next().done) steps += 1;
-    // One before it is translated, one within its body.
-    expect(steps).toBe(2);
+    // One before it is translated, one before its body is written, one within the body.
+    expect(steps).toBe(3);
   });
 
   it('is over once the request was answered or refused: what was in flight takes no time', () => {
