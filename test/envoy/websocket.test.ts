@@ -5,9 +5,46 @@ import { completion, delta, done, eventStream, finish, reset } from '../support/
 import { HandshakeError, openWebSocket } from '../support/websocket-client.ts';
 import { expectEndAtUpstream, outlastTimeouts, says, startWebSocketMesh } from '../support/websocket-mesh.ts';
 
+/** The first event of a server of another virtual host, which is not the filter's. */
+const foreignEvents = {
+  'without a Response': '{"type":"response.created"}',
+  'that is not JSON': '{oops}',
+  'whose Response is null': '{"type":"response.created","response":null}',
+  'without a type': '{}',
+};
+/** A route that gives this event stream itself. */
+const foreignAnswer = (body: string) => ({
+  match: { prefix: '/' },
+  direct_response: { status: 200, body: { inline_string: body } },
+  response_headers_to_add: [
+    {
+      header: { key: 'content-type', value: 'text/event-stream' },
+      append_action: 'OVERWRITE_IF_EXISTS_OR_ADD',
+    },
+  ],
+  typed_per_filter_config: {
+    'envoy.filters.http.ext_proc': {
+      '@type': 'type.googleapis.com/envoy.extensions.filters.http.ext_proc.v3.ExtProcPerRoute',
+      disabled: true,
+    },
+  },
+});
+
 let mesh: TestMesh;
 beforeAll(async () => {
-  mesh = await startWebSocketMesh({ environment: { WEBSOCKET_ORIGINS: 'https://app.example' } });
+  mesh = await startWebSocketMesh({
+    environment: { WEBSOCKET_ORIGINS: 'https://app.example' },
+    edit(config) {
+      const { route_config } = config.static_resources.listeners[0].filter_chains[0].filters[0].typed_config;
+      const websocket = route_config.virtual_hosts[0].routes.find(({ name }) => name === 'websocket');
+      for (const [index, data] of Object.values(foreignEvents).entries())
+        route_config.virtual_hosts.push({
+          name: `foreign-${index}`,
+          domains: [`foreign-${index}.example`],
+          routes: [websocket, foreignAnswer(`event: response.created\ndata: ${data}\n\n`)],
+        } as unknown as (typeof route_config.virtual_hosts)[0]);
+    },
+  });
 });
 afterAll(() => mesh.close());
 
@@ -115,6 +152,22 @@ describe('a turn on a WebSocket', () => {
     expect((await client.turn({ model: 'resets', input: 'Hi' })).at(-1)?.type).toBe('response.completed');
     await client.close();
   });
+
+  test.each([...Object.keys(foreignEvents).entries()])(
+    'of another virtual host (%i), with an event %s, fails alone',
+    async (index) => {
+      mesh.upstream.script('beside', says('1'));
+      const [foreign, beside] = [await open({ host: `foreign-${index}.example` }), await open()];
+      for (let turn = 0; turn < 2; turn++)
+        expect(await foreign.turn({ model: 'm', input: 'Hi' })).toMatchObject([
+          { type: 'error', status: 502, error: { code: 'invalid_upstream_response' } },
+        ]);
+      expect((await beside.turn({ model: 'beside', input: 'Hi' })).at(-1)).toMatchObject({
+        type: 'response.completed',
+      });
+      await Promise.all([foreign.close(), beside.close()]);
+    },
+  );
 
   test('in lanes runs side by side', async () => {
     let release = () => {};

@@ -31,13 +31,19 @@ afterAll(() => proxy.close());
 
 let closed: ClosedConnection[];
 let refused: WebSocketRefusal[];
+/** What a handler has thrown. */
+let failures: unknown[];
 let endpoint: WebSocketEndpoint;
 let guard: OverloadGuard;
 beforeEach(() => {
   closed = [];
   refused = [];
+  failures = [];
 });
-afterEach(() => endpoint.drain(0, 0));
+afterEach(async () => {
+  await endpoint.drain(0, 0);
+  expect(failures).toEqual([]);
+});
 
 async function start(options: Partial<WebSocketOptions> = {}, maxBufferedBytes = 64 * MiB): Promise<void> {
   guard = new OverloadGuard(
@@ -50,11 +56,11 @@ async function start(options: Partial<WebSocketOptions> = {}, maxBufferedBytes =
     },
     () => {},
   );
-  const [closedHere, refusedHere] = [closed, refused]; // what comes late is not the next test's
+  const [closedHere, refusedHere, failuresHere] = [closed, refused, failures]; // what comes late is not the next test's
   endpoint = await startWebSocketEndpoint({
     listen: { host: '127.0.0.1', port: 0 },
     forwardTo: `http://127.0.0.1:${proxy.port}/v1`,
-    limits: { maxLanes: 4, maxWaiting: 8, maxEventBytes: MiB, maxErrorBytes: MiB, maxValues: 100_000 },
+    limits: { maxLanes: 4, maxWaiting: 8, maxUnasked: 40, maxEventBytes: MiB, maxErrorBytes: MiB, maxValues: 100_000 },
     maxConnections: 100,
     maxMessageBytes: MiB,
     origins: [],
@@ -66,6 +72,7 @@ async function start(options: Partial<WebSocketOptions> = {}, maxBufferedBytes =
       closed: (line) => closedHere.push(line),
       refused: (refusal) => refusedHere.push(refusal),
       turnEnded: () => {},
+      failed: (thrown) => failuresHere.push(thrown),
     },
     ...options,
   });
@@ -156,8 +163,11 @@ test('of requests beyond the limit each is refused in its place, and a flood of 
 
   const never = new Promise<void>(() => {});
   proxy.script('flood', { headers: eventStream, body: [() => never] });
+  const before = client.received.length;
   ask(2000);
-  expect(await client.closed).toEqual({ code: 1008, reason: 'too_many_waiting_responses' });
+  expect(await client.closed).toEqual({ code: 1008, reason: 'too_many_refused_messages' });
+  // One runs, eight wait, 32 were to be refused in their places: all that the client is told is why it is closed.
+  expect(client.received.slice(before).map(({ error }) => error?.['code'])).toEqual(['too_many_refused_messages']);
   await expect.poll(() => guard.held).toBe(0);
 });
 
@@ -322,7 +332,7 @@ describe('memory', () => {
     });
     proxy.script(model, {
       headers: eventStream,
-      body: [event({ type: 'response.created', response: {} }), () => held],
+      body: [event({ type: 'response.created', response: { id: 'resp_1' } }), () => held],
     });
     const client = await open();
     client.send({ type: 'response.create', ...ask(model, 1) });
@@ -466,6 +476,29 @@ describe('a handshake', () => {
     await (await open({ origin: 'https://app.example' })).close();
   });
 
+  test('may have any name for a header, and a turn carries it', async () => {
+    await start();
+    proxy.script('names', { headers: eventStream, body: [completed('resp_1'), done] });
+    const socket = await rawClient('x', ['constructor: a', '__proto__: b', 'constructor: c']);
+    expect(socket.answer).toMatch(/^HTTP\/1.1 101/);
+    socket.write(clientFrame('{"type":"response.create","model":"names","input":"Hi"}'));
+    await expect.poll(() => proxy.received('names').length).toBe(1);
+    expect(Object.entries(proxy.received('names')[0]?.headers ?? {})).toEqual(
+      expect.arrayContaining([['constructor', 'a, c']]),
+    );
+    socket.destroy();
+  });
+
+  test('whose host cannot be a turn’s is a 400', async () => {
+    await start();
+    for (const host of ['', 'user@gateway', 'a, b']) {
+      const socket = await rawClient(host);
+      expect(socket.answer, host).toMatch(/^HTTP\/1.1 400 .*"code":"invalid_host"/s);
+      await closedOf(socket);
+    }
+    expect(refused.map(({ error }) => error['code'])).toEqual(['invalid_host', 'invalid_host', 'invalid_host']);
+  });
+
   test('that is a plain request is told what this listener is for; health is answered', async () => {
     await start();
     const answer = await fetch(url(), { method: 'POST', body: '{}' });
@@ -491,7 +524,7 @@ test('a turn that the end of the drain cuts is told so, and its connection is cl
   await start();
   proxy.script('long', {
     headers: eventStream,
-    body: [event({ type: 'response.created', response: {} }), () => new Promise(() => {})],
+    body: [event({ type: 'response.created', response: { id: 'resp_1' } }), () => new Promise(() => {})],
   });
   const client = await open();
   client.send({ type: 'response.create', model: 'long', input: 'Hi' });
@@ -503,6 +536,82 @@ test('a turn that the end of the drain cuts is told so, and its connection is cl
   });
   expect(await client.closed).toEqual({ code: 1012, reason: 'server_shutting_down' });
   expect(closed).toMatchObject([{ code: 1012, reason: 'server_shutting_down', turns: { error: 1 } }]);
+});
+
+describe('a handler that throws ends its own connection alone', () => {
+  const defect = new Error('a defect');
+  /** Throws once what it is to guard has begun. */
+  let isArmed = false;
+  const throwing = () => {
+    if (!isArmed) return;
+    isArmed = false;
+    throw defect;
+  };
+  /** What another connection has afterwards: its turn, as if nothing had been. */
+  async function expectOthersServed(other: Awaited<ReturnType<typeof open>>): Promise<void> {
+    expect(failures.splice(0)).toEqual([defect]);
+    expect((await other.turn({ model: 'others', input: 'Hi' })).at(-1)).toMatchObject({ type: 'response.completed' });
+    await other.close();
+    await expect.poll(() => [endpoint.connections, guard.held]).toEqual([0, 0]);
+  }
+  beforeEach(() => {
+    isArmed = false;
+    proxy.script('others', { headers: eventStream, body: [completed('resp_1'), done] });
+  });
+
+  test('of the bytes of its socket, or of a message', async () => {
+    await start();
+    const worked = vi.spyOn(guard, 'worked').mockImplementation(throwing);
+    const [client, other] = [await open(), await open()];
+    isArmed = true;
+    client.send({ type: 'response.create', model: 'others', input: 'Hi' });
+    expect(await client.closed).toMatchObject({ code: 1011 });
+    await expectOthersServed(other);
+    worked.mockRestore();
+  });
+
+  test('of the proxy’s answer', async () => {
+    await start({
+      observer: {
+        closed: () => {},
+        refused: () => {},
+        turnEnded: throwing,
+        failed: (thrown) => failures.push(thrown),
+      },
+    });
+    const [client, other] = [await open(), await open()];
+    isArmed = true;
+    client.send({ type: 'response.create', model: 'others', input: 'Hi' });
+    expect(await client.closed).toMatchObject({ code: 1011 });
+    await expectOthersServed(other);
+  });
+
+  test('of the end of a socket', async () => {
+    await start({
+      observer: {
+        closed: throwing,
+        refused: () => {},
+        turnEnded: () => {},
+        failed: (thrown) => failures.push(thrown),
+      },
+    });
+    const [client, other] = [await open(), await open()];
+    isArmed = true;
+    await client.close();
+    await expect.poll(() => failures.length).toBe(1);
+    await expectOthersServed(other);
+  });
+
+  test('of a handshake', async () => {
+    await start();
+    const other = await open();
+    const refusal = vi.spyOn(guard, 'refusal').mockImplementation(() => {
+      throw defect;
+    });
+    await expect(open()).rejects.toThrow();
+    refusal.mockRestore();
+    await expectOthersServed(other);
+  });
 });
 
 test('a UNIX socket will do', async () => {
@@ -517,16 +626,24 @@ test('a UNIX socket will do', async () => {
 });
 
 /** A client that completes the handshake and then says nothing by itself. */
-async function rawClient(): Promise<Socket> {
-  const [host = '', port] = endpoint.address.split(':');
-  const socket = connect(Number(port), host);
-  const lines = ['GET /v1/responses HTTP/1.1', 'host: x', 'connection: Upgrade', 'upgrade: websocket'];
+async function rawClient(host = 'x', more: readonly string[] = []): Promise<Socket & { answer?: string }> {
+  const [address = '', port] = endpoint.address.split(':');
+  const socket: Socket & { answer?: string } = connect(Number(port), address);
+  const lines = ['GET /v1/responses HTTP/1.1', `host: ${host}`, 'connection: Upgrade', 'upgrade: websocket', ...more];
   const ofWebSocket = ['sec-websocket-version: 13', 'sec-websocket-key: cmVzcG9uc2VzLWV4dHByYw=='];
   socket.write(`${[...lines, ...ofWebSocket].join('\r\n')}\r\n\r\n`);
-  await new Promise((resolve) => socket.once('data', resolve));
+  const [answer] = await once(socket, 'data');
+  socket.answer = String(answer);
   socket.resume();
   return socket;
 }
+
+/** A text message of a client, with a mask that changes nothing. */
+function clientFrame(text: string): Buffer {
+  return Buffer.concat([Buffer.from([0x81, 0x80 | text.length, 0, 0, 0, 0]), Buffer.from(text)]);
+}
+
+const closedOf = (socket: Socket) => (socket.destroyed ? Promise.resolve() : once(socket, 'close'));
 
 describe('the service as it is built', () => {
   let service: ServiceProcess;

@@ -8,7 +8,9 @@ import type { WebSocketClient } from './websocket-client.ts';
 const requestSeconds = 3;
 
 /** A mesh that accepts WebSockets, with short time-outs for requests. */
-export function startWebSocketMesh(options: Pick<TestMeshOptions, 'envoy' | 'environment'> = {}): Promise<TestMesh> {
+export function startWebSocketMesh(
+  options: Pick<TestMeshOptions, 'envoy' | 'environment' | 'edit'> = {},
+): Promise<TestMesh> {
   return startTestMesh({
     ...options,
     webSocket: true,
@@ -21,6 +23,7 @@ export function startWebSocketMesh(options: Pick<TestMeshOptions, 'envoy' | 'env
       const route = routes.find(({ name }) => name === 'websocket');
       if (route === undefined) throw new Error('the configuration has no route for WebSockets');
       route.route['timeout'] = `${requestSeconds}s`;
+      options.edit?.(config);
     },
   });
 }

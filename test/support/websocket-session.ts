@@ -15,6 +15,7 @@ export interface WebSocketSession {
 export interface SessionOptions {
   readonly maxLanes?: number;
   readonly maxWaiting?: number;
+  readonly maxUnasked?: number;
   /** Bytes of conversations that may be kept. */
   readonly maxKept?: number;
   /** Bytes of messages that may wait. */
@@ -45,6 +46,7 @@ export function startWebSocketSession(
     limits: {
       maxLanes,
       maxWaiting,
+      maxUnasked: options.maxUnasked ?? 128,
       maxEventBytes: 4096,
       maxErrorBytes: options.maxErrorBytes ?? 1024,
       maxValues: options.maxValues ?? 1000,

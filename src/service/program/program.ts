@@ -2,7 +2,7 @@ import { fitToMemory } from '../memory/fit-to-memory.ts';
 import { describeProfiles, openProfiles } from '../server/profile-source.ts';
 import { workerNumber } from '../server/workers.ts';
 import { ConfigError, readConfig, redactConfig } from '../settings/config.ts';
-import { createLog } from '../telemetry/log.ts';
+import { createLog, escapeLine } from '../telemetry/log.ts';
 import { createLogOutput } from '../telemetry/log-output.ts';
 import { checkConfig } from './check-config.ts';
 import { helpText, readCommand } from './command-line.ts';
@@ -19,7 +19,7 @@ main().catch((error: unknown) => {
   // JSON, as in the log, unless standard error is a terminal.
   const json = command.type === 'serve' && !process.stderr.isTTY;
   const line = { level: 'fatal', time: new Date().toISOString(), reason: message, msg: 'cannot start' };
-  process.stderr.write(`${json ? JSON.stringify(line) : message}\n`);
+  process.stderr.write(`${json ? escapeLine(JSON.stringify(line)) : message}\n`);
   process.exit(1);
 });
 

@@ -2,7 +2,8 @@ import type { OverloadGuard } from '../memory/overload.ts';
 import { parseHostPort } from '../server/admin.ts';
 import { removeStaleSocket } from '../server/server.ts';
 import type { Config } from '../settings/config.ts';
-import type { Log } from '../telemetry/log.ts';
+import { causeOf } from '../telemetry/exchange-log.ts';
+import { createSampledInfo, type Log } from '../telemetry/log.ts';
 import { webSocketRows } from '../telemetry/metric-rows.ts';
 import { type Metrics, readAtScrapes } from '../telemetry/metrics.ts';
 import type { WebSocketEndpoint, WebSocketObserver } from '../websocket/websocket-server.ts';
@@ -23,6 +24,7 @@ export async function openWebSocket(
   onRefused: WebSocketObserver['refused'] = () => {},
 ): Promise<WebSocketEndpoint> {
   const { startWebSocketEndpoint } = await import('../websocket/websocket-server.ts');
+  const logRefusal = createSampledInfo(log, 'websocket refused');
   const address = config.WEBSOCKET_LISTEN;
   // With workers the supervisor does this: another worker may just have bound it.
   if (!isWorker) await removeStaleSocket(address);
@@ -33,6 +35,7 @@ export async function openWebSocket(
     limits: {
       maxLanes: config.WEBSOCKET_MAX_LANES,
       maxWaiting: 32,
+      maxUnasked: 128,
       maxEventBytes: config.MAX_RESPONSE_BYTES,
       maxErrorBytes: config.MAX_ERROR_BYTES,
       maxValues: config.MAX_REQUEST_VALUES,
@@ -45,13 +48,14 @@ export async function openWebSocket(
     writeTimeoutMs: 60_000,
     memory: guard,
     observer: {
+      failed: (thrown) => log.error(causeOf(thrown), 'failed'),
       turnEnded: (outcome) => metrics.webSocketTurns.inc({ outcome }),
       refused(refusal, message) {
         const { id, status, error } = refusal;
         const { code, param } = error;
         onRefused(refusal, message);
         metrics.webSocketRefusals.inc({ code: String(code) });
-        log.info({ connection_id: id, status, code, param }, 'websocket refused');
+        logRefusal({ connection_id: id, status, code, param });
       },
       closed({ id, code, reason, durationMs, turns, bytesIn, bytesOut }) {
         metrics.webSocketCloses.inc({ code: knownCodes.has(code) ? String(code) : 'other' });

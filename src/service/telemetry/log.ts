@@ -11,8 +11,42 @@ export function createLog(
 ): Log {
   const base = worker === null ? null : { worker };
   const formatters = { level: (label: string) => ({ level: label }) };
-  return pino({ level, base, timestamp: pino.stdTimeFunctions.isoTime, formatters }, destination);
+  const escaped: DestinationStream = { write: (line) => destination.write(escapeLine(line)) };
+  return pino({ level, base, timestamp: pino.stdTimeFunctions.isoTime, formatters }, escaped);
 }
+
+/** What JSON leaves as it is, and some readers take for the end of a line or a command: in lines of a log it is escaped. */
+const unsafe = /[\u007f-\u009f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/g;
+
+/** The same JSON without such characters. */
+export function escapeLine(json: string): string {
+  return json.replace(unsafe, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}
+
+/**
+ * A log of something that happens in floods: the first lines of each second, then none until the next, whose first line has how many
+ * were left out as `unlogged`. The metrics still count every one.
+ */
+export function createSampledInfo(log: Log, message: string, now = () => performance.now()): (details: object) => void {
+  let second = Number.NEGATIVE_INFINITY;
+  let lines = 0;
+  let unlogged = 0;
+  return (details) => {
+    if (now() - second >= 1000) {
+      second = now();
+      lines = 0;
+    }
+    lines += 1;
+    if (lines > linesPerSecond) {
+      unlogged += 1;
+      return;
+    }
+    log.info(unlogged === 0 ? details : { ...details, unlogged }, message);
+    unlogged = 0;
+  };
+}
+
+const linesPerSecond = 10;
 
 /** How often a recurring problem is logged. */
 const warningIntervalMs = 60_000;

@@ -16,7 +16,7 @@ const maxStreamIdLength = 256;
 /** Reads the type and the lane of a message; the rest of a turn's request is read when the turn begins. */
 export function readClientMessage(data: Buffer, maxValues: number): ClientMessage | TurnError {
   return readOrRefuse(() => {
-    const fields = readRawFields(data);
+    const fields = readRawFields(data, maxValues);
     if (fields === null) return invalid('invalid_json', null, 'The message must be a JSON object with a `type`.');
     const read = (name: string) => readOwnField(fields, name, maxValues);
     const type = read('type');

@@ -11,6 +11,8 @@ export interface ConnectionLimits extends TurnLimits {
   readonly maxLanes: number;
   /** Maximum turns waiting for others, on all lanes together. */
   readonly maxWaiting: number;
+  /** Maximum messages in a row of which the proxy is not asked: refused ones, and what needs no answer of a model. */
+  readonly maxUnasked: number;
 }
 
 /** The effects of a connection, and its dependencies. */
@@ -71,6 +73,8 @@ export function createConnection(host: ConnectionHost) {
   let farewellSaid = false;
   let waiting = 0;
   let number = 0;
+  /** Messages since the proxy was asked last. */
+  let unasked = 0;
   let blocked = false;
 
   function find(responseId: string): Conversation | null {
@@ -90,14 +94,20 @@ export function createConnection(host: ConnectionHost) {
     host.refused(error, message);
     const lane = lanes.get(streamId);
     if (lane === undefined || lane.running === null) sendError(error, streamId);
-    else if (waiting > 2 * limits.maxWaiting) {
-      host.turnEnded('error');
-      abort(null);
-      host.close(1008, 'too_many_waiting_responses');
-    } else {
+    else {
       lane.waiting.push(error);
       waiting += 1;
     }
+  }
+
+  /** Closes the connection of a client that goes on sending what is refused: each of its messages costs CPU, and a line of the log. */
+  function refuseAll(message: Buffer): void {
+    const text = `The last ${limits.maxUnasked} messages of this connection asked for no response: it is closed.`;
+    const error = turnError(429, 'too_many_refused_messages', text);
+    host.refused(error, message);
+    sendError(error, null);
+    abort(null);
+    host.close(1008, String(error.error.code));
   }
 
   function sendError(error: TurnError, streamId: string | null): void {
@@ -169,6 +179,7 @@ export function createConnection(host: ConnectionHost) {
   const turnHost: TurnHost = {
     ...{ limits, send, find, hold: host.hold, refused: host.refused },
     forward(body, ofTurn, answer) {
+      unasked = 0;
       const forwarded = host.forward(body, ofTurn, answer);
       if (blocked) forwarded.pause();
       return forwarded;
@@ -222,6 +233,11 @@ export function createConnection(host: ConnectionHost) {
     /** A text message of the client, in UTF-8. */
     message(data: Buffer): void {
       if (isClosed) return;
+      unasked += 1;
+      if (unasked > limits.maxUnasked) {
+        refuseAll(data);
+        return;
+      }
       const message = readClientMessage(data, limits.maxValues);
       if ('status' in message) refuse(message, null, data);
       else if (message.type === 'steer') send(steerFailed(message));

@@ -1,4 +1,4 @@
-import { type ClientHttp2Session, connect, constants } from 'node:http2';
+import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants } from 'node:http2';
 import type { ForwardTurn } from './turn.ts';
 
 /** Between a connection's id and a turn's number, in the id of the turn's request. */
@@ -43,7 +43,8 @@ export function createForwarder(baseUrl: string) {
           isOver = true;
           tell();
         };
-        const stream = session.request({
+        const broken = (reason: string) => end(() => answer.broken(reason));
+        const request = {
           ...rest,
           ':method': 'POST',
           // The client's: it chooses the proxy's virtual host, as it did before.
@@ -53,10 +54,18 @@ export function createForwarder(baseUrl: string) {
           'content-type': 'application/json',
           'content-length': body.reduce((sum, { length }) => sum + length, 0),
           'x-request-id': `${id}${infix}${number}`,
-        });
-        const broken = (reason: string) => end(() => answer.broken(reason));
+        };
+        let stream: ClientHttp2Stream;
+        try {
+          stream = session.request(request);
+        } catch (error) {
+          // A header of the client's that HTTP/2 cannot carry.
+          broken(error instanceof Error ? error.message : String(error));
+          return { pause() {}, resume() {}, abort() {} };
+        }
         let isAnswered = false;
         stream.on('response', (head) => {
+          if (isOver) return;
           isAnswered = true;
           const { ':status': status = 502, 'content-type': contentType = '', 'retry-after': retryAfter = null } = head;
           answer.headers({ status, contentType, retryAfter });

@@ -10,15 +10,21 @@ export const maxFields = 1000;
 
 /**
  * Finds the fields of a JSON object without parsing their values, since numbers that JavaScript cannot hold are passed on
- * too, and each value is validated where it is used. The last of repeated names counts. Null for bytes that are not an
- * object. Throws `RangeError` if there are more than `maxFields`.
+ * too, and each value is validated where it is used. The last of repeated names counts; the others are used nowhere, so they are
+ * parsed here. Null for bytes that are not an object. Throws as `parseRaw`, and `RangeError` if there are more than `maxFields`.
  */
-export function readRawFields(bytes: Buffer): RawFields | null {
+export function readRawFields(bytes: Buffer, maxValues: number): RawFields | null {
   const object = membersOf(bytes, 0, maxFields);
   if (object?.type !== 'object') return null;
   if (object.isCut) throw new RangeError(`The message has too many fields: more than ${maxFields}.`);
   if (skipSpace(bytes, object.end) !== bytes.length) return null;
-  return new Map(object.members.map(({ name, start, end }) => [name, bytes.subarray(start, end)]));
+  const fields = new Map<string, Buffer>();
+  for (const { name, start, end } of object.members) {
+    const repeated = fields.get(name);
+    if (repeated !== undefined) parseRaw(repeated, maxValues);
+    fields.set(name, bytes.subarray(start, end));
+  }
+  return fields;
 }
 
 /** Longer values of the protocol's own fields are not read: a name, an id, a flag. */

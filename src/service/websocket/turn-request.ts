@@ -67,6 +67,8 @@ export function readTurnRequest(
     const fields = new Map([...given].filter(([name]) => !own.has(name)));
     const input = given.get('input') ?? null;
     const isList = input?.[0] === 0x5b;
+    // Its brackets are cut off; what is between them is validated where it is sent.
+    if (isList && input.at(-1) !== 0x5d) throw new SyntaxError('A list ends with another bracket.');
     if (previous !== null && input !== null && !isList && input[0] !== 0x22 && String(input) !== 'null')
       return invalid('invalid_type', 'input', '`input` must be a string or an array of items.');
     const listsInput = isList || previous !== null;

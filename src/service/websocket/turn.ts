@@ -1,10 +1,13 @@
 import type { Buffer } from 'node:buffer';
 import { checkMove } from '../../filter/machine/moves.ts';
+import { estimatedTokens } from '../../filter/wire/schema/estimate.ts';
 import { SseDecoder, SseLimitError, type SseMessage } from '../../filter/wire/sse/sse-decoder.ts';
 import { type Conversation, conversationOf, itemsOfOutput } from './conversations.ts';
 import { errorMessage, type TurnError, turnError } from './errors.ts';
+import { mediaBytesOf } from './media.ts';
 import type { RawFields } from './raw-fields.ts';
 import { RunningResponse } from './running-response.ts';
+import { type EventFields, type RunningResource, readStreamEvent } from './stream-event.ts';
 import { bodyOf, previousIdOf, readTurnRequest } from './turn-request.ts';
 import { type TurnEvent, type TurnPhase, turnMoves } from './websocket-phases.ts';
 
@@ -62,13 +65,12 @@ export interface TurnHost {
 /** What the connection to the proxy takes, with a turn on it. */
 const proxyConnectionBytes = 40 * 1024;
 
-/** Events that carry the Response. */
-const withResponse = /^response\.(?:created|queued|in_progress|completed|incomplete|failed)$/;
-const terminal = {
-  'response.completed': 'completed',
-  'response.incomplete': 'incomplete',
-  'response.failed': 'failed',
-};
+/** Events that end a turn. */
+const terminal: ReadonlyMap<string, TurnOutcome> = new Map([
+  ['response.completed', 'completed'],
+  ['response.incomplete', 'incomplete'],
+  ['response.failed', 'failed'],
+]);
 
 /** One `response.create` of a connection, from its message to the last event of its response. */
 export class Turn {
@@ -89,6 +91,8 @@ export class Turn {
   #input: Buffer | null = null;
   #decoder: SseDecoder | null = null;
   #response: RunningResponse | null = null;
+  /** Bytes of the request to the proxy. */
+  #bodyBytes = 0;
   #head: AnswerHead | null = null;
   /** Of an answer that is an error. */
   #errorBody: Buffer[] = [];
@@ -122,7 +126,8 @@ export class Turn {
     this.#input = request.input;
     this.#move('start', 'requesting');
     const body = bodyOf(request);
-    this.#response = new RunningResponse(body.reduce((sum, { length }) => sum + length, 0));
+    this.#response = new RunningResponse();
+    this.#bodyBytes = body.reduce((sum, { length }) => sum + length, 0);
     this.#hold(proxyConnectionBytes);
     const forwarded = this.#host.forward(body, this.number, this);
     // It may have failed at once.
@@ -152,7 +157,7 @@ export class Turn {
   /** The body is complete. */
   end(): void {
     this.#answerEnded();
-    if (this.#phase === 'streaming') this.#events(() => this.#decoder?.finish() ?? []);
+    if (this.#phase === 'streaming') this.#events(() => this.#decoder?.finish() ?? [], true);
     if (this.#phase === 'ended') this.#move('answer_end', 'ended');
     else if (this.#phase === 'reading_error') this.#refuse('answer_end', this.#errorOfAnswer());
     else this.#endEarly('answer_end');
@@ -198,13 +203,21 @@ export class Turn {
     const response = this.#response;
     if (response === null || response.id !== responseId) return false;
     this.#abortForwarded();
-    const events = response.interrupt();
-    for (const event of events.slice(0, -1)) this.#send(event);
-    this.#responseEvent(events.at(-1) ?? '');
+    // The error that was held is told no more: the client has ended the response itself.
+    this.#errorEvent = null;
+    const { events, last } = response.interrupt(this.#inputTokens());
+    for (const event of events) this.#send(event);
+    this.#responseEvent(last, JSON.stringify(last));
     return true;
   }
 
-  #events(read: () => SseMessage[]): void {
+  /** Tokens of the request, estimated. */
+  #inputTokens(): number {
+    const items = [...(this.#previous?.items ?? []), ...(this.#input === null ? [] : [this.#input])];
+    return estimatedTokens(this.#bodyBytes, items.flatMap(mediaBytesOf));
+  }
+
+  #events(read: () => SseMessage[], isEnd = false): void {
     let messages: SseMessage[];
     try {
       messages = read();
@@ -214,38 +227,39 @@ export class Turn {
       this.#refuse('answer_body', turnError(502, 'upstream_event_too_large', error.message));
       return;
     }
-    for (const message of messages)
-      if (message.type === 'event' && !this.#isOver()) this.#event(message.event, message.data);
+    for (const message of messages) if (message.type === 'event' && !this.#isOver()) this.#event(message.data, isEnd);
   }
 
-  #event(name: string | null, data: string): void {
+  /** `isEnd`: what lacks its blank line may be half an event, cut by a reset. */
+  #event(data: string, isEnd: boolean): void {
     if (data === '[DONE]') return;
-    if (!data.startsWith('{') || !data.endsWith('}')) {
+    const event = readStreamEvent(data, this.#host.limits.maxValues);
+    if (event === null) {
+      if (isEnd) return;
       this.#abortForwarded();
       this.#refuse('answer_body', notEvents);
       return;
     }
-    this.#hold(this.#response?.push(name, data) ?? 0);
-    // A delta's text is forwarded unchanged; only events that contain the Response are parsed.
-    if (name === 'error') this.#errorEvent = data;
-    else if (name === null || !withResponse.test(name)) this.#send(data);
-    else this.#responseEvent(data);
+    if (event.kind === 'error') {
+      this.#hold(data.length);
+      this.#errorEvent = data;
+      return;
+    }
+    this.#hold(this.#response?.push(event, data) ?? 0);
+    // A delta's text is forwarded unchanged.
+    if (event.kind === 'response') this.#responseEvent(event.fields, data);
+    else this.#send(data);
   }
 
-  #responseEvent(data: string): void {
-    const event = JSON.parse(data) as {
-      type: string;
-      sequence_number: number;
-      response: { id: string; output: unknown };
-    };
-    const { type, response } = event;
-    this.#hold(this.#response?.begin(response.id, data) ?? 0);
+  #responseEvent(event: EventFields & { readonly response: RunningResource }, data: string): void {
+    const { type, sequence_number, response } = event;
     // The proxy was sent the whole conversation: only this side knows that it is a continuation.
     const continued = { ...event, response: { ...response, previous_response_id: this.#previousId } };
     // It takes the number of the error that is left out.
-    if (this.#errorEvent !== null) continued.sequence_number -= 1;
+    if (this.#errorEvent !== null && typeof sequence_number === 'number')
+      continued.sequence_number = sequence_number - 1;
     this.#send(this.#previousId === null && this.#errorEvent === null ? data : JSON.stringify(continued));
-    const outcome = terminal[type as keyof typeof terminal] as TurnOutcome | undefined;
+    const outcome = terminal.get(type);
     if (outcome === undefined) return;
     if (outcome !== 'failed') {
       const kept = conversationOf(response.id, this.#previous, this.#input, itemsOfOutput(response.output));

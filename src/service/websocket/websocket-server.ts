@@ -10,7 +10,7 @@ import { type ConnectionHost, type ConnectionLimits, createConnection, type Fare
 import { type Conversations, createConversations } from './conversations.ts';
 import { type TurnError, turnError, turnErrorOf } from './errors.ts';
 import { createForwarder, turnOfRequest } from './forward.ts';
-import { forwardedHeaders } from './forwarded-headers.ts';
+import { forwardedHeaders, isHost } from './forwarded-headers.ts';
 import type { TurnOutcome } from './turn.ts';
 
 export interface WebSocketOptions {
@@ -36,6 +36,8 @@ export interface WebSocketOptions {
 export interface WebSocketObserver {
   closed(connection: ClosedConnection): void;
   turnEnded(outcome: TurnOutcome): void;
+  /** A defect: a handler has thrown this, and its connection has ended. */
+  failed(thrown: unknown): void;
   /** A handshake was refused, or this message: one that is no turn, or a turn of which the proxy was not asked. */
   refused(refusal: WebSocketRefusal, message: Buffer | null): void;
 }
@@ -71,10 +73,15 @@ const frameHeadBytes = 6;
 /** The codes with which a connection is closed for want of memory, and when the service stops before its turns have ended. */
 const tryAgainLater = 1013;
 const serviceRestart = 1012;
+/** The codes for a client that sends too much, and for a defect of this side. */
+const policyViolation = 1008;
+const internalError = 1011;
 /** A message may be so many fragments: each costs memory besides its bytes, and clients send one, or a few. */
 const maxFragments = 1024;
 /** Sockets beyond the connections that may be open: handshakes, health checks, and those that are refused. */
 const spareSockets = 256;
+/** How long the socket of a client that sends too much stays, unread, after the last message. */
+const lingerMs = 1000;
 const unread = 'client_does_not_read';
 const responsesPath = /\/responses\/?$/;
 /** Client ids that are safe to repeat in logs and headers. */
@@ -103,22 +110,31 @@ export async function startWebSocketEndpoint(options: WebSocketOptions) {
     maxFragments,
     // Events are small: compression would cost 256 KiB for each connection.
     perMessageDeflate: false,
+    // One message a connection in each turn of the event loop: a read may have thousands, and others would wait for all of them.
+    allowSynchronousEvents: false,
   });
   server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
     socket.on('error', () => {}); // `close` follows
-    const refusal = refusalOf(request);
-    if (refusal !== null) {
-      observer.refused({ id: idOf(request), ...refusal }, null);
-      refuseUpgrade(socket, refusal);
-      return;
+    try {
+      const refusal = refusalOf(request);
+      if (refusal === null)
+        upgrades.handleUpgrade(request, socket, head, (webSocket) => accept(webSocket, socket, request));
+      else {
+        observer.refused({ id: idOf(request), ...refusal }, null);
+        refuseUpgrade(socket, refusal);
+      }
+    } catch (thrown) {
+      observer.failed(thrown);
+      socket.destroy();
     }
-    upgrades.handleUpgrade(request, socket, head, (webSocket) => accept(webSocket, socket, request));
   });
 
   function refusalOf({ headers, url = '' }: IncomingMessage): TurnError | null {
     if (!responsesPath.test(url.split('?', 1)[0] ?? ''))
       return turnError(404, 'not_found', 'WebSockets are served at /v1/responses.');
-    const { origin } = headers;
+    const { origin, host } = headers;
+    if (!isHost(host))
+      return turnError(400, 'invalid_host', 'The `Host` must be a name or an address, with a port or none.');
     if (origin !== undefined && !origins.includes('*') && !origins.includes(origin))
       return turnError(
         403,
@@ -135,7 +151,7 @@ export async function startWebSocketEndpoint(options: WebSocketOptions) {
   function accept(webSocket: WebSocket, socket: Socket, request: IncomingMessage): void {
     const id = idOf(request) ?? randomUUID();
     const query = /\?.*$/s.exec(request.url ?? '')?.[0] ?? '';
-    const forward = forwarder.forConnection(forwardedHeaders(request.headersDistinct), query, id);
+    const forward = forwarder.forConnection(forwardedHeaders(request.rawHeaders), query, id);
     const open = openSocket(webSocket, socket, id, options, { conversations, forward });
     sockets.add(open);
     webSocket.once('close', () => sockets.delete(open));
@@ -216,34 +232,66 @@ function openSocket(
   /** Bytes of a message that has not arrived completely, and of those whose turns have not ended, with what these keep. */
   let arriving = 0;
   let lastRead = 0;
+  let reads = 0;
   let messages = 0;
   /** Of those, what the proxy has not taken. */
   let untaken = 0;
 
   const account = memory.enter({
-    pause() {
+    pause: guarded(() => {
       isPaused = true;
       read();
-    },
-    resume() {
+    }),
+    resume: guarded(() => {
       isPaused = false;
       read();
-    },
-    shed: ({ code }) => cutNow(tryAgainLater, code, null),
+    }),
+    shed: guarded(({ code }: ApiError) => cutNow(tryAgainLater, code, null)),
     mayTakeLong: true,
   });
   account.hold(connectionBytes);
 
-  /** Tells what it holds. Returns the error for its client if there is no room for that; until it is gone, it still counts. */
-  function tell(): ApiError | null {
+  /**
+   * Tells what it holds; for `unhandled` bytes of it no room is asked yet. Returns the error for its client if there is no room for
+   * the others; until it is gone, it still counts.
+   */
+  function tell(unhandled = 0): ApiError | null {
     const bytes = connectionBytes + arriving + messages;
-    const overload = account.hold(bytes, arriving + untaken);
+    const overload = account.hold(bytes, Math.max(arriving - unhandled, 0) + untaken);
     if (overload !== null) account.hold(bytes);
     return overload;
   }
 
+  /** Makes a handler of foreign bytes that never throws: a defect ends this connection alone, not the process with all others. */
+  function guarded<Given extends unknown[]>(handle: (...given: Given) => void): (...given: Given) => void {
+    return (...given) => {
+      try {
+        handle(...given);
+      } catch (thrown) {
+        observer.failed(thrown);
+        fail();
+      }
+    };
+  }
+
+  function fail(): void {
+    try {
+      cutNow(internalError, 'internal_error', null);
+    } catch {
+      // Its turns cannot be ended either.
+      webSocket.terminate();
+    }
+  }
+
   const connection = createConnection({
     ...shared,
+    forward: (body, number, answer) =>
+      shared.forward(body, number, {
+        headers: guarded((head) => answer.headers(head)),
+        body: guarded((bytes) => answer.body(bytes)),
+        end: guarded(() => answer.end()),
+        broken: guarded((why) => answer.broken(why)),
+      }),
     limits,
     send(text) {
       if (webSocket.readyState !== webSocket.OPEN) return;
@@ -262,7 +310,9 @@ function openSocket(
     },
     close(code, why) {
       reason ??= why;
-      webSocket.close(code, why);
+      // Who floods this side would go on during a closing handshake.
+      if (code === policyViolation) cutNow(code, why, null);
+      else webSocket.close(code, why);
     },
     hold(bytes, ofMessage) {
       messages += bytes;
@@ -292,6 +342,7 @@ function openSocket(
     cutWith = code;
     reason ??= why;
     // What it has not read would stay in memory for as long as the closing handshake may take.
+    while (socket.writableCorked > 0) socket.uncork();
     const reads = socket.writableLength === 0;
     connection.abort(reads ? farewell : null);
     read();
@@ -300,7 +351,11 @@ function openSocket(
       return;
     }
     webSocket.close(code, why);
-    socket.destroySoon();
+    if (code === policyViolation) {
+      // While there are bytes of the client that nobody reads, the end of the socket discards what was written: it gets time to read it.
+      socket.end();
+      setTimeout(() => socket.destroy(), lingerMs).unref();
+    } else socket.destroySoon();
   }
 
   /** Reads on or stops reading: messages, whose answers would wait as well, and answers. */
@@ -312,76 +367,88 @@ function openSocket(
   }
 
   // While nothing is read, any activity is that the system has accepted more of what was written.
-  socket.on('timeout', () => cut(unread));
-  socket.on('drain', () => {
-    account.setUnsent(0);
-    if (!blocked) return;
-    blocked = false;
-    socket.setTimeout(0);
-    read();
-  });
+  socket.on(
+    'timeout',
+    guarded(() => cut(unread)),
+  );
+  socket.on(
+    'drain',
+    guarded(() => {
+      account.setUnsent(0);
+      if (!blocked) return;
+      blocked = false;
+      socket.setTimeout(0);
+      read();
+    }),
+  );
 
   // Before the library reads them.
-  socket.prependListener('data', (bytes: Buffer) => {
-    alive = true;
-    arriving += bytes.length;
-    lastRead = bytes.length;
-    memory.worked(bytes.length);
-    // More is there: it would all be read now, 32 such pieces of each connection, before anybody else has a turn.
-    if (bytes.length < fullReadBytes) return;
-    webSocket.pause();
-    setImmediate(read);
-  });
-  // After that: a message that is complete has been answered, if only with an error.
-  socket.on('data', () => {
-    const overload = cutWith === null ? tell() : null;
+  socket.prependListener(
+    'data',
+    guarded((bytes: Buffer) => {
+      alive = true;
+      arriving += bytes.length;
+      lastRead = bytes.length;
+      reads += 1;
+      memory.worked(bytes.length);
+      // More is there: it would all be read now, 32 such pieces of each connection, before anybody else has a turn.
+      if (bytes.length < fullReadBytes) return;
+      webSocket.pause();
+      setImmediate(guarded(read));
+    }),
+  );
+  // In the next turn of the event loop: by then a message that is complete has been answered, if only with an error.
+  const checkRoom = guarded((read: number) => {
+    if (cutWith !== null) return;
+    // What has been read since may complete a message, which is handled next.
+    const overload = tell(read === reads ? 0 : lastRead);
     if (overload !== null) cutNow(tryAgainLater, overload.code, null);
   });
+  socket.on('data', () => void setImmediate(checkRoom, reads));
 
   /** A frame of control is not a part of the message that it came in. */
-  function control(payload: Buffer): void {
+  const control = guarded((payload: Buffer) => {
     // The library ends a connection whose client reads no pongs, and does not say so.
     if (socket.destroyed) reason ??= unread;
     arriving = Math.max(arriving - payload.length - frameHeadBytes, 0);
     tell();
-  }
-
-  webSocket.on('message', (data: Buffer, isBinary) => {
-    // What is left came with the end of this one, and is the beginning of the next.
-    arriving = Math.min(Math.max(arriving - data.length, 0), lastRead);
-    tell();
-    if (webSocket.readyState !== webSocket.OPEN) return;
-    if (isBinary) {
-      reason ??= 'binary_message';
-      webSocket.close(1003, 'Only text messages are accepted.');
-    } else connection.message(data);
   });
+
+  webSocket.on(
+    'message',
+    guarded((data: Buffer, isBinary: boolean) => {
+      // What is left came with the end of this one, and is the beginning of the next.
+      arriving = Math.min(Math.max(arriving - data.length, 0), lastRead);
+      tell();
+      if (webSocket.readyState !== webSocket.OPEN) return;
+      if (isBinary) {
+        reason ??= 'binary_message';
+        webSocket.close(1003, 'Only text messages are accepted.');
+      } else connection.message(data);
+    }),
+  );
   webSocket.on('ping', control);
   webSocket.on('pong', control);
   // Protocol errors, and messages that are too large: the library answers with the close code.
   webSocket.on('error', (error: Error & { code?: string }) => {
     reason ??= (error.code ?? 'protocol_error').toLowerCase();
   });
-  const lifetime = setTimeout(() => {
+  const endLifetime = guarded(() => {
     reason = 'websocket_connection_limit_reached';
     connection.end('time_limit');
-  }, lifetimeMs).unref();
+  });
+  const lifetime = setTimeout(endLifetime, lifetimeMs).unref();
   const over = new Promise<void>((resolve) => {
     webSocket.once('close', (code) => {
       clearTimeout(lifetime);
-      account.release();
-      if (cutWith === null) connection.abort(null);
-      const { bytesRead: bytesIn, bytesWritten: bytesOut } = socket;
-      observer.closed({
-        id,
-        code: cutWith ?? code,
-        reason,
-        durationMs: performance.now() - startedAt,
-        turns,
-        bytesIn,
-        bytesOut,
-      });
       resolve();
+      guarded(() => {
+        account.release();
+        if (cutWith === null) connection.abort(null);
+        const { bytesRead: bytesIn, bytesWritten: bytesOut } = socket;
+        const durationMs = performance.now() - startedAt;
+        observer.closed({ id, code: cutWith ?? code, reason, durationMs, turns, bytesIn, bytesOut });
+      })();
     });
   });
 
@@ -390,9 +457,9 @@ function openSocket(
     connection,
     over,
     /** Ends it now, its turns with an error, because the service stops. */
-    stop: () => cutNow(serviceRestart, 'server_shutting_down', 'shutdown'),
+    stop: guarded(() => cutNow(serviceRestart, 'server_shutting_down', 'shutdown')),
     /** Pings the client; cuts the connection if it did not answer the last ping, or does not read. */
-    ping() {
+    ping: guarded(() => {
       // Nothing is read from a client that does not read, so its pong would not be seen.
       if (blocked || isPaused || webSocket.readyState !== webSocket.OPEN) return;
       if (!alive) {
@@ -401,7 +468,7 @@ function openSocket(
       }
       alive = false;
       webSocket.ping();
-    },
+    }),
   };
 }
 

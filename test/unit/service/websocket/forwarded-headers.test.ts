@@ -1,15 +1,5 @@
 import { expect, it } from 'vitest';
-import { forwardedHeaders } from '../../../../src/service/websocket/forwarded-headers.ts';
-
-/** As Node reads them. */
-function distinct(headers: readonly (readonly [string, string])[]) {
-  const found: Record<string, string[]> = {};
-  for (const [given, value] of headers) {
-    const name = given.toLowerCase();
-    found[name] = [...(found[name] ?? []), value];
-  }
-  return found;
-}
+import { forwardedHeaders, isHost } from '../../../../src/service/websocket/forwarded-headers.ts';
 
 it('forwards credentials, the host, the trace and whatever else the handshake has', () => {
   const given = [
@@ -20,7 +10,7 @@ it('forwards credentials, the host, the trace and whatever else the handshake ha
     ['X-Forwarded-For', '10.0.0.1'],
     ['cookie', 'a=1'],
   ] as const;
-  expect(forwardedHeaders(distinct(given))).toEqual({
+  expect(forwardedHeaders(given.flat())).toEqual({
     host: 'gateway',
     authorization: 'Bearer k',
     'openai-beta': 'responses_websockets=2026-02-06',
@@ -44,7 +34,7 @@ it('leaves out what belongs to one connection, to a body, to the handshake, and 
     ['x-envoy-upstream-rq-timeout-ms', '1'],
     ['transfer-encoding', 'chunked'],
   ] as const;
-  expect(forwardedHeaders(distinct(given))).toEqual({});
+  expect(forwardedHeaders(given.flat())).toEqual({});
 });
 
 it('joins the values of a header that comes more than once', () => {
@@ -54,5 +44,21 @@ it('joins the values of a header that comes more than once', () => {
     ['X-A', '2'],
     ['cookie', 'b=2'],
   ] as const;
-  expect(forwardedHeaders(distinct(given))).toEqual({ 'x-a': '1, 2', cookie: 'a=1; b=2' });
+  expect(forwardedHeaders(given.flat())).toEqual({ 'x-a': '1, 2', cookie: 'a=1; b=2' });
+});
+
+it('takes any name for a header’s, also those that every object has', () => {
+  const given = ['constructor', 'a', '__proto__', 'b', 'toString', 'c', 'constructor', 'd'];
+  expect(Object.entries(forwardedHeaders(given))).toEqual([
+    ['constructor', 'a, d'],
+    ['__proto__', 'b'],
+    ['tostring', 'c'],
+  ]);
+});
+
+it('knows a host from what cannot be one', () => {
+  for (const host of ['gateway', 'gateway.example:8443', '127.0.0.1:80', '[::1]', '[2001:db8::1]:80', 'a_b-c'])
+    expect(isHost(host), host).toBe(true);
+  for (const host of [undefined, '', 'u@gateway', 'gateway:', 'gateway:port', 'a b', 'a/b', 'a, b', '[::1', ':80'])
+    expect(isHost(host), host).toBe(false);
 });

@@ -4,7 +4,7 @@ import { maxFields, readRawFields } from '../../../../src/service/websocket/raw-
 import { perform, startWebSocketSession } from '../../../support/websocket-session.ts';
 
 const read = (text: string) => {
-  const fields = readRawFields(Buffer.from(text));
+  const fields = readRawFields(Buffer.from(text), 1000);
   return fields === null ? null : Object.fromEntries([...fields].map(([name, raw]) => [name, String(raw)]));
 };
 

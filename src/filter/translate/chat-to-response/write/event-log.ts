@@ -1,3 +1,4 @@
+import { estimatedOutput } from '../../../wire/schema/estimate.ts';
 import {
   isDelta,
   isOfItem,
@@ -5,7 +6,6 @@ import {
   type UnnumberedEvent,
 } from '../../../wire/schema/stream-events.ts';
 import type { NewId, ResponseContext } from '../../shared/context.ts';
-import { estimatedOutput } from '../../shared/estimate.ts';
 import type { Kept } from '../../shared/kept.ts';
 
 /** A delta and its padding are together a multiple of this, so that sizes on the wire reveal little about the text. */

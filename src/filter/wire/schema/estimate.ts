@@ -1,28 +1,31 @@
-import type { ChatCompletionRequest, ChatMessage } from '../../wire/schema/chat-request.ts';
+import type { ChatCompletionRequest, ChatMessage } from './chat-request.ts';
 
-/** Of English text and code, as in `running-response.ts`; elsewhere a character is a token, of three bytes. */
+/** English text and code; elsewhere a character is a token, of three bytes. */
 const unitsPerToken = 4;
 
 /** Models make from a hundred to several thousand of one; its bytes say nothing about it. */
 const tokensPerMedium = 1000;
 
 /**
- * Tokens of a request that nobody has counted: one for each four bytes of the upstream's body, whose names and brackets
- * stand for what a chat template adds. An image, a file or a recording counts as `tokensPerMedium`, not by its bytes.
+ * Tokens of a request that nobody has counted: one for each four bytes of its body, whose names and brackets stand for what a chat
+ * template adds. `media` are the bytes of each image, file or recording in it, which counts as `tokensPerMedium` instead.
  */
+export function estimatedTokens(bodyBytes: number, media: readonly number[]): number {
+  const mediaBytes = media.reduce((sum, bytes) => sum + bytes, 0);
+  return Math.ceil(Math.max(0, bodyBytes - mediaBytes) / unitsPerToken) + media.length * tokensPerMedium;
+}
+
+/** `estimatedTokens` of a Chat request, whose body has so many bytes. */
 export function estimatedInput({ messages }: Pick<ChatCompletionRequest, 'messages'>, bodyBytes: number): number {
-  let media = 0;
-  let mediaBytes = 0;
+  const media: number[] = [];
   for (const { content } of messages) {
     if (!Array.isArray(content)) continue;
     for (const part of content as readonly Part[]) {
       const data = mediumOf(part);
-      if (data === null) continue;
-      media += 1;
-      mediaBytes += data.length;
+      if (data !== null) media.push(data.length);
     }
   }
-  return Math.ceil(Math.max(0, bodyBytes - mediaBytes) / unitsPerToken) + media * tokensPerMedium;
+  return estimatedTokens(bodyBytes, media);
 }
 
 /** Tokens of an uncounted output: one a delta, or, of gateways that join them, one for four characters; the larger. */
