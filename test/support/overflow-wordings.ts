@@ -35,6 +35,9 @@ export const overflowWordings: readonly (readonly [who: string, message: string]
     'Amazon Nova',
     'The model returned the following errors: Input Tokens Exceeded: Number of input tokens exceeds maximum length. Please update the input to try again.',
   ],
+  ['Amazon Nova, as a chat', 'Too many input tokens. Max input tokens: 128000, request input token count: 140000'],
+  ['watsonx, by its code', 'token_quantity_exceeded'],
+  ['Tencent', 'input length too long'],
   ['Moonshot', 'Invalid request: Your request exceeded model token limit: 131072 (requested: 140000)'],
   [
     'TGI, with the limit of the answer',

@@ -11,7 +11,7 @@ import { citationsOf } from './read/citations.ts';
 import { isError, isNormalEnd, outcomeOf } from './read/finish.ts';
 import { logprobsOf } from './read/logprobs.ts';
 import { UnreadNames } from './read/unread-names.ts';
-import { noUsage, usageOf } from './read/usage.ts';
+import { noUsage, usageIn, usageOf } from './read/usage.ts';
 import { ResponseWriter } from './write/response-writer.ts';
 
 export interface TranslatedCompletion extends AnswerReport {
@@ -40,7 +40,7 @@ export function translateCompletion(completion: unknown, context: ResponseContex
   writer.model = textOf(body.model);
   writer.serviceTier = textOf(body.service_tier);
   if (context.stream) writer.start();
-  writer.usage = usageOf(body, context.profile, writer.repairs);
+  writer.usage = usageOf(usageIn(body), context.profile, writer.repairs);
   let error = upstreamError;
   try {
     const logprobs = context.wantsLogprobs ? logprobsOf(choice.logprobs) : [];

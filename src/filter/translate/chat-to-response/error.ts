@@ -219,6 +219,9 @@ const mediaWordings: readonly RegExp[] = [
 
 const unsupportedMedia = new RegExp(mediaWordings.map(({ source }) => `(?:${source})`).join('|'), 'i');
 
+/** The exception of a chat template, in the words of llama.cpp and LM Studio. */
+const templateFault = /\bjinja\b|\braise_exception\b/i;
+
 function kindOf(status: number, { type, message, provider, code }: ErrorReading): Kind {
   // Whatever the status: at llama.cpp's 500 SDKs try three times, and OpenRouter's 404 says nothing of the model.
   if (unsupportedMedia.test(message.slice(0, maxMessageBytes)))
@@ -226,7 +229,11 @@ function kindOf(status: number, { type, message, provider, code }: ErrorReading)
   // Groq: the model wrote a call that could not be read. Another try may do better, so it is no error of the request.
   if (code === 'tool_use_failed')
     return { status: 502, type: 'model_error', code: 'invalid_tool_call', isCodeOwn: true };
-  const known = kinds.get(status);
+  // A template refuses the messages: trying again changes nothing.
+  if (status >= 500 && templateFault.test(message))
+    return { status: 400, type: 'invalid_request', code: 'invalid_request', isCodeOwn: true, param: 'input' };
+  // NIM: over in minutes.
+  const known = kinds.get(/DEGRADED function/.test(message) ? 503 : status);
   if (status === 404 && /model/i.test(message))
     return { status, type: 'not_found', code: 'model_not_found', param: 'model' };
   if (known?.status === 429 && (outOfMoney.has(type) || outOfMoney.has(code)))

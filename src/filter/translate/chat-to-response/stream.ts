@@ -1,6 +1,6 @@
 import { objectOf, textOf } from '../../../formats/json/loose.ts';
 import { ApiError } from '../../wire/schema/api-error.ts';
-import type { LooseChoice, LooseChunk, LooseMessage } from '../../wire/schema/chat-completion.ts';
+import type { LooseChoice, LooseChunk, LooseMessage, LooseUsage } from '../../wire/schema/chat-completion.ts';
 import type { ResponseStreamEvent } from '../../wire/schema/stream-events.ts';
 import type { AnswerReport, ResponseContext } from '../shared/context.ts';
 import { Kept } from '../shared/kept.ts';
@@ -13,7 +13,7 @@ import { type DeltaField, type FastDelta, fastDeltaOf } from './read/fast-delta.
 import { isError, isNormalEnd, outcomeOf, truncated } from './read/finish.ts';
 import { logprobsOf } from './read/logprobs.ts';
 import { UnreadNames } from './read/unread-names.ts';
-import { usageOf } from './read/usage.ts';
+import { joinUsage, usageIn, usageOf } from './read/usage.ts';
 import { ResponseWriter } from './write/response-writer.ts';
 
 /** Malformed pieces of data in a row after which the stream fails. */
@@ -43,6 +43,8 @@ export class StreamTranslator {
   #malformedInRow = 0;
   /** Data was torn after a finish reason: if another choice follows, it may have been that one's. */
   #isTornAtEnd = false;
+  /** Tokens, as all usages so far count them. */
+  #counts: LooseUsage | null = null;
   /** What the first data said that was not a chunk. */
   #unread: ApiError | null = null;
 
@@ -178,7 +180,8 @@ export class StreamTranslator {
   #read(chunk: LooseChunk): void {
     const response = this.response;
     this.#unreadNames.fieldsOf(chunk);
-    response.usage = usageOf(chunk, this.#context.profile, response.repairs) ?? response.usage;
+    const counts = usageIn(chunk);
+    if (counts !== null) this.#countUsage(counts);
     response.model ??= textOf(chunk.model) || null;
     response.serviceTier = textOf(chunk.service_tier) || response.serviceTier;
     const choices = choicesOf(chunk);
@@ -197,6 +200,14 @@ export class StreamTranslator {
     response.output.cite(citationsOf(chunk, null));
   }
 
+  /** The counts so far are told again as a whole: those that contradicted each other are repaired by what came since. */
+  #countUsage(counts: LooseUsage): void {
+    const response = this.response;
+    this.#counts = joinUsage(this.#counts, counts);
+    response.repairs.delete('usage');
+    response.usage = usageOf(this.#counts, this.#context.profile, response.repairs);
+  }
+
   #readChoice(choice: LooseChoice, key: number, chunk: LooseChunk | null, isAnswered: boolean): void {
     const response = this.response;
     const message = isAnswered ? null : messageOf(choice);
@@ -204,7 +215,7 @@ export class StreamTranslator {
     const given = message ?? (piece && this.#cumulative ? this.#cumulative.newIn(piece) : piece);
     const delta = given === null ? null : this.#parts.ownOf(key, given);
     const reason = textOf(choice.finish_reason);
-    if (reason !== '' && this.#counts(reason, key)) {
+    if (reason !== '' && this.#isReason(reason, key)) {
       this.finishReason = reason;
       this.#finished = key;
     }
@@ -218,7 +229,7 @@ export class StreamTranslator {
   }
 
   /** The first reason stands, since gateways add others; an error replaces it, and a limit that cut another part of the answer. */
-  #counts(reason: string, key: number): boolean {
+  #isReason(reason: string, key: number): boolean {
     if (isError(reason)) return true;
     if (!this.#parts.isPart(key)) return false;
     return this.finishReason === null || (key !== this.#finished && isNormalEnd(this.finishReason));

@@ -107,6 +107,7 @@ export type LooseUsage = Loose<
   | 'prompt_cache_hit_tokens' // DeepSeek
   | 'cached_tokens' // Kimi
   | ('cache_read_input_tokens' | 'cache_creation_input_tokens') // Anthropic, LiteLLM
+  | 'cache_read_tokens' // cli2api
 >;
 
 /** The `…_tokens_details` of usage. */
@@ -131,6 +132,7 @@ export type LooseError = Loose<
   | ('detail' | 'loc') // FastAPI's list of faults, and the place of one
   | 'details' // Gemini
   | 'metadata' // OpenRouter
+  | ('value' | 'cause') // Vercel's AI Gateway, and whatever JavaScript caught
 >;
 
 /** One entry of Gemini's `details`. */

@@ -49,10 +49,9 @@ export function fragmentOf(entry: LooseToolCall): CallFragment {
   };
 }
 
-/** A blank name names nothing. */
+/** Without the white space round it that templates leave there (mlx-lm#1756, in every call); no tool's name has any. */
 function nameOf(called: LooseFunctionCall | LooseCustomCall | null): string {
-  const name = textOf(called?.name);
-  return name.trim() === '' ? '' : name;
+  return textOf(called?.name).trim();
 }
 
 /** Gemini's mark on a delta whose text is thinking. */

@@ -33,11 +33,18 @@ export function readErrorBody(body: string, contentType: string | null): ErrorRe
   return { ...nothing, message: isPlainText(text, contentType) ? text : '' };
 }
 
+/** A text within an error: AIBrix and others put the engine's whole body there (aibrix#2578). */
+function readText(text: string, depth: number): ErrorReading {
+  const value = structureOf(text.trim()) ?? structureOf(dataOfSse(text.trim()));
+  const read = value === undefined ? nothing : readErrorValue(value, depth);
+  return read.message === '' ? { ...nothing, message: text } : read;
+}
+
 /** Reads an error that is already a value: the whole body, the `error` in it, or one entry of a list. */
 export function readErrorValue(value: unknown, depth = 0): ErrorReading {
   // Real bodies nest errors twice at most.
   if (depth > 4) return nothing;
-  if (typeof value === 'string') return { ...nothing, message: value };
+  if (typeof value === 'string') return readText(value, depth);
   if (Array.isArray(value)) return readList(value, depth);
   const object = objectOf<LooseError>(value);
   if (object === null) return nothing;
@@ -46,8 +53,8 @@ export function readErrorValue(value: unknown, depth = 0): ErrorReading {
     ? object.error
     : own.message === ''
       ? [object.detail, object.errors, object.message].find(isNonEmpty)
-      : undefined;
-  if (within === undefined) return withProvider(own, object);
+      : structureOf(own.message) && own.message;
+  if (within === undefined) return withReason(own, object, depth);
   const read = Object.entries(readErrorValue(within, depth + 1));
   return { ...own, ...Object.fromEntries(read.filter(([, field]) => field !== '' && field !== null)) };
 }
@@ -112,20 +119,23 @@ function retryDelayOf(details: unknown): number | null {
   return null;
 }
 
-/** OpenRouter's message is only “Provider returned error”; which provider and why is in `metadata`. */
-function withProvider(reading: ErrorReading, error: LooseError): ErrorReading {
+/**
+ * What is told beside a message that says little: OpenRouter's “Provider returned error”, with the provider and its words in
+ * `metadata`; the `value` or the `cause` of an error that a gateway caught (vercel/ai#18303).
+ */
+function withReason(reading: ErrorReading, error: LooseError, depth: number): ErrorReading {
   const metadata = objectOf<LooseErrorMetadata>(error.metadata);
   const provider = textOf(metadata?.provider_name);
-  const reason = metadata === null ? '' : reasonOf(textOf(metadata.raw).trim());
+  const reasons = [metadata?.raw, error.value, error.cause].map((given) => reasonOf(given, depth));
+  const reason = reasons.find((words) => words !== '' && words !== reading.message) ?? '';
   if (provider === '' && reason === '') return reading;
   const named = provider === '' ? reading.message : `${reading.message} (${provider})`;
   return { ...reading, message: reason === '' ? named : `${named}: ${reason}`, provider: provider || null };
 }
 
-function reasonOf(raw: string): string {
-  const value = structureOf(raw);
-  if (value !== undefined) return readErrorValue(value).message;
-  return isPlainText(raw, null) ? raw : '';
+function reasonOf(given: unknown, depth: number): string {
+  const { message } = readErrorValue(typeof given === 'string' ? given.trim() : given, depth + 1);
+  return structureOf(message) === undefined && isPlainText(message, null) ? message : '';
 }
 
 /** Some servers answer a refused stream with an SSE event that holds the error (DashScope, SGLang). */

@@ -19,21 +19,46 @@ export const noUsage: Usage = {
 };
 
 /**
- * The usage a completion or a chunk carries, in whatever spelling and place its vendor puts it (docs/answers.md §1.7); null if
- * it carries none. Counts are cumulative everywhere: of a stream's usages the last one that is not null stands.
+ * Counts that come one after another in a stream, count by count: each stands until a later one that is not 0 replaces it, as
+ * gateways in front of Claude give the prompt's in the first chunk and the answer's in the last. Counts are cumulative
+ * everywhere, so nothing is added up.
+ */
+export function joinUsage(before: LooseUsage | null, later: LooseUsage | null): LooseUsage | null {
+  if (before === null || later === null) return later ?? before;
+  const joined = joinCounts(before, later);
+  const isPart = promptOf(before) && !promptOf(later);
+  // A total of the later counts alone is none of the answer.
+  return isPart ? { ...joined, total_tokens: null } : joined;
+}
+
+function joinCounts(before: object, later: object): object {
+  const known = new Map<string, unknown>(Object.entries(before));
+  for (const [name, value] of Object.entries(later)) {
+    const earlier = known.get(name);
+    const [details, earlierDetails] = [objectOf(value), objectOf(earlier)];
+    if (details !== null && earlierDetails !== null) known.set(name, joinCounts(earlierDetails, details));
+    else if (countOf(value) || countOf(earlier) === null) known.set(name, value ?? earlier);
+  }
+  return Object.fromEntries(known);
+}
+
+function promptOf(usage: LooseUsage): number | null {
+  return countOf(usage.prompt_tokens) ?? countOf(usage.input_tokens);
+}
+
+/**
+ * The usage that those counts say, in whatever spelling their vendor has (docs/answers.md §1.7); null for none.
  *
  * What it gives never contradicts itself: no part is more than its whole, and input and output are the total. `repairs` has a
  * word of it where the upstream's did.
  */
 export function usageOf(
-  carrier: LooseChunk,
+  usage: LooseUsage | null,
   profile: Pick<Profile, 'reasoningTokensExtra'>,
   repairs: Set<Repair>,
 ): Usage | null {
-  const usage = foundIn(carrier);
   if (usage === null) return null;
-
-  const givenPrompt = countOf(usage.prompt_tokens) ?? countOf(usage.input_tokens);
+  const givenPrompt = promptOf(usage);
   const prompt = givenPrompt ?? 0;
   const total = countOf(usage.total_tokens);
   const reasoning = reasoningTokens(usage);
@@ -79,8 +104,8 @@ function besideThePrompt(
   return total === prompt + output + sounds ? sounds : 0;
 }
 
-/** The body's own, Groq's `x_groq.usage`, Kimi's `choices[0].usage`. `{}` counts as none. */
-function foundIn(carrier: LooseChunk): LooseUsage | null {
+/** Where a completion or a chunk has its counts: its own, Groq's `x_groq.usage`, Kimi's `choices[0].usage`; null for none, and for `{}`. */
+export function usageIn(carrier: LooseChunk): LooseUsage | null {
   return (
     counted(carrier.usage) ??
     counted(objectOf<LooseGroqExtras>(carrier.x_groq)?.usage) ??
@@ -107,6 +132,7 @@ function cachedTokens(usage: LooseUsage): number {
     countOf(usage.cached_tokens) ?? // Kimi
     countOf(usage.num_cached_tokens) ?? // Mistral
     countOf(usage.cache_read_input_tokens) ?? // Anthropic, LiteLLM
+    countOf(usage.cache_read_tokens) ?? // cli2api
     countOf(detailsOf(usage.input_tokens_details)?.cached_tokens) ??
     0
   );

@@ -14,8 +14,8 @@ export type CallItem = FunctionCallItem | CustomToolCallItem | ClientToolCallIte
 
 /**
  * The Chat name of the tool that a model means. Most models use that name. Servers that do not read gpt-oss's Harmony
- * format to its end leave `functions.` in front of the name, or a marker behind it (`get_tide<|channel|>commentary`); and
- * models call a tool of a namespace by its own name, which is enough where only one has it. Other names are left as they
+ * format to its end leave `functions.` in front of the name, or a marker behind it (`get_tide<|channel|>commentary`); small
+ * models write brackets behind it; and models call a tool of a namespace by its own name, which is enough where only one has it. Other names are left as they
  * are.
  */
 export function calledNameOf(
@@ -24,7 +24,7 @@ export function calledNameOf(
 ): string {
   if (toolNames.has(name)) return name;
   const marker = name.indexOf('<|');
-  const bare = marker > 0 ? name.slice(0, marker).trimEnd() : name;
+  const bare = marker > 0 ? name.slice(0, marker).trimEnd() : name.replace(/\(\)$/, '');
   for (const candidate of [bare, bare.replace(/^functions\./, '')]) {
     if (toolNames.has(candidate)) return candidate;
     const [meant, ...others] = Array.from(restoredTools).filter(([, tool]) => isMeant(tool, candidate));
