@@ -101,6 +101,16 @@ describe('metrics', () => {
     expect(await count('upstream_errors_total', { status: '500' })).toBe(1);
   });
 
+  it('have the upstream’s errors among the requests of their model, by what they were', async () => {
+    const duration = 'gen_ai_server_request_duration_seconds_count';
+    for (const error_type of ['rate_limit_exceeded', 'server_error'])
+      expect(await service.metric(duration, { gen_ai_request_model: 'm-1', error_type }), error_type).toBe(1);
+    expect(await service.metric(duration, { gen_ai_request_model: 'm-1', error_type: '' })).toBe(1);
+    await fail('made-up', '404');
+    await expect.poll(() => service.metric(duration, { gen_ai_request_model: 'other' })).toBe(1);
+    expect(await service.metric('gen_ai_server_time_to_first_token_seconds_count')).toBe(1);
+  });
+
   it('estimate no tokens where the upstream counts them, or none are to be paid', async () => {
     expect(await count('estimated_tokens_total')).toBe(0);
   });
@@ -204,12 +214,29 @@ describe('metrics', () => {
     call.cancel();
     await expect.poll(() => count('repaired_answers_total', { kind: 'skipped_data' })).toBe(1);
   });
+
+  it('tell the profiles of routes apart', async () => {
+    const before = await count('exchanges_total', { profile: 'vllm' });
+    expect(before).toBe(0);
+    const metadata = { 'x-upstream-profile': 'vllm' };
+    const { call } = await sendRequest(client, bodyOf('m-1'), { metadata });
+    await beginStream(call);
+    await endStream(call);
+    call.cancel();
+    const refused = await sendRequest(client, bodyOf('m-1', { background: true }), { metadata });
+    refused.call.cancel();
+    await expect.poll(() => count('exchanges_total', { profile: 'vllm' })).toBe(2);
+    expect(await count('exchanges_total', { profile: 'vllm', outcome: 'completed' })).toBe(1);
+    expect(await count('refusals_total', { profile: 'vllm', code: 'unsupported_value' })).toBe(1);
+    expect(await count('time_to_first_event_seconds_count', { profile: 'vllm' })).toBe(1);
+    expect(await count('upstream_errors_total', { profile: 'generic' })).toBe(await count('upstream_errors_total'));
+  });
 });
 
 describe('a bounded label', () => {
   it('is a name’s own for the first ones, and `other` after them', () => {
     const label = createBoundedLabel(2);
-    expect(['a', 'b', 'c', 'a', 'd', 'b'].map(label)).toEqual(['a', 'b', 'other', 'a', 'other', 'b']);
+    expect(['a', 'b', 'c', 'a', 'd', 'b'].map((name) => label(name))).toEqual(['a', 'b', 'other', 'a', 'other', 'b']);
     expect(createBoundedLabel(0)('a')).toBe('other');
   });
 
@@ -236,9 +263,16 @@ describe('a bounded label', () => {
     expect(forgotten).toEqual(['invented']);
   });
 
+  it('is not given to a name that is only asked for', () => {
+    const label = createBoundedLabel(1);
+    expect(label('a', false)).toBe('other');
+    expect(label('b')).toBe('b');
+    expect(label('b', false)).toBe('b');
+  });
+
   it('frees the series of that label alone, of counters and histograms', async () => {
     const state = () => ({ ready: true, exchanges: 0, bufferedBytes: 0, profilesRejected: false, lostLogLines: 0 });
-    const metrics = createMetrics({ version: '1', maxModels: 2, worker: 1, state });
+    const metrics = createMetrics({ version: '1', maxModels: 2, profile: 'generic', worker: 1, state });
     for (const model of ['a', 'b']) {
       metrics.tokens.inc({ model, type: 'input' });
       metrics.requestSeconds.observe({ ...genAi, gen_ai_request_model: model, error_type: '' }, 1);

@@ -97,12 +97,15 @@ function everywhere(): Values {
     nodeSelector: { disk: 'ssd' },
     priorityClassName: 'high',
     webSocket: { enabled: true, forwardTo: 'http://gateway.example/v1' },
-    monitoring: Object.fromEntries(
-      ['serviceMonitor', 'prometheusRule', 'dashboard'].map((name) => [
-        name,
-        { enabled: true, labels: { team: 'llm' } },
-      ]),
-    ),
+    monitoring: {
+      ...Object.fromEntries(
+        ['serviceMonitor', 'prometheusRule', 'dashboard'].map((name) => [
+          name,
+          { enabled: true, labels: { team: 'llm' } },
+        ]),
+      ),
+      envoy: { clusterName: 'translator', statPrefix: 'edge' },
+    },
   };
 }
 

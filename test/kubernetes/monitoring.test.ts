@@ -11,6 +11,20 @@ import { objectOf } from './manifests.ts';
 
 const settings = ['monitoring.prometheusRule.enabled=true', 'monitoring.dashboard.enabled=true'];
 
+test('an Envoy of one’s own has its names in alerts and dashboard, each said once', () => {
+  const names = ['monitoring.envoy.clusterName=translator', 'monitoring.envoy.statPrefix=edge_http'];
+  const objects = render('gateway.kind=none', 'networkPolicy.enabled=false', ...settings, ...names);
+  const alerts = objectOf(objects, 'PrometheusRule').spec as Rules;
+  const data = objectOf(objects, 'ConfigMap', 'responses-extproc-dashboard').data ?? {};
+  const all = expressionsOf(JSON.parse(data['responses-extproc.json'] ?? '') as Dashboard, alerts).map(
+    ([, text]) => text,
+  );
+  const text = all.join('\n');
+  expect(text).not.toMatch(/"ingress"|"responses_extproc"/);
+  expect(text.match(/envoy_cluster_name!?="translator"/g)?.length).toBeGreaterThan(5);
+  expect(text.match(/envoy_http_conn_manager_prefix=~"edge_http"/g)?.length).toBeGreaterThan(5);
+});
+
 describe.each(gatewayKinds)('the alerts and the dashboard for %s', (kind) => {
   const objects = render(`gateway.kind=${kind}`, ...settings);
   const alerts = objectOf(objects, 'PrometheusRule').spec as Rules;

@@ -1,10 +1,12 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { anyFreePort } from '../../tools/mesh/ports.ts';
 import { createAuthority } from './certificates.ts';
 import { type LogLine, startTestMesh } from './mesh.ts';
 import { startServiceProcess } from './service-process.ts';
 import { completion, delta, done, eventStream, finish, type ScriptedUpstream, usage } from './upstream.ts';
+import { openWebSocket } from './websocket-client.ts';
 
 /** Pages that a Prometheus would scrape. */
 export interface MonitoredMesh {
@@ -51,19 +53,26 @@ export async function sendOneOfEach(
   await logged((line) => line['outcome'] === 'refused');
 }
 
-/** Two workers with TLS, whose profiles file was broken while they ran. */
+/** Two workers with TLS, whose profiles file was broken while they ran, and one of which has had a WebSocket with a refused message. */
 export async function startMonitoredWorkers(): Promise<{ metrics(): Promise<string>; close(): Promise<void> }> {
   const authority = createAuthority('monitoring');
   const { certFile, keyFile } = authority.issue('service');
   const folder = mkdtempSync(join(tmpdir(), 'extproc-monitored-'));
   const profiles = join(folder, 'profiles.yaml');
   writeFileSync(profiles, 'profiles: {mine: {extends: vllm}}');
+  const port = await anyFreePort();
   const workers = await startServiceProcess({
     WORKERS: '2',
+    WEBSOCKET_LISTEN: `127.0.0.1:${port}`,
+    WEBSOCKET_FORWARD_TO: 'http://127.0.0.1:1/v1',
     TLS_CERT_FILE: certFile,
     TLS_KEY_FILE: keyFile,
     UPSTREAM_PROFILES_FILE: profiles,
   });
+  const client = await openWebSocket(`http://127.0.0.1:${port}/v1/responses`);
+  client.send('not a turn');
+  await client.message(({ type }) => type === 'error');
+  await client.close();
   writeFileSync(profiles, 'profiles: {mine: {extends: nobody}}');
   for (const worker of [1, 2])
     await workers.logged(

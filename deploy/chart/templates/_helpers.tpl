@@ -237,8 +237,9 @@ backendRefs: [{ {{ with .group }}group: {{ . }}, {{ end }}kind: {{ .kind }}, nam
 {{/* Alerts and dashboard of docs/monitoring, with the names that this gateway gives Envoy's cluster, connections and labels. */}}
 {{- define "rx.monitoring" -}}
 {{- $label := ternary "" "envoy_" (eq .root.Values.gateway.kind "istio") -}}
-{{- $text := regexReplaceAll `envoy_cluster_name(!?=)(\\?")responses_extproc` .text (printf "%scluster_name${1}${2}%s" $label (include "rx.cluster" .root)) -}}
-{{- with include "rx.connections" .root -}}
+{{- $envoy := .root.Values.monitoring.envoy -}}
+{{- $text := regexReplaceAll `envoy_cluster_name(!?=)(\\?")responses_extproc` .text (printf "%scluster_name${1}${2}%s" $label ($envoy.clusterName | default (include "rx.cluster" .root))) -}}
+{{- with $envoy.statPrefix | default (include "rx.connections" .root) -}}
 {{- $text = regexReplaceAll `envoy_http_conn_manager_prefix=(\\?")ingress` $text (printf "%shttp_conn_manager_prefix=~${1}%s" $label .) -}}
 {{- end -}}
 {{- /* A draining pod is not ready, for as long as its longest answers: a rollout must not raise an alert. */ -}}

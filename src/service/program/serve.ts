@@ -30,6 +30,7 @@ export async function serve(config: Config, log: Log, output: LogOutput) {
   const metrics: Metrics = createMetrics({
     version,
     maxModels: config.METRICS_MAX_MODELS,
+    profile: config.UPSTREAM_PROFILE,
     worker: worker?.number ?? null,
     state: () => ({
       ready: ready(),

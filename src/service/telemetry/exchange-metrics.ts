@@ -2,7 +2,7 @@ import type { ExchangeSummary } from '../../filter/exchange/summary.ts';
 import { otelNameOf } from '../../filter/upstream/profiles.ts';
 import { droppedKind } from './dropped-kinds.ts';
 import { errorTypeOf } from './error-codes.ts';
-import { createBoundedLabel, forgetSeries, type Metrics, otherLabel } from './metrics.ts';
+import { createBoundedLabel, forgetSeries, type Metrics } from './metrics.ts';
 import type { CallEnd, CallTimes, ExchangeObserver } from './observer.ts';
 
 /** There are few codes, all ours, but a time series lives as long as the process. */
@@ -14,15 +14,17 @@ export function createExchangeMetrics(metrics: Metrics): ExchangeObserver {
   const typeLabel = createBoundedLabel(maxCodes, (type) => void forgetSeries(metrics.unknownTypes, 'type', type));
   return ({ how, summary, times }) => {
     const outcome = how === 'done' ? summary.outcome : how;
-    metrics.exchanges.inc({ outcome });
+    const { profile } = summary;
+    metrics.exchanges.inc({ outcome, profile });
     if (outcome === 'passed' || outcome === 'local_reply') return;
-    if (outcome === 'refused') metrics.refusals.inc({ code: codeLabel(summary.errorCode ?? 'unknown') });
-    if (outcome === 'upstream_error') metrics.upstreamErrors.inc({ status: String(summary.upstreamStatus ?? 'none') });
+    if (outcome === 'refused') metrics.refusals.inc({ code: codeLabel(summary.errorCode ?? 'unknown'), profile });
+    if (outcome === 'upstream_error')
+      metrics.upstreamErrors.inc({ status: String(summary.upstreamStatus ?? 'none'), profile });
     countBytes(summary);
     if (summary.stream === null) return; // not translated: its times would distort those of translated exchanges
     metrics.exchangeSeconds.observe({ stream: String(summary.stream) }, times.duration / 1000);
     if (summary.stream && summary.events > 0 && times.firstByte !== null)
-      metrics.firstEventSeconds.observe(times.firstByte / 1000);
+      metrics.firstEventSeconds.observe({ profile }, times.firstByte / 1000);
     metrics.translationSeconds.observe({ leg: 'request' }, times.work.request / 1000);
     if (summary.upstreamStatus !== null)
       metrics.translationSeconds.observe({ leg: 'response' }, times.work.response / 1000);
@@ -56,19 +58,21 @@ export function createExchangeMetrics(metrics: Metrics): ExchangeObserver {
   /** Estimates where the client disconnected, or the upstream counts no tokens. */
   function countEstimate({ estimate, model, upstreamModel }: ExchangeSummary, outcome: string): void {
     if (estimate === null || model === null) return;
-    const label = upstreamModel === null ? otherLabel : metrics.modelLabel(model);
+    const label = metrics.modelLabel(model, upstreamModel !== null);
     metrics.estimatedTokens.inc({ model: label, type: 'input', outcome }, estimate.input_tokens);
     metrics.estimatedTokens.inc({ model: label, type: 'output', outcome }, estimate.output_tokens);
   }
 
   function observeModel(summary: ExchangeSummary, how: CallEnd, { duration, firstToken }: CallTimes): void {
-    const { model, profile, stream, tokens } = summary;
-    // A model that has not answered does not get its own label, since clients may send any name.
-    if (model === null || (tokens === null && summary.upstreamModel === null)) return;
+    const { model, profile, stream, tokens, outcome, upstreamStatus, upstreamModel } = summary;
+    // What this service answers itself has no upstream.
+    if (model === null || (outcome === 'completed' && upstreamStatus === null)) return;
+    // A model that has never answered does not get its own label, since clients may send any name.
+    const hasAnswered = tokens !== null || upstreamModel !== null;
     const labels = {
       gen_ai_operation_name: 'chat',
       gen_ai_provider_name: otelNameOf(profile),
-      gen_ai_request_model: metrics.modelLabel(model),
+      gen_ai_request_model: metrics.modelLabel(model, hasAnswered),
     };
     metrics.requestSeconds.observe({ ...labels, error_type: errorTypeOf(summary, how) ?? '' }, duration / 1000);
     if (!stream || firstToken === null) return;

@@ -12,7 +12,7 @@ export interface MetricRow {
   /** More for the documentation alone, in Markdown. */
   readonly more?: string;
   readonly buckets?: readonly number[];
-  /** Values of the only label that are 0 from the start: a series that first appears with 1 shows no rate for its first event. */
+  /** Values of the first label that are 0 from the start: a series that first appears with 1 shows no rate for its first event. */
   readonly values?: readonly string[];
 }
 
@@ -49,8 +49,8 @@ const reloadResults = ['taken', 'rejected'];
 export const metricRows = {
   exchanges: {
     name: 'responses_extproc_exchanges_total',
-    help: 'Finished exchanges, by outcome.',
-    labels: ['outcome'],
+    help: 'Finished exchanges, by outcome and profile.',
+    labels: ['outcome', 'profile'],
     // The exchange's own outcome, or how the call was broken off.
     values: [
       ...['completed', 'incomplete', 'failed', 'passed', 'refused', 'local_reply', 'upstream_error'],
@@ -61,12 +61,12 @@ export const metricRows = {
   refusals: {
     name: 'responses_extproc_refusals_total',
     help: 'Requests answered with an error before the upstream was called, by error code.',
-    labels: ['code'],
+    labels: ['code', 'profile'],
   },
   upstreamErrors: {
     name: 'responses_extproc_upstream_errors_total',
     help: 'Upstream responses that became an HTTP error, by the upstream’s status.',
-    labels: ['status'],
+    labels: ['status', 'profile'],
     more: '`none` where it could not be reached or did not answer in time.',
   },
   overload: {
@@ -79,6 +79,7 @@ export const metricRows = {
   firstEventSeconds: {
     name: 'responses_extproc_time_to_first_event_seconds',
     help: 'From the request’s headers to the first bytes of a streamed response.',
+    labels: ['profile'],
     buckets: secondsOfAnswers,
   },
   exchangeSeconds: {
@@ -119,7 +120,7 @@ export const metricRows = {
     help: 'From the request’s headers to the end of the response, by model.',
     labels: [...genAiLabels, 'error_type'],
     buckets: secondsOfRequests,
-    more: 'OpenTelemetry’s conventions, as in the next two.',
+    more: 'OpenTelemetry’s conventions, as in the next two. `error_type` is the error’s code, or empty; a model that has not answered is `other`.',
   },
   firstTokenSeconds: {
     name: 'gen_ai_server_time_to_first_token_seconds',

@@ -6,6 +6,8 @@ export interface MetricsOptions {
   readonly version: string;
   /** Models with their own label at once; others count as `other`. */
   readonly maxModels: number;
+  /** The configured profile; series that are 0 from the start have it. */
+  readonly profile: string;
   /** The worker's number, a label on all of its series, so that counters reset per worker; null without workers. */
   readonly worker: number | null;
   /** Read at each scrape. */
@@ -18,19 +20,18 @@ type StateOf<Rows extends ReadRows> = Readonly<Record<keyof Rows, number | boole
 /** The metrics of one process, by their names in `metric-rows.ts`. */
 export type Metrics = { readonly [Name in keyof typeof metricRows]: MetricOf<(typeof metricRows)[Name]> } & {
   readonly registry: Registry;
-  /** The label of a model. */
-  readonly modelLabel: (model: string) => string;
+  readonly modelLabel: BoundedLabel;
 };
 
 /** Some servers accept any model name, however long. */
 const maxLabelLength = 120;
 
 /** The metrics of one process, including Node's own. */
-export function createMetrics({ version, maxModels, worker, state }: MetricsOptions): Metrics {
+export function createMetrics({ version, maxModels, profile, worker, state }: MetricsOptions): Metrics {
   const registry = new Registry();
   if (worker !== null) registry.setDefaultLabels({ worker: String(worker) });
   collectDefaultMetrics({ register: registry });
-  const entries = Object.entries<MetricRow>(metricRows).map(([name, row]) => [name, metricOf(row, registry)]);
+  const entries = Object.entries<MetricRow>(metricRows).map(([name, row]) => [name, metricOf(row, registry, profile)]);
   readAtScrapes(stateRows, state, registry);
   // Each is of the class that its row says.
   const metrics = Object.fromEntries(entries) as Omit<Metrics, 'registry' | 'modelLabel'>;
@@ -50,7 +51,7 @@ export function createSupervisorMetrics(state: () => StateOf<typeof supervisorRo
   return registry;
 }
 
-function metricOf(row: MetricRow, registry: Registry) {
+function metricOf(row: MetricRow, registry: Registry, profile: string) {
   const { name, help, labels = [], buckets = [], values = [] } = row;
   const options = { name, help, labelNames: labels, registers: [registry] };
   const type = typeOf(row);
@@ -58,7 +59,8 @@ function metricOf(row: MetricRow, registry: Registry) {
   if (type === 'gauge') return new Gauge(options);
   const counter = new Counter(options);
   const [label = ''] = labels;
-  for (const value of values) counter.inc({ [label]: value }, 0);
+  const others = labels.includes('profile') ? { profile } : {};
+  for (const value of values) counter.inc({ [label]: value, ...others }, 0);
   return counter;
 }
 
@@ -81,6 +83,9 @@ export const otherLabel = 'other';
 /** A name that was not used for this long makes room for another. */
 export const labelIdleMs = 60 * 60 * 1000;
 
+/** The label of a name. With `isNew` false a name that has no label of its own does not get one. */
+export type BoundedLabel = (name: string, isNew?: boolean) => string;
+
 /**
  * Labels for at most `most` names at once; any other name is `other`. Names come from clients, which may invent them: one
  * that was not used for an hour makes room for a new one, and `forget` frees its time series, so that invented names never
@@ -90,10 +95,11 @@ export function createBoundedLabel(
   most: number,
   forget: (label: string) => void = () => {},
   now: () => number = () => performance.now(),
-): (name: string) => string {
+): BoundedLabel {
   const lastUse = new Map<string, number>(); // least recently used first
-  return (name) => {
+  return (name, isNew = true) => {
     const label = name.slice(0, maxLabelLength);
+    if (!isNew && !lastUse.has(label)) return otherLabel;
     const at = now();
     if (!lastUse.delete(label) && lastUse.size >= most) {
       const [oldest] = lastUse;

@@ -12,7 +12,13 @@ const sources = globSync('src/**/*.ts', { cwd: root }).map((path) => ({
 
 it('what is registered has a row in docs/watching.md, which is written from the rows', async () => {
   const state = { ready: true, exchanges: 0, bufferedBytes: 0, profilesRejected: false, lostLogLines: 0 };
-  const { registry } = createMetrics({ version: '1', maxModels: 1, worker: null, state: () => state });
+  const { registry } = createMetrics({
+    version: '1',
+    maxModels: 1,
+    profile: 'generic',
+    worker: null,
+    state: () => state,
+  });
   const ofSupervisor = createSupervisorMetrics(() => ({ readyWorkers: 2, restarts: 0, lostLogLines: 0 }));
   const names = [...(await registry.getMetricsAsJSON()), ...(await ofSupervisor.getMetricsAsJSON())]
     .map(({ name }) => name)
