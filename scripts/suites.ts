@@ -27,6 +27,7 @@ export const suites: readonly (readonly [name: string, ...args: string[]])[] = [
   ['test:faults'],
   ['test:matrix'],
   ['test:docker'],
+  ['test:release'],
   ['test:kubernetes'],
   ['test:sizing'],
   ['mutate', '--sample', '600', '--seed', seedOf(new Date())],

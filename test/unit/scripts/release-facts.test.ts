@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -55,4 +56,10 @@ describe('versions of the repository', () => {
       expect.stringMatching(new RegExp(`^${path}.*: 9.9.9 instead of`)),
     ]);
   });
+});
+
+test('the notes of a release are what CHANGELOG.md says of its version, and an unknown version fails', () => {
+  const notes = (of: string) => spawnSync(join(root, 'scripts/release-notes.sh'), [of], { encoding: 'utf8' });
+  expect(notes(version)).toMatchObject({ status: 0, stdout: expect.stringContaining('- ') });
+  expect(notes('99.0.0')).toMatchObject({ status: 1, stdout: '' });
 });

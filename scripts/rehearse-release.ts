@@ -1,0 +1,293 @@
+/**
+ * `npm run test:release`: what .github/workflows/release.yml does for a tag, here, in its order, and what it made as a stranger
+ * would use it. A step's own script is run as it stands in the workflow, in a clone of the commit. What needs a registry, a
+ * signature or another machine is replaced or left out, each with its reason below; a step that is in neither list is a failure.
+ * The last line is `N passed, N failed`.
+ */
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { parse } from 'yaml';
+
+const root = join(import.meta.dirname, '..');
+const temporary = mkdtempSync(join(tmpdir(), 'responses-extproc-release-'));
+const clone = join(temporary, 'clone');
+const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string };
+
+interface Step {
+  readonly id?: string;
+  readonly name?: string;
+  readonly uses?: string;
+  readonly run?: string;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** Commands in the place of what only the real run can do. A step is known by its action, or by how its script begins. */
+const replaced: readonly (readonly [step: string, script: string])[] = [
+  ['actions/checkout', 'git log -1 --format=%H'],
+  [
+    'docker/build-push-action',
+    // Stand-ins of the base images are there (scripts/with-docker.sh). One architecture: that of this machine.
+    `DOCKER_BUILDKIT=0 docker build --quiet --tag responses-extproc:release --build-arg VERSION=${version} --build-arg REVISION=$(git rev-parse HEAD) .
+     echo "digest=$(docker image inspect --format '{{.Id}}' responses-extproc:release)" >>"$GITHUB_OUTPUT"`,
+  ],
+  ['npm publish', 'npm publish --dry-run --access public --tag "$NPM_TAG" ./package'],
+];
+
+/** Steps that are not run here, with what they need. */
+const notHere: readonly (readonly [step: string, reason: string])[] = [
+  ['actions/setup-', 'a tool that this machine has'],
+  ['sudo --preserve-env=PATH,HOME,RUN_KUBERNETES .ci/run', 'what CI itself runs'],
+  ['sudo env "PATH=$PATH" npm run test:sizing', 'an hour and a half: nightly'],
+  ['docker/setup-', 'another architecture: emulation, and a registry for the builder'],
+  ['docker/login-action', 'a registry'],
+  ['sigstore/cosign-installer', 'an identity to sign with'],
+  ['cosign sign', 'an identity to sign with, and a registry'],
+  ['actions/attest-build-provenance', 'an identity to sign with, and a registry'],
+  ['echo "$TOKEN" | helm registry login', 'a registry'],
+  ['gh release create', 'the repository on its host'],
+];
+
+/** Programs that read the workflows. */
+const linters: readonly (readonly [name: string, command: string])[] = [
+  ['actionlint', `"${root}/.cache/kubernetes/bin/actionlint"`],
+  ['zizmor', `"${root}/.cache/zizmor/bin/zizmor" --offline --quiet .github/workflows`],
+];
+
+/** What was made, used as a stranger would. Each throws when something is wrong. */
+const strangers: readonly (readonly [name: string, check: () => void | Promise<void>])[] = [
+  ['npm: the package in an empty folder: version, explain, doctor', usePackage],
+  ['npm: the package in an empty folder: `try`, and a request through its Envoy', tryPackage],
+  ['image: read-only, without capabilities, as any user', useImage],
+  ['chart: rendered from the package, with the image by its digest', useChart],
+  ['release: checksums, and a bill of materials with every runtime dependency', checkBill],
+];
+
+let passed = 0;
+let failed = 0;
+
+async function step(name: string, run: () => void | Promise<void>): Promise<void> {
+  const before = performance.now();
+  try {
+    await run();
+    passed += 1;
+    console.log(`ok       ${name}  ${((performance.now() - before) / 1000).toFixed(1)} s`);
+  } catch (error) {
+    failed += 1;
+    console.log(`FAILED   ${name}\n${error instanceof Error ? error.message : error}`);
+  }
+}
+
+/** Values of `needs.…`, `steps.…` and `github.…` in the workflow's expressions. */
+const values = new Map<string, string>([
+  ['github.token', ''],
+  ['github.actor', 'rehearsal'],
+  ['github.sha', execFileSync('git', ['rev-parse', 'HEAD'], { cwd: root, encoding: 'utf8' }).trim()],
+]);
+
+function evaluate(text: string): string {
+  return text.replace(/\$\{\{ *([\w.-]+) *\}\}/g, (_, name: string) => {
+    const value = values.get(name);
+    if (value === undefined) throw new Error(`Nothing before this step gives ${name}.`);
+    return value;
+  });
+}
+
+/** Runs a script in the clone, as the workflow's shell would. What it writes to `$GITHUB_OUTPUT` is the values of its step. */
+function shell(script: string, env: Readonly<Record<string, string>>, stepId: string | undefined): void {
+  const output = join(temporary, 'output');
+  writeFileSync(output, '');
+  const environment = {
+    ...process.env,
+    PATH: `${join(root, '.cache/kubernetes/bin')}:${process.env['PATH']}`,
+    GITHUB_OUTPUT: output,
+    GITHUB_REF_NAME: `v${version}`,
+    // Upper case, as an owner may have it: names of images must be lower case all the same.
+    GITHUB_REPOSITORY: 'Example/Responses-ExtProc',
+    ...env,
+  };
+  const { status, stdout, stderr } = spawnSync('bash', ['-eo', 'pipefail', '-c', script], {
+    cwd: clone,
+    env: environment,
+    encoding: 'utf8',
+  });
+  if (status !== 0) throw new Error(`${stdout}${stderr}`.split('\n').slice(-40).join('\n'));
+  for (const [, name = '', value = ''] of readFileSync(output, 'utf8').matchAll(/^(\w+)=(.*)$/gm))
+    values.set(`steps.${stepId}.outputs.${name}`, value);
+}
+
+/** Every job of the workflow, its steps in their order. */
+async function workflow(): Promise<void> {
+  const { jobs } = parse(readFileSync(join(root, '.github/workflows/release.yml'), 'utf8')) as {
+    jobs: Record<string, { outputs?: Record<string, string>; steps: readonly Step[] }>;
+  };
+  for (const [job, { outputs = {}, steps }] of Object.entries(jobs)) {
+    for (const one of steps) {
+      const text = one.uses ?? one.run ?? '';
+      const name = `${job}: ${one.name ?? text.split('\n')[0]}`;
+      const startsWith = ([start]: readonly [string, string]) => text.startsWith(start);
+      const reason = notHere.find(startsWith)?.[1];
+      if (reason !== undefined) {
+        console.log(`not here ${name}: ${reason}`);
+        continue;
+      }
+      await step(name, () => {
+        const script = replaced.find(startsWith)?.[1] ?? one.run;
+        if (script === undefined) throw new Error(`scripts/rehearse-release.ts does not say what becomes of ${text}.`);
+        const env = Object.entries(one.env ?? {}).map(([key, value]) => [key, evaluate(value)]);
+        shell(script, Object.fromEntries(env), one.id);
+      });
+    }
+    for (const [name, value] of Object.entries(outputs))
+      await step(
+        `${job}: gives ${name}`,
+        () => values.set(`needs.${job}.outputs.${name}`, evaluate(value)) && undefined,
+      );
+  }
+}
+
+/** A command as a stranger runs it, in `cwd`, without anything of this clone on its PATH. Throws with all that it printed. */
+function run(cwd: string, command: string, ...args: readonly string[]): string {
+  const { status, stdout, stderr } = spawnSync(command, args, { cwd, encoding: 'utf8', env: strangerEnvironment() });
+  if (status !== 0) throw new Error(`${command} ${args.join(' ')} ended with ${status}\n${stdout}${stderr}`);
+  return stdout;
+}
+
+function strangerEnvironment(): NodeJS.ProcessEnv {
+  return { ...process.env, npm_config_cache: join(temporary, 'npm'), npm_config_update_notifier: 'false' };
+}
+
+/** The folder in which a stranger unpacks nothing and installs the package's archive alone. */
+function strangersFolder(): string {
+  const folder = join(temporary, 'stranger');
+  if (readdirSync(temporary).includes('stranger')) return folder;
+  mkdirSync(folder);
+  run(clone, 'npm', 'pack', './package', '--pack-destination', temporary);
+  run(folder, 'npm', 'install', '--no-save', archive());
+  return folder;
+}
+
+function archive(): string {
+  return join(temporary, `responses-extproc-${version}.tgz`);
+}
+
+async function usePackage(): Promise<void> {
+  const folder = strangersFolder();
+  const installed = readdirSync(join(folder, 'node_modules')).filter((name) => !name.startsWith('.'));
+  same(installed.join(), 'responses-extproc');
+  includes(npx('--version'), version);
+  writeFileSync(join(folder, 'request.json'), '{"model":"m","input":"Hi"}');
+  includes(npx('explain', '--json', 'request.json'), '"outcome": "sent"');
+  const server = spawn(process.execPath, ['tools/mesh/serve-upstream.ts'], {
+    cwd: clone,
+    env: { ...process.env, PORT: '0' },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  try {
+    const port = await portIn(server.stdout);
+    includes(npx('doctor', `http://127.0.0.1:${port}/v1`, '--model', 'demo'), 'profile');
+  } finally {
+    server.kill();
+  }
+}
+
+async function tryPackage(): Promise<void> {
+  const child = spawn('npx', ['--yes', '-p', archive(), 'responses-extproc', 'try'], {
+    cwd: strangersFolder(),
+    env: strangerEnvironment(),
+    stdio: ['ignore', 'pipe', 'inherit'],
+    detached: true, // a group of its own, which gets what Ctrl-C would send
+  });
+  const ended = once(child, 'exit');
+  try {
+    const port = await portIn(child.stdout, 'ready ');
+    const response = await fetch(`http://127.0.0.1:${port}/v1/responses`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: '{"model":"demo","input":"Say hello."}',
+    });
+    includes(await response.text(), '"status":"completed"');
+  } finally {
+    if (child.pid !== undefined) process.kill(-child.pid, 'SIGINT');
+    await ended;
+  }
+}
+
+function npx(...args: readonly string[]): string {
+  return run(strangersFolder(), 'npx', '--yes', '-p', archive(), 'responses-extproc', ...args);
+}
+
+/** The port in the first line that begins with `start`. Rejects when the program ends without one. */
+async function portIn(output: NodeJS.ReadableStream, start = ''): Promise<string> {
+  const lines: string[] = [];
+  for await (const line of createInterface(output)) {
+    lines.push(line);
+    const port = /127\.0\.0\.1:(\d+)/.exec(line)?.[1];
+    if (line.startsWith(start) && port !== undefined) return port;
+  }
+  throw new Error(`It ended before it was ready.\n${lines.join('\n')}`);
+}
+
+function useImage(): void {
+  const docker = (...args: readonly string[]) => run(root, 'docker', ...args).trim();
+  const strict = ['--read-only', '--cap-drop=ALL', '--security-opt=no-new-privileges', '--user=12345:23456'];
+  const id = docker('run', '--detach', ...strict, 'responses-extproc:release');
+  try {
+    const probe = () => spawnSync('docker', ['exec', id, 'node', '/app/dist/probe.js'], { encoding: 'utf8' });
+    const until = performance.now() + 60_000;
+    while (probe().status !== 0) {
+      if (performance.now() > until) throw new Error(`It is not ready after a minute.\n${docker('logs', id)}`);
+    }
+    includes(docker('exec', id, 'node', '/app/dist/main.js', '--version'), version);
+    same(docker('inspect', '--format', '{{.State.Running}} {{.RestartCount}}', id), 'true 0');
+  } finally {
+    docker('rm', '--force', id);
+  }
+}
+
+function useChart(): void {
+  const helm = join(root, '.cache/kubernetes/bin/helm');
+  const archive = join(clone, `responses-extproc-${version}.tgz`);
+  includes(run(clone, helm, 'show', 'chart', archive), `version: ${version}`);
+  const rendered = run(clone, helm, 'template', 'release', archive, '--set', 'networkPolicy.enabled=false');
+  includes(rendered, `image: ${values.get('needs.version.outputs.image')}@sha256:`);
+}
+
+/** A bill of materials in SPDX: every runtime dependency of package.json is in it, with its licence. */
+function checkBill(): void {
+  const bill = JSON.parse(readFileSync(join(clone, 'responses-extproc.spdx.json'), 'utf8')) as {
+    spdxVersion: string;
+    packages: readonly { name: string; versionInfo: string; licenseDeclared?: string }[];
+  };
+  includes(bill.spdxVersion, 'SPDX-');
+  const { dependencies } = JSON.parse(readFileSync(join(clone, 'package.json'), 'utf8')) as {
+    dependencies: Record<string, string>;
+  };
+  for (const [name, wanted] of Object.entries(dependencies)) {
+    const found = bill.packages.find((one) => one.name === name && one.versionInfo === wanted);
+    if (found?.licenseDeclared === undefined) throw new Error(`The bill has no ${name} ${wanted} with a licence.`);
+  }
+  run(clone, 'sha256sum', '--check', 'SHA256SUMS');
+}
+
+function includes(text: string, part: string): void {
+  if (!text.includes(part)) throw new Error(`“${part}” is not in:\n${text.slice(0, 4_000)}`);
+}
+
+function same(actual: string, expected: string): void {
+  if (actual !== expected) throw new Error(`${actual}, not ${expected}`);
+}
+
+try {
+  execFileSync('git', ['clone', '--quiet', root, clone]);
+  for (const [name, command] of linters) await step(`lint: ${name}`, () => shell(command, {}, undefined));
+  await workflow();
+  for (const [name, check] of strangers) await step(`stranger: ${name}`, check);
+} finally {
+  rmSync(temporary, { recursive: true, force: true });
+}
+console.log(`${passed} passed, ${failed} failed`);
+process.exitCode = failed === 0 ? 0 : 1;
