@@ -1,4 +1,4 @@
-/** The figures of README.md, docs/performance.md, docs/operating.md and docs/scaling.md that come from a run of the bench, or follow from it. */
+/** The figures of docs/performance.md, docs/operating.md and docs/scaling.md that come from a run of the bench, or follow from it. */
 import { readResults, type TableName } from '../bench/results.ts';
 import { tableOf } from '../bench/table.ts';
 import { documentsWith, type Generator, markdownTable } from './generator.ts';
@@ -10,7 +10,6 @@ export const benchTables: Generator = {
   source: 'bench/results.json (npm run bench -- --record)',
   files: () =>
     documentsWith({
-      'README.md': { performance: comparison() },
       'docs/performance.md': Object.fromEntries(shown.map((name) => [`bench-${name}`, recorded(name)])),
       'docs/operating.md': { attacks: attacks() },
       'docs/scaling.md': scaling(),
@@ -20,22 +19,6 @@ export const benchTables: Generator = {
 function recorded(name: TableName): string {
   const { headings, rows } = tableFor(name);
   return tableOf(headings, rows);
-}
-
-/** The service beside a filter that does nothing. */
-function comparison(): string {
-  const line = (what: string, row: string) => {
-    const both = (column: string) => ['noop', 'service'].map((filter) => figureOf('envoy', row, column, filter));
-    return [what, ...both('filter CPU µs'), ...both('Envoy CPU µs'), both('p50 ms').join(' → ')];
-  };
-  const { date, machine } = tableFor('envoy');
-  const headings = ['', 'no-op', 'this service', 'Envoy, no-op', 'Envoy, this service', 'latency p50, ms'];
-  const table = markdownTable(headings, [
-    line('a token that arrives alone', 'paced (per token)'),
-    line('a token in a burst', 'burst (per token)'),
-    line('a small JSON answer', 'json (per request)'),
-  ]);
-  return `${table}\n\n${machine}; ${date}.`;
 }
 
 /** What every attack did to a container of each size. */

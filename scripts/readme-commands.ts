@@ -8,21 +8,21 @@ export interface ReadmeCommands {
   readonly printed: string;
 }
 
-/** The blocks of README.md in a language (`ts`), unchanged. */
-function readmeBlocks(readme: string, language: string): readonly string[] {
-  return [...readme.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, 'gms'))].map(([, block = '']) => block);
+/** The fenced blocks of a page in a language (`js`), unchanged. */
+export function codeBlocks(page: string, language: string): readonly string[] {
+  return [...page.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, 'gms'))].map(([, block = '']) => block);
 }
 
-/** The first of them. Throws when there is none. */
+/** The first block of README.md in a language. Throws when there is none. */
 export function readmeBlock(readme: string, language: string): string {
-  const [block] = readmeBlocks(readme, language);
+  const [block] = codeBlocks(readme, language);
   if (block === undefined) throw new Error(`README.md has no block of ${language}.`);
   return block;
 }
 
 /** Reads them from the text of README.md: its first two `sh` blocks and its first `text` block. Throws when one is missing. */
 export function readmeCommands(readme: string): ReadmeCommands {
-  const [start, curl] = readmeBlocks(readme, 'sh').map((block) => block.trim());
+  const [start, curl] = codeBlocks(readme, 'sh').map((block) => block.trim());
   if (start === undefined || curl === undefined) throw new Error('README.md has fewer than two blocks of sh.');
   return { start, curl, printed: readmeBlock(readme, 'text') };
 }

@@ -20,11 +20,14 @@ import { createTestSettings } from '../../support/settings.ts';
 
 const root = join(import.meta.dirname, '../../..');
 const pages = [
-  ...['README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'envoy/README.md', 'deploy/chart/README.md'],
+  ...['README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'SUPPORT.md', 'envoy/README.md', 'deploy/chart/README.md'],
   ...['test/recordings/README.md', ...globSync('docs/**/*.md', { cwd: root }).sort()],
 ];
 const read = (page: string) => readFileSync(join(root, page), 'utf8');
-const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
+const { scripts, devDependencies } = JSON.parse(read('package.json')) as {
+  scripts: Record<string, string>;
+  devDependencies: Record<string, string>;
+};
 const isFile = (path: string) => existsSync(join(root, path));
 
 /** What the names in capitals stand for, and what is left out. */
@@ -41,6 +44,7 @@ const placeholders: Readonly<Record<string, string>> = {
 const checks: Readonly<Record<string, (started: Started) => unknown>> = {
   npm({ args: [name = '', ...rest], environment }) {
     if (['ci', 'audit'].includes(name)) return undefined;
+    if (name === 'install') return expect(Object.keys(devDependencies)).toEqual(expect.arrayContaining(rest));
     const script = name === 'run' ? (rest.shift() ?? '') : name;
     expect(Object.keys(scripts)).toContain(script);
     const words = rest[0] === '--' ? rest.slice(1) : [];
@@ -48,7 +52,8 @@ const checks: Readonly<Record<string, (started: Started) => unknown>> = {
     return checkScript(script, words, environment);
   },
   node({ args: [file = '', ...words], environment }) {
-    if (file === '-e') return undefined;
+    // What a reader saves, test/envoy/readme.test.ts runs.
+    if (file === '-e' || file === 'hello.mjs') return undefined;
     if (file !== 'dist/main.js') return checkOptions(file, words);
     expect(readCommand(words).type).toBe('serve');
     return readConfig(environment);
@@ -62,6 +67,9 @@ const checks: Readonly<Record<string, (started: Started) => unknown>> = {
       else expect(config).toContain(`name: '${project}'`);
     }
   },
+  // test/envoy/recipes.test.ts and test/monitoring run them.
+  envoy: ({ args: [, file = ''] }) => expect(isFile(file), file).toBe(true),
+  promtool: ({ args: [, , file = ''] }) => expect(isFile(file), file).toBe(true),
   'scripts/kubernetes-tools.sh': ({ args }) => checkOptions('scripts/kubernetes-tools.sh', args),
   'bench/contender.sh': ({ args }) => checkOptions('bench/contender.sh', args),
   /** Bodies are translated; what is answered, test/envoy, test/state and test/kubernetes see. */
@@ -112,7 +120,7 @@ const checks: Readonly<Record<string, (started: Started) => unknown>> = {
 };
 
 /** Of others, and nothing here says what they take. */
-const unchecked = ['sudo', 'cosign', 'istioctl', 'egctl'];
+const unchecked = ['sudo', 'cosign', 'istioctl', 'egctl', 'codex'];
 
 /** A script of package.json with these words behind it. */
 async function checkScript(script: string, words: readonly string[], environment: Started['environment']) {
@@ -215,7 +223,7 @@ test.each(pages)('the files that %s names are there', (page) => {
 
 /** Variables of others: Node, the C library, the image, the mesh, bench and tests, and agentic-api. */
 const others =
-  /^(NODE_|MALLOC_|UPSTREAM_(KEY|API_KEY)$|ENVOY_BIN$|LOG_FORMAT$|FAST_CHECK_|RECORD$|OPENAI_|OIDC_|DATABASE_URL$|[A-Z]+_IMAGE$|(REVISION|SOURCE)$|EXTPROC_PORT$)/;
+  /^(NODE_|MALLOC_|UPSTREAM_(KEY|API_KEY)$|ENVOY_BIN$|LOG_FORMAT$|FAST_CHECK_|RECORD$|OPENAI_|PROVIDER_API_KEY$|OIDC_|DATABASE_URL$|[A-Z]+_IMAGE$|(REVISION|SOURCE)$|EXTPROC_PORT$)/;
 
 test.each(pages)('the variables that commands of %s set are those of the service', (page) => {
   const known = new Set(settingsIn(settings).map(({ variable }) => variable));
