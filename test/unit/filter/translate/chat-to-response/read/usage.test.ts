@@ -6,8 +6,7 @@ import type { Repair } from '../../../../../../src/filter/translate/shared/repai
 import type { Usage } from '../../../../../../src/filter/wire/schema/response-resource.ts';
 
 const totals = { prompt_tokens: 10, completion_tokens: 7 };
-const ofUsage = (usage: object) =>
-  usageOf({ ...totals, ...usage }, { reasoningTokensExtra: false }, new Set<Repair>());
+const ofUsage = (usage: object) => usageOf({ ...totals, ...usage }, { reasoningTokensExtra: false }, new Set<Repair>());
 
 describe('each vendor’s spelling', () => {
   test.each([
