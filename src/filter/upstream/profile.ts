@@ -283,7 +283,7 @@ export const profileFlags = {
     'The last chunk may repeat the whole text.',
     'Some answers of one vendor did this, which is recognised by its host.',
   ),
-  cumulativeDeltas: off('Each delta repeats the text, or the reasoning, before it.'),
+  cumulativeDeltas: off('Each delta repeats the text, the reasoning or the arguments before it.'),
   passExtensions: off(
     'Events named `provider:type` and fields of its own go to the client, whose library must take them; else they are left out and counted.',
     'It depends on the clients: some throw on events that they do not know.',

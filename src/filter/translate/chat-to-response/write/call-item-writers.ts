@@ -1,3 +1,4 @@
+import { jsonOf } from '../../../../formats/json/loose.ts';
 import { ApiError } from '../../../wire/schema/api-error.ts';
 import type { ItemStatus } from '../../../wire/schema/response-resource.ts';
 import { type CallIds, type ClientTool, clientItemOf } from '../../client-tools/client-tool.ts';
@@ -5,7 +6,7 @@ import { clientTools } from '../../client-tools/client-tools.ts';
 import type { IntegerPlaces } from '../../request-to-chat/integer-places.ts';
 import type { RestoredTool } from '../../shared/context.ts';
 import { GrowingText } from '../../shared/kept.ts';
-import type { Call } from './call.ts';
+import { type Call, isCompleteJson } from './call.ts';
 import { CustomInputDecoder } from './custom-input.ts';
 import type { ClosingStatus, OpenCall, WriterParts } from './output.ts';
 import {
@@ -15,6 +16,8 @@ import {
   callItemPrefixOf,
   customInputOf,
   emptyArguments,
+  mayHideObject,
+  objectArgumentsOf,
   restoredToolOf,
 } from './tool-restoration.ts';
 import { WholeNumbers, withWholeNumbers } from './whole-numbers.ts';
@@ -25,13 +28,17 @@ interface NamedCall {
   readonly name: string;
   readonly restored: RestoredTool;
   readonly ids: CallIds;
+  readonly isOffered: boolean;
 }
+
+const cumulativeArguments =
+  'The upstream repeats a call’s arguments so far in each piece. Set “cumulativeDeltas: true” in its profile.';
 
 /** Opens the item of a call at the end of the output, as the kind of tool that its name stands for on our side. */
 export function openCallItem(call: Call, name: string, call_id: string, parts: WriterParts): OpenCall {
   const restored = restoredToolOf({ name, isCustom: call.isCustom }, parts.context);
   const ids = { id: parts.context.newId(callItemPrefixOf(restored)), call_id };
-  const named = { call, name, restored, ids };
+  const named = { call, name, restored, ids, isOffered: parts.context.toolNames.has(name) };
   switch (restored.kind) {
     case 'function':
       return new FunctionCallWriter(named, restored.name, parts);
@@ -47,10 +54,12 @@ abstract class CallWriter implements OpenCall {
   readonly outputIndex: number;
   protected readonly named: NamedCall;
   protected readonly log: WriterParts['log'];
+  readonly #repairs: WriterParts['repairs'];
 
   /** `start` is the text that the item shows from the start. */
-  constructor(named: NamedCall, start: string, { log, output }: WriterParts) {
+  constructor(named: NamedCall, start: string, { log, output, repairs }: WriterParts) {
     this.log = log;
+    this.#repairs = repairs;
     this.named = named;
     this.outputIndex = output.add(this.item('in_progress', start), this);
   }
@@ -69,6 +78,7 @@ abstract class CallWriter implements OpenCall {
 
   unrunnable(): ApiError | null {
     const { call, name } = this.named;
+    if (call.repeatsItself()) return ApiError.ofModel('invalid_tool_call', cumulativeArguments);
     if (call.isCustom || !this.breaksOff()) return null;
     return ApiError.ofModel('invalid_tool_call', `The model called “${name}” with arguments that break off.`);
   }
@@ -77,6 +87,7 @@ abstract class CallWriter implements OpenCall {
   protected breaksOff(): boolean {
     const { call } = this.named;
     const text = call.text.toString();
+    if (text.trimStart().startsWith('"')) return jsonOf(text) === undefined;
     return text.trimStart().startsWith('{') && !text.trimEnd().endsWith('}') && !call.isWhole();
   }
 
@@ -87,8 +98,17 @@ abstract class CallWriter implements OpenCall {
 
   /** The arguments of a call of which nothing was sent. An empty object may stand for others that never came. */
   protected unsentText(status: ClosingStatus): string {
-    const text = this.named.call.text.toString();
+    const text = this.objectText();
     return status === 'incomplete' && text === emptyArguments ? '' : text;
+  }
+
+  /** The arguments, as an object where they stand for one: whatever was offered takes an object. */
+  protected objectText(): string {
+    const { call, isOffered } = this.named;
+    const text = call.text.toString();
+    const object = isOffered ? objectArgumentsOf(text) : text;
+    if (object !== text || call.hasRest) this.#repairs.add('arguments');
+    return object;
   }
 
   protected place() {
@@ -102,6 +122,8 @@ class FunctionCallWriter extends CallWriter {
   readonly #places: IntegerPlaces | null;
   readonly #numbers: WholeNumbers | null;
   #hasDelta = false;
+  /** What stands for an object without being one is sent as the object, once it is whole. */
+  #isHeld: boolean | null = null;
 
   constructor(named: NamedCall, name: string, parts: WriterParts) {
     super(named, '', parts);
@@ -110,9 +132,20 @@ class FunctionCallWriter extends CallWriter {
     this.#numbers = this.#places && new WholeNumbers(this.#places, () => parts.repairs.add('whole_number'));
   }
 
-  add(given: string): void {
+  add(piece: string): void {
+    let given = piece;
+    if (this.#isHeld === null) {
+      given = this.named.call.text.toString();
+      if (given.trim() === '') return;
+      this.#isHeld = this.named.isOffered && mayHideObject(given);
+    }
+    if (this.#isHeld) return;
     const delta = this.#numbers === null ? given : this.#numbers.push(given);
     if (delta !== '') this.#send(delta);
+  }
+
+  override isWhole(): boolean {
+    return super.isWhole() || (this.#isHeld === true && isCompleteJson(this.objectText()));
   }
 
   #send(delta: string): void {
@@ -128,9 +161,8 @@ class FunctionCallWriter extends CallWriter {
   close(status: ClosingStatus): CallItem {
     const held = this.#numbers?.finish() ?? '';
     if (held !== '') this.#send(held);
-    const sent = this.named.call.text.toString();
-    const whole = this.#places === null ? sent : withWholeNumbers(sent, this.#places);
-    const text = argumentsOf(this.#hasDelta ? whole : this.unsentText(status), status);
+    const given = this.#hasDelta ? this.objectText() : this.unsentText(status);
+    const text = argumentsOf(this.#places === null ? given : withWholeNumbers(given, this.#places), status);
     // The deltas must add up to what the done event repeats.
     if (!this.#hasDelta && text !== '') this.#send(text);
     this.log.emit({
@@ -199,7 +231,7 @@ class ClientToolCallWriter extends CallWriter {
 
   constructor(named: NamedCall, tool: ClientTool, parts: WriterParts) {
     // `ToolCalls` waits for the whole of a call that is shown from the start.
-    super(named, tool.isRunnable === undefined ? emptyArguments : named.call.text.toString(), parts);
+    super(named, tool.isRunnable === undefined ? emptyArguments : objectArgumentsOf(named.call.text.toString()), parts);
     this.#tool = tool;
   }
 
@@ -207,8 +239,8 @@ class ClientToolCallWriter extends CallWriter {
 
   override unrunnable(): ApiError | null {
     if (this.#tool.isRunnable === undefined) return super.unrunnable();
-    const { call, name, ids } = this.named;
-    if (this.#tool.isRunnable(clientItemOf(this.#tool, ids, 'completed', call.text.toString()))) return null;
+    const { name, ids } = this.named;
+    if (this.#tool.isRunnable(clientItemOf(this.#tool, ids, 'completed', this.objectText()))) return null;
     return ApiError.ofModel('invalid_tool_call', `The model called “${name}” with arguments that cannot be read.`);
   }
 

@@ -32,6 +32,11 @@ export class Call {
   isRepeated = false;
   /** Nothing more of it can come. */
   isEnded = false;
+  /** Something stood behind the object that its arguments are, and was left out. */
+  hasRest = false;
+  /** The last piece, while each began with the one before it; then null. */
+  #lastPiece: string | null = '';
+  #pieces = 0;
   /** Made when the end of its arguments is first asked for; it is told all that follows. */
   #end: JsonEnd | null = null;
 
@@ -45,11 +50,22 @@ export class Call {
   /** Adds a fragment's text. */
   grow(text: string): void {
     const { holdsPlaceholder } = this;
+    if (this.#lastPiece !== null && text !== '') {
+      this.#lastPiece = text.startsWith(this.#lastPiece) ? text : null;
+      this.#pieces += 1;
+    }
     // Nearly every piece continues where the last one ended.
     if (text.startsWith('{') || holdsPlaceholder) this.#growFromBrace(text);
     else if (text !== '') this.#append(text);
     if (holdsPlaceholder) this.#end = null;
     else this.#end?.push(text);
+  }
+
+  /** Is each piece all of the arguments so far, and their sum no JSON? */
+  repeatsItself(): boolean {
+    const last = this.#lastPiece;
+    if (last === null || this.#pieces < 2 || this.isCustom) return false;
+    return isCompleteJson(last) && !isCompleteJson(this.text.toString());
   }
 
   /** The end of that piece, from where the arguments of another call begin; null if none do. */
@@ -115,6 +131,7 @@ export class Call {
     if (this.holdsPlaceholder) {
       this.holdsPlaceholder = false;
       if (text.trimStart().startsWith('{')) {
+        this.#end = null;
         this.text.clear();
         this.unsent = '';
       }
@@ -126,9 +143,20 @@ export class Call {
     this.#append(text);
   }
 
-  #append(text: string): void {
+  #append(given: string): void {
+    const text = this.isCustom ? given : this.#withinObject(given);
     this.text.append(text);
     if (this.item !== null) this.unsent += text;
+  }
+
+  /** The piece up to the end of the object: a brace too many, or markup, may stand behind it. */
+  #withinObject(piece: string): string {
+    // Only a piece with a brace can end the object, or come after its end.
+    if (this.#end === null && !piece.includes('}')) return piece;
+    const end = this.#scanner().copy().push(piece);
+    if (end === -1 || piece.slice(end).trim() === '') return piece;
+    this.hasRest = true;
+    return piece.slice(0, end);
   }
 }
 

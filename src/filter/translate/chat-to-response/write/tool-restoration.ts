@@ -1,4 +1,5 @@
 import { jsonOf, objectOf } from '../../../../formats/json/loose.ts';
+import type { Loose } from '../../../wire/schema/chat-completion.ts';
 import type {
   ClientToolCallItem,
   CustomToolCallItem,
@@ -73,6 +74,22 @@ export function callItemOf(restored: RestoredTool, ids: CallIds, status: ItemSta
     : { id: ids.id, type: 'custom_tool_call', status, ...names, input: text };
 }
 
+/**
+ * Arguments as the object that the schema of an offered tool wants: `null` is an object of nothing, and a JSON string that holds an
+ * object is that object. Others are as they came.
+ */
+export function objectArgumentsOf(text: string): string {
+  if (!mayHideObject(text)) return text;
+  const value = jsonOf(text);
+  if (value === null) return emptyArguments;
+  return typeof value === 'string' && objectOf(jsonOf(value)) !== null ? value : text;
+}
+
+/** Do these arguments, or those that begin so, stand for an object without being one? */
+export function mayHideObject(text: string): boolean {
+  return /^\s*["n]/.test(text);
+}
+
 /** `{}` for no arguments, since clients parse them; `''` for a call that was cut, so that nobody runs it. */
 export function argumentsOf(text: string, status: ItemStatus): string {
   return text === '' && status !== 'incomplete' ? emptyArguments : text;
@@ -88,8 +105,11 @@ export function customInputOf(text: string): string {
   const input = decoder.push(text) + decoder.finish();
   if (decoder.isReading()) return input;
   const value = jsonOf(text);
-  if (typeof value === 'string') return value;
-  const object = objectOf<{ readonly input?: unknown }>(value);
+  if (typeof value === 'string') {
+    const within = objectOf<Loose<'input'>>(jsonOf(value))?.input;
+    return typeof within === 'string' ? within : value;
+  }
+  const object = objectOf<Loose<'input'>>(value);
   if (object === null) return text;
   if (typeof object.input === 'string') return object.input;
   const strings = Object.values(object).filter((property) => typeof property === 'string');

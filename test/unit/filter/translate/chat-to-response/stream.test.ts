@@ -153,6 +153,7 @@ describe('a stream translator', () => {
   const odd: Record<Repair, readonly (object | string)[]> = {
     skipped_data: ['?', delta({ content: 'a' })],
     repeated_call: [call(0), call(1)],
+    arguments: [call(0, '1}')],
     whole_number: [call(0, '1.0')],
     usage: [delta({ content: 'a' }), { usage: { prompt_tokens: 2, completion_tokens: 2, total_tokens: 3 } }],
     service_tier: [{ ...delta({ content: 'a' }), service_tier: 'turbo' }],
