@@ -148,6 +148,7 @@ const ofChunk: Record<keyof LooseChunk, Record<string, ChunkOf> | null> = {
   type: null,
   base_resp: null,
   x_groq: null,
+  moderation: null,
   search_results: {
     'search results of the body': (index) => ({ ...delta({ content: 'a' }), search_results: [cite(index)] }),
   },

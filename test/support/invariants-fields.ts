@@ -62,7 +62,7 @@ const resourceFields =
   'id object created_at completed_at status error incomplete_details model previous_response_id instructions output ' +
   'tools tool_choice parallel_tool_calls truncation text temperature top_p presence_penalty frequency_penalty ' +
   'top_logprobs reasoning usage max_output_tokens max_tool_calls store background service_tier metadata ' +
-  'safety_identifier prompt_cache_key user? prompt_cache_retention?';
+  'safety_identifier prompt_cache_key user? prompt_cache_retention? moderation?';
 
 /** `provider:type`, as the specification names a provider's own events. */
 export function isExtensionType(type: unknown): boolean {
@@ -104,7 +104,7 @@ export function resourceFaults(type: string, response: Fields, extensions: boole
     for (const item of output) faults.push(...itemFaults(item as Fields));
   }
   if (status === 'in_progress' && response['usage'] !== null) faults.push('usage at the start');
-  if (response['usage'] !== null) faults.push(...usageFaults(response['usage'] as Fields));
+  if (response['usage'] !== null) faults.push(...usageFaults(response['usage'] as Fields, extensions));
   return faults;
 }
 
@@ -132,15 +132,18 @@ function errorFaults(event: Fields): string[] {
   return faults;
 }
 
-function usageFaults(usage: Fields): string[] {
+function usageFaults(usage: Fields, extensions: boolean): string[] {
   const faults = keyFaults(
     usage,
     'input_tokens input_tokens_details output_tokens output_tokens_details total_tokens',
     'usage',
+    extensions,
   );
   const counts = [usage, usage['input_tokens_details'], usage['output_tokens_details']] as Fields[];
-  for (const count of counts.flatMap((group) => Object.values(group)))
-    if (typeof count !== 'object' && !(Number.isInteger(count) && Number(count) >= 0)) faults.push(`usage: ${count}`);
+  const own = /^(input|output|total)_tokens$|^(cached|cache_write|reasoning)_tokens$/;
+  for (const [name, count] of counts.flatMap((group) => Object.entries(group)))
+    if (own.test(name) && typeof count !== 'object' && !(Number.isInteger(count) && Number(count) >= 0))
+      faults.push(`usage: ${count}`);
   const [input, output, total] = [usage['input_tokens'], usage['output_tokens'], usage['total_tokens']].map(Number);
   const { cached_tokens, cache_write_tokens } = usage['input_tokens_details'] as Record<string, number>;
   const { reasoning_tokens } = usage['output_tokens_details'] as Record<string, number>;
@@ -157,6 +160,7 @@ function keyFaults(object: Fields, known: string, what: string, more = false): s
     if (!name.endsWith('?') && object[name] === undefined) faults.push(`${what}: ${name} is missing`);
   }
   for (const key of more ? [] : Object.keys(object))
-    if (!names.includes(key) && !names.includes(`${key}?`)) faults.push(`${what}: ${key} does not belong there`);
+    if (!names.includes(key) && !names.includes(`${key}?`) && !isExtensionType(key))
+      faults.push(`${what}: ${key} does not belong there`);
   return faults;
 }

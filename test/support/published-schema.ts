@@ -64,16 +64,18 @@ export function faultsOfError(error: unknown): string[] {
 
 /** Likewise for a stream event. Only events of OpenAI's custom and shell tools and a provider's own may be missing from the published schema. */
 export function faultsOfEvent(event: unknown): string[] {
-  const { type, response, item, ...rest } = event as JsonObject;
+  const { type, response, item, part, ...rest } = event as JsonObject;
   if (/^response\.(custom_tool_call_input|shell_call_command)\.|:/.test(String(type))) return [];
   const validate = published().events.get(String(type));
   if (validate === undefined) return [`the published schema has no event ${type}`];
   if (item !== undefined && isExtensionItem(item)) return [];
+  if (/file_citation$/.test(String((rest['annotation'] as JsonObject | undefined)?.['type']))) return [];
   return faults(validate, {
     type,
     ...(response !== undefined && { response: withoutExtensions(response as JsonObject) }),
-    ...(item !== undefined && { item }),
+    ...(item !== undefined && { item: withPublishedAnnotations(item as JsonObject) }),
     ...rest,
+    ...(part !== undefined && { part: withPublishedAnnotations(part as JsonObject) }),
   });
 }
 
@@ -86,6 +88,16 @@ function faults(validate: ValidateFunction, value: unknown): string[] {
  * The resource without what only OpenAI has, and not the published schema: custom tools, tool search, tools the client runs, a format's own
  * `schema` (choice D16), efforts outside the published words (D17), a named custom tool choice.
  */
+/** Of an item or a part, without the citations of files, which OpenAI's SDKs have alone. */
+function withPublishedAnnotations(value: JsonObject): JsonObject {
+  const { annotations, content } = value;
+  return {
+    ...value,
+    ...(Array.isArray(annotations) && { annotations: annotations.filter(({ type }) => type === 'url_citation') }),
+    ...(Array.isArray(content) && { content: content.map(withPublishedAnnotations) }),
+  };
+}
+
 function withoutExtensions(response: JsonObject): JsonObject {
   const { output, tools, text, reasoning, tool_choice } = response;
   const format = (text as JsonObject | undefined)?.['format'] as JsonObject | undefined;
@@ -94,7 +106,9 @@ function withoutExtensions(response: JsonObject): JsonObject {
   const isCustomChoice = ['custom', 'shell', 'local_shell', 'apply_patch'].includes(chosen);
   return {
     ...response,
-    ...(Array.isArray(output) && { output: output.filter((item) => !isExtensionItem(item)) }),
+    ...(Array.isArray(output) && {
+      output: output.filter((item) => !isExtensionItem(item)).map(withPublishedAnnotations),
+    }),
     ...(Array.isArray(tools) && { tools: tools.filter((tool) => tool?.type === 'function') }),
     ...(format?.['type'] === 'json_schema' && {
       text: { ...(text as JsonObject), format: { ...format, schema: null } },

@@ -285,7 +285,7 @@ export const profileFlags = {
   ),
   cumulativeDeltas: off('Each delta repeats the text, the reasoning or the arguments before it.'),
   passExtensions: off(
-    'Events named `provider:type` and fields of its own go to the client, whose library must take them; else they are left out and counted.',
+    'Events named `provider:type`, and fields and keys of usage without a provider’s name, go to the client, whose library must take them; else they are left out and counted.',
     'It depends on the clients: some throw on events that they do not know.',
   ),
 } as const;

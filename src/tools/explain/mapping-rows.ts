@@ -15,7 +15,7 @@ export const mappingRows: readonly MappingRow[] = [
   { anchor: 'row-conversation', fields: ['conversation'], rule: 'Refused.' },
   { anchor: 'row-prompt', fields: ['prompt'], rule: 'Refused: stored prompts exist only at OpenAI.' },
   { anchor: 'row-context_management', fields: ['context_management'], rule: 'Named as dropped, or refused with `CONTEXT_MANAGEMENT=reject`.' },
-  { anchor: 'row-moderation', fields: ['moderation'], rule: 'Mapped for OpenAI; refused elsewhere.' },
+  { anchor: 'row-moderation', fields: ['moderation'], rule: 'Mapped for OpenAI, and its verdicts come back; refused elsewhere.' },
   { anchor: 'row-guardrails', fields: ['guardrails'], rule: 'Refused unless the profile has `guardrails`.' },
   { anchor: 'row-background', fields: ['background'], rule: '`true` is refused.' },
   { anchor: 'row-store', fields: ['store'], rule: '`true` is refused; the Response says `false`.' },

@@ -14,6 +14,7 @@ export const chunkFields = {
   type: 0, // Anthropic's errors have `type: "error"`
   base_resp: 0, // MiniMax: the status that others give in HTTP
   x_groq: 0,
+  moderation: 0, // OpenAI: what its service says of the prompt and the answer
   search_results: 0, // Perplexity
   citations: 0, // Perplexity, xAI
 };
@@ -57,7 +58,14 @@ export type LooseContentPart = Loose<'type' | 'text' | 'thinking' | 'summary' | 
 /** The `image_url` of a picture, where it is no string. */
 export type LooseImageUrl = Loose<'url'>;
 
-export type LooseAudio = Loose<'transcript'>;
+export type LooseAudio = Loose<'transcript' | 'data'>;
+
+/** OpenAI's verdicts: of the prompt and of the answer, each an error or a list with a result for each text. */
+export type LooseModeration = Loose<'input' | 'output'>;
+export type LooseVerdict = Loose<'type' | 'results'>;
+export type LooseModerationResult = Loose<
+  'flagged' | 'categories' | 'category_scores' | 'category_applied_input_types'
+>;
 
 /** One entry of `tool_calls`. */
 export type LooseToolCall = Loose<
@@ -89,36 +97,41 @@ export type LooseReasoningDetail = Loose<
 export type LooseThinkingBlock = Loose<'type' | 'thinking' | 'signature' | 'data'>;
 
 /** One entry of `annotations`, with its fields nested (OpenAI) or flat. */
-export type LooseAnnotation = LooseCitation & Loose<'type' | 'url_citation'>;
+export type LooseAnnotation = LooseCitation &
+  Loose<'type' | 'url_citation' | 'file_citation' | 'container_file_citation'>;
 
 /** An annotation's own fields, or an entry of `search_results` or `citations`. */
-export type LooseCitation = Loose<'url' | 'title' | 'start_index' | 'end_index'>;
+export type LooseCitation = Loose<
+  'url' | 'title' | 'start_index' | 'end_index' | 'file_id' | 'filename' | 'index' | 'container_id'
+>;
 
 export type LooseLogprobs = Loose<'content'>;
 
 export type LooseTokenLogprob = Loose<'token' | 'logprob' | 'bytes' | 'top_logprobs'>;
 
 /** Every vendor's spelling of usage. */
-export type LooseUsage = Loose<
-  | ('prompt_tokens' | 'completion_tokens' | 'input_tokens' | 'output_tokens' | 'total_tokens')
-  | ('prompt_tokens_details' | 'completion_tokens_details' | 'input_tokens_details' | 'output_tokens_details')
-  | ('prompt_token_details' | 'num_cached_tokens') // Mistral
-  | 'reasoning_tokens' // SGLang
-  | 'prompt_cache_hit_tokens' // DeepSeek
-  | 'cached_tokens' // Kimi
-  | ('cache_read_input_tokens' | 'cache_creation_input_tokens') // Anthropic, LiteLLM
-  | 'cache_read_tokens' // cli2api
->;
+export const usageFields = {
+  ...{ prompt_tokens: 0, completion_tokens: 0, input_tokens: 0, output_tokens: 0, total_tokens: 0 },
+  ...{ prompt_tokens_details: 0, completion_tokens_details: 0, input_tokens_details: 0, output_tokens_details: 0 },
+  ...{ prompt_token_details: 0, num_cached_tokens: 0 }, // Mistral
+  reasoning_tokens: 0, // SGLang
+  prompt_cache_hit_tokens: 0, // DeepSeek
+  cached_tokens: 0, // Kimi
+  ...{ cache_read_input_tokens: 0, cache_creation_input_tokens: 0 }, // Anthropic, LiteLLM
+  cache_read_tokens: 0, // cli2api
+};
+export type LooseUsage = Loose<keyof typeof usageFields>;
 
 /** The `…_tokens_details` of usage. */
-export type LooseTokenDetails = Loose<
-  | 'audio_tokens'
-  | 'cached_tokens'
-  | 'cache_write_tokens'
-  | 'cache_creation_tokens'
-  | 'cache_creation_input_tokens'
-  | 'reasoning_tokens'
->;
+export const tokenDetailsFields = {
+  cached_tokens: 0,
+  cache_write_tokens: 0,
+  cache_creation_tokens: 0,
+  cache_creation_input_tokens: 0,
+  reasoning_tokens: 0,
+};
+/** Sounds are counted in the whole alone: the API has no field for them. */
+export type LooseTokenDetails = Loose<keyof typeof tokenDetailsFields | 'audio_tokens'>;
 
 /** Groq's `x_groq`. */
 export type LooseGroqExtras = Loose<'error' | 'usage'>;

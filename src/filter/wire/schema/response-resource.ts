@@ -13,6 +13,26 @@ export interface UrlCitation {
   readonly end_index: number;
 }
 
+/** A file that a search of the server's found. */
+export interface FileCitation {
+  readonly type: 'file_citation';
+  readonly file_id: string;
+  readonly filename: string;
+  readonly index: number;
+}
+
+/** A file that code on the server wrote. */
+export interface ContainerFileCitation {
+  readonly type: 'container_file_citation';
+  readonly container_id: string;
+  readonly file_id: string;
+  readonly filename: string;
+  readonly start_index: number;
+  readonly end_index: number;
+}
+
+export type Annotation = UrlCitation | FileCitation | ContainerFileCitation;
+
 export interface TopLogprob {
   readonly token: string;
   readonly logprob: number;
@@ -26,7 +46,7 @@ export interface Logprob extends TopLogprob {
 export interface OutputTextPart {
   readonly type: 'output_text';
   readonly text: string;
-  readonly annotations: readonly UrlCitation[];
+  readonly annotations: readonly Annotation[];
   readonly logprobs: readonly Logprob[] | KeptJson;
 }
 

@@ -1,4 +1,5 @@
 import type {
+  Annotation,
   ErrorEventFields,
   KeptJson,
   Logprob,
@@ -8,7 +9,6 @@ import type {
   RefusalPart,
   ResponseResource,
   SummaryTextPart,
-  UrlCitation,
 } from './response-resource.ts';
 
 /** The Response as it stands; where its `status` is final, the event is the terminal one. Every stream has exactly one of those. */
@@ -66,7 +66,7 @@ type OutputEvent =
   | (InContent & {
       readonly type: 'response.output_text.annotation.added';
       readonly annotation_index: number;
-      readonly annotation: UrlCitation;
+      readonly annotation: Annotation;
     })
   | (InContent & Delta & { readonly type: 'response.refusal.delta' })
   | (InContent & { readonly type: 'response.refusal.done'; readonly refusal: string })

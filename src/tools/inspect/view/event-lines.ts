@@ -31,7 +31,8 @@ function payloadOf(event: StreamEvent): string[] {
   if (event['response'] !== undefined) return ofResponse(event['response'] as Fields);
   if (event['item'] !== undefined) return ofItem(event['item'] as Fields);
   if (event['part'] !== undefined) return ofPart(event['part'] as Fields);
-  if (event['annotation'] !== undefined) return [json((event['annotation'] as Fields)['url'])];
+  const annotation = event['annotation'] as Fields | undefined;
+  if (annotation !== undefined) return [json(annotation['url'] ?? annotation['file_id'])];
   if (event.type === 'error') return [String(event['code']), json(event['message'])];
   const { name, delta, text, refusal, input, logprobs, obfuscation } = event;
   const words = name === undefined ? [] : [String(name)];

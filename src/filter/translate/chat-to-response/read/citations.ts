@@ -1,6 +1,6 @@
 import { arrayOf, countOf, objectOf, objectsOf, textOf } from '../../../../formats/json/loose.ts';
 import type { LooseAnnotation, LooseChunk, LooseCitation, LooseMessage } from '../../../wire/schema/chat-completion.ts';
-import type { UrlCitation } from '../../../wire/schema/response-resource.ts';
+import type { Annotation } from '../../../wire/schema/response-resource.ts';
 import { Kept } from '../../shared/kept.ts';
 
 /** A citation beside its texts, and its places in the list and the sets. */
@@ -13,7 +13,7 @@ const citationBytes = 300;
  */
 export class CitationList {
   readonly #kept: Kept;
-  readonly all: UrlCitation[] = [];
+  readonly all: Annotation[] = [];
   readonly #urls = new Set<string>();
   readonly #keys = new Set<string>();
   #bytes = 0;
@@ -23,7 +23,7 @@ export class CitationList {
   }
 
   /** Adds the new ones, and returns them. */
-  add(citations: readonly UrlCitation[]): UrlCitation[] {
+  add(citations: readonly Annotation[]): Annotation[] {
     return citations.filter((citation) => this.#isNew(citation));
   }
 
@@ -33,11 +33,13 @@ export class CitationList {
     this.#bytes = 0;
   }
 
-  #isNew(citation: UrlCitation): boolean {
-    const { url, title, start_index, end_index } = citation;
-    if (start_index === 0 && end_index === 0 && this.#urls.has(url)) return false;
-    this.#urls.add(url);
-    const key = JSON.stringify([url, title, start_index, end_index]);
+  #isNew(citation: Annotation): boolean {
+    if (citation.type === 'url_citation') {
+      const { url, start_index, end_index } = citation;
+      if (start_index === 0 && end_index === 0 && this.#urls.has(url)) return false;
+      this.#urls.add(url);
+    }
+    const key = JSON.stringify(Object.values(citation));
     if (this.#keys.has(key)) return false;
     this.#keys.add(key);
     this.all.push(citation);
@@ -48,36 +50,68 @@ export class CitationList {
   }
 }
 
-const none: readonly UrlCitation[] = [];
+const none: readonly Annotation[] = [];
 
 /**
  * The citations that a completion or chunk and its message or delta carry (docs/answers.md §1.9), in order: annotations
  * of the message (OpenAI's nested form and the flat one), then `search_results` and `citations` of the body (Perplexity,
  * xAI). A bare URL has no place in the text: it gets no title and the range 0–0.
  */
-export function citationsOf(body: LooseChunk | null, message: LooseMessage | null): readonly UrlCitation[] {
-  const found: UrlCitation[] = [];
-  for (const entry of objectsOf<LooseAnnotation>(message?.annotations))
-    if (entry.type === 'url_citation') add(found, objectOf<LooseCitation>(entry.url_citation) ?? entry);
+export function citationsOf(body: LooseChunk | null, message: LooseMessage | null): readonly Annotation[] {
+  const found: Annotation[] = [];
+  for (const entry of objectsOf<LooseAnnotation>(message?.annotations)) {
+    const annotation = annotationOf(entry);
+    if (annotation !== null) found.push(annotation);
+  }
   if (body !== null) addPages(found, body);
   if (message !== null) addPages(found, message);
   return found.length === 0 ? none : new CitationList(new Kept()).add(found);
 }
 
-function addPages(found: UrlCitation[], carrier: Pick<LooseChunk, 'search_results' | 'citations'>): void {
+/** The types of the annotations that a Response cannot have. */
+export function unreadAnnotationsOf(annotations: unknown): readonly string[] {
+  if (!Array.isArray(annotations)) return [];
+  const unread = objectsOf<LooseAnnotation>(annotations).filter((entry) => annotationOf(entry) === null);
+  return unread.map(({ type }) => textOf(type));
+}
+
+/** An annotation with its fields nested, as OpenAI has them, or flat. Null for one of another type, or without its file or page. */
+function annotationOf(entry: LooseAnnotation): Annotation | null {
+  switch (entry.type) {
+    case 'url_citation':
+      return pageOf(objectOf<LooseCitation>(entry.url_citation) ?? entry);
+    case 'file_citation': {
+      const { file_id, filename, index } = objectOf<LooseCitation>(entry.file_citation) ?? entry;
+      if (textOf(file_id) === '') return null;
+      return { type: entry.type, file_id: textOf(file_id), filename: textOf(filename), index: countOf(index) ?? 0 };
+    }
+    case 'container_file_citation': {
+      const given = objectOf<LooseCitation>(entry.container_file_citation) ?? entry;
+      const [file_id, container_id] = [textOf(given.file_id), textOf(given.container_id)];
+      if (file_id === '' || container_id === '') return null;
+      return { type: entry.type, container_id, file_id, filename: textOf(given.filename), ...rangeOf(given) };
+    }
+    default:
+      return null;
+  }
+}
+
+function addPages(found: Annotation[], carrier: Pick<LooseChunk, 'search_results' | 'citations'>): void {
   for (const result of objectsOf<LooseCitation>(carrier.search_results)) add(found, result);
   for (const entry of arrayOf(carrier.citations))
     add(found, typeof entry === 'string' ? { url: entry } : objectOf<LooseCitation>(entry));
 }
 
-function add(found: UrlCitation[], entry: LooseCitation | null): void {
-  const url = textOf(entry?.url);
-  if (url === '') return;
-  found.push({
-    type: 'url_citation',
-    url,
-    title: textOf(entry?.title),
-    start_index: countOf(entry?.start_index) ?? 0,
-    end_index: countOf(entry?.end_index) ?? 0,
-  });
+function add(found: Annotation[], entry: LooseCitation | null): void {
+  const page = entry === null ? null : pageOf(entry);
+  if (page !== null) found.push(page);
+}
+
+function pageOf(entry: LooseCitation): Annotation | null {
+  const url = textOf(entry.url);
+  return url === '' ? null : { type: 'url_citation', url, title: textOf(entry.title), ...rangeOf(entry) };
+}
+
+function rangeOf({ start_index, end_index }: LooseCitation) {
+  return { start_index: countOf(start_index) ?? 0, end_index: countOf(end_index) ?? 0 };
 }

@@ -1,5 +1,6 @@
-import { arrayOf, jsonTextOf, objectOf, textOf } from '../../../../formats/json/loose.ts';
+import { arrayOf, jsonTextOf, objectOf, objectsOf, textOf } from '../../../../formats/json/loose.ts';
 import type { LooseContentPart } from '../../../wire/schema/chat-completion.ts';
+import { pictureTypes } from './pictures.ts';
 
 /** The `content` of a message or a delta, by kind. Each is `''` when absent. */
 export interface ContentTexts {
@@ -37,6 +38,18 @@ export function stretchesOf(content: unknown): readonly (readonly unknown[])[] {
   }
   return stretches;
 }
+
+/** Parts of the content that nothing here reads. */
+export function unreadPartsOf(content: unknown): readonly LooseContentPart[] {
+  if (!Array.isArray(content)) return [];
+  return objectsOf<LooseContentPart>(content).filter(({ type }) => typeof type === 'string' && !readTypes.has(type));
+}
+
+/** The types that `partsOf` reads, and those of pictures. */
+const readTypes: ReadonlySet<string> = new Set([
+  ...['text', 'output_text', 'thinking', 'reasoning', 'refusal'],
+  ...pictureTypes,
+]);
 
 function partsOf(parts: readonly unknown[]): ContentTexts {
   let text = '';

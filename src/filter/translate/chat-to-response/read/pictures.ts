@@ -5,13 +5,15 @@ import type { LooseContentPart, LooseImageUrl, LooseMessage } from '../../../wir
 export function pictureUrlsOf({ images, content }: LooseMessage): readonly string[] {
   if (images == null && !Array.isArray(content)) return [];
   // Some gateways leave the type out, as they do of texts.
-  const shown = objectsOf<LooseContentPart>(content).filter(({ type = 'image' }) => pictureTypes.includes(type));
+  const shown = objectsOf<LooseContentPart>(content).filter(({ type = 'image' }) =>
+    (pictureTypes as readonly unknown[]).includes(type),
+  );
   return [...shown, ...objectsOf<LooseContentPart>(images)]
     .map(({ image_url: given }) => textOf(given) || textOf(objectOf<LooseImageUrl>(given)?.url))
     .filter((url) => url !== '');
 }
 
-const pictureTypes: readonly unknown[] = ['image_url', 'output_image', 'image'];
+export const pictureTypes = ['image_url', 'output_image', 'image'] as const;
 
 /** The base64 of the picture in a `data:` URL, and its format if the API has a word for it; null if it is only the address of one. */
 export function pictureIn(url: string) {

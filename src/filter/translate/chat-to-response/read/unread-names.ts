@@ -1,16 +1,34 @@
-import { arrayOf, objectOf } from '../../../../formats/json/loose.ts';
+import { arrayOf, objectOf, textOf } from '../../../../formats/json/loose.ts';
 import {
   choiceFields,
   chunkFields,
+  type LooseAudio,
   type LooseChoice,
   type LooseChunk,
+  type LooseGroqExtras,
   type LooseMessage,
+  type LooseTokenDetails,
+  type LooseUsage,
   messageKinds,
+  tokenDetailsFields,
+  usageFields,
 } from '../../../wire/schema/chat-completion.ts';
 import type { UnknownType } from '../../shared/dropped.ts';
-import { type Extensions, maxNameLength, maxNames } from './extensions.ts';
+import { unreadAnnotationsOf } from './citations.ts';
+import { unreadPartsOf } from './content-parts.ts';
+import { type ExtensionPlace, type Extensions, maxNameLength, maxNames } from './extensions.ts';
+import { moderationOf } from './moderation.ts';
 
-/** Names of events and fields of an answer that nothing here reads and the client does not get. */
+/** Where the details of Chat's counts stand in a Response. */
+const detailPlaces = [
+  ['prompt_tokens_details', 'input_tokens_details'],
+  ['prompt_token_details', 'input_tokens_details'],
+  ['input_tokens_details', 'input_tokens_details'],
+  ['completion_tokens_details', 'output_tokens_details'],
+  ['output_tokens_details', 'output_tokens_details'],
+] as const;
+
+/** Names of events, fields and content parts of an answer that nothing here reads and the client does not get. */
 export class UnreadNames {
   /** Null where the client gets none. */
   readonly #keeper: Extensions | null;
@@ -30,12 +48,16 @@ export class UnreadNames {
     // Without choices it may be an error in words, which clients get with credentials removed.
     const keeper = Array.isArray(chunk.choices) ? this.#keeper : null;
     this.#fields(chunk, chunkFields, '', keeper);
+    this.#usage(chunk.usage, keeper);
+    if (chunk.x_groq != null) this.#usage(objectOf<LooseGroqExtras>(chunk.x_groq)?.usage, keeper);
+    if (chunk.moderation != null) this.#moderation(moderationOf(chunk.moderation));
     for (const entry of arrayOf(chunk.choices)) {
       const choice = objectOf<LooseChoice>(entry);
       if (choice === null) continue;
       this.#fields(choice, choiceFields, 'choices[].', keeper);
-      this.#fields(objectOf<LooseMessage>(choice.message) ?? {}, messageKinds, 'message.', keeper);
-      this.#fields(objectOf<LooseMessage>(choice.delta) ?? {}, messageKinds, 'message.', keeper);
+      this.#usage(choice.usage, keeper);
+      this.#message(objectOf<LooseMessage>(choice.message), keeper);
+      this.#message(objectOf<LooseMessage>(choice.delta), keeper);
     }
   }
 
@@ -43,11 +65,43 @@ export class UnreadNames {
     return this.#found === null ? [] : [...this.#found.values()];
   }
 
-  #fields(value: object, known: object, path: string, keeper: Extensions | null): void {
+  #moderation(verdicts: object | null): void {
+    if (verdicts === null || !this.#keeper?.keepOurs('moderation', verdicts)) this.#add('field', 'moderation');
+  }
+
+  #message(message: LooseMessage | null, keeper: Extensions | null): void {
+    if (message === null) return;
+    this.#fields(message, messageKinds, 'message.', keeper);
+    for (const { type } of unreadPartsOf(message.content)) this.#add('part', textOf(type));
+    for (const type of unreadAnnotationsOf(message.annotations)) this.#add('field', `message.annotations[].${type}`);
+    // A Response has no item for it; the transcript is its text.
+    if (message.audio != null && textOf(objectOf<LooseAudio>(message.audio)?.data) !== '')
+      this.#add('field', 'message.audio.data');
+  }
+
+  /** Keys of usage: those of 0 say nothing, and many servers send them. */
+  #usage(value: unknown, keeper: Extensions | null): void {
+    const usage = objectOf<LooseUsage>(value);
+    if (usage === null) return;
+    this.#fields(usage, usageFields, 'usage.', keeper, 'usage');
+    for (const [name, place] of detailPlaces) {
+      const details = objectOf<LooseTokenDetails>(usage[name]);
+      if (details !== null) this.#fields(details, tokenDetailsFields, `usage.${name}.`, keeper, place);
+    }
+  }
+
+  #fields(
+    value: object,
+    known: object,
+    path: string,
+    keeper: Extensions | null,
+    place: ExtensionPlace = 'response',
+  ): void {
     for (const name in value) {
       if (Object.hasOwn(known, name)) continue;
       const field = (value as Record<string, unknown>)[name];
-      if (field === null || field === '' || keeper?.keep(name, field)) continue;
+      if (field === null || field === '' || (field === 0 && place !== 'response')) continue;
+      if (keeper?.keep(name, field, place)) continue;
       this.#add('field', path + name);
     }
   }

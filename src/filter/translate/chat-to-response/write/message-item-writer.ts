@@ -1,9 +1,9 @@
 import type {
+  Annotation,
   Logprob,
   OutputItem,
   OutputTextPart,
   RefusalPart,
-  UrlCitation,
 } from '../../../wire/schema/response-resource.ts';
 import { GrowingText, JsonList } from '../../shared/kept.ts';
 import { CitationList } from '../read/citations.ts';
@@ -63,7 +63,7 @@ export class MessageItemWriter implements OpenItem {
   }
 
   /** Adds citations to the open text part; without one they are lost. Repeats are left out. */
-  cite(citations: readonly UrlCitation[]): void {
+  cite(citations: readonly Annotation[]): void {
     const part = this.#part;
     if (part?.type !== 'output_text') return;
     part.citations ??= new CitationList(this.#parts.output.kept);

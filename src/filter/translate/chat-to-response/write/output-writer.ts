@@ -1,7 +1,7 @@
 import { objectOf, textOf } from '../../../../formats/json/loose.ts';
 import type { ApiError } from '../../../wire/schema/api-error.ts';
 import type { LooseAudio, LooseMessage } from '../../../wire/schema/chat-completion.ts';
-import type { Logprob, OutputItem, UrlCitation } from '../../../wire/schema/response-resource.ts';
+import type { Annotation, Logprob, OutputItem } from '../../../wire/schema/response-resource.ts';
 import type { ResponseContext } from '../../shared/context.ts';
 import type { Kept } from '../../shared/kept.ts';
 import type { Repair } from '../../shared/repairs.ts';
@@ -23,7 +23,7 @@ import { ToolCalls } from './tool-calls.ts';
 /** The fields of a chunk or a completion beside its delta or message. */
 export interface ChunkExtras {
   readonly logprobs: readonly Logprob[];
-  readonly citations: readonly UrlCitation[];
+  readonly citations: readonly Annotation[];
   /** The chunk has a `finish_reason`. */
   readonly isLast: boolean;
   /** It has a whole `message`, which repeats the reasoning of the deltas before it. */
@@ -151,7 +151,7 @@ export class OutputWriter {
   }
 
   /** Writes citations: held before any message, dropped after it, since a finished item does not change. */
-  cite(citations: readonly UrlCitation[]): void {
+  cite(citations: readonly Annotation[]): void {
     if (citations.length === 0) return;
     if (this.#current instanceof MessageItemWriter) this.#current.cite(citations);
     else if (!this.#hadMessage) {

@@ -52,7 +52,7 @@ export class ResponseWriter {
     this.log = new EventLog(context, wantsEvents);
     const isFolded = context.answer.fold !== null;
     this.#folded = isFolded ? [] : null;
-    this.extensions = context.profile.passExtensions && !isFolded ? new Extensions(kept) : null;
+    this.extensions = isFolded ? null : new Extensions(kept, context.profile.passExtensions);
     this.#outputLog = isFolded ? new EventLog(context, false) : this.log;
     this.output = new OutputWriter(this.#outputLog, context, kept, this.repairs);
   }
@@ -67,7 +67,7 @@ export class ResponseWriter {
 
   /** Sends an event of the upstream's own at once, as it is of no item. False where it does not go to the client. */
   passEvent(name: string, value: object | null): boolean {
-    const event = this.extensions === null || !this.#context.stream ? null : extensionEventOf(name, value);
+    const event = this.extensions?.passesAll && this.#context.stream ? extensionEventOf(name, value) : null;
     if (event === null) return false;
     this.start();
     this.log.emit(event);
@@ -220,7 +220,7 @@ export class ResponseWriter {
       model: this.model || echo.model,
       previous_response_id: null,
       output: hasEnded ? (this.#folded ?? this.output.items()) : [],
-      usage: this.usage,
+      usage: this.usage === null || this.extensions === null ? this.usage : this.extensions.usageWith(this.usage),
       service_tier: this.#tier() ?? echo.service_tier,
       store: false,
       background: false,

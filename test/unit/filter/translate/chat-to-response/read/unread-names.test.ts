@@ -26,6 +26,35 @@ it('fields and events of a stream that nobody reads are named once', () => {
   expect(translator.summary().repairs).toEqual([]);
 });
 
+it('parts, annotations, keys of usage and sound that a Response cannot have are named', () => {
+  const content = [
+    { type: 'text', text: 'a' },
+    { type: 'acme:widget' },
+    { type: 'video_url', video_url: {} },
+    { url: 1 },
+  ];
+  const annotations = [
+    { type: 'url_citation', url: 'u' },
+    { type: 'file_path', file_id: 'f' },
+    { type: 'file_citation' },
+  ];
+  const message = { content, annotations, audio: { data: 'AA==', transcript: '' } };
+  const details = { cached_tokens: 1, audio_tokens: 2, text_tokens: 0 };
+  const usage = { prompt_tokens: 3, cost: 0.1, is_byok: false, tokens: 0, prompt_tokens_details: details };
+  const { unread } = translateCompletion({ choices: [{ message }], usage, moderation: [1] }, createTestContext());
+  expect(unread).toEqual([
+    field('usage.cost'),
+    field('usage.is_byok'),
+    field('usage.prompt_tokens_details.audio_tokens'),
+    field('moderation'),
+    { kind: 'part', type: 'acme:widget' },
+    { kind: 'part', type: 'video_url' },
+    field('message.annotations[].file_path'),
+    field('message.annotations[].file_citation'),
+    field('message.audio.data'),
+  ]);
+});
+
 it('an event of that form that has choices or an error is read like any other', () => {
   const translator = new StreamTranslator(createTestContext());
   translator.push({ choices: [{ index: 0, delta: { content: 'a' } }] }, 'acme:chunk');

@@ -1,0 +1,47 @@
+import { arrayOf, objectOf, objectsOf } from '../../../../formats/json/loose.ts';
+import type { LooseModeration, LooseModerationResult, LooseVerdict } from '../../../wire/schema/chat-completion.ts';
+
+/**
+ * OpenAI's verdicts of a prompt and an answer, as a Response has them: one each, where Chat has a list with a result for each
+ * text. Null for what is no object.
+ */
+export function moderationOf(value: unknown): object | null {
+  const moderation = objectOf<LooseModeration>(value);
+  if (moderation === null) return null;
+  return { ...moderation, input: verdictOf(moderation.input), output: verdictOf(moderation.output) };
+}
+
+function verdictOf(value: unknown): unknown {
+  const results = objectsOf<LooseModerationResult>(objectOf<LooseVerdict>(value)?.results);
+  const [first, ...others] = results;
+  return first === undefined ? value : others.reduce<LooseModerationResult>(joined, first);
+}
+
+/** What is flagged in one text is flagged in all; of each score the highest counts. */
+function joined(one: LooseModerationResult, other: LooseModerationResult): LooseModerationResult {
+  return {
+    ...one,
+    flagged: one.flagged === true || other.flagged === true,
+    categories: merged(one.categories, other.categories, (a, b) => a === true || b === true),
+    category_scores: merged(one.category_scores, other.category_scores, (a, b) =>
+      Math.max(Number(a ?? 0), Number(b ?? 0)),
+    ),
+    category_applied_input_types: merged(
+      one.category_applied_input_types,
+      other.category_applied_input_types,
+      (a, b) => [...new Set([...arrayOf(a), ...arrayOf(b)])],
+    ),
+  };
+}
+
+type Values = Readonly<Record<string, unknown>>;
+
+function merged(one: unknown, other: unknown, join: (a: unknown, b: unknown) => unknown): object {
+  const [a, b] = [valuesOf(one), valuesOf(other)];
+  const names = new Set([...Object.keys(a), ...Object.keys(b)]);
+  return Object.fromEntries(Array.from(names, (name) => [name, join(a[name], b[name])]));
+}
+
+function valuesOf(value: unknown): Values {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Values) : {};
+}
