@@ -19,21 +19,27 @@ export interface ReasoningEnvelope {
   readonly x?: Readonly<Record<string, ExtraContent>>;
   /** `provider_specific_fields` of calls, likewise. */
   readonly f?: Readonly<Record<string, ProviderFields>>;
+  /** Thought signatures of calls in fields of their own, likewise. */
+  readonly s?: Readonly<Record<string, OwnSignatures>>;
   /** Name of the profile that made it: only its server gets back what is not text. */
   readonly p?: string;
 }
 
 type ProviderFields = NonNullable<OpaqueFields['provider_specific_fields']>;
+type OwnSignatures = Pick<OpaqueFields, 'thoughtSignature' | 'thought_signature'>;
 
 /** What the fields of calls and messages are in an envelope, by `call_id`. */
-type PackedFields = Pick<ReasoningEnvelope, 'g' | 'x' | 'f'>;
+type PackedFields = Pick<ReasoningEnvelope, 'g' | 'x' | 'f' | 's'>;
 
 /** Opaque fields by `call_id`, as the envelope holds them: nearly all are one thought signature and nothing else. */
 export function packOpaqueFields(byCall: Readonly<Record<string, OpaqueFields>>): PackedFields {
   const signatures: [string, string][] = [];
   const others: [string, ExtraContent][] = [];
   const ofProviders: [string, ProviderFields][] = [];
-  for (const [callId, { extra_content: content, provider_specific_fields: fields }] of Object.entries(byCall)) {
+  const own: [string, OwnSignatures][] = [];
+  for (const [callId, carried] of Object.entries(byCall)) {
+    const { extra_content: content, provider_specific_fields: fields, ...beside } = carried;
+    if (Object.keys(beside).length > 0) own.push([callId, beside]);
     if (fields !== undefined) ofProviders.push([callId, fields]);
     if (content === undefined) continue;
     const signature = signatureOf(content);
@@ -45,20 +51,31 @@ export function packOpaqueFields(byCall: Readonly<Record<string, OpaqueFields>>)
     ...(signatures.length > 0 && { g: Object.fromEntries(signatures) }),
     ...(others.length > 0 && { x: Object.fromEntries(others) }),
     ...(ofProviders.length > 0 && { f: Object.fromEntries(ofProviders) }),
+    ...(own.length > 0 && { s: Object.fromEntries(own) }),
   };
 }
 
 /** The reverse of `packOpaqueFields`. */
-export function unpackOpaqueFields({ g = {}, x = {}, f = {} }: PackedFields): Readonly<Record<string, OpaqueFields>> {
+export function unpackOpaqueFields({
+  g = {},
+  x = {},
+  f = {},
+  s = {},
+}: PackedFields): Readonly<Record<string, OpaqueFields>> {
   const contents = new Map<string, ExtraContent>([
     ...Object.entries(g).map(([callId, signature]) => [callId, googleExtra(signature)] as const),
     ...Object.entries(x),
   ]);
   const fields = new Map(Object.entries(f));
-  const callIds = new Set([...contents.keys(), ...fields.keys()]);
+  const own = new Map(Object.entries(s));
+  const callIds = new Set([...contents.keys(), ...fields.keys(), ...own.keys()]);
   const unpacked = Array.from(callIds, (callId): [string, OpaqueFields] => {
     const [content, given] = [contents.get(callId), fields.get(callId)];
-    return [callId, { ...(content && { extra_content: content }), ...(given && { provider_specific_fields: given }) }];
+    const signatures = own.get(callId);
+    return [
+      callId,
+      { ...(content && { extra_content: content }), ...(given && { provider_specific_fields: given }), ...signatures },
+    ];
   });
   return Object.fromEntries(unpacked);
 }
@@ -99,7 +116,7 @@ export function decodeReasoningEnvelope(
   if (tooDeepAt !== null) return null;
   const value = objectOf<Loose<keyof ReasoningEnvelope>>(jsonOf(bytes.toString('utf8')));
   if (value === null) return null;
-  const { t, d, b, g, x, f, p } = value;
+  const { t, d, b, g, x, f, s, p } = value;
   const envelope = {
     ...(textOf(t) !== '' && { t: textOf(t) }),
     ...(Array.isArray(d) && { d: d as readonly unknown[] }),
@@ -107,6 +124,7 @@ export function decodeReasoningEnvelope(
     ...(objectOf(g) !== null && { g: byId(g, (entry): entry is string => typeof entry === 'string') }),
     ...(objectOf(x) !== null && { x: byId(x, isFields) }),
     ...(objectOf(f) !== null && { f: byId(f, isFields) }),
+    ...(objectOf(s) !== null && { s: byId(s, areSignatures) }),
     ...(textOf(p) !== '' && { p: textOf(p) }),
   };
   return { envelope, values };
@@ -116,6 +134,12 @@ export function decodeReasoningEnvelope(
 function byId<Kept>(values: unknown, isKept: (value: unknown) => value is Kept): Readonly<Record<string, Kept>> {
   const entries = Object.entries(objectOf<Readonly<Record<string, unknown>>>(values) ?? {});
   return Object.fromEntries(entries.filter((entry): entry is [string, Kept] => isKept(entry[1])));
+}
+
+/** A client could have changed them: nothing but these fields, as text, goes to a call. */
+function areSignatures(value: unknown): value is OwnSignatures {
+  const entries = Object.entries(objectOf(value) ?? { '': null });
+  return entries.every(([name, text]) => /^thought(?:S|_s)ignature$/.test(name) && typeof text === 'string');
 }
 
 function isFields(value: unknown): value is ProviderFields {

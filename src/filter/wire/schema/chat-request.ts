@@ -67,6 +67,9 @@ export interface OpaqueFields {
   readonly extra_content?: ExtraContent;
   /** LiteLLM: Gemini's thought signature, say. */
   readonly provider_specific_fields?: JsonObject;
+  /** Gemini's thought signature beside the function, as gateways in front of it have it. */
+  readonly thoughtSignature?: string;
+  readonly thought_signature?: string;
 }
 
 /** `extra_content`, by vendor: Gemini's thought signature, and others' as they came. */

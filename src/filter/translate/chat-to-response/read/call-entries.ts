@@ -73,23 +73,26 @@ export function opaqueFieldsOf(carrier: OpaqueCarrier): OpaqueFields | null {
   // LiteLLM's field, of the call, or of its function in some versions. It reads both places.
   const ofCall = carrier.provider_specific_fields;
   const fields = givenIn(ofCall ?? objectOf<LooseFunctionCall>(carrier.function)?.provider_specific_fields);
-  if (content === null && fields === null) return null;
+  const signatures = signaturesOf(carrier);
+  if (content === null && fields === null && signatures === null) return null;
   return {
     ...(content !== null && { extra_content: content }),
     ...(fields !== null && { provider_specific_fields: fields }),
+    ...signatures,
   };
 }
 
-/** `extra_content` without Gemini's mark and empty values; some proxies put Gemini's signature on the call. */
+/** Gemini's signature beside the function, in either spelling: it goes back to where it came from (pi#9443); null for none. */
+function signaturesOf({ thoughtSignature, thought_signature }: OpaqueCarrier): OpaqueFields | null {
+  if (thoughtSignature == null && thought_signature == null) return null;
+  const given = Object.entries({ thoughtSignature, thought_signature }).filter(([, text]) => textOf(text) !== '');
+  return given.length === 0 ? null : Object.fromEntries(given);
+}
+
+/** `extra_content` without Gemini's mark and empty values. */
 function extraContentOf(carrier: OpaqueCarrier): ExtraContent | null {
   const vendors = objectOf<LooseExtraContent>(carrier.extra_content);
-  const content = givenIn(
-    vendors && 'google' in vendors ? { ...vendors, google: withoutMark(vendors.google) } : vendors,
-  );
-  const signature = textOf(carrier.thoughtSignature) || textOf(carrier.thought_signature);
-  if (signature === '') return content;
-  const google = objectOf<LooseGoogleExtras>(content?.['google']);
-  return { ...content, google: { thought_signature: signature, ...google } };
+  return givenIn(vendors && 'google' in vendors ? { ...vendors, google: withoutMark(vendors.google) } : vendors);
 }
 
 function withoutMark(value: unknown): unknown {
@@ -116,6 +119,7 @@ export function joinOpaqueFields(pieces: readonly OpaqueFields[]): OpaqueFields 
   const contents = pieces.map(({ extra_content: content }) => content).filter((content) => content !== undefined);
   const fields = pieces.map(({ provider_specific_fields: given }) => given).filter((given) => given !== undefined);
   return {
+    ...Object.assign({}, ...pieces),
     ...(contents.length > 0 && { extra_content: joinObjects(contents) }),
     ...(fields.length > 0 && { provider_specific_fields: joinObjects(fields) }),
   };

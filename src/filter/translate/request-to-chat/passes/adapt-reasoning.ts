@@ -27,8 +27,18 @@ export function signFirstCall(messages: Messages): Messages {
   });
 }
 
-function isSigned({ extra_content, provider_specific_fields: fields }: ChatToolCall): boolean {
-  return fields !== undefined || (extra_content !== undefined && signatureOf(extra_content) !== '');
+function isSigned(call: ChatToolCall): boolean {
+  const {
+    extra_content,
+    provider_specific_fields: fields,
+    thoughtSignature,
+    thought_signature = thoughtSignature,
+  } = call;
+  return (
+    fields !== undefined ||
+    thought_signature !== undefined ||
+    (extra_content !== undefined && signatureOf(extra_content) !== '')
+  );
 }
 
 /** Fills in the reasoning that the server demands and a message lacks. */
