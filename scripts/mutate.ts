@@ -268,8 +268,8 @@ function testsOf(file: string): string[] {
  * the server, and of `explain` for what it records.
  */
 function nearTests(file: string): RegExp {
-  const traced = /\btrace\b/.test(originals.get(file) ?? '') ? ['src/tools/explain'] : [];
-  const names = [file, ...folders, 'src/service/memory', 'src/service/server', ...traced].map(folderOf);
+  const recorded = /\bprovenance\b/.test(originals.get(file) ?? '') ? ['src/tools/explain'] : [];
+  const names = [file, ...folders, 'src/service/memory', 'src/service/server', ...recorded].map(folderOf);
   return new RegExp(`^test/(golden|fuzz|unit/(${names.join('|')}))/`);
 }
 

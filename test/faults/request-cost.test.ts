@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { expect, it } from 'vitest';
 import { Exchange } from '../../src/filter/exchange/exchange.ts';
-import { itemTypes } from '../../src/filter/translate/known-types.ts';
+import { knownTypes } from '../../src/filter/translate/known-types.ts';
 import { createResponseFields } from '../../src/filter/wire/schema/create-response.ts';
 import { exchangeOptions, headersOf } from '../support/exchange-options.ts';
 import { growthOf, maxLinearGrowth } from '../support/growth.ts';
@@ -23,7 +23,7 @@ const places: Readonly<Record<string, (text: string) => object>> = {
   'a field that nobody knows': (text) => ({ unheard_of: text }),
   'the name of a field': (text) => ({ [text]: 1 }),
   ...Object.fromEntries(
-    [...itemTypes.keys()].map((type) => [
+    [...knownTypes.items.keys()].map((type) => [
       `an item of type ${type}`,
       (text: string) => ({ input: [{ type, ...filled(text, type) }] }),
     ]),

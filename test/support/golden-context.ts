@@ -1,5 +1,5 @@
-import { translateRequest } from '../../src/filter/translate/request-to-chat/request.ts';
 import type { ResponseContext } from '../../src/filter/translate/shared/context.ts';
+import { translateRequest } from '../../src/filter/translate/translate-request.ts';
 import { type ContextSettings, createCountedIds, createdAt, createTestContext } from './context.ts';
 import { blockOf, type GoldenCase } from './golden.ts';
 import { createTestSettings } from './settings.ts';

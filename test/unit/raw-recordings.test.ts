@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { translateRequest } from '../../src/filter/translate/request-to-chat/request.ts';
+import { translateRequest } from '../../src/filter/translate/translate-request.ts';
 import { ApiError } from '../../src/filter/wire/schema/api-error.ts';
 import type { OutputItem, ResponseResource } from '../../src/filter/wire/schema/response-resource.ts';
 import { createCountedIds } from '../support/context.ts';

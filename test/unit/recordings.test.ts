@@ -1,8 +1,8 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { translateCompletion } from '../../src/filter/translate/chat-to-response/completion.ts';
-import { translateRequest } from '../../src/filter/translate/request-to-chat/request.ts';
 import type { ResponseContext } from '../../src/filter/translate/shared/context.ts';
+import { translateRequest } from '../../src/filter/translate/translate-request.ts';
 import { ApiError } from '../../src/filter/wire/schema/api-error.ts';
 import type { OutputItem, ResponseResource } from '../../src/filter/wire/schema/response-resource.ts';
 import { createCountedIds } from '../support/context.ts';

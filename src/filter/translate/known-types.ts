@@ -1,11 +1,14 @@
 import { additionalToolsItem, configurationUpdateItem, itemReference } from '../wire/schema/create-response.ts';
 import { clientTools } from './client-tools/client-tools.ts';
+import { customTools, functionTools, namespaceTools } from './request-to-chat/parse/function-tools.ts';
 import { type ItemType, itemType } from './request-to-chat/parse/input-builder.ts';
 import { compaction, compactionTrigger } from './request-to-chat/parse/items/compaction-items.ts';
 import { customToolCall, functionCall, toolOutput } from './request-to-chat/parse/items/function-call-items.ts';
 import { hostedItems } from './request-to-chat/parse/items/hosted-items.ts';
 import { agentMessage, message } from './request-to-chat/parse/items/message-items.ts';
 import { reasoning } from './request-to-chat/parse/items/reasoning-items.ts';
+import type { KnownTypes } from './request-to-chat/parse/reading.ts';
+import type { ToolType } from './request-to-chat/parse/tools-builder.ts';
 import { knownKeys } from './shared/dropped.ts';
 import { quote, unsupportedParameter } from './shared/request-errors.ts';
 
@@ -28,10 +31,9 @@ const configurationUpdate = itemType(configurationUpdateItem, ({ reasoning, text
   input.update = { effort: reasoning?.effort ?? effort, format: text?.format ?? format };
   input.dropped.pushUnknownKeys(reasoning ?? {}, reasoningKeys, 'input[].reasoning');
   input.dropped.pushUnknownKeys(text ?? {}, textKeys, 'input[].text');
-  const setBy = input.settings.trace?.setBy;
-  if (setBy === undefined) return;
-  if (reasoning?.effort != null) setBy.effort = at as `input[${number}]`;
-  if (text?.format != null) setBy.format = at;
+  const path = at as `input[${number}]`;
+  if (reasoning?.effort != null) input.provenance.replace('reasoning.effort', path);
+  if (text?.format != null) input.provenance.replace('text.format', path);
 });
 
 const reference = itemType(itemReference, ({ id }, at, { dropped }) => {
@@ -46,7 +48,7 @@ const reference = itemType(itemReference, ({ id }, at, { dropped }) => {
 });
 
 /** Every type of input item with a rule. Any other is read for its text, or refused. */
-export const itemTypes: ReadonlyMap<string, ItemType> = new Map<string, ItemType>([
+const items = new Map<string, ItemType>([
   ['message', message],
   ['function_call', functionCall],
   ['function_call_output', toolOutput],
@@ -65,3 +67,14 @@ export const itemTypes: ReadonlyMap<string, ItemType> = new Map<string, ItemType
   ['item_reference', reference],
   ...hostedItems,
 ]);
+
+/** Every type of tool with a rule. Any other is left out, or refused. */
+const tools = new Map<string, ToolType>([
+  ['function', functionTools],
+  ['custom', customTools],
+  ['namespace', namespaceTools],
+  ...Object.entries(clientTools).map(([type, { tool }]) => [type, tool] as const),
+]);
+
+/** All that a request may have. Types of content parts are in `partTypes`. */
+export const knownTypes: KnownTypes = { items, hostedItems, tools };

@@ -1,4 +1,4 @@
-import type { Trace } from '../../filter/translate/shared/provenance.ts';
+import type { RecordedProvenance } from '../../filter/translate/shared/provenance.ts';
 import { isWithin } from '../../formats/json/paths.ts';
 import { isSame, type Path, pathText, recordOf, valueAt } from './fields.ts';
 import { type Place, partOf } from './places.ts';
@@ -24,9 +24,9 @@ export function outcomeOf(field: Path, value: unknown, run: SentRun, isRepeated:
   const isElement = field.length === 2 && (field[0] === 'input' || field[0] === 'tools') && recordOf(value) !== null;
   const becomes = isElement ? places : places.flatMap((place) => narrowed(place, field, value));
   /** Names in `x-responses-dropped` that refer to it. */
-  const dropped = run.dropped.filter((name) => isAbout(name, field, value, run.trace, becomes.length > 0));
+  const dropped = run.dropped.filter((name) => isAbout(name, field, value, run.provenance, becomes.length > 0));
   /** What the Response repeats of it, by path. */
-  const repeated = isRepeated ? repeatedOf(field, value, run.trace) : noChanges;
+  const repeated = isRepeated ? repeatedOf(field, value, run.provenance) : noChanges;
   /** Values of an item or a tool that differ from the request, by key in the Chat request. */
   const changes = isElement ? changesOf(field[0] === 'tools', value, becomes) : noChanges;
   return { value, fate: fateOf(), becomes, dropped, repeated, changes };
@@ -103,11 +103,11 @@ function narrowed(place: Place, field: Path, value: unknown): readonly Place[] {
   return isOwn ? [place] : [];
 }
 
-/** Whether a dropped name is about the field: as the trace noted it, or by its path. */
-function isAbout(name: string, field: Path, value: unknown, trace: Trace, isSent: boolean): boolean {
+/** Whether a dropped name is about the field: as it was recorded, or by its path. */
+function isAbout(name: string, field: Path, value: unknown, provenance: RecordedProvenance, isSent: boolean): boolean {
   const path = pathText(field);
   if (isWithin(name, path)) return true;
-  const from = trace.droppedFrom.get(name);
+  const from = provenance.droppedFrom.get(name);
   // For a server that reads no reasoning: all reasoning.
   if (from === undefined) return name === 'input[].reasoning' && valueAt(value, ['type']) === 'reasoning' && !isSent;
   for (const source of from) {
@@ -117,7 +117,7 @@ function isAbout(name: string, field: Path, value: unknown, trace: Trace, isSent
   return false;
 }
 
-function repeatedOf(field: Path, value: unknown, { result }: Trace): ReadonlyMap<string, unknown> {
+function repeatedOf(field: Path, value: unknown, { result }: RecordedProvenance): ReadonlyMap<string, unknown> {
   if (result?.echo == null) return noChanges;
   const shown = valueAt(result.echo, field);
   const name = pathText(field);

@@ -1,4 +1,4 @@
-import { sourcesOf, type Trace } from '../../filter/translate/shared/provenance.ts';
+import { type RecordedProvenance, sourcesOf } from '../../filter/translate/shared/provenance.ts';
 import { isWithin } from '../../formats/json/paths.ts';
 import { isSame, type Path, pathText, recordOf, valueAt } from './fields.ts';
 
@@ -13,7 +13,7 @@ export interface Place {
 export type Places = ReturnType<typeof placesIn>;
 
 /** The marked parts of a translated request, and `others`; only those that `body` has as sent. */
-export function placesIn({ result }: Trace, body: unknown, others: readonly Place[]) {
+export function placesIn({ result }: RecordedProvenance, body: unknown, others: readonly Place[]) {
   const engine = Object.entries(sourcesOf(result?.passthrough ?? {}));
   const marked = [...markedIn(result?.chat ?? {}, []), ...engine.map(([name, sources]) => ({ path: [name], sources }))]
     .map((place) => ({ ...place, value: valueAt(body, place.path) }))

@@ -4,7 +4,7 @@ import { parseJson } from '../../filter/exchange/request/request-body.ts';
 import { completes, pathNeedsModel, routeOf } from '../../filter/exchange/request/route.ts';
 import { runSteps } from '../../filter/exchange/steps.ts';
 import type { ExchangeReply, HeaderMap, HeaderMutation } from '../../filter/exchange/types.ts';
-import { createTrace, type Trace } from '../../filter/translate/shared/provenance.ts';
+import { RecordedProvenance } from '../../filter/translate/shared/provenance.ts';
 import type { Profile } from '../../filter/upstream/profile.ts';
 import type { ApiErrorObject } from '../../filter/wire/schema/api-error.ts';
 import { createExchangeFactory } from '../../service/server/exchanges.ts';
@@ -66,8 +66,8 @@ export interface SentRun extends UpstreamRun {
   readonly chat: unknown;
   readonly dropped: readonly string[];
   /** Which parts the request's fields became. */
-  readonly trace: Trace;
-  /** The trace by place, made when it is asked for. */
+  readonly provenance: RecordedProvenance;
+  /** The same by place, made when it is asked for. */
   readonly places: Places;
 }
 
@@ -108,9 +108,9 @@ const unlimited = 2 ** 31;
 export function runRequest({ config, profile, files }: Setup, request: ClientRequest, now: number): RequestRun {
   const profiles = { profileOf: () => profile, names: () => [profile.name] };
   const clock = { now: () => now, newId: createCountedIds() };
-  const trace = createTrace();
+  const provenance = new RecordedProvenance();
   const createExchange = (options: ExchangeOptions) =>
-    new Exchange({ ...options, settings: { ...options.settings, trace } });
+    new Exchange({ ...options, settings: { ...options.settings, provenance } });
   const factory = createExchangeFactory(config, profiles, () => {}, { clock, files, createExchange });
   const { exchange } = factory.open({}, modes, null);
   const headers = new Map([[':method', request.method], [':path', request.path], ...request.headers]);
@@ -147,9 +147,9 @@ export function runRequest({ config, profile, files }: Setup, request: ClientReq
       return chat;
     },
     dropped: exchange.summary().dropped,
-    trace,
+    provenance,
     get places() {
-      places ??= placesIn(trace, this.chat, outsideOfBody(changed, trace, config, profile));
+      places ??= placesIn(provenance, this.chat, outsideOfBody(changed, provenance, config, profile));
       return places;
     },
   };
@@ -158,7 +158,7 @@ export function runRequest({ config, profile, files }: Setup, request: ClientReq
 /** The parts of a request that show in the upstream's path and headers. */
 function outsideOfBody(
   headers: ReadonlyMap<string, string>,
-  { result }: Trace,
+  { result }: RecordedProvenance,
   { SESSION_HEADER: session, UPSTREAM_PATH: path }: Config,
   profile: Profile,
 ): readonly Place[] {

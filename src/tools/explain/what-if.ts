@@ -146,7 +146,7 @@ function isSameRun(one: RequestRun, other: RequestRun): boolean {
   if (one.type !== 'sent' || other.type !== 'sent') return one.type === other.type;
   if (one.path !== other.path || !isSame(one.dropped, other.dropped)) return false;
   if (!isSame(one.headerChanges, other.headerChanges)) return false;
-  if (!isSame(one.trace.result?.echo, other.trace.result?.echo)) return false;
+  if (!isSame(one.provenance.result?.echo, other.provenance.result?.echo)) return false;
   // Nearly all variations change nothing.
   return one.body.equals(other.body) || isSame(one.chat, other.chat);
 }

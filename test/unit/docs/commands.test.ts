@@ -5,7 +5,7 @@ import { afterAll, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { parseBenchArguments } from '../../../bench/arguments.ts';
 import { suites } from '../../../scripts/suites.ts';
-import { translateRequest } from '../../../src/filter/translate/request-to-chat/request.ts';
+import { translateRequest } from '../../../src/filter/translate/translate-request.ts';
 import { readCommand } from '../../../src/service/program/command-line.ts';
 import { readConfig } from '../../../src/service/settings/config.ts';
 import { settingsIn } from '../../../src/service/settings/setting.ts';

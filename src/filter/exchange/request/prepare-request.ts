@@ -1,7 +1,8 @@
 import { createHmac } from 'node:crypto';
 import { jsonParts } from '../../../formats/json/parts.ts';
-import type { TranslatedOperation } from '../../translate/operations/operation.ts';
-import { type TranslatedRequest, translateRequest } from '../../translate/request-to-chat/request.ts';
+import type { TranslatedRequest } from '../../translate/request-to-chat/request.ts';
+import type { TranslatedOperation } from '../../translate/request-to-chat/translated-operation.ts';
+import { translateRequest } from '../../translate/translate-request.ts';
 import type { ChatCompletionRequest } from '../../wire/schema/chat-request.ts';
 import { estimatedInput } from '../../wire/schema/estimate.ts';
 import type { ExchangeOptions } from '../options.ts';

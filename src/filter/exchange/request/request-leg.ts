@@ -1,8 +1,8 @@
 import { GrowingBytes } from '../../../formats/bytes/growing-bytes.ts';
 import { objectOf } from '../../../formats/json/loose.ts';
 import { checkMove } from '../../machine/moves.ts';
-import type { TranslatedOperation } from '../../translate/operations/operation.ts';
 import { responses } from '../../translate/operations/responses.ts';
+import type { TranslatedOperation } from '../../translate/request-to-chat/translated-operation.ts';
 import { bytesOfValue } from '../../translate/shared/kept.ts';
 import { ApiError } from '../../wire/schema/api-error.ts';
 import type { Loose } from '../../wire/schema/chat-completion.ts';

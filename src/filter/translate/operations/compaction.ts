@@ -1,12 +1,13 @@
 import { ApiError } from '../../wire/schema/api-error.ts';
 import type { CompactionResource, OutputItem, ResponseResource } from '../../wire/schema/response-resource.ts';
 import { noUsage } from '../chat-to-response/read/usage.ts';
-import { fitConversation, summaryTokens, userMessage } from '../request-to-chat/summary-request.ts';
+import { fitConversation, summaryTokens } from '../request-to-chat/summary-request.ts';
+import type { TranslatedOperation } from '../request-to-chat/translated-operation.ts';
 import { encodeCompactionEnvelope } from '../shared/compaction-envelope.ts';
 import type { FinishedAnswer } from '../shared/context.ts';
-import { mark } from '../shared/provenance.ts';
+import { userMessage } from '../shared/parsed.ts';
 import { invalidValue } from '../shared/request-errors.ts';
-import { defaults, responseAnswer, type TranslatedOperation } from './operation.ts';
+import { defaults, responseAnswer } from './operation.ts';
 
 /** Fields that constrain the form of an answer, which do not apply to a summary. */
 const formFields = new Set(
@@ -17,13 +18,13 @@ const formFields = new Set(
 /** Asks for a summary: one more message says so, without tools and format. The answer becomes one `compaction` item. */
 export const summary = {
   conversation({ instructions, max_output_tokens }, input, reading) {
-    const { compaction, trace } = reading.settings;
+    const { compaction } = reading.settings;
     if (input.length === 0)
       throw invalidValue('input', `'input' holds no conversation that could be compacted. Send its messages.`);
     const maxTokens = summaryTokens(compaction, max_output_tokens);
     const fitted = fitConversation(input, instructions, maxTokens, reading);
     const asking = userMessage(compaction.prompt);
-    if (trace?.setBy.summary !== undefined) mark(asking, trace.setBy.summary);
+    reading.provenance.mark(asking, reading.provenance.summaryPath());
     return { items: [...fitted, asking], maxTokens };
   },
   constraints: () => ({ tools: [], toolChoice: undefined, format: undefined, formatText: null, logprobs: false }),
@@ -38,7 +39,7 @@ export const compact: TranslatedOperation = {
   ...defaults,
   ...summary,
   path: ['v1', 'responses', 'compact'],
-  of: () => compact,
+  forRequest: () => compact,
   answer: {
     ...resourceAnswer,
     fold: compactionItem,

@@ -1,14 +1,15 @@
 import { objectOf } from '../../../formats/json/loose.ts';
 import { ApiError } from '../../wire/schema/api-error.ts';
 import { errorOfValue, errorOfWords } from '../chat-to-response/error.ts';
+import type { TranslatedOperation } from '../request-to-chat/translated-operation.ts';
 import { nothingReported } from '../shared/context.ts';
-import { defaults, responseAnswer, type TranslatedOperation } from './operation.ts';
+import { defaults, responseAnswer } from './operation.ts';
 
 /** `POST /v1/responses/input_tokens`: counted by the server, where it can. */
 export const inputTokens: TranslatedOperation = {
   ...defaults,
   path: ['v1', 'responses', 'input_tokens'],
-  of: () => inputTokens,
+  forRequest: () => inputTokens,
   generates: false,
   upstreamPath({ tokenizePath }) {
     if (tokenizePath !== null) return tokenizePath;

@@ -1,62 +1,13 @@
 import type { Profile } from '../../upstream/profile.ts';
-import {
-  type ChatCompletionRequest,
-  type ChatToolChoice,
-  chatRequestBody,
-  type Passthrough,
-} from '../../wire/schema/chat-request.ts';
+import { chatRequestBody } from '../../wire/schema/chat-request.ts';
 import { translateCompletion } from '../chat-to-response/completion.ts';
-import type { OfferedTool } from '../request-to-chat/tools-to-chat.ts';
+import type { TranslatedOperation } from '../request-to-chat/translated-operation.ts';
 import type { AnswerForm } from '../shared/context.ts';
-import type { Reading } from '../shared/dropped.ts';
-import type { CreateResponse, InputItem } from '../shared/parsed.ts';
 import { unsupportedValue } from '../shared/request-errors.ts';
-import type { CatalogSettings, TranslationSettings } from '../shared/settings.ts';
+import type { CatalogSettings } from '../shared/settings.ts';
 
 /** A kind of request: its object has all that distinguishes it from the others. `operations.ts` lists them. */
 export type Operation = TranslatedOperation | PassedOperation;
-
-/** An operation whose body becomes a request of the upstream's own API. */
-export interface TranslatedOperation {
-  readonly type: 'translated';
-  readonly method: 'POST';
-  /** The segments of its path, after any prefix. */
-  readonly path: readonly string[];
-  /** A model answers it: there are tokens to pay for. */
-  readonly generates: boolean;
-  /** Template of the path; `chatPath` is that of Chat Completions. Throws `ApiError` if the server has none. */
-  upstreamPath(profile: Profile, chatPath: string): string;
-  /** The operation that a body asks for on this path, of a server with that profile. */
-  of(request: CreateResponse, profile: Profile): TranslatedOperation;
-  /** Throws `ApiError` for what only other operations take. */
-  check(request: CreateResponse, settings: TranslationSettings): void;
-  /** What the model is sent. Throws `ApiError`. */
-  conversation(request: CreateResponse, input: readonly InputItem[], reading: Reading): Conversation;
-  /** What the model is asked for besides text. */
-  constraints(wanted: Constraints): Constraints;
-  /** The client's own fields that the upstream gets. */
-  passthrough(given: Passthrough): Passthrough;
-  /** A request to prewarm the cache is met, not only answered. */
-  readonly prewarms: boolean;
-  /** The upstream's body. */
-  body(chat: ChatCompletionRequest, passthrough: Passthrough): object;
-  readonly answer: AnswerForm;
-}
-
-export interface Conversation {
-  readonly items: readonly InputItem[];
-  readonly maxTokens: number | null | undefined;
-}
-
-/** Constraints on the form of an answer. */
-export interface Constraints {
-  readonly tools: readonly OfferedTool[];
-  readonly toolChoice: ChatToolChoice | undefined;
-  readonly format: ChatCompletionRequest['response_format'];
-  /** The format in words, for servers that have no field for it. */
-  readonly formatText: string | null;
-  readonly logprobs: boolean;
-}
 
 /** An operation that the upstream answers itself; its answer is completed on the way. */
 export interface PassedOperation {
@@ -88,7 +39,7 @@ export function responseAnswer(bodyOf: AnswerForm['bodyOf'] = (response) => resp
 }
 
 /** What operations have in common: a Chat request, answered as JSON. Each has its own path. */
-export const defaults: Omit<TranslatedOperation, 'path' | 'of'> = {
+export const defaults: Omit<TranslatedOperation, 'path' | 'forRequest'> = {
   type: 'translated',
   method: 'POST',
   generates: true,

@@ -2,26 +2,26 @@ import type { Profile } from '../../upstream/profile.ts';
 import type { ChatCompletionRequest } from '../../wire/schema/chat-request.ts';
 import type { Dropped, Reading } from '../shared/dropped.ts';
 import type { CreateResponse } from '../shared/parsed.ts';
-import { carry, mark, type Trace } from '../shared/provenance.ts';
+import { carry, type Provenance } from '../shared/provenance.ts';
 
 type ChatFields = { -readonly [Name in keyof ChatCompletionRequest]: ChatCompletionRequest[Name] };
 
 /** The path of a field of the request, or of an item or a key in it. */
 type Source = keyof CreateResponse | `${keyof CreateResponse}.${string}` | `${'include' | 'input'}[${number}]`;
 
-/** The upstream’s request while it is written; a trace records for each field what it is made of. */
+/** The upstream’s request while it is written; `provenance` is told for each field what it is made of. */
 export class ChatWriter {
   readonly chat = {} as ChatFields; // `model` and `messages` are written first
   readonly request: CreateResponse;
   readonly profile: Profile;
   readonly dropped: Dropped;
-  readonly #trace: Trace | undefined;
+  readonly #provenance: Provenance;
 
-  constructor(request: CreateResponse, { settings, dropped }: Reading) {
+  constructor(request: CreateResponse, { settings, dropped, provenance }: Reading) {
     this.request = request;
     this.profile = settings.profile;
     this.dropped = dropped;
-    this.#trace = settings.trace;
+    this.#provenance = provenance;
   }
 
   /** Sets the field `name` to the request's own `from`, unless that is null or absent. */
@@ -44,10 +44,10 @@ export class ChatWriter {
   ): void {
     if (value == null) return;
     this.chat[name] = value;
-    if (this.#trace === undefined) return;
+    if (!this.#provenance.isRecorded) return; // what follows looks into the request
     for (const source of [from, other]) {
       if (typeof source === 'object' && source !== null) carry(this.chat, source, name);
-      else if (source !== null && this.#isSet(source)) mark(this.chat, source, name);
+      else if (source !== null && this.#isSet(source)) this.#provenance.mark(this.chat, source, name);
     }
   }
 

@@ -1,15 +1,8 @@
 import { arrayOf, objectOf, objectsOf } from '../../../formats/json/loose.ts';
 import type { Loose } from '../../wire/schema/chat-completion.ts';
 import type { ChatTool } from '../../wire/schema/chat-request.ts';
+import type { IntegerPlaces } from '../shared/context.ts';
 import { referred } from './tool-schema-to-chat.ts';
-
-/** Where a tool's arguments have integers; a place without any below it is null. */
-export interface IntegerPlaces {
-  readonly isInteger: boolean;
-  readonly properties: ReadonlyMap<string, IntegerPlaces> | null;
-  /** Entries of a list, and properties that are not named. */
-  readonly others: IntegerPlaces | null;
-}
 
 interface Origin {
   readonly kind: string;

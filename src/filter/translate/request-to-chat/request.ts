@@ -2,12 +2,10 @@ import { objectOf } from '../../../formats/json/loose.ts';
 import type { Profile } from '../../upstream/profile.ts';
 import type { Loose } from '../../wire/schema/chat-completion.ts';
 import type { ChatCompletionRequest, Passthrough } from '../../wire/schema/chat-request.ts';
-import type { TranslatedOperation } from '../operations/operation.ts';
-import { responses } from '../operations/responses.ts';
 import type { NewId, ResponseContext } from '../shared/context.ts';
-import { Dropped, type Reading, type UnknownType } from '../shared/dropped.ts';
+import { Dropped, type UnknownType } from '../shared/dropped.ts';
 import type { InputMessage } from '../shared/parsed.ts';
-import { carry, mark } from '../shared/provenance.ts';
+import { carry, nothingRecorded } from '../shared/provenance.ts';
 import { invalidValue, missingParameter, unsupportedParameter } from '../shared/request-errors.ts';
 import type { TranslationSettings } from '../shared/settings.ts';
 import { ChatWriter } from './chat-writer.ts';
@@ -18,12 +16,14 @@ import { integerPlacesOf } from './integer-places.ts';
 import { translateMessages } from './items-to-messages.ts';
 import { pairCalls } from './pair-calls.ts';
 import { parseRequest } from './parse/parse-request.ts';
+import type { KnownTypes, RequestReading } from './parse/reading.ts';
 import { settingsForModel } from './parse/settings-for-model.ts';
 import { withoutBackfill } from './passes/adapt-reasoning.ts';
 import { nameOfCall } from './passes/message-pass.ts';
 import { translateTextFormat } from './text-format-to-chat.ts';
 import { translateToolChoice } from './tool-choice-to-chat.ts';
 import { createToolTable, type OfferedTool } from './tools-to-chat.ts';
+import type { TranslatedOperation } from './translated-operation.ts';
 
 export interface TranslatedRequest {
   /** The request for the upstream, without `passthrough`: `chatRequestBody` has both. */
@@ -38,26 +38,34 @@ export interface TranslatedRequest {
   readonly unknownTypes: readonly UnknownType[];
 }
 
+/** What a request is translated with. */
+export interface RequestTranslation {
+  readonly settings: TranslationSettings;
+  /** `now` gives Unix seconds. */
+  readonly clock: { readonly now: () => number; readonly newId: NewId };
+  /** The operation of the request's path. */
+  readonly operation: TranslatedOperation;
+  readonly known: KnownTypes;
+}
+
 /**
  * A JSON value, as the client sent it, as a Chat Completions request: parsed first, translated after that. Throws
- * `ApiError` for the first mistake; then nothing may reach the upstream. `clock.now` gives Unix seconds.
+ * `ApiError` for the first mistake; then nothing may reach the upstream.
  */
-export function translateRequest(
+export function requestToChat(
   body: unknown,
-  configured: TranslationSettings,
-  clock: { readonly now: () => number; readonly newId: NewId },
-  accepted: TranslatedOperation = responses,
+  { settings: configured, clock, operation: accepted, known }: RequestTranslation,
 ): TranslatedRequest {
   const settings = settingsForModel(configured, body);
-  const { profile, trace } = settings;
-  const dropped = new Dropped(trace);
-  const reading: Reading = { settings, dropped };
+  const { profile, provenance = nothingRecorded } = settings;
+  const dropped = new Dropped(provenance);
+  const reading: RequestReading = { settings, dropped, provenance, known };
   const { request, passthrough } = parseRequest(body, reading);
   const { input } = request;
   const model = request.model || settings.defaultModel;
   if (model === null || model === '') throw missingParameter('model');
   if (input === null) throw missingParameter('input', 'Send a string, or an array of items.');
-  const operation = accepted.of(request, profile);
+  const operation = accepted.forRequest(request, profile);
   operation.check(request, settings);
   if (request.prewarm !== null && !operation.prewarms) dropped.push(request.prewarm);
   const given = withholdReasoning(input, request.reasoning?.context, reading);
@@ -74,7 +82,7 @@ export function translateRequest(
   });
   const { items, maxTokens } = operation.conversation(request, given.items, reading);
   const instructions = systemMessage(request.instructions);
-  if (trace !== undefined && instructions !== null) mark(instructions, 'instructions');
+  if (instructions !== null) provenance.mark(instructions, 'instructions');
   const formatInWords = systemMessage(wanted.formatText);
   if (formatInWords !== null) carry(formatInWords, request.text.format);
   const messages = translateMessages(
@@ -124,7 +132,7 @@ export function translateRequest(
     const tools = offered.length === 0 ? 'none' : isRequired(wanted.toolChoice) ? 'required' : 'offered';
     const made = translateEffort(effort, { model, tools }, reading);
     for (const name of Object.keys(made) as (keyof typeof made)[])
-      written.put(name, made[name] ?? null, trace?.setBy.effort ?? 'reasoning.effort');
+      written.put(name, made[name] ?? null, provenance.pathOf('reasoning.effort'));
   }
   const { chat } = written;
   const backfill = profile.reasoningBackfill;
@@ -143,7 +151,7 @@ export function translateRequest(
   });
   const wantsEncryptedReasoning = request.include.includes('reasoning.encrypted_content');
   const obfuscate = request.stream_options?.include_obfuscation ?? false;
-  if (trace !== undefined) trace.result = { chat, passthrough, echo, wantsEncryptedReasoning, obfuscate };
+  provenance.finish({ chat, passthrough, echo, wantsEncryptedReasoning, obfuscate });
 
   return {
     chat,

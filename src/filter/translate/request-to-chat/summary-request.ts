@@ -2,10 +2,6 @@ import type { Dropped, Reading } from '../shared/dropped.ts';
 import type { InputContent, InputItem, InputMessage, InputToolOutput } from '../shared/parsed.ts';
 import type { CompactionSettings } from '../shared/settings.ts';
 
-export function userMessage(text: string): InputMessage {
-  return { kind: 'message', role: 'user', content: [{ type: 'text', text }] };
-}
-
 /** Maximum tokens of the summary: the setting, or less if the client or the window requires it. */
 export function summaryTokens(settings: CompactionSettings, requested: number | null | undefined): number {
   const { maxTokens, contextWindow } = settings;

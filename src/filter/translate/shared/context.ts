@@ -10,8 +10,6 @@ import type {
   Usage,
 } from '../../wire/schema/response-resource.ts';
 import type { ResponseStreamEvent } from '../../wire/schema/stream-events.ts';
-import type { Outcome } from '../chat-to-response/read/finish.ts';
-import type { IntegerPlaces } from '../request-to-chat/integer-places.ts';
 import type { UnknownType } from './dropped.ts';
 import type { Repair } from './repairs.ts';
 import type { ReasoningCarrier } from './settings.ts';
@@ -41,6 +39,12 @@ export interface AnswerForm {
 
 /** The items that an answer's output becomes, or why it becomes none. */
 export type Fold = (output: readonly OutputItem[], answer: FinishedAnswer) => readonly OutputItem[] | ApiError;
+
+/** How a response ends. A failure's HTTP status counts only before the headers are committed. */
+export type Outcome =
+  | { readonly status: 'completed'; readonly hasCalled: boolean }
+  | { readonly status: 'incomplete'; readonly reason: 'max_output_tokens' | 'content_filter' }
+  | { readonly status: 'failed'; readonly error: ApiError };
 
 export interface FinishedAnswer {
   readonly outcome: Outcome;
@@ -78,6 +82,14 @@ export const nothingReported = {
   unread: [],
   repairs: [],
 } as const satisfies Partial<AnswerReport>;
+
+/** Where a tool's arguments have integers; a place without any below it is null. */
+export interface IntegerPlaces {
+  readonly isInteger: boolean;
+  readonly properties: ReadonlyMap<string, IntegerPlaces> | null;
+  /** Entries of a list, and properties that are not named. */
+  readonly others: IntegerPlaces | null;
+}
 
 /** What the answer's translation needs of its request: nothing of the input but the ids of its calls. */
 export interface ResponseContext {

@@ -1,11 +1,13 @@
-import { noteDropped, type Trace } from './provenance.ts';
+import type { Provenance } from './provenance.ts';
 import type { TranslationSettings } from './settings.ts';
 
-/** What every function that reads a part of a request is given. */
+/** What every function that reads or translates a part of a request is given. */
 export interface Reading {
   readonly settings: TranslationSettings;
   /** Receives the paths of what is left out. */
   readonly dropped: Dropped;
+  /** Is told what becomes of each field. */
+  readonly provenance: Provenance;
 }
 
 /** A type of item, part or tool that this version does not know, or an event or a field of an answer: for the counter that tells operators what is new. */
@@ -27,17 +29,18 @@ export class Dropped {
   readonly #names = new Set<string>();
   readonly #unknown = new Map<string, UnknownType>();
   readonly #keys = new Map<ReadonlySet<string>, Set<string>>();
-  readonly #trace: Trace | undefined;
+  readonly #provenance: Provenance;
 
-  /** The trace notes which field each name is dropped from. */
-  constructor(trace?: Trace) {
-    this.#trace = trace;
+  /** `provenance` is told which field each name is dropped from. */
+  constructor(provenance: Provenance) {
+    this.#provenance = provenance;
   }
 
   /** Cuts `path`, and makes it safe for a header. */
   push(path: string): void {
-    if (this.#names.size < maxNames) this.#names.add(headerSafe(path));
-    if (this.#trace !== undefined) noteDropped(this.#trace, headerSafe(path));
+    const name = headerSafe(path);
+    if (this.#names.size < maxNames) this.#names.add(name);
+    this.#provenance.dropped(name);
   }
 
   /**
@@ -50,7 +53,7 @@ export class Dropped {
   }
 
   #isNew(key: string, known: ReadonlySet<string>): boolean {
-    if (this.#trace !== undefined) return true;
+    if (this.#provenance.isRecorded) return true;
     const named = this.#keys.get(known) ?? new Set<string>();
     if (named.has(key) || named.size >= maxNames) return false;
     this.#keys.set(known, named.add(key));

@@ -36,6 +36,11 @@ export interface InputMessage {
   readonly content: readonly InputContent[];
 }
 
+/** A message of the user's with that text. */
+export function userMessage(text: string): InputMessage {
+  return { kind: 'message', role: 'user', content: [{ type: 'text', text }] };
+}
+
 /** A call the model made earlier. Its Chat name is looked up once all tools are known. */
 export interface InputToolCall {
   readonly kind: 'call';

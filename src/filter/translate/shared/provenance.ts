@@ -1,31 +1,114 @@
 import type { ChatCompletionRequest, Passthrough } from '../../wire/schema/chat-request.ts';
 import type { CreateResponseEcho } from '../../wire/schema/response-resource.ts';
 
+/** A field that an item may set in place of the request's own. */
+type Replaced = 'reasoning.effort' | 'text.format';
+type ItemPath = `input[${number}]`;
+
 /**
- * Which fields of a request became which parts of the Chat request. `explain` gives the settings a trace, and the parser
- * then marks what it reads with its path; whatever is made of a marked object inherits the mark. In the service there is no
- * trace, and nothing is marked.
+ * Is told which fields of a request become which parts of the Chat request: what is read is marked with its path, and whatever is made
+ * of a marked object inherits the mark (`carry`). The service records nothing (`nothingRecorded`), `explain` everything.
  */
-export interface Trace {
-  /** The path of what is being read: what is dropped meanwhile belongs to it. */
-  field: string;
-  /** Paths by the name under which they are dropped. */
-  readonly droppedFrom: Map<string, Set<string>>;
-  /** The items that set the effort or the text format in place of the request's own fields, and that asked for a summary. */
-  readonly setBy: { effort?: `input[${number}]`; format?: string; summary?: string };
-  /** The translated request before it is written as JSON: the marks are on its parts. Set when it is translated. */
-  result: {
-    readonly chat: ChatCompletionRequest;
-    readonly passthrough: Passthrough;
-    /** What the Response repeats. */
-    readonly echo: CreateResponseEcho;
-    readonly wantsEncryptedReasoning: boolean;
-    readonly obfuscate: boolean;
-  } | null;
+export interface Provenance {
+  /** Every dropped key is reported, not only the first of its kind. */
+  readonly isRecorded: boolean;
+  /** Begins to read the value at that path: what is dropped from now on belongs to it. `''` for none. */
+  reading(path: string): void;
+  /** Something was dropped under that name. */
+  dropped(name: string): void;
+  /** `made`, or one key of it, was read from that path; `''` for none. */
+  mark(made: object, path: string, key?: string): void;
+  /** `made` was read from the value that is being read. */
+  markAsRead(made: object): void;
+  /** `made` was read from that element of a list. */
+  markElement(made: object, list: string, index: number): void;
+  /** The item at `path` sets that field in place of the request's own. */
+  replace(field: Replaced, path: ItemPath): void;
+  /** The path of that field, or of what replaced it. */
+  pathOf(field: Replaced): Replaced | ItemPath;
+  /** The item at `path` asks for a summary. */
+  asksForSummary(path: string): void;
+  /** The path of the item that asks for a summary; `''` for none. */
+  summaryPath(): string;
+  /** Takes the translated request before it is written as JSON: the marks are on its parts. */
+  finish(result: RecordedResult): void;
 }
 
-export function createTrace(): Trace {
-  return { field: '', droppedFrom: new Map(), setBy: {}, result: null };
+export interface RecordedResult {
+  readonly chat: ChatCompletionRequest;
+  readonly passthrough: Passthrough;
+  /** What the Response repeats. */
+  readonly echo: CreateResponseEcho;
+  readonly wantsEncryptedReasoning: boolean;
+  readonly obfuscate: boolean;
+}
+
+/** Of the service: nothing is marked. */
+export const nothingRecorded: Provenance = {
+  isRecorded: false,
+  reading() {},
+  dropped() {},
+  mark() {},
+  markAsRead() {},
+  markElement() {},
+  replace() {},
+  pathOf: (field) => field,
+  asksForSummary() {},
+  summaryPath: () => '',
+  finish() {},
+};
+
+export class RecordedProvenance implements Provenance {
+  readonly isRecorded = true;
+  /** Paths by the name under which they are dropped. */
+  readonly droppedFrom = new Map<string, Set<string>>();
+  /** Null until the request is translated. */
+  result: RecordedResult | null = null;
+  readonly #replaced = new Map<Replaced, ItemPath>();
+  #path = '';
+  #summaryPath = '';
+
+  reading(path: string): void {
+    this.#path = path;
+  }
+
+  dropped(name: string): void {
+    if (this.#path === '') return;
+    const paths = this.droppedFrom.get(name) ?? new Set();
+    this.droppedFrom.set(name, paths.add(this.#path));
+  }
+
+  mark(made: object, path: string, key = ''): void {
+    if (path !== '') add(made, key, [path]);
+  }
+
+  markAsRead(made: object): void {
+    this.mark(made, this.#path);
+  }
+
+  markElement(made: object, list: string, index: number): void {
+    this.mark(made, `${list}[${index}]`);
+  }
+
+  replace(field: Replaced, path: ItemPath): void {
+    this.#replaced.set(field, path);
+  }
+
+  pathOf(field: Replaced): Replaced | ItemPath {
+    return this.#replaced.get(field) ?? field;
+  }
+
+  asksForSummary(path: string): void {
+    this.#summaryPath = path;
+  }
+
+  summaryPath(): string {
+    return this.#summaryPath;
+  }
+
+  finish(result: RecordedResult): void {
+    this.result = result;
+  }
 }
 
 /** Paths of the request by the key of the thing that they became; `''` is the thing as a whole. */
@@ -43,11 +126,6 @@ export function sourcesOf(thing: object): Sources {
   return (thing as Marked)[madeOf] ?? {};
 }
 
-/** Marks `made`, or one key of it, as read from that path. */
-export function mark(made: object, source: string, key = ''): void {
-  add(made, key, [source]);
-}
-
 /** Marks `made`, or one key of it, as made of `from`, if that is marked. */
 export function carry(made: object, from: object, key?: string): void {
   const sources = (from as Marked)[madeOf];
@@ -60,11 +138,4 @@ function add(made: Marked, key: string, paths: readonly string[]): void {
   const known = Object.hasOwn(before, key) ? (before[key] ?? []) : [];
   // A copy of a marked thing shares its marks until it has others.
   made[madeOf] = { ...before, [key]: [...new Set([...known, ...paths])] };
-}
-
-/** Notes that something was dropped under that name while the trace's field was read. */
-export function noteDropped({ field, droppedFrom }: Trace, name: string): void {
-  if (field === '') return;
-  const fields = droppedFrom.get(name) ?? new Set();
-  droppedFrom.set(name, fields.add(field));
 }

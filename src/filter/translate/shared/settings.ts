@@ -1,13 +1,13 @@
 import type { Profile } from '../../upstream/profile.ts';
-import type { Trace } from './provenance.ts';
+import type { Provenance } from './provenance.ts';
 
 /** The operator's settings, and the profile; docs/settings.md has their variables, defaults and meanings. */
 export interface TranslationSettings extends OperatorSettings {
   readonly profile: Profile;
   /** Set while items before the user's latest messages are read: their media are no wish of now. */
   readonly isHistory?: true;
-  /** Set only by `explain`. */
-  readonly trace?: Trace;
+  /** Set only by `explain`: nothing is recorded without it. */
+  readonly provenance?: Provenance;
 }
 
 /** What an operator may set about the translation. The table of settings has a row for each. */

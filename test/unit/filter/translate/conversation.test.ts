@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { StreamTranslator } from '../../../../src/filter/translate/chat-to-response/stream.ts';
-import { translateRequest } from '../../../../src/filter/translate/request-to-chat/request.ts';
 import type { ResponseContext } from '../../../../src/filter/translate/shared/context.ts';
+import { translateRequest } from '../../../../src/filter/translate/translate-request.ts';
 import { profileOf } from '../../../../src/filter/upstream/profiles.ts';
 import type { ChatMessage } from '../../../../src/filter/wire/schema/chat-request.ts';
 import { faultsOfChat } from '../../../support/chat-rules.ts';

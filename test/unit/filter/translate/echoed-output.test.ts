@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { translateCompletion } from '../../../../src/filter/translate/chat-to-response/completion.ts';
 import { StreamTranslator } from '../../../../src/filter/translate/chat-to-response/stream.ts';
-import { translateRequest } from '../../../../src/filter/translate/request-to-chat/request.ts';
 import type { ResponseContext } from '../../../../src/filter/translate/shared/context.ts';
+import { translateRequest } from '../../../../src/filter/translate/translate-request.ts';
 import { profileOf } from '../../../../src/filter/upstream/profiles.ts';
 import type { ResponseResource } from '../../../../src/filter/wire/schema/response-resource.ts';
 import { faultsOfChat } from '../../../support/chat-rules.ts';

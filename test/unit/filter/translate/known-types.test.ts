@@ -1,9 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { itemTypes } from '../../../../src/filter/translate/known-types.ts';
+import { knownTypes } from '../../../../src/filter/translate/known-types.ts';
 import { partTypes } from '../../../../src/filter/translate/request-to-chat/parse/parse-content.ts';
-import { toolTypes } from '../../../../src/filter/translate/request-to-chat/parse/parse-tools.ts';
-import { translateRequest } from '../../../../src/filter/translate/request-to-chat/request.ts';
+import { translateRequest } from '../../../../src/filter/translate/translate-request.ts';
 import { createCountedIds } from '../../../support/context.ts';
 import { blockOf, goldenCases } from '../../../support/golden.ts';
 import { createTestSettings } from '../../../support/settings.ts';
@@ -38,7 +37,7 @@ const kinds = [
   },
   {
     kind: 'tool',
-    types: [...toolTypes.keys()],
+    types: [...knownTypes.tools.keys()],
     listed: listedFor({ input: 'x', tools: [{ type: 'nobody_knows' }] }),
   },
 ];
@@ -61,6 +60,6 @@ describe.each(kinds)('every type of $kind', ({ kind, types, listed }) => {
   });
 });
 
-it.each([...itemTypes.keys()])('the item %s has a row in docs/mapping.md', (type) => {
+it.each([...knownTypes.items.keys()])('the item %s has a row in docs/mapping.md', (type) => {
   expect(mapping.includes(`\`${type}\``), `Say in docs/mapping.md what becomes of an item \`${type}\`.`).toBe(true);
 });

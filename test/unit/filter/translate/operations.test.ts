@@ -79,9 +79,9 @@ test.each([
   const profile = profileOf(name);
   if (profile === undefined) throw new Error(`no profile ${name}`);
   const asked = operations.flatMap((operation) =>
-    operation.type === 'translated' ? [operation.of(body as never, profile)] : [],
+    operation.type === 'translated' ? [operation.forRequest(body as never, profile)] : [],
   );
   expect(asked).toEqual([expected, ...asked.slice(1)]);
   for (const other of asked.slice(1)) expect(operations).toContain(other);
-  for (const own of ofBodies) expect(own.of(body as never, profile)).toBe(own);
+  for (const own of ofBodies) expect(own.forRequest(body as never, profile)).toBe(own);
 });

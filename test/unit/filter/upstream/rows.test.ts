@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { Exchange } from '../../../../src/filter/exchange/exchange.ts';
 import { translateCompletion } from '../../../../src/filter/translate/chat-to-response/completion.ts';
-import { translateRequest } from '../../../../src/filter/translate/request-to-chat/request.ts';
+import { translateRequest } from '../../../../src/filter/translate/translate-request.ts';
 import { LinearRegExp } from '../../../../src/filter/upstream/linear-regexp.ts';
 import { aboutFlag, type FlagName, type Profile, profileFlags } from '../../../../src/filter/upstream/profile.ts';
 import { builtInProfiles, otelNameOf, profileOf, profileOfHost } from '../../../../src/filter/upstream/profiles.ts';

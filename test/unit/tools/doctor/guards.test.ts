@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { translateRequest } from '../../../../src/filter/translate/request-to-chat/request.ts';
+import { translateRequest } from '../../../../src/filter/translate/translate-request.ts';
 import type { Profile } from '../../../../src/filter/upstream/profile.ts';
 import { profileOf } from '../../../../src/filter/upstream/profiles.ts';
 import { readProfilesFile } from '../../../../src/filter/upstream/profiles-file.ts';

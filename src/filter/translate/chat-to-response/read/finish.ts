@@ -1,10 +1,5 @@
 import { ApiError, type ApiErrorType } from '../../../wire/schema/api-error.ts';
-
-/** How a response ends. A failure's HTTP status counts only before the headers are committed. */
-export type Outcome =
-  | { readonly status: 'completed'; readonly hasCalled: boolean }
-  | { readonly status: 'incomplete'; readonly reason: 'max_output_tokens' | 'content_filter' }
-  | { readonly status: 'failed'; readonly error: ApiError };
+import type { Outcome } from '../../shared/context.ts';
 
 /** The facts of the output that matter when the answer ends. */
 interface AnswerEnd {

@@ -7,12 +7,11 @@ import type {
   Usage,
   WithHeaders,
 } from '../../../wire/schema/response-resource.ts';
-import type { AnswerReport, Fold, ResponseContext } from '../../shared/context.ts';
+import type { AnswerReport, Fold, Outcome, ResponseContext } from '../../shared/context.ts';
 import type { UnknownType } from '../../shared/dropped.ts';
 import { Kept } from '../../shared/kept.ts';
 import type { Repair } from '../../shared/repairs.ts';
 import { Extensions, extensionEventOf } from '../read/extensions.ts';
-import type { Outcome } from '../read/finish.ts';
 import { EventLog } from './event-log.ts';
 import { type ChunkExtras, OutputWriter } from './output-writer.ts';
 

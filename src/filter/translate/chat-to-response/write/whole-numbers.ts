@@ -1,5 +1,5 @@
 import { jsonOf } from '../../../../formats/json/loose.ts';
-import type { IntegerPlaces } from '../../request-to-chat/integer-places.ts';
+import type { IntegerPlaces } from '../../shared/context.ts';
 
 const maxDepth = 64;
 

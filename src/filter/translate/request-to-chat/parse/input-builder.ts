@@ -2,7 +2,7 @@ import type * as z from 'zod/mini';
 import type { CreateResponseFields } from '../../../wire/schema/create-response.ts';
 import { type Dropped, knownKeys, type Reading } from '../../shared/dropped.ts';
 import type { InputContent, InputItem, InputMessage } from '../../shared/parsed.ts';
-import { mark } from '../../shared/provenance.ts';
+import type { Provenance } from '../../shared/provenance.ts';
 import type { TranslationSettings } from '../../shared/settings.ts';
 import { withinTextLimit } from './parse-content.ts';
 import { readShape } from './read-shape.ts';
@@ -22,6 +22,7 @@ export class InputBuilder implements Reading {
   /** Those of the item that is read. */
   settings: TranslationSettings;
   readonly dropped: Dropped;
+  readonly provenance: Provenance;
   readonly items: InputItem[] = [];
   readonly toolLists: ToolList[] = [];
   /** The settings of the last `configuration_update` of the input, which override the request's own fields. */
@@ -38,14 +39,15 @@ export class InputBuilder implements Reading {
   /** Created for the first output that does not name its call: most clients always do. */
   #unanswered: UnansweredCalls | null = null;
 
-  constructor({ settings, dropped }: Reading) {
+  constructor({ settings, dropped, provenance }: Reading) {
     this.settings = settings;
     this.dropped = dropped;
+    this.provenance = provenance;
   }
 
   add(item: InputItem): void {
     this.#unanswered?.add(item);
-    if (this.settings.trace !== undefined) mark(item, this.settings.trace.field);
+    this.provenance.markAsRead(item);
     this.items.push(item);
   }
 

@@ -16,7 +16,6 @@ import {
 } from '../../../wire/schema/create-response.ts';
 import { knownKeys, type Reading } from '../../shared/dropped.ts';
 import type { InputContent, InputMessage } from '../../shared/parsed.ts';
-import { mark } from '../../shared/provenance.ts';
 import {
   aboveMax,
   invalidType,
@@ -43,13 +42,13 @@ export function parseContent(
   param: string,
   reading: Reading,
 ): InputContent[] {
-  const { settings } = reading;
+  const { settings, provenance } = reading;
   if (typeof content === 'string') return [{ type: 'text', text: withinTextLimit(content, param, settings) }];
   const parts: InputContent[] = [];
   for (let index = 0; index < content.length; index++) {
     const parsed = parsePart(content[index], speaker, paramAt(param, index), reading);
     if (parsed === null) continue;
-    if (settings.trace !== undefined) mark(parsed, paramAt(param, index));
+    provenance.markElement(parsed, param, index);
     parts.push(parsed);
   }
   return parts;

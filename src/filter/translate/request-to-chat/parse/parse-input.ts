@@ -1,19 +1,17 @@
 import { isJsonObject } from '../../../wire/schema/create-response.ts';
-import { itemTypes } from '../../known-types.ts';
-import type { Reading } from '../../shared/dropped.ts';
 import { aboveMax, emptyArray, invalidType, missingParameter, notOneOf } from '../../shared/request-errors.ts';
 import type { TranslationSettings } from '../../shared/settings.ts';
 import { InputBuilder } from './input-builder.ts';
-import { hostedItems } from './items/hosted-items.ts';
 import { parseContent } from './parse-content.ts';
+import type { KnownTypes, RequestReading } from './reading.ts';
 import { isRefused, roleStatedBy, textCarriedBy } from './unknown-items.ts';
 
 /** The decoded items of an input. */
 export type ParsedInput = Pick<InputBuilder, 'items' | 'toolLists' | 'update' | 'endsInTrigger'>;
 
 /** `input` as items, each by its `type`; `dropped` names those left out. Throws `ApiError` for the first mistake. */
-export function parseInput(input: string | readonly unknown[], reading: Reading): ParsedInput {
-  const { settings } = reading;
+export function parseInput(input: string | readonly unknown[], reading: RequestReading): ParsedInput {
+  const { settings, known } = reading;
   const builder = new InputBuilder(reading);
   if (typeof input === 'string') {
     builder.add({ kind: 'message', role: 'user', content: parseContent(input, 'user', 'input', reading) });
@@ -33,12 +31,12 @@ export function parseInput(input: string | readonly unknown[], reading: Reading)
     const at = `input[${index}]`;
     builder.isLast = index === input.length - 1;
     builder.settings = index < latest ? ofHistory : settings;
-    if (settings.trace !== undefined) settings.trace.field = at;
+    builder.provenance.reading(at);
     if (!isJsonObject(item)) throw invalidType(at, 'an object', item);
     const type = typeOfItem(item, at);
-    const known = itemTypes.get(type);
-    if (known === undefined) readUnknown(type, item, at, builder);
-    else known(item, at, builder);
+    const read = known.items.get(type);
+    if (read === undefined) readUnknown(type, item, at, known, builder);
+    else read(item, at, builder);
   }
   return builder;
 }
@@ -54,10 +52,16 @@ function typeOfItem(item: Record<string, unknown>, at: string): string {
 }
 
 /** An item of an unknown type: its text, or nothing, or refused. */
-function readUnknown(type: string, item: Record<string, unknown>, at: string, builder: InputBuilder): void {
+function readUnknown(
+  type: string,
+  item: Record<string, unknown>,
+  at: string,
+  { items, hostedItems }: KnownTypes,
+  builder: InputBuilder,
+): void {
   const { unknownItems, unsupportedItems } = builder.settings;
   if (isRefused(type, builder.settings)) {
-    const types = [...itemTypes.keys()].filter((known) => unsupportedItems !== 'reject' || !hostedItems.has(known));
+    const types = [...items.keys()].filter((known) => unsupportedItems !== 'reject' || !hostedItems.has(known));
     throw notOneOf(`${at}.type`, type, types);
   }
   builder.dropped.pushUnknownType({ kind: 'item', type }, at);

@@ -7,7 +7,6 @@ import {
 } from '../../../wire/schema/create-response.ts';
 import type { Reading } from '../../shared/dropped.ts';
 import type { ChosenTool, CreateResponse, Prewarm, TextFormatRequest, ToolChoiceRequest } from '../../shared/parsed.ts';
-import { mark } from '../../shared/provenance.ts';
 import {
   aboveMax,
   invalidType,
@@ -24,6 +23,7 @@ import { parseTextFormat } from './parse-text-format.ts';
 import { parseAllowedList, parseToolChoice, withAllowedTools } from './parse-tool-choice.ts';
 import { parseTools } from './parse-tools.ts';
 import { readShape } from './read-shape.ts';
+import type { RequestReading } from './reading.ts';
 import { maxModelLength } from './settings-for-model.ts';
 import { ToolsBuilder } from './tools-builder.ts';
 
@@ -32,8 +32,8 @@ import { ToolsBuilder } from './tools-builder.ts';
  * the mistake reported is the first in the document. Throws `ApiError` for a wrong shape, and for a value that these settings or
  * this upstream do not allow. `passthrough` are fields that go to the upstream as they are, by the upstream's names.
  */
-export function parseRequest(body: unknown, reading: Reading) {
-  const { settings, dropped } = reading;
+export function parseRequest(body: unknown, reading: RequestReading) {
+  const { settings, dropped, provenance, known } = reading;
   if (!isJsonObject(body)) throw invalidType(null, 'an object', body);
   const fields: Record<string, unknown> = {};
   const passthrough = new Map<string, unknown>();
@@ -47,7 +47,7 @@ export function parseRequest(body: unknown, reading: Reading) {
   const prewarm = prewarmIn(body);
   for (const name of namesOf(body, null)) {
     const value = body[name];
-    if (settings.trace !== undefined) settings.trace.field = name;
+    provenance.reading(name);
     if (!isKnownField(name)) {
       parseUnknown(name, value, passthrough, reading);
       continue;
@@ -67,7 +67,7 @@ export function parseRequest(body: unknown, reading: Reading) {
         include = parseInclude((read as CreateResponseFields['include']) ?? [], reading);
         break;
       case 'tools':
-        parseTools({ tools: (read as CreateResponseFields['tools']) ?? [], param: name }, true, tools);
+        parseTools({ tools: (read as CreateResponseFields['tools']) ?? [], param: name }, true, known.tools, tools);
         break;
       case 'tool_choice':
         toolChoice = parseToolChoice(read as CreateResponseFields['tool_choice'], reading);
@@ -104,14 +104,12 @@ export function parseRequest(body: unknown, reading: Reading) {
     };
   }
   if (input !== null && input.update.format !== null) format = parseTextFormat(input.update.format, settings);
-  for (const list of input?.toolLists ?? []) parseTools(list, false, tools);
+  for (const list of input?.toolLists ?? []) parseTools(list, false, known.tools, tools);
   const choice = withAllowedTools(toolChoice, allowedTools);
-  if (settings.trace !== undefined) {
-    mark(format, settings.trace.setBy.format ?? 'text.format');
-    if (choice !== null && toolChoice !== null) mark(choice, 'tool_choice');
-    if (choice !== null && allowedTools !== null) mark(choice, 'allowed_tools');
-    settings.trace.field = '';
-  }
+  provenance.mark(format, provenance.pathOf('text.format'));
+  if (choice !== null && toolChoice !== null) provenance.mark(choice, 'tool_choice');
+  if (choice !== null && allowedTools !== null) provenance.mark(choice, 'allowed_tools');
+  provenance.reading('');
   const request: CreateResponse = {
     ...(fields as Omit<CreateResponseFields, 'input' | 'include' | 'tools' | 'tool_choice' | 'allowed_tools' | 'text'>),
     include,
@@ -318,7 +316,7 @@ function parseUnknown(
   name: string,
   value: unknown,
   passthrough: Map<string, unknown>,
-  { settings, dropped }: Reading,
+  { settings, dropped, provenance }: Reading,
 ): void {
   if (value === null || bookkeeping.has(name)) return;
   refuseSound(name, value);
@@ -349,7 +347,7 @@ function parseUnknown(
     checkRefused(name, value, settings);
     const { renames } = settings.profile;
     const written = (Object.hasOwn(renames, name) && renames[name]) || name;
-    if (settings.trace !== undefined) mark(passthrough, name, written);
+    provenance.mark(passthrough, name, written);
     passthrough.set(written, value);
   } else if (settings.unknownFields === 'reject') {
     throw unknownParameter(name);

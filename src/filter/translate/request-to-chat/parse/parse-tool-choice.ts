@@ -4,11 +4,10 @@ import {
   isJsonObject,
   namedToolChoice,
 } from '../../../wire/schema/create-response.ts';
-import type { Reading } from '../../shared/dropped.ts';
 import type { ChosenTool, ToolChoiceMode, ToolChoiceRequest } from '../../shared/parsed.ts';
 import { invalidType, invalidValue, missingParameter, quote, unsupportedValue } from '../../shared/request-errors.ts';
-import { toolTypes } from './parse-tools.ts';
 import { readShape } from './read-shape.ts';
+import type { KnownTypes, RequestReading } from './reading.ts';
 
 const param = 'tool_choice';
 const modes: readonly string[] = ['auto', 'none', 'required'] satisfies ToolChoiceMode[];
@@ -16,7 +15,7 @@ const modes: readonly string[] = ['auto', 'none', 'required'] satisfies ToolChoi
 /** `tool_choice`; null when it is absent. Throws `ApiError` for the first mistake. */
 export function parseToolChoice(
   choice: CreateResponseFields['tool_choice'],
-  reading: Reading,
+  reading: RequestReading,
 ): ToolChoiceRequest | null {
   if (choice == null) return null;
   if (typeof choice === 'string') {
@@ -42,9 +41,9 @@ export function parseToolChoice(
     const { mode, tools } = readShape(allowedToolsChoice.typed, nested ? choice[type] : choice, at);
     return { type, mode: mode ?? 'auto', tools: parseAllowedList(tools, `${at}.tools`, reading) };
   }
-  const tool = chosenTool(choice, param);
+  const tool = chosenTool(choice, param, reading.known);
   if (tool !== null) return { type: 'named', tool };
-  const types = [...toolTypes].flatMap(([known, { chosenBy }]) => (chosenBy === null ? [] : [quote(known)]));
+  const types = [...reading.known.tools].flatMap(([known, { chosenBy }]) => (chosenBy === null ? [] : [quote(known)]));
   throw unsupportedValue(
     param,
     `'tool_choice' of type ${quote(type)} needs a tool the server runs. Supported are 'auto', 'none', 'required', and objects of type ${types.join(', ')}, 'allowed_tools'.`,
@@ -67,7 +66,7 @@ export function withAllowedTools(
 }
 
 /** A list of tools, or of their names; `at` is its path. Throws `ApiError` for the first mistake. */
-export function parseAllowedList(list: readonly unknown[], at: string, reading: Reading): ChosenTool[] {
+export function parseAllowedList(list: readonly unknown[], at: string, reading: RequestReading): ChosenTool[] {
   return list.flatMap((entry, index) => parseAllowed(entry, `${at}[${index}]`, reading));
 }
 
@@ -76,11 +75,11 @@ function isMode(text: string): text is ToolChoiceMode {
 }
 
 /** None for a tool that is left out of `tools` too. */
-function parseAllowed(entry: unknown, at: string, { settings, dropped }: Reading): ChosenTool[] {
+function parseAllowed(entry: unknown, at: string, { settings, dropped, known }: RequestReading): ChosenTool[] {
   if (typeof entry === 'string') return [{ param: at, type: null, name: entry, namespace: null }];
   if (!isJsonObject(entry)) throw invalidType(at, 'an object or a name', entry);
   const type = entry['type'];
-  const tool = chosenTool(entry, at);
+  const tool = chosenTool(entry, at, known);
   if (tool !== null) return [tool];
   if (typeof type === 'string' && settings.droppedTools.includes(type)) {
     dropped.push(`${at}.${type}`);
@@ -96,14 +95,14 @@ function parseAllowed(entry: unknown, at: string, { settings, dropped }: Reading
  * The tool that a choice names: flat, as Chat has it (`{"type": "function", "function": {"name": …}}`), or by its name without
  * a type. Null if none can be chosen so.
  */
-function chosenTool(choice: Record<string, unknown>, at: string): ChosenTool | null {
+function chosenTool(choice: Record<string, unknown>, at: string, { tools }: KnownTypes): ChosenTool | null {
   const type = choice['type'] ?? null;
   if (type === null && choice['name'] == null) return null;
   if (type === null) {
     const { name, namespace = null } = readShape(namedToolChoice, choice, at);
     return { param: at, type, name, namespace };
   }
-  const chosenBy = typeof type === 'string' ? toolTypes.get(type)?.chosenBy : null;
+  const chosenBy = typeof type === 'string' ? tools.get(type)?.chosenBy : null;
   if (typeof type !== 'string' || chosenBy == null) return null;
   if (chosenBy === 'type') return { param: at, type, name: type, namespace: null };
   const nested = choice['name'] === undefined && isJsonObject(choice[type]);

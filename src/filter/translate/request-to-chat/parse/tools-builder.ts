@@ -4,7 +4,7 @@ import { isJsonObject } from '../../../wire/schema/create-response.ts';
 import type { ToolEcho } from '../../../wire/schema/response-resource.ts';
 import { type Dropped, knownKeys, type Reading } from '../../shared/dropped.ts';
 import type { ToolDefinition } from '../../shared/parsed.ts';
-import { mark } from '../../shared/provenance.ts';
+import type { Provenance } from '../../shared/provenance.ts';
 import { invalidType, invalidValue, missingParameter, quote } from '../../shared/request-errors.ts';
 import type { TranslationSettings } from '../../shared/settings.ts';
 import { readShape } from './read-shape.ts';
@@ -46,6 +46,7 @@ export function typedTool(tool: unknown, at: string): readonly [type: string, to
 export class ToolsBuilder implements Reading {
   readonly settings: TranslationSettings;
   readonly dropped: Dropped;
+  readonly provenance: Provenance;
   /** The request's own list. */
   readonly listed: ToolEcho[] = [];
   /** The path of the list that is read. */
@@ -65,9 +66,10 @@ export class ToolsBuilder implements Reading {
   readonly #deferred = new Map<string, ToolEcho | null>();
 
   /** `dropped` receives the name of each tool that a setting leaves out. */
-  constructor({ settings, dropped }: Reading) {
+  constructor({ settings, dropped, provenance }: Reading) {
     this.settings = settings;
     this.dropped = dropped;
+    this.provenance = provenance;
   }
 
   /** A tool that is no function as the Response repeats it: the published schema has functions only. */
@@ -77,7 +79,7 @@ export class ToolsBuilder implements Reading {
 
   /** Offers a tool. `found` is how a search would give it, of a tool that is deferred. */
   offer(tool: ToolDefinition, found: ToolEcho | null = null): void {
-    if (this.settings.trace !== undefined) mark(tool, tool.param);
+    this.provenance.mark(tool, tool.param);
     if (found === null) this.#deferred.delete(tool.chatName);
     else this.#deferred.set(tool.chatName, this.isOwn ? found : null);
     const place = this.#places.get(tool.chatName);

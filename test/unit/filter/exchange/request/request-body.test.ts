@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { readRequestBody } from '../../../../../src/filter/exchange/request/request-body.ts';
 import { runSteps } from '../../../../../src/filter/exchange/steps.ts';
 import type { Hold } from '../../../../../src/filter/exchange/types.ts';
-import { translateRequest } from '../../../../../src/filter/translate/request-to-chat/request.ts';
+import { translateRequest } from '../../../../../src/filter/translate/translate-request.ts';
 import { ApiError } from '../../../../../src/filter/wire/schema/api-error.ts';
 import { chatRequestBody } from '../../../../../src/filter/wire/schema/chat-request.ts';
 import { runRequest } from '../../../../../src/tools/explain/run-request.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { translateRequest } from '../../../../../src/filter/translate/request-to-chat/request.ts';
+import { translateRequest } from '../../../../../src/filter/translate/translate-request.ts';
 import { createCountedIds } from '../../../../support/context.ts';
 import { createTestSettings } from '../../../../support/settings.ts';
 

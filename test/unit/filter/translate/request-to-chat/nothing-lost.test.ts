@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { translateRequest } from '../../../../../src/filter/translate/request-to-chat/request.ts';
-import { createTrace, sourcesOf } from '../../../../../src/filter/translate/shared/provenance.ts';
+import { RecordedProvenance, sourcesOf } from '../../../../../src/filter/translate/shared/provenance.ts';
+import { translateRequest } from '../../../../../src/filter/translate/translate-request.ts';
 import { ApiError } from '../../../../../src/filter/wire/schema/api-error.ts';
 import { createResponseFields } from '../../../../../src/filter/wire/schema/create-response.ts';
 import { isWithin } from '../../../../../src/formats/json/paths.ts';
@@ -101,15 +101,15 @@ describe.each(profilesWithTools)('for %s', (profile) => {
 
 /** The parts of the upstream's request by name, messages and tools one by one, each with what it was recorded to be made of. */
 function partsOf(body: object, profile: string | object): Map<string, readonly string[]> | null {
-  const trace = createTrace();
+  const provenance = new RecordedProvenance();
   const clock = { now: () => 1, newId: createCountedIds() };
   try {
-    translateRequest(body, { ...createTestSettings({ profile }), trace }, clock);
+    translateRequest(body, { ...createTestSettings({ profile }), provenance }, clock);
   } catch (thrown) {
     if (thrown instanceof ApiError) return null;
     throw thrown;
   }
-  const { chat, passthrough } = trace.result ?? { chat: {}, passthrough: new Map() };
+  const { chat, passthrough } = provenance.result ?? { chat: {}, passthrough: new Map() };
   const fields = [...Object.entries(chat), ...passthrough].flatMap(([name, value]) =>
     (name === 'messages' || name === 'tools') && Array.isArray(value)
       ? value.map((element) => [name, element, Object.values(sourcesOf(element)).flat()] as const)

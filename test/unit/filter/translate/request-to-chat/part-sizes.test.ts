@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { parseContent, partTypes } from '../../../../../src/filter/translate/request-to-chat/parse/parse-content.ts';
 import { Dropped } from '../../../../../src/filter/translate/shared/dropped.ts';
+import { nothingRecorded } from '../../../../../src/filter/translate/shared/provenance.ts';
 import { createTestSettings } from '../../../../support/settings.ts';
 
 /** Every string of every type of content part is measured, also one that Chat nests in an object. */
@@ -18,7 +19,6 @@ const strings = [...partTypes].flatMap(([type, { keys, speakers }]) =>
 
 it.each(strings)('$type: a $path above its limit is refused by name', ({ part, speaker, path }) => {
   const settings = createTestSettings({ limits });
-  expect(() => parseContent([part], speaker, 'content', { settings, dropped: new Dropped() })).toThrow(
-    `Invalid 'content[0].${path}': `,
-  );
+  const reading = { settings, dropped: new Dropped(nothingRecorded), provenance: nothingRecorded };
+  expect(() => parseContent([part], speaker, 'content', reading)).toThrow(`Invalid 'content[0].${path}': `);
 });

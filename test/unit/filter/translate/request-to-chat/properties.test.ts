@@ -1,9 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import {
-  type TranslatedRequest,
-  translateRequest,
-} from '../../../../../src/filter/translate/request-to-chat/request.ts';
+import type { TranslatedRequest } from '../../../../../src/filter/translate/request-to-chat/request.ts';
+import { translateRequest } from '../../../../../src/filter/translate/translate-request.ts';
 import { ApiError } from '../../../../../src/filter/wire/schema/api-error.ts';
 import { faultsOfChat } from '../../../../support/chat-rules.ts';
 import { createCountedIds } from '../../../../support/context.ts';

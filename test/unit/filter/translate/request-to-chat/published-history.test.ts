@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { translateRequest } from '../../../../../src/filter/translate/request-to-chat/request.ts';
+import { translateRequest } from '../../../../../src/filter/translate/translate-request.ts';
 import { ApiError } from '../../../../../src/filter/wire/schema/api-error.ts';
 import { chatRequestBody } from '../../../../../src/filter/wire/schema/chat-request.ts';
 import { faultsOfChat } from '../../../../support/chat-rules.ts';

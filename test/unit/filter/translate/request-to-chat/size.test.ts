@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { translateRequest } from '../../../../../src/filter/translate/request-to-chat/request.ts';
+import { translateRequest } from '../../../../../src/filter/translate/translate-request.ts';
 import { ApiError } from '../../../../../src/filter/wire/schema/api-error.ts';
 import { createCountedIds } from '../../../../support/context.ts';
 import { growthOf, maxLinearGrowth } from '../../../../support/growth.ts';

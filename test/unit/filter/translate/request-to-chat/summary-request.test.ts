@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { translateRequest } from '../../../../../src/filter/translate/request-to-chat/request.ts';
 import { encodeReasoningEnvelope } from '../../../../../src/filter/translate/shared/reasoning-envelope.ts';
+import { translateRequest } from '../../../../../src/filter/translate/translate-request.ts';
 import { defaultCompactionPrompt } from '../../../../../src/service/settings/default-texts.ts';
 import { createCountedIds, createdAt } from '../../../../support/context.ts';
 import { createTestSettings } from '../../../../support/settings.ts';

@@ -1,12 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { Dropped, knownKeys } from '../../../../../src/filter/translate/shared/dropped.ts';
+import { nothingRecorded } from '../../../../../src/filter/translate/shared/provenance.ts';
 
 const thousand = Array.from({ length: 1000 }, (_, index) => `n${index}`);
 const keysOf = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, 1]));
 
 describe('clients choose the names of what is left out', () => {
   it('so that a name is cut after 300 characters, and takes no comma and nothing but printable ASCII', () => {
-    const dropped = new Dropped();
+    const dropped = new Dropped(nothingRecorded);
     dropped.push('x'.repeat(300));
     dropped.push(`${'y'.repeat(300)}z`);
     dropped.push('!~ \x7f,é😀\n');
@@ -14,26 +15,26 @@ describe('clients choose the names of what is left out', () => {
   });
 
   it('so that a key and a type are cut as well', () => {
-    const dropped = new Dropped();
+    const dropped = new Dropped(nothingRecorded);
     dropped.pushUnknownKeys({ ['k'.repeat(400)]: 1 }, knownKeys(), 'input[]');
     dropped.pushUnknownType({ kind: 'item', type: 't'.repeat(400) }, 'input[0]');
     expect(dropped.names()).toEqual([`input[].${'k'.repeat(292)}`, `input[0].${'t'.repeat(291)}`]);
   });
 
   it('so that a thousand of them are kept', () => {
-    const dropped = new Dropped();
+    const dropped = new Dropped(nothingRecorded);
     for (const name of [...thousand, 'more']) dropped.push(name);
     expect(dropped.names()).toEqual(thousand);
   });
 
   it('so that a thousand unknown types are kept, each once for its kind', () => {
-    const dropped = new Dropped();
+    const dropped = new Dropped(nothingRecorded);
     for (const type of [...thousand, 'n0', 'more']) dropped.pushUnknownType({ kind: 'item', type }, 'input[0]');
     expect(dropped.unknownTypes()).toEqual(thousand.map((type) => ({ kind: 'item', type })));
   });
 
   it('so that a thousand unknown keys of a kind of value are kept', () => {
-    const dropped = new Dropped();
+    const dropped = new Dropped(nothingRecorded);
     const known = knownKeys('text');
     dropped.pushUnknownKeys(keysOf(thousand), known, 'input[]');
     dropped.pushUnknownKeys({ more: 1 }, known, 'input[]');
@@ -42,7 +43,7 @@ describe('clients choose the names of what is left out', () => {
 });
 
 it('a key is named once for its kind of value, and not if it is known, null or a record', () => {
-  const dropped = new Dropped();
+  const dropped = new Dropped(nothingRecorded);
   const [items, parts] = [knownKeys('text'), knownKeys('text')];
   const value = { text: 't', id: 'i', odd: 1, none: null, nothing: undefined, zero: 0 };
   for (const known of [items, items, parts])
@@ -51,7 +52,7 @@ it('a key is named once for its kind of value, and not if it is known, null or a
 });
 
 it('what only its sender reads is not named, whatever kind of value it is in', () => {
-  const dropped = new Dropped();
+  const dropped = new Dropped(nothingRecorded);
   const bookkeeping = ['id', 'status', 'type', 'created_by', 'created_at', 'caller', 'client_metadata'];
   const ofCodex = 'internal_chat_message_metadata_passthrough';
   dropped.pushUnknownKeys(keysOf([...bookkeeping, ofCodex]), knownKeys(), 'input[]');
@@ -59,7 +60,7 @@ it('what only its sender reads is not named, whatever kind of value it is in', (
 });
 
 it('two kinds of unknown types may have the same name', () => {
-  const dropped = new Dropped();
+  const dropped = new Dropped(nothingRecorded);
   for (const kind of ['item', 'part', 'tool'] as const) dropped.pushUnknownType({ kind, type: 'x' }, kind);
   expect(dropped.unknownTypes().map(({ kind }) => kind)).toEqual(['item', 'part', 'tool']);
   expect(dropped.names()).toEqual(['item.x', 'part.x', 'tool.x']);

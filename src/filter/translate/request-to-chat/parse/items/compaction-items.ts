@@ -1,7 +1,7 @@
 import { compactionItem, compactionTriggerItem } from '../../../../wire/schema/create-response.ts';
 import { decodeCompactionEnvelope } from '../../../shared/compaction-envelope.ts';
+import { userMessage } from '../../../shared/parsed.ts';
 import { invalidValue } from '../../../shared/request-errors.ts';
-import { userMessage } from '../../summary-request.ts';
 import { type ItemType, itemType } from '../input-builder.ts';
 import { withinTextLimit } from '../parse-content.ts';
 
@@ -31,5 +31,5 @@ export const compactionTrigger = itemType(compactionTriggerItem, (_, at, input) 
     throw invalidValue(at, `Invalid '${at}': a 'compaction_trigger' must be the last item of 'input'.`);
   }
   input.endsInTrigger = true;
-  if (input.settings.trace !== undefined) input.settings.trace.setBy.summary = at;
+  input.provenance.asksForSummary(at);
 });

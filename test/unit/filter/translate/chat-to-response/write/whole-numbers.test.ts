@@ -4,10 +4,8 @@ import {
   WholeNumbers,
   withWholeNumbers,
 } from '../../../../../../src/filter/translate/chat-to-response/write/whole-numbers.ts';
-import {
-  type IntegerPlaces,
-  integerPlacesOf,
-} from '../../../../../../src/filter/translate/request-to-chat/integer-places.ts';
+import { integerPlacesOf } from '../../../../../../src/filter/translate/request-to-chat/integer-places.ts';
+import type { IntegerPlaces } from '../../../../../../src/filter/translate/shared/context.ts';
 
 const placesOf = (parameters: Record<string, unknown>, name = 'f', namespace?: string): IntegerPlaces | undefined =>
   integerPlacesOf([
