@@ -6,6 +6,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { dirname, join, relative, sep } from 'node:path';
 import { benchTables } from './bench-tables.ts';
 import { chartGoldens } from './chart-goldens.ts';
+import { chartValues } from './chart-values.ts';
 import { configTables } from './config-table.ts';
 import { envoyRecipes } from './envoy-recipes.ts';
 import { explainExamples } from './explain-docs.ts';
@@ -34,6 +35,7 @@ export const generators: readonly Generator[] = [
   requirementsPage,
   chartSchema,
   chartFiles,
+  chartValues,
   envoyRecipes,
   manifests,
   chartGoldens,

@@ -1,4 +1,11 @@
 const jwt = 'gateway.auth.jwt.issuer=https://issuer.example,gateway.auth.jwt.jwksUri=https://issuer.example/keys';
+/** An upstream, as `--set` writes it. */
+const upstream = (index: number, fields: Readonly<Record<string, string>>): string =>
+  Object.entries({ name: 'abcdefgh'.charAt(index), port: '443', ...fields })
+    .map(([name, value]) => `gateway.upstreams[${index}].${name}=${value}`)
+    .join(',');
+const hosted = (index: number, fields: Readonly<Record<string, string>> = {}): string =>
+  upstream(index, { host: `${index}.example.com`, ...fields });
 const presented = 'gateway.kind=envoy-gateway,tls.secretName=tls,tls.clientCaSecret=ca,tls.clientCertificate=envoy';
 
 /** Values that the chart refuses, as `--set` writes them, and what it says. Where they name no gateway, Istio is meant. */
@@ -118,6 +125,58 @@ export const refusals: readonly (readonly [values: string, message: RegExp])[] =
   ['tls.secretName=tls', /tls\.secretName: leave it empty under Istio/],
   ['gateway.auth.jwt.jwksUri=https://issuer.example/keys', /gateway\.auth\.jwt: jwksUri needs issuer/],
   ['gateway.kind=envoy-gateway,gateway.istio.mesh=ambient', /gateway\.istio\.mesh: needs gateway\.kind=istio/],
+  ['serviceAccount.create=false', /serviceAccount\.name: with create=false, say which one/],
+  [
+    'serviceAccount.create=false,serviceAccount.name=x,serviceAccount.annotations.a=b',
+    /serviceAccount\.annotations: with create=false/,
+  ],
+  ['strategy.rollingUpdate.maxSurge=0', /strategy\.rollingUpdate: .* no pod could ever be replaced/],
+  ['commonLabels.a=b,podLabels.a=c', /podLabels: a is one of commonLabels already/],
+  ['networkPolicy.egress[0].ports[0].port=4318', /networkPolicy\.egress: no rule lets DNS through/],
+  [`gateway.kind=none,networkPolicy.enabled=false,${hosted(0)}`, /gateway\.upstreams: with gateway\.kind=none/],
+  [`${hosted(0)},${hosted(1, { name: 'a', 'models[0]': 'm' })}`, /gateway\.upstreams: a is there twice/],
+  [hosted(0, { 'tls.enabled': 'false', 'tls.caSecret': 'ca' }), /gateway\.upstreams: a: tls needs tls\.enabled=true/],
+  [upstream(0, { 'service.name': 's', 'tls.enabled': 'true' }), /gateway\.upstreams: a: .* needs tls\.sni/],
+  [hosted(0, { 'tls.enabled': 'false', 'apiKey.secretName': 'key' }), /upstreams: a: apiKey would leave the cluster/],
+  [
+    hosted(0, { 'apiKey.secretName': 'key', 'apiKey.header': 'host' }),
+    /apiKey\.header: host is not a header for a key/,
+  ],
+  [`gateway.create=false,${hosted(0, { 'apiKey.secretName': 'key' })}`, /apiKey needs a Gateway of the chart's own/],
+  [
+    upstream(0, {
+      'service.name': 's',
+      'service.namespace': 'n',
+      'tls.enabled': 'true',
+      'tls.sni': 'a.b',
+      'tls.caSecret': 'ca',
+    }),
+    /tls\.caSecret is read in the namespace of the Gateway/,
+  ],
+  [hosted(0, { profile: 'skynet' }), /gateway\.upstreams: a: profile: skynet is none of generic, /],
+  [`${hosted(0)},${hosted(1, { default: 'true', 'models[0]': 'm' })}`, /upstreams: b: .* leave its models out/],
+  [`${hosted(0)},${hosted(1)}`, /gateway\.upstreams: exactly one .* here it is a and b/],
+  [`${hosted(0, { 'models[0]': 'm' })},${hosted(1, { 'models[0]': 'n' })}`, /exactly one .* here it is none/],
+  [`config.UPSTREAM_PROFILE=vllm,${hosted(0, { profile: 'openai' })}`, /config\.UPSTREAM_PROFILE: .* says it of a/],
+  [
+    [hosted(0), hosted(1, { 'models[0]': 'm*' }), hosted(2, { 'models[0]': 'mn' })].join(','),
+    /gateway\.upstreams: c and b both serve mn/,
+  ],
+  [
+    `${hosted(0)},${hosted(1, { host: '0.example.com', 'models[0]': 'm' })}`,
+    /two lead to 0\.example\.com:443, which has one cluster under Istio/,
+  ],
+  [
+    `gateway.kind=envoy-gateway,${hosted(0)},${hosted(1, { profile: 'openai', 'models[0]': 'm' })}`,
+    /-b has another profile or path .*patchPolicy=true/,
+  ],
+  [
+    [
+      ...[hosted(0), hosted(1, { 'models[0]': 'm' }), hosted(2, { 'models[0]': 'n' })],
+      `gateway.routes={${Array.from({ length: 43 }, (_, index) => `/${index}`).join(',')}}`,
+    ].join(','),
+    /gateway\.routes: each is a match for each of gateway\.upstreams/,
+  ],
 ];
 
 /** Helm's arguments for one of them. */

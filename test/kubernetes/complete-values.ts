@@ -11,6 +11,7 @@ export const lists: Readonly<Record<string, readonly [unknown, unknown]>> = {
     { name: 'ONE', value: '1' },
     { name: 'TWO', valueFrom: { secretKeyRef: { name: 'two', key: 'two' } } },
   ],
+  envFrom: [{ configMapRef: { name: 'one', optional: true } }, { prefix: 'TWO_', secretRef: { name: 'two' } }],
   extraVolumes: [
     { name: 'one', configMap: { name: 'one', items: [{ key: 'one', path: 'one' }] } },
     { name: 'two', emptyDir: { medium: 'Memory', sizeLimit: '1Mi' } },
@@ -18,6 +19,11 @@ export const lists: Readonly<Record<string, readonly [unknown, unknown]>> = {
   extraVolumeMounts: [
     { name: 'one', mountPath: '/one' },
     { name: 'two', mountPath: '/two', subPath: 'below', readOnly: true },
+  ],
+  'securityContext.capabilities.drop': ['ALL', 'NET_RAW'],
+  'autoscaling.behavior.scaleDown.policies': [
+    { type: 'Pods', value: 1, periodSeconds: 60 },
+    { type: 'Percent', value: 10, periodSeconds: 600 },
   ],
   tolerations: [
     { key: 'one', operator: 'Exists' },
@@ -39,6 +45,19 @@ export const lists: Readonly<Record<string, readonly [unknown, unknown]>> = {
   'gateway.hostnames': ['one.example', 'two.example'],
   'gateway.auth.jwt.audiences': ['audience-one', 'audience-two'],
   'gateway.routes': ['/one', '/two'],
+  'gateway.upstreams': [
+    {
+      ...{ name: 'hosted', host: 'api.example.com', port: 443, profile: 'openai', path: '/openai/v1/chat/completions' },
+      ...{ tls: { enabled: true, sni: 'api.example.com', subjectAltNames: ['api.example.com'], caSecret: 'ca' } },
+      ...{ apiKey: { secretName: 'hosted', header: 'api-key' }, models: ['one', 'two*'], default: false },
+      ...{ idleTimeout: '30s', maxRequestsPerConnection: 10 },
+    },
+    { name: 'own', service: { name: 'llm', namespace: '' }, port: 8000 },
+  ],
+  extraObjects: [
+    { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'one' } },
+    { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'two' }, data: { key: 'value' } },
+  ],
 };
 
 const term = { matchExpressions: [{ key: 'kind', operator: 'In', values: ['cpu'] }] };
@@ -90,8 +109,19 @@ function everywhere(): Values {
     affinity,
     resources,
     networkPolicy,
-    autoscaling: { activeExchanges: { enabled: true } },
-    serviceAccount: { annotations: { 'example.com/role': 'reader' } },
+    autoscaling: {
+      activeExchanges: { enabled: true },
+      behavior: { scaleUp: { selectPolicy: 'Max', policies: lists['autoscaling.behavior.scaleDown.policies'] } },
+    },
+    podDisruptionBudget: { minAvailable: 1 },
+    nameOverride: 'responses',
+    fullnameOverride: 'responses-extproc',
+    commonLabels: { department: 'research' },
+    deploymentLabels: { tier: 'gateway' },
+    deploymentAnnotations: { 'example.com/owner': 'team' },
+    podSecurityContext: { fsGroup: 2000, fsGroupChangePolicy: 'Always', supplementalGroups: [3000, 4000] },
+    securityContext: { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } },
+    serviceAccount: { name: 'one', annotations: { 'example.com/role': 'reader' } },
     podAnnotations: { 'example.com/note': 'text' },
     podLabels: { team: 'llm' },
     nodeSelector: { disk: 'ssd' },

@@ -9,7 +9,13 @@ import { type Translated, translateForEnvoyGateway } from './envoy-gateway.ts';
 import { type IstioGateway, translateForIstio, withoutIstiosOwn } from './istio.ts';
 import { environmentOf, type KubernetesObject, objectOf, parseObjects } from './manifests.ts';
 import { createPods } from './pods.ts';
-import { type ControlPlane, type SocketEndpoint, type StaticEnvoy, startStaticEnvoy } from './static-envoy.ts';
+import {
+  type ControlPlane,
+  type SocketEndpoint,
+  type StaticEnvoy,
+  type StaticEnvoyOptions,
+  startStaticEnvoy,
+} from './static-envoy.ts';
 
 /** The two gateways that the chart makes configuration for. */
 export const gatewayKinds = ['envoy-gateway', 'istio'] as const;
@@ -24,6 +30,8 @@ export interface GatewayConfiguration {
   readonly webSocket: string;
   /** Where other clusters lead, if not to the Chat server. */
   readonly endpoints?: Readonly<Record<string, readonly SocketEndpoint[]>>;
+  /** The contents of the secrets that it would send. */
+  readonly secrets?: NonNullable<StaticEnvoyOptions['secrets']>;
   /** Which port Envoy's health checks go to. */
   readonly checks: 'grpc' | 'admin';
   /** What the Deployment sets. */
@@ -46,23 +54,28 @@ export function render(...settings: readonly string[]): KubernetesObject[] {
 /** The chart with these values, as this gateway's control plane translates it. */
 export function configurationOf(kind: GatewayKind, ...settings: readonly string[]): GatewayConfiguration {
   const objects = render(`gateway.kind=${kind}`, ...settings);
+  return configurationFrom(kind, kind === 'istio' ? objects : [...objects, ...chatService]);
+}
+
+/** What this gateway's control plane makes of objects, among them the chart's. */
+export function configurationFrom(kind: GatewayKind, objects: readonly KubernetesObject[]): GatewayConfiguration {
   const environment = environmentOf(objectOf(objects, 'Deployment'));
   return kind === 'istio'
     ? ofIstio(translateForIstio(objects), environment)
-    : ofEnvoyGateway(translateForEnvoyGateway([...objects, ...chatService]), environment);
+    : ofEnvoyGateway(translateForEnvoyGateway(objects), environment);
 }
 
 export function ofEnvoyGateway(
   translated: Translated,
   environment: GatewayConfiguration['environment'],
 ): GatewayConfiguration {
-  const listener = translated.listeners.find(({ name }) => name === 'llm/llm/http');
+  const listener = translated.listeners.find(({ name }) => /^(llm|ingress)\/\w+\/https?$/.test(name));
   const [routes] = translated.routes;
-  if (listener === undefined || routes === undefined) throw new Error('no listener llm/llm/http with routes');
+  if (listener === undefined || routes === undefined) throw new Error('no listener with routes');
   const { bootstrap, clusters } = translated;
   return {
     controlPlane: { listener, routes, clusters, bootstrap },
-    service: 'envoyextensionpolicy/llm/responses-extproc/extproc/0',
+    service: clusters.find(({ name }) => /^envoyextensionpolicy\/.*\/extproc\/0$/.test(name))?.['name'],
     webSocket: 'httproute/llm/responses-extproc-websocket/rule/0',
     checks: 'admin',
     environment,
@@ -93,7 +106,7 @@ export interface RunningGateway {
 /** A real Envoy on a gateway's configuration, one pod of the service that it finds healthy, and a scripted Chat server; with
  * `leadsBack` its place is taken by the Envoy itself. */
 export async function withGateway(
-  { controlPlane, service, webSocket, endpoints, checks, environment }: GatewayConfiguration,
+  { controlPlane, service, webSocket, endpoints, secrets, checks, environment }: GatewayConfiguration,
   run: (gateway: RunningGateway) => Promise<void>,
   {
     binary = findEnvoy(process.env),
@@ -116,7 +129,7 @@ export async function withGateway(
     const pod = await pods.start(address);
     const ports = { grpc: pods.ports.grpc, admin: checks === 'admin' ? pods.ports.admin : undefined };
     const running = await startStaticEnvoy({
-      ...{ binary, controlPlane, service, ports, configYaml },
+      ...{ binary, controlPlane, service, ports, configYaml, ...(secrets && { secrets }) },
       ...{
         pods: [{ address }],
         upstream: leadsBack ? listen : chat.port,

@@ -19,7 +19,7 @@ export interface IstioGateway {
 const bootstrapTemplate = 'tools/packaging/common/envoy_bootstrap.json';
 const kinds = [
   ...['Gateway', 'HTTPRoute', 'ReferenceGrant', 'InferencePool', 'Service'],
-  ...['EnvoyFilter', 'DestinationRule', 'RequestAuthentication', 'AuthorizationPolicy'],
+  ...['EnvoyFilter', 'DestinationRule', 'ServiceEntry', 'RequestAuthentication', 'AuthorizationPolicy'],
 ];
 
 /** Objects that Istio creates in a cluster, and the Service of the Chat server. */

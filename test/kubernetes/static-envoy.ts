@@ -56,6 +56,8 @@ export interface StaticEnvoyOptions {
   readonly configYaml?: string | undefined;
   /** Where other clusters lead. */
   readonly endpoints?: Readonly<Record<string, readonly SocketEndpoint[]>>;
+  /** The contents of a secret that a control plane would send, by the name that it gives it. */
+  readonly secrets?: (name: string) => Resource | undefined;
 }
 
 const accessLogFile = 'access.log';
@@ -66,7 +68,7 @@ const endpointsFile = 'endpoints.json';
  * Envoy watches (EDS from the file system), addresses of this machine. Nothing else is changed.
  */
 export function bootstrapOf(
-  { controlPlane, service, upstream, endpoints = {} }: Omit<StaticEnvoyOptions, 'binary' | 'pods' | 'ports'>,
+  { controlPlane, service, upstream, endpoints = {}, secrets }: Omit<StaticEnvoyOptions, 'binary' | 'pods' | 'ports'>,
   { listen, admin, folder }: { listen: number; admin: number; folder: string },
 ): Resource {
   // A test's standard output is a socket, which Envoy cannot open by name.
@@ -83,17 +85,35 @@ export function bootstrapOf(
     delete manager.rds;
     manager.routeConfig = controlPlane.routes;
   }
+  const sent = new Map<string, Resource>();
+  const fromSecrets = (key: string, value: Resource | undefined): unknown => {
+    if (value?.['sdsConfig'] === undefined) return value;
+    const { name } = value as { name: string };
+    const other =
+      key === 'credential' ? { genericSecret: { secret: { inlineString: 'none' } } } : { validationContext: {} };
+    sent.set(name, { name, ...(secrets?.(name) ?? other) });
+    return { name };
+  };
   const clusters = controlPlane.clusters.map((original) => {
-    const cluster: Resource = structuredClone(original);
-    if (cluster['type'] !== 'EDS') return cluster;
+    const cluster: Resource = JSON.parse(JSON.stringify(original, fromSecrets));
+    const { loadAssignment: known } = cluster;
+    if (cluster['type'] !== 'EDS' && endpoints[cluster['name']] === undefined) return cluster;
     if (cluster['name'] === service) {
       const pathConfigSource = { path: join(folder, endpointsFile) };
       cluster['edsClusterConfig'] = { edsConfig: { pathConfigSource, resourceApiVersion: 'V3' } };
       return cluster;
     }
     delete cluster['edsClusterConfig'];
+    delete cluster['dnsLookupFamily'];
+    delete cluster['respectDnsTtl'];
     const places = endpoints[cluster['name']] ?? [{ address: '127.0.0.1', port: upstream }];
-    const lbEndpoints = places.map(({ address, port }) => ({ endpoint: { address: addressOf(address, port) } }));
+    // A cluster that knows its hosts by name keeps the names, and what it says of them, at other addresses.
+    const [host] = known?.endpoints?.[0]?.lbEndpoints ?? [];
+    const hostname = host?.endpoint.address.socketAddress.address;
+    const lbEndpoints = places.map(({ address, port }) => ({
+      ...(host && { metadata: host.metadata }),
+      endpoint: { address: addressOf(address, port), ...(hostname && { hostname }) },
+    }));
     const loadAssignment = { clusterName: cluster['name'], endpoints: [{ lbEndpoints }] };
     return { ...cluster, type: 'STATIC', loadAssignment };
   });
@@ -102,7 +122,7 @@ export function bootstrapOf(
     node: { id: 'test', cluster: 'test' }, // EDS asks for both
     ...{ statsConfig, deferredStatOptions, overloadManager },
     admin: { address: addressOf('127.0.0.1', admin) },
-    staticResources: { listeners: [listener], clusters },
+    staticResources: { listeners: [listener], clusters, secrets: [...sent.values()] },
   };
 }
 

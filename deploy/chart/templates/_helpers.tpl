@@ -20,19 +20,40 @@ replicas, a port, a user.
 {{- end -}}
 {{- end }}
 
-{{/* A name for everything: the release's, or release-chart. */}}
+{{/* A name for everything: the one that is given, the release's, or release-chart. */}}
 {{- define "rx.name" -}}
-{{- if contains .Chart.Name .Release.Name }}{{ .Release.Name | trunc 50 | trimSuffix "-" }}{{ else }}{{ printf "%s-%s" .Release.Name .Chart.Name | trunc 50 | trimSuffix "-" }}{{ end }}
+{{- $chart := .Values.nameOverride | default .Chart.Name -}}
+{{- $name := ternary .Release.Name (printf "%s-%s" .Release.Name $chart) (contains $chart .Release.Name) -}}
+{{ .Values.fullnameOverride | default $name | trunc 50 | trimSuffix "-" }}
+{{- end }}
+
+{{- define "rx.serviceAccount" -}}
+{{ .Values.serviceAccount.name | default (include "rx.name" .) }}
 {{- end }}
 
 {{- define "rx.selector" -}}
-app.kubernetes.io/name: {{ .Chart.Name }}
+app.kubernetes.io/name: {{ .Values.nameOverride | default .Chart.Name }}
 app.kubernetes.io/instance: {{ toYaml .Release.Name }}
 {{- end }}
 
 {{- define "rx.labels" -}}
 {{ include "rx.selector" . }}
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+{{- with .Values.commonLabels }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}
+
+{{/* The security context of the pods, of `helm test` too. */}}
+{{- define "rx.podSecurity" -}}
+{{- $own := dict -}}
+{{- with .Values.runAsUser -}}
+{{- $own = dict "runAsUser" (int64 .) "runAsGroup" (int64 .) -}}
+{{- if $.Values.tls.secretName }}{{ $_ := set $own "fsGroup" (int64 .) }}{{ end -}}
+{{- end -}}
+{{- /* Numbers of YAML arrive as floats. */ -}}
+{{- range $name, $value := .Values.podSecurityContext }}{{ $_ := set $own $name (kindIs "float64" $value | ternary (int64 $value) $value) }}{{ end -}}
+{{ toYaml $own }}
 {{- end }}
 
 {{- define "rx.image" -}}
@@ -95,10 +116,12 @@ responses-extproc/{{ .Release.Namespace }}/{{ include "rx.name" . }}
 
 {{/* The statistics of Istio's Envoys that alerts and dashboard read. */}}
 {{- define "rx.istioStats" -}}
-{{- $upstream := .Values.gateway.upstream -}}
-{{- $chat := printf "outbound|54321||%s-ip-" $upstream.name -}}
-{{- if eq $upstream.kind "Service" }}{{ $chat = printf "outbound|%d||%s" (int64 $upstream.port) (include "rx.upstreamHost" .) }}{{ end -}}
-{ inclusionPrefixes: ["cluster.{{ include "rx.cluster" . }}", "cluster.{{ $chat }}", "http.outbound_0.0.0.0_", "server."] }
+{{- $prefixes := list (printf "cluster.%s" (include "rx.cluster" .)) -}}
+{{- range include "rx.upstreams" . | fromJsonArray -}}
+{{- $chat := ternary (printf "outbound|54321||%s-ip-" .name) (printf "outbound|%d||%s" (int64 .port) .istioHost) (eq .kind "InferencePool") -}}
+{{- $prefixes = append $prefixes (printf "cluster.%s" $chat) -}}
+{{- end -}}
+{ inclusionPrefixes: {{ concat $prefixes (list "http.outbound_0.0.0.0_" "server.") | uniq | toJson }} }
 {{- end }}
 
 {{/*
@@ -213,24 +236,167 @@ hostnames: {{ toJson . }}
 {{- end }}
 {{- end }}
 
-{{/* The names of the Chat server's Service, and of the service's own. */}}
-{{- define "rx.upstreamHost" -}}
-{{ include "rx.clusterHost" (dict "root" . "name" .Values.gateway.upstream.name "namespace" (.Values.gateway.upstream.namespace | default .Release.Namespace)) }}
-{{- end }}
+{{/* The service's own name in the cluster. */}}
 {{- define "rx.serviceHost" -}}
 {{ include "rx.clusterHost" (dict "root" . "name" (include "rx.name" .) "namespace" .Release.Namespace) }}
 {{- end }}
 
-{{- define "rx.upstream" -}}
-{{- $pass := ($.Files.Get "files/envoy.json" | fromJson).loop.header -}}
-{{- with .Values.gateway.upstream -}}
-filters:
-  # The upstream does not learn who the client is; the access log does.
-  - type: RequestHeaderModifier
-    requestHeaderModifier:
-      add: [{ name: {{ $pass.key }}, value: {{ $pass.value }} }] # each pass, so that a loop is noticed
-      remove: [x-envoy-external-address, x-envoy-internal, x-forwarded-for{{ if and $.Values.gateway.auth.jwt.jwksUri (eq $.Values.gateway.kind "istio") }}, authorization{{ end }}]
-backendRefs: [{ {{ with .group }}group: {{ . }}, {{ end }}kind: {{ .kind }}, name: {{ toYaml .name }}{{ with .namespace }}, namespace: {{ toYaml . }}{{ end }}{{ with .port }}, port: {{ . }}{{ end }} }]
+{{/*
+The Chat servers, a list in JSON: those that serve some models, and at last the one that serves all others. Each has kind, group, name,
+namespace and port as a route names it, `object`, by which its objects are called, and `istioHost`; of gateway.upstreams also tls, apiKey,
+path, `pattern`, a regular expression for its models, and `profile`, where the service has to be told which one it is.
+*/}}
+{{- define "rx.upstreams" -}}
+{{- $root := . -}}
+{{- $given := .Values.gateway.upstreams -}}
+{{- $all := list -}}
+{{- if not $given -}}
+{{- $all = list (merge (dict "object" (printf "%s-upstream" (include "rx.name" .)) "apiKey" dict "tls" dict "path" "") .Values.gateway.upstream) -}}
+{{- end -}}
+{{- $last := include "rx.defaultUpstream" . | fromJson -}}
+{{- $lastProfile := $last.profile | default .Values.config.UPSTREAM_PROFILE | default "generic" -}}
+{{- range $one := $given -}}
+{{- $isLast := eq .name $last.name -}}
+{{- $of := dict "object" (printf "%s-%s" (include "rx.name" $root) .name) "port" .port "path" (.path | default "") "group" "" "kind" "Service" "pattern" "" "profile" "" -}}
+{{- $_ := set $of "apiKey" (.apiKey | default dict) -}}
+{{- $_ := set $of "tls" dict -}}
+{{- if hasKey (.tls | default dict) "enabled" | ternary (.tls | default dict).enabled (hasKey . "host") -}}
+{{- $_ := set $of "tls" (merge (dict "sni" ((.tls | default dict).sni | default .host)) (.tls | default dict)) -}}
+{{- end -}}
+{{- if .host -}}
+{{- $_ := set $of "external" .host -}}
+{{- $_ := set $of "istioHost" .host -}}
+{{- $_ := set $of "group" (ternary "networking.istio.io" "gateway.envoyproxy.io" (eq $root.Values.gateway.kind "istio")) -}}
+{{- $_ := set $of "kind" (ternary "Hostname" "Backend" (eq $root.Values.gateway.kind "istio")) -}}
+{{- $_ := set $of "name" (ternary .host $of.object (eq $root.Values.gateway.kind "istio")) -}}
+{{- else -}}
+{{- $_ := set $of "name" .service.name -}}
+{{- $_ := set $of "namespace" .service.namespace -}}
+{{- end -}}
+{{- $_ := set $of "idleTimeout" (.idleTimeout | default (ternary "60s" "4s" (hasKey . "host"))) -}}
+{{- $_ := set $of "maxRequestsPerConnection" (.maxRequestsPerConnection | default (ternary 0 90 (hasKey . "host"))) -}}
+{{- if not $isLast -}}
+{{- $patterns := list -}}
+{{- range .models }}{{ $patterns = append $patterns (hasSuffix "*" . | ternary (printf "%s.*" (trimSuffix "*" . | regexQuoteMeta)) (regexQuoteMeta .)) }}{{ end -}}
+{{- $_ := set $of "pattern" (join "|" $patterns) -}}
+{{- $profile := .profile | default $lastProfile -}}
+{{- if or (ne $profile $lastProfile) .path $last.path }}{{ $_ := set $of "profile" $profile }}{{ end -}}
+{{- end -}}
+{{- $all = ternary (append $all $of) (prepend $all $of) $isLast -}}
+{{- end -}}
+{{- range $all }}{{ if not .istioHost }}{{ $_ := set . "istioHost" (include "rx.clusterHost" (dict "root" $root "name" .name "namespace" (.namespace | default $root.Release.Namespace))) }}{{ end }}{{ end -}}
+{{- /* The last one last, the others as they are given. */ -}}
+{{- if $given }}{{ $all = append (without $all (last $all) | reverse) (last $all) }}{{ end -}}
+{{ toJson $all }}
+{{- end }}
+
+{{/* The one of gateway.upstreams that serves what no other does, in JSON; empty without any. */}}
+{{- define "rx.defaultUpstream" -}}
+{{- $found := dict -}}
+{{- $given := .Values.gateway.upstreams -}}
+{{- range $given }}{{ if or .default (not .models) (eq (len $given) 1) }}{{ $found = . }}{{ end }}{{ end -}}
+{{ toJson $found }}
+{{- end }}
+
+{{/* What a release says of its upstreams' differences in its own environment: those of the last one. */}}
+{{- define "rx.upstreamEnv" -}}
+{{- with include "rx.defaultUpstream" . | fromJson -}}
+{{- with .profile }}
+- { name: UPSTREAM_PROFILE, value: {{ . | quote }} }
+{{- end }}
+{{- with .path }}
+- { name: UPSTREAM_PATH, value: {{ . | quote }} }
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{/* What Envoy tells the service of an upstream: its profile and its path. */}}
+{{- define "rx.overrides" -}}
+"@type": type.googleapis.com/envoy.extensions.filters.http.ext_proc.v3.ExtProcPerRoute
+{{- if .profile }}
+overrides:
+  grpc_initial_metadata:
+    - { key: x-upstream-profile, value: {{ .profile | quote }} }
+    {{- with .path }}
+    - { key: x-upstream-path, value: {{ . | quote }} }
+    {{- end }}
+{{- else }}
+overrides: {}
+{{- end }}
+{{- end }}
+
+{{/* Where Istio's proxies find the key of an upstream. */}}
+{{- define "rx.keyFolder" -}}
+/etc/istio/keys/{{ .object }}
+{{- end }}
+
+{{/* The script by which Envoy finds out the model of a request. */}}
+{{- define "rx.byModel" -}}
+{{- if gt (len .Values.gateway.upstreams) 1 }}{{ .Files.Get "files/route-by-model.lua" }}{{ end -}}
+{{- end }}
+
+{{/* What stands in the place of /v1 in an upstream's paths, if anything does. */}}
+{{- define "rx.base" -}}
+{{- $base := trimSuffix "/chat/completions" .path -}}
+{{- if and (ne $base .path) (ne $base "/v1") (not (hasPrefix "/v1/" $base)) (not (contains "{" $base)) }}{{ $base }}{{ end -}}
+{{- end }}
+
+{{/*
+The rules of an HTTPRoute: one for each upstream, by model, and the last one for every other request. `matches` is a list, `alone`
+those that have no body and so no model.
+*/}}
+{{- define "rx.rules" -}}
+{{- $root := .root -}}
+{{- $pass := (.root.Files.Get "files/envoy.json" | fromJson).loop.header -}}
+{{- $upstreams := include "rx.upstreams" .root | fromJsonArray -}}
+{{- $istioJwt := and .root.Values.gateway.auth.jwt.jwksUri (eq .root.Values.gateway.kind "istio") -}}
+{{- $matches := .matches -}}
+{{- $alone := .alone | default list -}}
+rules:
+{{- range $upstreams }}
+{{- $upstream := . }}
+  - matches:
+      {{- if .pattern }}
+      {{- range $matches }}
+      - {{ merge (dict "headers" (list (dict "type" "RegularExpression" "name" "x-gateway-model-name" "value" $upstream.pattern))) . | toYaml | nindent 8 | trim }}
+      {{- end }}
+      {{- else }}
+      {{- range concat $matches $alone }}
+      - {{ toYaml . | nindent 8 | trim }}
+      {{- end }}
+      {{- end }}
+    filters:
+      # The upstream does not learn who the client is; the access log does.{{ if .apiKey.secretName }} Nor the client's key: it has one of its own.{{ end }}
+      - type: RequestHeaderModifier
+        requestHeaderModifier:
+          add: [{ name: {{ $pass.key }}, value: {{ $pass.value }} }] # each pass, so that a loop is noticed
+          {{- $remove := list "x-envoy-external-address" "x-envoy-internal" "x-forwarded-for" }}
+          {{- if or $istioJwt .apiKey.secretName }}{{ $remove = append $remove "authorization" }}{{ end }}
+          {{- if .apiKey.secretName }}{{ $remove = append $remove (.apiKey.header | default "authorization") | uniq }}{{ end }}
+          {{- if gt (len $upstreams) 1 }}{{ $remove = append $remove "x-gateway-model-name" }}{{ end }}
+          remove: [{{ join ", " $remove }}]
+      {{- if and (or .external (include "rx.base" .)) (eq $root.Values.gateway.kind "envoy-gateway") }}
+      - type: ExtensionRef
+        extensionRef: { group: gateway.envoyproxy.io, kind: HTTPRouteFilter, name: {{ .object }} }
+      {{- else if .external }}
+      - type: URLRewrite
+        urlRewrite: { hostname: {{ .external }} }
+      {{- end }}
+    backendRefs:
+      - {{ with .group }}group: {{ . }}
+        {{ end }}kind: {{ .kind }}
+        name: {{ toYaml .name }}
+        {{- with .namespace }}
+        namespace: {{ toYaml . }}
+        {{- end }}
+        {{- with .port }}
+        port: {{ int64 . }}
+        {{- end }}
+        {{- if and .apiKey.secretName (eq $root.Values.gateway.kind "envoy-gateway") }}
+        filters:
+          - type: ExtensionRef
+            extensionRef: { group: gateway.envoyproxy.io, kind: HTTPRouteFilter, name: {{ .object }}-key }
+        {{- end }}
 {{- end }}
 {{- end }}
 

@@ -1,0 +1,1 @@
+../../../envoy/recipes/route-by-model.lua

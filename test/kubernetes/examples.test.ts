@@ -1,0 +1,147 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { renderChart } from '../../scripts/kubernetes-render.ts';
+import { type CertificateAuthority, createAuthority } from '../support/certificates.ts';
+import { completion, type ScriptedUpstream, startScriptedUpstream } from '../support/upstream.ts';
+import { type ApiServer, startApiServer } from './api-server.ts';
+import { createDefinitions } from './definitions.ts';
+import { type Resource, translateForEnvoyGateway } from './envoy-gateway.ts';
+import { configurationFrom, type GatewayKind, withGateway } from './gateways.ts';
+import { type KubernetesObject, objectOf, parseObjects } from './manifests.ts';
+import { runTool } from './tools.ts';
+
+const root = join(import.meta.dirname, '../..');
+const folder = join(root, 'deploy/chart/examples');
+const examples = readdirSync(folder).map((name) => join(folder, name));
+
+let authority: CertificateAuthority;
+let hosted: ScriptedUpstream;
+let server: ApiServer;
+beforeAll(async () => {
+  authority = createAuthority('authority of the test');
+  hosted = await startScriptedUpstream({ tls: authority.issue('hosted', 'DNS:api.openai.com,DNS:api.groq.com') });
+  server = await startApiServer();
+  await createDefinitions(server);
+  const labels = { 'pod-security.kubernetes.io/enforce': 'restricted' };
+  for (const name of ['llm', 'ingress'])
+    expect(await server.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name, labels } })).toBeNull();
+});
+afterAll(async () => {
+  await Promise.all([hosted?.close(), server?.close()]);
+  authority?.remove();
+});
+
+const client = 'key-of-alice';
+
+/** What an example says that the cluster has besides, and the Gateway that is there already. */
+function surroundings(): KubernetesObject[] {
+  const secret = (name: string, data: Record<string, string>) => ({
+    ...{ apiVersion: 'v1', kind: 'Secret', metadata: { name } },
+    data: Object.fromEntries(Object.entries(data).map(([key, value]) => [key, btoa(value)])),
+  });
+  const keys = ['openai', 'groq', 'provider'].map((name) => secret(name, { credential: `Bearer sk-${name}` }));
+  const servers = ['vllm', 'sglang'].map((name) => {
+    const port = name === 'vllm' ? 8000 : 30000;
+    return { apiVersion: 'v1', kind: 'Service', metadata: { name }, spec: { ports: [{ port }] } };
+  });
+  const shared = parseObjects(`
+apiVersion: gateway.networking.k8s.io/v1
+kind: GatewayClass
+metadata: { name: shared }
+spec: { controllerName: gateway.envoyproxy.io/gatewayclass-controller }
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: Gateway
+metadata: { name: shared, namespace: ingress }
+spec:
+  gatewayClassName: shared
+  listeners: [{ name: https, protocol: HTTP, port: 80, allowedRoutes: { namespaces: { from: All } } }]
+`);
+  return [...keys, secret('clients', { alice: client }), ...servers, ...shared];
+}
+
+/** Without what only a cluster has: certificates of the listener, the issuer of tokens. */
+const here = ['gateway.tlsSecretName=', 'gateway.auth.jwt=null'];
+
+function rendered(file: string, ...settings: readonly string[]): KubernetesObject[] {
+  const args = ['--values', file, ...settings.flatMap((setting) => ['--set', setting])];
+  return renderChart(args).flatMap(({ text }) => parseObjects(text));
+}
+
+const kindOf = (file: string): GatewayKind => parse(readFileSync(file, 'utf8')).gateway.kind;
+
+test('there are the five of the chart’s README, each with the command that installs it', () => {
+  const readme = readFileSync(join(root, 'deploy/chart/README.md'), 'utf8');
+  const named = [...readme.matchAll(/\(examples\/([^)]+)\)/g)].map(([, name = '']) => join(folder, name));
+  expect(named.toSorted()).toEqual(examples.toSorted());
+  for (const file of examples)
+    expect(readFileSync(file, 'utf8')).toContain(`--values ${file.slice(root.length + 1)}\n`);
+});
+
+describe.each(examples)('%s', (file) => {
+  const kind = kindOf(file);
+
+  test('is rendered by Helm 3 as by Helm 4, and a Kubernetes API server takes it', async () => {
+    const args = ['--namespace', 'llm', '--kube-version', '1.37.0', '--values', file];
+    const byHelm3 = parseObjects(
+      runTool('helm3', ['template', 'responses-extproc', join(root, 'deploy/chart'), ...args]),
+    );
+    const keyOf = ({ kind: of, metadata }: KubernetesObject) => `${of} ${metadata.name}`;
+    const sorted = (objects: KubernetesObject[]) => objects.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
+    const objects = sorted(rendered(file));
+    expect(sorted(byHelm3)).toEqual(objects);
+    for (const object of objects) expect(await server.create(object, { dryRun: true }), keyOf(object)).toBeNull();
+  });
+
+  test('its pods are taken where the Pod Security Standard `restricted` is enforced', async () => {
+    const { template } = objectOf(rendered(file), 'Deployment').spec;
+    const podOf = (spec: object) => ({
+      ...{ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'one', namespace: 'llm' } },
+      // Admission of service accounts and priorities would look for those of a real cluster.
+      spec: { ...template.spec, ...spec, serviceAccountName: undefined, priorityClassName: undefined },
+    });
+    expect(await server.create(podOf({}), { dryRun: true })).toBeNull();
+    expect(await server.create(podOf({ securityContext: {} }), { dryRun: true })).toMatch(/restricted/);
+  });
+
+  test('its gateway’s control plane takes all of it', () => {
+    if (kind === 'istio')
+      return expect(configurationFrom(kind, rendered(file, ...here)).controlPlane.routes).toBeDefined();
+    const made = translateForEnvoyGateway([...rendered(file, ...here), ...surroundings()]);
+    const told = [...made.conditions].filter(([name]) => /^(HTTPRoute|\w+Policy)\//.test(name));
+    expect(told.length).toBeGreaterThan(3);
+    for (const [name, conditions] of told)
+      for (const { type, status, message } of conditions)
+        expect([name, type, status, message]).toEqual([name, type, 'True', message]);
+  });
+
+  test('a request of a client is answered', async () => {
+    const objects = rendered(file, ...here);
+    const made = configurationFrom(kind, kind === 'istio' ? objects : [...objects, ...surroundings()]);
+    const outside = made.controlPlane.clusters.filter((cluster: Resource) =>
+      /api\.\w+\.com/.test(JSON.stringify(cluster)),
+    );
+    const endpoints = outside.map(({ name }) => [name, [{ address: '127.0.0.1', port: hosted.port }]]);
+    const secrets = (name: string): Resource =>
+      name.startsWith('credential_injector/')
+        ? { genericSecret: { secret: { inlineString: `Bearer sk-of-${name}` } } }
+        : { validationContext: { trustedCa: { filename: authority.caFile } } };
+    await withGateway({ ...made, endpoints: Object.fromEntries(endpoints), secrets }, async ({ url, chat }) => {
+      for (const model of ['gpt-5', 'llama-3.3', 'other']) {
+        for (const upstream of [hosted, chat]) upstream.script(model, { body: [completion({ content: 'Hi' })] });
+        const headers = {
+          'content-type': 'application/json',
+          authorization: `Bearer ${client}`,
+          host: 'llm.example.com',
+        };
+        const body = JSON.stringify({ model, input: 'Hi' });
+        const response = await fetch(`${url}/v1/responses`, { method: 'POST', headers, body });
+        expect([model, response.status, await response.text()]).toEqual([model, 200, expect.stringContaining('"Hi"')]);
+      }
+      const seen = hosted.all.map(({ headers }) => [headers.host, headers.authorization]);
+      console.log(`${file.slice(folder.length + 1)}: ${JSON.stringify(seen)}`);
+    });
+  });
+});
