@@ -266,6 +266,14 @@ export const toolGuards: readonly ServerGuard[] = [
     },
   })),
   {
+    profile: 'lmstudio',
+    source: 'lmstudio-bug-tracker#189, ComfyUI-Lora-Manager#1033',
+    check({ response_format: format }) {
+      if (format !== undefined && format.type !== 'json_schema' && format.type !== 'text')
+        refuse("'response_format.type' must be 'json_schema' or 'text'");
+    },
+  },
+  {
     profile: 'groq',
     source: 'strix#1088',
     check({ tools = [] }) {

@@ -125,9 +125,9 @@ export const profileFlags = {
     'What another name would be cannot be guessed.',
   ),
   jsonSchema: flag(
-    z.enum(['native', 'native_without_tools', 'json_object', 'prompt']),
+    z.enum(['native', 'native_without_tools', 'native_schema', 'json_object', 'prompt']),
     'native',
-    'How an answer is made to fit a JSON schema: by the server; by the server, or the prompt where tools are offered; as plain JSON with the schema in the prompt; or by the prompt alone.',
+    'How an answer is made to fit a JSON schema: by the server; by the server, or the prompt where tools are offered; likewise, where the server knows no plain JSON and is sent a schema of any object for it; as plain JSON with the schema in the prompt; or by the prompt alone.',
   ),
 
   // What is sent: reasoning

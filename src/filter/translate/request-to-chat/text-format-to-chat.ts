@@ -1,3 +1,4 @@
+import type { Profile } from '../../upstream/profile.ts';
 import type { ChatResponseFormat } from '../../wire/schema/chat-request.ts';
 import type { Reading } from '../shared/dropped.ts';
 import type { TextFormatRequest } from '../shared/parsed.ts';
@@ -13,14 +14,15 @@ export function translateTextFormat(
   { settings: { profile, strictEcho }, dropped }: Reading,
 ) {
   if (format.type === 'text') return { chat: undefined, system: null, echo: { type: 'text' } };
-  const isBesideTools = profile.jsonSchema === 'native_without_tools' && hasTools;
+  const isBesideTools = excludesTools(profile) && hasTools;
   if (isBesideTools) dropped.push('text.format');
   const mode = isBesideTools ? 'prompt' : profile.jsonSchema;
   const answer = isBesideTools ? 'Unless you call a tool, answer' : 'Answer';
   if (format.type === 'json_object') {
     const echo = { type: 'json_object' };
     if (mode === 'prompt') return { chat: undefined, system: `${answer} with one JSON object and nothing else.`, echo };
-    return { chat: { type: 'json_object' } as const, system: null, echo };
+    const chat = mode === 'native_schema' ? anyObject : ({ type: 'json_object' } as const);
+    return { chat, system: null, echo };
   }
   const { name, schema, strict = null, description = null } = format;
   const echo = {
@@ -33,7 +35,8 @@ export function translateTextFormat(
   const about = description === null || description === '' ? '' : `${description}\n`;
   switch (mode) {
     case 'native':
-    case 'native_without_tools': {
+    case 'native_without_tools':
+    case 'native_schema': {
       if (strict === true && !profile.strict) dropped.push('text.format.strict');
       const chat: ChatResponseFormat = {
         type: 'json_schema',
@@ -56,3 +59,13 @@ export function translateTextFormat(
       };
   }
 }
+
+/** Where the server takes a format or tools, and not both: its grammar would prevent every call. */
+export function excludesTools({ jsonSchema }: Pick<Profile, 'jsonSchema'>): boolean {
+  return jsonSchema === 'native_without_tools' || jsonSchema === 'native_schema';
+}
+
+const anyObject: ChatResponseFormat = {
+  type: 'json_schema',
+  json_schema: { name: 'object', schema: { type: 'object' } },
+};

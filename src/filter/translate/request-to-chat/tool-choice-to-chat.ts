@@ -2,6 +2,7 @@ import type { ChatNamedTool, ChatToolChoice } from '../../wire/schema/chat-reque
 import type { Reading } from '../shared/dropped.ts';
 import type { ChosenTool, TextFormatRequest, ToolChoiceMode, ToolChoiceRequest } from '../shared/parsed.ts';
 import { invalidValue, quote, unsupportedValue } from '../shared/request-errors.ts';
+import { excludesTools } from './text-format-to-chat.ts';
 import type { OfferedTool, ToolTable } from './tools-to-chat.ts';
 
 export interface ToolChoice {
@@ -27,9 +28,9 @@ export function translateToolChoice(
   format: TextFormatRequest,
   { settings, dropped }: Reading,
 ): ToolChoice {
-  const { toolChoice: support, jsonSchema } = settings.profile;
+  const { toolChoice: support } = settings.profile;
   // Where the server takes one of both, the format is worth more than tools that may not be called.
-  const offersUncalled = support.sent && !(jsonSchema === 'native_without_tools' && format.type !== 'text');
+  const offersUncalled = support.sent && (format.type === 'text' || !excludesTools(settings.profile));
   const all = table.offered;
   if (choice === null) return { chat: undefined, tools: all, allowed: null, echo: 'auto' };
   switch (choice.type) {

@@ -97,7 +97,10 @@ export const lmstudio = server({
     reasoningReplay: ['reasoning', 'Reads earlier reasoning from this field.'],
     emptyAssistantContent: ['empty', 'Null is a 400 (lmstudio-bug-tracker#261).'],
     audio: noSound,
-    jsonSchema: oneGrammar('no report was found, but its engines, llama.cpp and MLX with Outlines, do so †'),
+    jsonSchema: [
+      'native_schema',
+      "“'response_format.type' must be 'json_schema' or 'text'” (lmstudio-bug-tracker#189). Beside a schema its engines, llama.cpp and MLX with Outlines, can call no tool †.",
+    ],
     toolChoice: [modeChoice, 'The three words only. †'],
   },
   models: templateRules,

@@ -30,7 +30,7 @@ export const openai = server({
   name: 'openai',
   recognisedBy: { hosts: ['api.openai.com'] },
   about:
-    'OpenAI, and proxies that only pass on to it. Over Chat, GPT-6 Astra and 6.1 Sol take no tools: use their Responses API.',
+    'OpenAI, and proxies that only pass on to it. Over Chat, GPT-6 Astra and 6.1 Sol take no tools: use their Responses API (of 6.2 Astra and Sol it is not known †).',
   flags: {
     maxTokensField: ['max_completion_tokens', 'Reasoning models refuse `max_tokens`.'],
     verbosity: [true, 'GPT-5 and later.'],
@@ -40,7 +40,7 @@ export const openai = server({
       { auto: 'auto', default: 'default', flex: 'flex', priority: 'priority', scale: 'scale', fast: 'fast' },
       'Its tiers.',
     ],
-    openaiOnly: [true, 'As in openai-node 7.55. Padding is added here, where the client asks for it.'],
+    openaiOnly: [true, 'As in openai-node 7.59. Padding is added here, where the client asks for it.'],
     effortRules: [
       [
         { models: /gpt-6/i, efforts: { none: 'low', minimal: 'low' } },

@@ -324,6 +324,16 @@ function parseUnknown(
     dropped.push(name);
     return;
   }
+  if (name === 'background_options') {
+    const window = isJsonObject(value) ? value['completion_window'] : undefined;
+    if (window != null && window !== 'soonest')
+      throw unsupportedValue(
+        `${name}.completion_window`,
+        `Background responses need a store, and there is none here. Send "soonest", or leave 'completion_window' out.`,
+      );
+    dropped.push(name);
+    return;
+  }
   if (name === 'multi_agent') {
     if (!isJsonObject(value) || value['enabled'] !== false) {
       throw unsupportedParameter(name, `There is one model here. Leave 'multi_agent' out, or send "enabled": false.`);
