@@ -104,8 +104,7 @@ export function bootstrapOf(
       return cluster;
     }
     delete cluster['edsClusterConfig'];
-    delete cluster['dnsLookupFamily'];
-    delete cluster['respectDnsTtl'];
+    for (const field of ['clusterType', 'dnsLookupFamily', 'respectDnsTtl']) delete cluster[field];
     const places = endpoints[cluster['name']] ?? [{ address: '127.0.0.1', port: upstream }];
     // A cluster that knows its hosts by name keeps the names, and what it says of them, at other addresses.
     const [host] = known?.endpoints?.[0]?.lbEndpoints ?? [];

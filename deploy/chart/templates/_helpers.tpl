@@ -372,7 +372,7 @@ rules:
           add: [{ name: {{ $pass.key }}, value: {{ $pass.value }} }] # each pass, so that a loop is noticed
           {{- $remove := list "x-envoy-external-address" "x-envoy-internal" "x-forwarded-for" }}
           {{- if or $istioJwt .apiKey.secretName }}{{ $remove = append $remove "authorization" }}{{ end }}
-          {{- if .apiKey.secretName }}{{ $remove = append $remove (.apiKey.header | default "authorization") | uniq }}{{ end }}
+          {{- if .apiKey.secretName }}{{ $remove = concat $remove (list "api-key" "x-api-key" "x-goog-api-key" (.apiKey.header | default "authorization")) | uniq }}{{ end }}
           {{- if gt (len $upstreams) 1 }}{{ $remove = append $remove "x-gateway-model-name" }}{{ end }}
           remove: [{{ join ", " $remove }}]
       {{- if and (or .external (include "rx.base" .)) (eq $root.Values.gateway.kind "envoy-gateway") }}
