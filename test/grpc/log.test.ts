@@ -17,7 +17,7 @@ async function logged(events: readonly ExchangeEvent[], metadata = {}): Promise<
   lines = [];
   const destination = { write: (line: string) => void lines.push(line) };
   const log = createLog('trace', destination);
-  running = await startService({}, { observers: [createExchangeLog(log)] });
+  running = await startService({}, { observers: [createExchangeLog(log, destination)] });
   const call = running.client.open(defaultModes, metadata);
   for (const event of events) call.send(event);
   call.halfClose(); // ends the call when all that was sent has been read

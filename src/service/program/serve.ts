@@ -57,7 +57,7 @@ export async function serve(config: Config, log: Log, output: LogOutput) {
   let webSocket: WebSocketEndpoint | null = null;
   const messageOf = (requestId: string) => webSocket?.messageOf(requestId) ?? null;
   const inspection = config.INSPECT === 'on' ? await loadInspection(config, messageOf) : null;
-  const observers: ExchangeObserver[] = [createExchangeLog(log), createExchangeMetrics(metrics)];
+  const observers: ExchangeObserver[] = [createExchangeLog(log, output), createExchangeMetrics(metrics)];
   if (inspection !== null) observers.push(inspection.recorder.observer);
   if (tracing !== null) observers.push(tracing.observer);
   const warnOfHandshake = createOccasionalWarning(log, 'a TLS handshake failed');

@@ -1,14 +1,16 @@
+import type { DestinationStream } from 'pino';
 import type { ExchangeSummary } from '../../filter/exchange/summary.ts';
 import { shownErrorCode } from './error-codes.ts';
-import type { Log } from './log.ts';
+import { createLineWriter, type Log } from './log.ts';
 import type { CallEnd, ExchangeObserver } from './observer.ts';
 import { parentOf } from './trace-parent.ts';
 
 /**
  * Logs one line per exchange when it ends: names, outcome, sizes and durations. Never a body, a client's header, or a
- * message that may repeat what the client wrote.
+ * message that may repeat what the client wrote. `destination` is the one that the log writes to.
  */
-export function createExchangeLog(log: Log): ExchangeObserver {
+export function createExchangeLog(log: Log, destination: DestinationStream): ExchangeObserver {
+  const write = createLineWriter(log, destination);
   return ({ how, summary, times, metadata, cause }) => {
     const level = levelOf(summary, how);
     if (!log.isLevelEnabled(level)) return;
@@ -20,7 +22,7 @@ export function createExchangeLog(log: Log): ExchangeObserver {
       first_byte_ms: times.firstByte === null ? null : Math.round(times.firstByte),
       ...causeOf(cause ?? summary.errorCause),
     };
-    log[level](line, 'exchange');
+    write(level, line, 'exchange');
   };
 }
 

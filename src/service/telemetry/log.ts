@@ -15,6 +15,28 @@ export function createLog(
   return pino({ level, base, timestamp: pino.stdTimeFunctions.isoTime, formatters }, escaped);
 }
 
+/** Writes a line of a level, with fields that JSON has. */
+type LineWriter = (level: pino.Level, fields: object, message: string) => void;
+
+/**
+ * Writes lines as `log` would write them to its `destination`, whether or not their level is enabled.
+ *
+ * Fast path, for the line of each exchange: pino puts a line together of some hundred pieces, which is a tenth of what a small JSON
+ * answer takes. Delete it when it saves less than 3 % of one.
+ */
+export function createLineWriter(log: Log, destination: DestinationStream): LineWriter {
+  const base = fieldsOf(log.bindings());
+  return (level, fields, message) => {
+    const head = `{"level":"${level}"${pino.stdTimeFunctions.isoTime()}${base}`;
+    destination.write(escapeLine(`${head}${fieldsOf(fields)},"msg":${JSON.stringify(message)}}\n`));
+  };
+}
+
+function fieldsOf(fields: object): string {
+  const json = JSON.stringify(fields);
+  return json === '{}' ? '' : `,${json.slice(1, -1)}`;
+}
+
 /** What JSON leaves as it is, and some readers take for the end of a line or a command: in lines of a log it is escaped. */
 const unsafe = /[\u007f-\u009f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/g;
 

@@ -1,5 +1,7 @@
+import fc from 'fast-check';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { createLog, createSampledInfo } from '../../../../src/service/telemetry/log.ts';
+import { createLineWriter, createLog, createSampledInfo } from '../../../../src/service/telemetry/log.ts';
+import { codePoint } from '../../../support/code-point.ts';
 
 beforeEach(() => void vi.useFakeTimers({ now: Date.UTC(2026, 10, 22), toFake: ['Date'] }));
 afterEach(() => void vi.useRealTimers());
@@ -13,6 +15,25 @@ test.each([
   log.debug({ a: 1 }, 'hidden');
   log.warn({ a: 1 }, 'shown');
   expect(lines).toEqual([`{"level":"warn","time":"2026-11-22T00:00:00.000Z"${shown},"a":1,"msg":"shown"}\n`]);
+});
+
+test.each([null, 3])('a line of the writer beside pino is the one that pino writes, of worker %j', (worker) => {
+  const lines: string[] = [];
+  const destination = { write: (line: string) => void lines.push(line) };
+  const log = createLog('info', destination, worker);
+  const write = createLineWriter(log, destination);
+  const text = fc.string({ maxLength: 60, unit: fc.oneof(codePoint, fc.constantFrom('"', '\\', '\n', '\u2028')) });
+  const list = fc.array(fc.oneof(text, fc.integer()), { maxLength: 3 });
+  const value = fc.oneof(text, fc.double(), fc.boolean(), fc.constantFrom(null, undefined), list);
+  const fields = fc.dictionary(fc.stringMatching(/^[a-z_]{1,9}$/), value, { maxKeys: 5 });
+  fc.assert(
+    fc.property(fields, text, (given, message) => {
+      lines.length = 0;
+      log.warn(given, message);
+      write('warn', given, message);
+      expect(lines[1]).toBe(lines[0]);
+    }),
+  );
 });
 
 test('what a reader may take for the end of a line, or the other direction, is escaped', () => {
