@@ -4,7 +4,7 @@ import type { ExchangeOptions } from './options.ts';
 import { RequestLeg } from './request/request-leg.ts';
 import { ResponseLeg } from './response/response-leg.ts';
 import { type Pace, runSteps, type Steps } from './steps.ts';
-import { type ExchangeSummary, summaryOf } from './summary.ts';
+import { billedFactsOf, type ExchangeReports, type ExchangeSummary, summaryOf } from './summary.ts';
 import { type ExchangeTap, tapped } from './tap.ts';
 import {
   type ExchangeEvent,
@@ -43,7 +43,7 @@ export class Exchange {
     this.#requestLeg = new RequestLeg({ ...options, clock, hold: this.#holdOf('request') });
     this.#responseLeg = new ResponseLeg(
       { ...options, hold: this.#holdOf('response') },
-      () => this.#requestLeg.report().requestId,
+      () => this.#requestLeg.report().facts.requestId,
     );
   }
 
@@ -99,7 +99,11 @@ export class Exchange {
   }
 
   summary(): ExchangeSummary {
-    return summaryOf({
+    return summaryOf(this.#reports());
+  }
+
+  #reports(): ExchangeReports {
+    return {
       modes: this.#options.modes,
       profile: this.#options.settings.profile.name,
       request: this.#requestLeg.report(),
@@ -107,7 +111,7 @@ export class Exchange {
       response: this.#responseLeg.report(),
       responsePhase: this.#responseLeg.phase(),
       responseId: this.#responseId,
-    });
+    };
   }
 
   /** The first delta of a stream is in a reply that was given: text, reasoning or arguments. */
@@ -121,7 +125,7 @@ export class Exchange {
       if (replies.length === 0) return replies;
       for (const reply of replies) this.#closed ||= reply.type === 'immediate_response';
     }
-    return this.#isDue() ? withMetadata(replies, usageMetadataOf(this.summary())) : replies;
+    return this.#isDue() ? withMetadata(replies, usageMetadataOf(billedFactsOf(this.#reports()))) : replies;
   }
 
   /**

@@ -86,35 +86,55 @@ export interface ExchangeReports {
   readonly responseId: string | null;
 }
 
-export function summaryOf(reports: ExchangeReports): ExchangeSummary {
-  const { modes, profile, request, requestOutcome, response, responseId } = reports;
-  const { error: refusal, clientBytes: requestIn, upstreamBytes: requestOut, ...ofRequest } = request;
-  const { upstreamStatus, finishReason, events, usage } = response;
-  const error: ApiError | null = refusal ?? response.error;
-  const translated = 'context' in requestOutcome ? requestOutcome : null;
+/** What Envoy is told of an exchange while it runs, for budgets and access logs. */
+export type BilledFacts = Pick<ExchangeSummary, 'outcome' | 'model' | 'upstreamModel' | 'tokens' | 'estimate'>;
+
+export function billedFactsOf(reports: ExchangeReports): BilledFacts {
+  const { requestOutcome, response } = reports;
+  const { usage } = response;
   const outcome = outcomeOf(reports);
   return {
-    ...ofRequest,
+    outcome,
+    model: 'context' in requestOutcome ? requestOutcome.context.echo.model : null,
+    upstreamModel: response.model,
+    tokens: usage === null ? null : tokensOf(usage),
+    estimate: usage === null && costs(outcome) ? estimateOf(reports) : null,
+  };
+}
+
+export function summaryOf(reports: ExchangeReports): ExchangeSummary {
+  const { modes, profile, request, requestOutcome, response, responseId } = reports;
+  const { outcome, model, upstreamModel, tokens, estimate } = billedFactsOf(reports);
+  const error: ApiError | null = request.error ?? response.error;
+  const translated = 'context' in requestOutcome ? requestOutcome : null;
+  return {
+    ...request.facts,
+    asked: request.asked,
     outcome,
     modes,
     profile,
-    model: translated?.context.echo.model ?? null,
-    upstreamModel: response.model,
+    model,
+    upstreamModel,
     stream: translated?.context.stream ?? null,
     responseId,
     parameters: parametersOf(translated?.context.echo),
-    status: refusal?.status ?? (requestOutcome.type === 'answered' ? 200 : response.clientStatus),
-    upstreamStatus,
+    status: request.error?.status ?? (requestOutcome.type === 'answered' ? 200 : response.clientStatus),
+    upstreamStatus: response.upstreamStatus,
     errorCode: error?.code ?? null,
     errorCause: error?.cause,
-    finishReason,
-    tokens: usage === null ? null : tokensOf(usage),
-    estimate: usage === null && costs(outcome) ? estimateOf(reports) : null,
-    events,
+    finishReason: response.finishReason,
+    tokens,
+    estimate,
+    events: response.events,
     dropped: translated?.dropped ?? [],
     unknownTypes: [...(translated?.unknownTypes ?? []), ...response.unread],
     repairs: response.repairs,
-    bytes: { requestIn, requestOut, responseIn: response.upstreamBytes, responseOut: response.clientBytes },
+    bytes: {
+      requestIn: request.clientBytes,
+      requestOut: request.upstreamBytes,
+      responseIn: response.upstreamBytes,
+      responseOut: response.clientBytes,
+    },
   };
 }
 
@@ -140,9 +160,16 @@ function parametersOf(echo: CreateResponseEcho | undefined): ExchangeSummary['pa
   };
 }
 
+/** Field by field: of a rest of an object and several spreads V8 makes a dictionary, for each answer. */
 function tokensOf(usage: Usage): TokenCounts {
-  const { input_tokens_details: input, output_tokens_details: output, ...totals } = usage;
-  return { ...totals, ...input, ...output };
+  return {
+    input_tokens: usage.input_tokens,
+    output_tokens: usage.output_tokens,
+    total_tokens: usage.total_tokens,
+    cached_tokens: usage.input_tokens_details.cached_tokens,
+    cache_write_tokens: usage.input_tokens_details.cache_write_tokens,
+    reasoning_tokens: usage.output_tokens_details.reasoning_tokens,
+  };
 }
 
 /** Whether tokens are to be paid: not for an HTTP error, nor for what was not translated. */

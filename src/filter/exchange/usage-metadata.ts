@@ -1,4 +1,4 @@
-import { costs, type ExchangeSummary } from './summary.ts';
+import { type BilledFacts, costs } from './summary.ts';
 import type { ExchangeReply, Replies, UsageMetadata } from './types.ts';
 
 /** The most output tokens between two updates: an update takes 2 µs, a third of what this service takes for a token. */
@@ -31,7 +31,7 @@ function* withMetadataOnFirst(
  * ends; budgets and the access log see that value. So an exchange that is still open is called `aborted`, which it is
  * unless more metadata follows, and a field that was sent once is sent again.
  */
-export function usageMetadataOf({ outcome, model, upstreamModel, tokens, estimate }: ExchangeSummary): UsageMetadata {
+export function usageMetadataOf({ outcome, model, upstreamModel, tokens, estimate }: BilledFacts): UsageMetadata {
   const metadata: Record<string, string | number> = {
     ...paid({ outcome, tokens, estimate }),
     outcome: outcome === 'open' ? 'aborted' : outcome,
@@ -43,7 +43,7 @@ export function usageMetadataOf({ outcome, model, upstreamModel, tokens, estimat
 }
 
 /** The tokens to pay for; zeros replace an estimate that was sent before. */
-function paid({ outcome, tokens, estimate }: Pick<ExchangeSummary, 'outcome' | 'tokens' | 'estimate'>): UsageMetadata {
+function paid({ outcome, tokens, estimate }: Omit<BilledFacts, 'model' | 'upstreamModel'>): UsageMetadata {
   if (!costs(outcome)) return nothingToPay;
   if (tokens !== null) return { ...tokens, tokens_from: 'upstream' };
   return estimate === null ? {} : { ...estimate, tokens_from: 'estimate' };

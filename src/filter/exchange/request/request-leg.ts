@@ -28,7 +28,8 @@ import {
 } from './request-headers.ts';
 import { pathNeedsModel, type RequestPath, routeOf, upstreamPath } from './route.ts';
 
-export interface RequestLegReport extends HeaderFacts {
+export interface RequestLegReport {
+  readonly facts: HeaderFacts;
   /** Values from the body, of a refused request too; null if absent or invalid. */
   readonly asked: { readonly model: string | null; readonly stream: boolean | null };
   readonly error: ApiError | null;
@@ -93,7 +94,7 @@ export class RequestLeg {
 
   report(): RequestLegReport {
     return {
-      ...(this.#facts ?? factsOf(this.#headers)),
+      facts: this.#facts ?? factsOf(this.#headers),
       asked: this.#asked,
       error: this.#error,
       clientBytes: this.#clientBytes,
