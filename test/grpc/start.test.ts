@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { status } from '@grpc/grpc-js';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { checkConfig } from '../../src/service/program/check-config.ts';
-import { nodeTooOld } from '../../src/service/program/node-version.ts';
+import { nodeTooOld, oldestNodes } from '../../src/service/program/node-version.ts';
 import { readConfig } from '../../src/service/settings/config.ts';
 import { createAuthority } from '../support/certificates.ts';
 import { connectExtProc } from '../support/extproc-client.ts';
@@ -93,10 +93,14 @@ describe('what keeps the service from starting', () => {
 
   test('a Node that is too old, before anything is imported that it lacks', () => {
     const { engines } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { engines: { node: string } };
-    const oldest = engines.node.replace('>=', '');
-    expect(nodeTooOld('20.20.2')).toBe(`This is Node 20.20.2; responses-extproc needs Node ${oldest} or later.`);
-    expect(nodeTooOld('22.21.9')).not.toBeNull();
-    for (const version of [`${oldest}.0`, '24.0.0', process.versions.node]) expect(nodeTooOld(version)).toBeNull();
+    expect(engines.node.replaceAll(/\^|>=/g, '').split(' || ')).toEqual(oldestNodes);
+    expect(nodeTooOld('20.20.2')).toBe(
+      `This is Node 20.20.2; responses-extproc needs Node ${oldestNodes.join(', ')} or later: a request's header could end an older one.`,
+    );
+    for (const version of ['22.21.9', '22.22.0', '22.22.1', '23.11.1', '24.13.0', '24.14.0', '25.8.1'])
+      expect(nodeTooOld(version), version).not.toBeNull();
+    for (const version of [...oldestNodes, '22.23.0', '24.15.0', '26.10.0', '27.0.0', process.versions.node])
+      expect(nodeTooOld(version), version).toBeNull();
     const main = readFileSync(join(root, 'src/main.ts'), 'utf8');
     expect([...main.matchAll(/^import .*'(.*)'/gm)].map(([, name]) => name)).toEqual([
       'node:module',

@@ -64,7 +64,7 @@ export function readProfilesFile(text: string, file: string): ReadonlyMap<string
     known: Readonly<Record<string, z.ZodMiniType>>,
   ): Partial<ProfileFlags> {
     const entries = Object.entries(given).flatMap(([flag, value]) => {
-      const read = known[flag]?.safeParse(value);
+      const read = Object.hasOwn(known, flag) ? known[flag]?.safeParse(value) : undefined;
       if (read?.success === true) return [[flag, linear(read.data, `${where}: flag '${flag}':`)]];
       problems.push(
         read === undefined

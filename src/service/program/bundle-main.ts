@@ -2,6 +2,7 @@ import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { Script } from 'node:vm';
+import { crc32 } from 'node:zlib';
 import { nodeTooOld } from './node-version.ts';
 
 /** A hash of `program.js`, inserted by `scripts/build.ts`. */
@@ -24,6 +25,9 @@ const program = join(folder, 'program.js');
 // V8 checks only the length of a source; the build's hash tells two of the same length apart.
 const cache = join(folder, `program-${buildId}.cache`);
 
+/** The file ends with a checksum of what is before it. */
+const checksumBytes = 4;
+
 // As Latin-1, since the build writes nothing but ASCII: half the memory, and nothing to decode.
 const source = readFileSync(program, 'latin1');
 const script = new Script(source, { filename: program, cachedData: cachedData() });
@@ -34,7 +38,10 @@ script.runInThisContext().call(module.exports, module.exports, createRequire(pro
 
 function cachedData(): Buffer | undefined {
   try {
-    return readFileSync(cache);
+    const bytes = readFileSync(cache);
+    const data = bytes.subarray(0, -checksumBytes);
+    // V8 takes damaged data as it is, and dies of it.
+    return crc32(data) === bytes.readUInt32LE(data.length) ? data : undefined;
   } catch {
     return undefined;
   }
@@ -44,7 +51,10 @@ function cachedData(): Buffer | undefined {
 function save(): void {
   const unfinished = `${cache}.${process.pid}`;
   try {
-    writeFileSync(unfinished, script.createCachedData());
+    const data = script.createCachedData();
+    const checksum = Buffer.alloc(checksumBytes);
+    checksum.writeUInt32LE(crc32(data));
+    writeFileSync(unfinished, Buffer.concat([data, checksum]));
     renameSync(unfinished, cache);
   } catch {
     // Not writable here: the image's files are read-only.

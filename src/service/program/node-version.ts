@@ -1,12 +1,24 @@
 /**
- * The oldest Node that serves reliably: older ones treat Envoy's stream resets as an attack. Equal to package.json's
- * `engines`.
+ * The oldest Node of each line that serves reliably, the last being the oldest of all later lines. Older ones treat Envoy's stream
+ * resets as an attack (22.22), or throw for a header named `constructor` when its values are read (the others). Equal to
+ * package.json's `engines`.
  */
-const oldest = { major: 22, minor: 22 };
+export const oldestNodes = ['22.22.2', '24.14.1', '25.8.2', '26.0.0'] as const;
 
 /** The error for a version of Node that is too old; null for any other. */
 export function nodeTooOld(version: string): string | null {
-  const [major = 0, minor = 0] = version.split('.').map(Number);
-  if (major > oldest.major || (major === oldest.major && minor >= oldest.minor)) return null;
-  return `This is Node ${version}; responses-extproc needs Node ${oldest.major}.${oldest.minor} or later.`;
+  const [major, minor, patch] = numbersOf(version);
+  const isEnough = oldestNodes.some((oldest, index) => {
+    const [ofLine, leastMinor, leastPatch] = numbersOf(oldest);
+    if (major !== ofLine) return index === oldestNodes.length - 1 && major > ofLine;
+    return minor > leastMinor || (minor === leastMinor && patch >= leastPatch);
+  });
+  return isEnough
+    ? null
+    : `This is Node ${version}; responses-extproc needs Node ${oldestNodes.join(', ')} or later: a request's header could end an older one.`;
+}
+
+function numbersOf(version: string): readonly [major: number, minor: number, patch: number] {
+  const [major = 0, minor = 0, patch = 0] = version.split('.').map(Number);
+  return [major, minor, patch];
 }

@@ -2,6 +2,7 @@ import { fitToMemory } from '../memory/fit-to-memory.ts';
 import { describeProfiles, openProfiles } from '../server/profile-source.ts';
 import { workerNumber } from '../server/workers.ts';
 import { ConfigError, readConfig, redactConfig } from '../settings/config.ts';
+import { causeOf } from '../telemetry/exchange-log.ts';
 import { createLog, escapeLine } from '../telemetry/log.ts';
 import { createLogOutput } from '../telemetry/log-output.ts';
 import { checkConfig } from './check-config.ts';
@@ -87,21 +88,28 @@ async function run(): Promise<void> {
   const running = await (config.WORKERS > 1 && !isWorker ? supervise : serve)(config, log, output);
 
   let stopping = false;
-  const stop = async (signal: NodeJS.Signals) => {
+  let exitCode = 0;
+  const stop = async (why: { readonly signal: NodeJS.Signals } | { readonly defect: string }) => {
     if (stopping) return;
     stopping = true;
-    log.info({ signal }, 'stopping');
+    log.info(why, 'stopping');
     await running.stop();
     await output.drain(logDrainTimeoutMs);
-    process.exit(0);
+    process.exit(exitCode);
   };
+  // A defect: what the process holds may be wrong from now on, so it takes nothing new, but calls that run are not cut with it.
+  process.on('uncaughtException', (thrown, origin) => {
+    exitCode = 1;
+    log.fatal(causeOf(thrown), 'uncaught');
+    stop({ defect: origin }).catch(() => process.exit(exitCode));
+  });
   // A repeated SIGTERM changes nothing: systemd signals every process of a service, and the supervisor its workers too.
-  process.on('SIGTERM', stop);
+  process.on('SIGTERM', (signal) => void stop({ signal }));
   process.on('SIGINT', (signal) => {
     // A terminal signals every process; a worker waits for the supervisor's SIGTERM.
     if (isWorker) return;
     // A second Ctrl-C skips the drain.
     if (stopping) process.exit(1);
-    void stop(signal);
+    void stop({ signal });
   });
 }

@@ -60,15 +60,19 @@ export async function startAdminServer(listen: string, sources: AdminSources, id
     return method === 'GET' || method === 'HEAD' ? page() : { status: 405, body: 'only GET\n' };
   }
 
+  /** Null where one of the given routes has answered. */
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<Page | null> {
+    const problem = hostProblem(request.headers.host, names);
+    if (problem !== null) return { status: 403, body: `${problem}\n` };
+    return sources.routes?.handle(request, response) === true ? null : renderPage(request);
+  }
+
   const { host, port } = parseHostPort(listen);
   const names = [...sources.hosts, host.toLowerCase()];
   const server = createServer((request, response) => {
-    const problem = hostProblem(request.headers.host, names);
-    if (problem !== null) return send(request, response, { status: 403, body: `${problem}\n` });
-    if (sources.routes?.handle(request, response) === true) return;
-    renderPage(request)
+    answer(request, response)
       .catch((error: unknown) => ({ status: 500, body: `${error instanceof Error ? error.message : error}\n` }))
-      .then((page) => send(request, response, page))
+      .then((page) => page !== null && send(request, response, page))
       // A failed write ends this connection; unhandled, it would end the process.
       .catch(() => response.destroy());
   });

@@ -9,7 +9,7 @@ export type GrpcCall = Pick<Http2Call, keyof Http2Call>;
 /** A gRPC status and its message. */
 type CallStatus = Pick<StatusObject, 'code' | 'details'>;
 
-/** Callbacks of a call; none may throw. */
+/** Callbacks of a call. */
 export interface GrpcCallListener {
   message(bytes: Buffer): void;
   /** `bytes` are pending for a caller that does not read; then `drained`, once it has read them. */
@@ -23,7 +23,7 @@ export interface GrpcCallListener {
 
 /**
  * Answers a new HTTP/2 stream as a gRPC call (“gRPC over HTTP/2”): `accept` gets the call and returns its listener.
- * Messages longer than `maxMessageBytes` end it.
+ * Messages longer than `maxMessageBytes` end it. So does what a callback throws, a defect: `onFault` is told, and other calls go on.
  *
  * Fast path, in place of grpc-js's own calls: it copies each message twice, waits for a promise and goes through
  * an object stream both ways, and makes metadata, two layers of interceptors and a duplex stream for each call. What that would
@@ -34,12 +34,13 @@ export function acceptCall(
   headers: CallMetadata,
   maxMessageBytes: number,
   accept: (call: GrpcCall) => GrpcCallListener,
+  onFault: (thrown: unknown) => void,
 ): void {
   // Each error is followed by `close`; nothing can be sent by then.
   stream.on('error', ignore);
   if (headers['content-type']?.startsWith('application/grpc') !== true)
     stream.respond({ ':status': constants.HTTP_STATUS_UNSUPPORTED_MEDIA_TYPE }, { endStream: true });
-  else new Http2Call(stream, headers, maxMessageBytes, accept);
+  else new Http2Call(stream, headers, maxMessageBytes, accept, onFault);
 }
 
 function ignore(): void {}
@@ -56,6 +57,7 @@ class Http2Call {
   readonly metadata: CallMetadata;
   readonly #stream: ServerHttp2Stream;
   readonly #reader: MessageFrameReader;
+  readonly #onFault: (thrown: unknown) => void;
   #listener = noopListener;
   /** Frames sent while reading a batch; nearly always one, which needs no list. */
   #unsent: Buffer | null = null;
@@ -71,14 +73,16 @@ class Http2Call {
     headers: CallMetadata,
     maxMessageBytes: number,
     accept: (call: GrpcCall) => GrpcCallListener,
+    onFault: (thrown: unknown) => void,
   ) {
     this.metadata = headers;
+    this.#onFault = onFault;
     this.#stream = stream;
     this.#reader = new MessageFrameReader(maxMessageBytes);
     stream.on('data', (bytes: Buffer) => this.#read(bytes));
-    stream.on('end', () => this.#halfClose());
-    stream.on('drain', () => this.#unblock());
-    stream.on('close', () => this.#close());
+    stream.on('end', () => this.#guard(() => this.#halfClose()));
+    stream.on('drain', () => this.#guard(() => this.#unblock()));
+    stream.on('close', () => this.#guard(() => this.#close()));
     this.#listener = accept(this);
     const timeout = this.metadata['grpc-timeout'];
     if (timeout !== undefined) this.#startDeadline(String(timeout));
@@ -160,7 +164,7 @@ class Http2Call {
   /** The status is a trailer, or a header if nothing was sent before it (“Trailers-Only”). */
   #sendStatus({ code, details }: CallStatus): void {
     const stream = this.#stream;
-    const trailers: OutgoingHttpHeaders = { 'grpc-status': code, 'grpc-message': encodeURI(details) };
+    const trailers: OutgoingHttpHeaders = { 'grpc-status': code, 'grpc-message': encodeURI(details.toWellFormed()) };
     if (!stream.headersSent) {
       stream.respond({ ...responseHeaders, ...trailers }, { endStream: true });
       return;
@@ -199,13 +203,32 @@ class Http2Call {
     try {
       this.#reader.push(bytes, this.#listener);
     } catch (thrown) {
-      if (!(thrown instanceof MessageFrameError)) throw thrown;
-      this.end({ code: thrown.code, details: thrown.message });
-      this.#close();
+      this.#fail(thrown);
     } finally {
       this.#reading = false;
     }
-    this.#flush();
+    this.#guard(() => this.#flush());
+  }
+
+  #guard(handle: () => void): void {
+    try {
+      handle();
+    } catch (thrown) {
+      this.#fail(thrown);
+    }
+  }
+
+  #fail(thrown: unknown): void {
+    const known = thrown instanceof MessageFrameError;
+    if (!known) this.#onFault(thrown);
+    const { code, message } = known ? thrown : { code: status.INTERNAL, message: 'The service failed on this call.' };
+    try {
+      this.end({ code, details: message });
+      this.#close();
+    } catch (again) {
+      this.#onFault(again);
+      this.#stream.destroy();
+    }
   }
 
   #flush(): void {

@@ -121,6 +121,7 @@ export function createService(options: ServiceOptions) {
           firstMessageMs: tolerated.firstMessageMs,
           onFault,
         }),
+      onFault,
     );
   const server = new Server({
     'grpc.max_receive_message_length': maxMessageBytes,

@@ -215,6 +215,7 @@ const mediaWordings: readonly RegExp[] = [
   /no endpoints found that support (?:image|audio|video) input/, // OpenRouter: goose#5396
   /unknown variant `?(?:image_url|input_audio|video_url)/, // DeepSeek: next-ai-draw-io#55
   /model doesn't support the (?:image|audio|video) field/, // Bedrock: pi#8960
+  /only 'text' content type is supported/, // mlx_lm.server
 ];
 
 const unsupportedMedia = new RegExp(mediaWordings.map(({ source }) => `(?:${source})`).join('|'), 'i');

@@ -55,6 +55,10 @@ describe('a profiles file', () => {
       'profiles:\n  a: {extends: vllm, think_tags: true}',
       /^profiles\.yaml: profile 'a': unknown flag 'think_tags'; did you mean 'thinkTags'\?$/,
     ],
+    // Names that every object has.
+    ['profiles:\n  a: {extends: vllm, toString: 1}', /^profiles\.yaml: profile 'a': unknown flag 'toString'$/],
+    ['profiles:\n  a: {extends: vllm, constructor: 1}', /^profiles\.yaml: profile 'a': unknown flag 'constructor'$/],
+    ['profiles:\n  a: {extends: vllm, __proto__: 1}', /^profiles\.yaml: profile 'a': unknown flag '__proto__'$/],
     ['profiles:\n  a: {extends: vllm, shine: 1}', /^profiles\.yaml: profile 'a': unknown flag 'shine'$/],
     [
       'profiles:\n  a: {extends: vllm, systemMessages: first}',

@@ -1,0 +1,266 @@
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { connect as connectHttp2 } from 'node:http2';
+import { connect, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import * as fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { connectExtProc } from '../support/extproc-client.ts';
+import { mutated } from '../support/mutations.ts';
+import { oldestNode } from '../support/oldest-node.ts';
+import { processMethod } from '../support/proto-definitions.ts';
+import { beginStream, endStream, sendRequest } from '../support/scripted-exchange.ts';
+import { type LogLine, type ServiceProcess, startServiceProcess } from '../support/service-process.ts';
+import { eventStream, type ScriptedUpstream, startScriptedUpstream } from '../support/upstream.ts';
+import { openWebSocket } from '../support/websocket-client.ts';
+
+/** The doors of docs/architecture.md through which a running service takes foreign bytes. None of these may end it. */
+let proxy: ScriptedUpstream;
+beforeAll(async () => {
+  proxy = await startScriptedUpstream({ http2: true });
+  proxy.script('plain', { headers: eventStream, body: [`data: ${response('response.completed')}\n\n`] });
+});
+afterAll(() => proxy.close());
+
+const response = (type: string) => JSON.stringify({ type, response: { id: 'resp_1', output: [] }, sequence_number: 0 });
+const item = (type: string) => JSON.stringify({ type, output_index: 0, item: { type: 'message', id: 'msg_1' } });
+const samplesOf = (name: string, bytes: fc.Arbitrary<Buffer>, count: number) => {
+  const samples = fc.sample(bytes, count);
+  console.log(`${name}: ${samples.length} inputs`);
+  return samples;
+};
+
+/** What an input may take, where nothing says that it has been handled. */
+const patienceMs = 300;
+
+/** Sends these bytes on a connection of its own, and waits until the service has answered, or closed it, or for a moment. */
+function sendRaw(address: string, pieces: readonly Uint8Array[]): Promise<void> {
+  const [host = '', port] = address.split(':');
+  return new Promise((resolve) => {
+    const socket: Socket = connect(Number(port), host);
+    const end = () => {
+      socket.destroy();
+      resolve();
+    };
+    socket.on('error', () => {});
+    socket.once('close', end);
+    socket.once('data', () => setTimeout(end, 5));
+    setTimeout(end, patienceMs);
+    for (const piece of pieces) socket.write(piece);
+  });
+}
+
+/** All of them, twenty at a time. */
+async function each(inputs: readonly Buffer[], handle: (input: Buffer, index: number) => Promise<unknown>) {
+  for (let begun = 0; begun < inputs.length; begun += 20)
+    await Promise.all(inputs.slice(begun, begun + 20).map((input, index) => handle(input, begun + index)));
+}
+
+const nodes: readonly (readonly [string, () => string])[] = [
+  ['the pinned Node', () => process.execPath],
+  ['the oldest Node that is admitted', oldestNode],
+];
+
+describe.each(nodes)('with %s', (_which, node) => {
+  let service: ServiceProcess;
+  let admin: string;
+  let webSocket: string;
+  beforeAll(async () => {
+    const program = node();
+    service = await startServiceProcess(
+      {
+        INSPECT: 'on',
+        WEBSOCKET_LISTEN: '127.0.0.1:0',
+        WEBSOCKET_FORWARD_TO: `http://127.0.0.1:${proxy.port}/v1`,
+      },
+      { wrap: (_command, args) => [program, args] },
+    );
+    const listening = service.log.find(({ msg }) => msg === 'listening');
+    admin = String(listening?.['admin']);
+    webSocket = String(listening?.['websocket']);
+  });
+  afterAll(() => service.remove());
+
+  /** The next request of each kind is served, and nothing was thrown. */
+  async function expectUnharmed(): Promise<void> {
+    const client = connectExtProc(service.listen[0] ?? '');
+    const { call, last } = await sendRequest(client, '{"model":"m","input":"Hi"}');
+    expect(last).toHaveProperty('request_body');
+    call.cancel();
+    client.close();
+    const other = await openWebSocket(`http://${webSocket}/v1/responses`);
+    expect((await other.turn({ model: 'plain', input: 'Hi' })).at(-1)).toMatchObject({ type: 'response.completed' });
+    await other.close();
+    expect((await service.get('/readyz')).status).toBe(200);
+    const isDefect = ({ msg, outcome }: LogLine) =>
+      msg === 'failed' || msg === 'uncaught' || msg === 'stopping' || outcome === 'crashed';
+    expect(service.log.filter(isDefect)).toEqual([]);
+  }
+
+  test('a gRPC stream takes any bytes', async () => {
+    const message = processMethod.requestSerialize({
+      request_headers: {
+        headers: {
+          headers: Object.entries({ ':method': 'POST', ':path': '/v1/responses', 'x-request-id': 'a' }).map(
+            ([key, value]) => ({ key, raw_value: Buffer.from(value) }),
+          ),
+        },
+      },
+      protocol_config: { request_body_mode: 'BUFFERED', response_body_mode: 'FULL_DUPLEX_STREAMED' },
+    });
+    const body = processMethod.requestSerialize({
+      request_body: { body: Buffer.from('{"model":"m","input":"Hi"}'), end_of_stream: true },
+    });
+    const framed = (bytes: Uint8Array) => {
+      const head = Buffer.alloc(5);
+      head.writeUInt32BE(bytes.length, 1);
+      return Buffer.concat([head, bytes]);
+    };
+    const whole = Buffer.concat([framed(message), framed(body)]);
+    const session = connectHttp2(`http://${service.listen[0]}`).on('error', () => {});
+    await each(samplesOf('gRPC stream', mutated([whole, framed(message)]), 500), (bytes) => {
+      const headers = {
+        ':method': 'POST',
+        ':path': processMethod.path,
+        'content-type': 'application/grpc',
+        te: 'trailers',
+      };
+      const call = session.request(headers).on('error', () => {});
+      return new Promise<void>((resolve) => {
+        const end = () => {
+          call.close(8);
+          resolve();
+        };
+        call.once('data', end).once('close', end);
+        setTimeout(end, patienceMs);
+        call.end(bytes);
+      });
+    });
+    session.destroy();
+    await expectUnharmed();
+  });
+
+  const handshake = (more: string) =>
+    `GET /v1/responses?a=b HTTP/1.1\r\nhost: gateway\r\nconnection: Upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\nsec-websocket-key: cmVzcG9uc2VzLWV4dHByYw==\r\n${more}\r\n`;
+  const names = 'constructor: a\r\n__proto__: b\r\ntoString: c\r\nconstructor: d\r\n';
+  const text = (json: string) =>
+    Buffer.concat([Buffer.from([0x81, 0x80 | json.length, 0, 0, 0, 0]), Buffer.from(json)]);
+  const create = text('{"type":"response.create","model":"plain","input":"Hi"}');
+
+  test('a WebSocket’s handshake takes any bytes, and a turn any headers', async () => {
+    const samples = [
+      handshake(''),
+      handshake(names),
+      handshake('cookie: a\r\norigin: b\r\nte: c\r\nx-request-id: d\r\n'),
+    ];
+    await each(samplesOf('handshake', mutated(samples), 300), (bytes) => sendRaw(webSocket, [bytes, create]));
+    await expectUnharmed();
+  });
+
+  test('a WebSocket’s frames take any bytes', async () => {
+    const steer = text('{"type":"response.steer","previous_response_id":"resp_1","input":[{}]}');
+    const interrupt = text('{"type":"response.interrupt","response_id":"resp_1","mode":"discard_partial_items"}');
+    const lane = text('{"type":"response.create","stream_id":"a","previous_response_id":"resp_1","input":[]}');
+    const ping = Buffer.from([0x89, 0x80, 0, 0, 0, 0]);
+    const samples = [create, Buffer.concat([create, lane, ping]), Buffer.concat([steer, interrupt, create])];
+    await each(samplesOf('frames', mutated(samples), 300), (bytes) =>
+      sendRaw(webSocket, [Buffer.from(handshake('')), bytes]),
+    );
+    await expectUnharmed();
+  });
+
+  test('a turn’s answer may be of any bytes', async () => {
+    const events = [
+      'response.created',
+      'response.output_item.added',
+      'response.output_item.done',
+      'response.completed',
+    ];
+    const stream = events
+      .map((type) => `event: ${type}\ndata: ${type.includes('item') ? item(type) : response(type)}\n\n`)
+      .join('');
+    const error = '{"error":{"type":"invalid_request","code":"a","param":null,"message":"b"}}';
+    const failed = `event: error\ndata: {"type":"error","sequence_number":1}\n\ndata: ${response('response.failed')}\n\n`;
+    const answers = samplesOf('answers', mutated([stream, `${stream}data: [DONE]\n\n`, failed, error]), 300);
+    await each(answers, async (bytes, index) => {
+      const status = [200, 200, 200, 400, 500][index % 5] ?? 200;
+      const headers = status === 200 ? eventStream : { 'content-type': 'application/json', 'retry-after': '1' };
+      proxy.script(`any-${index}`, { status, headers, body: [bytes.subarray(0, index), bytes.subarray(index)] });
+      const client = await openWebSocket(`http://${webSocket}/v1/responses`);
+      client.send({ type: 'response.create', model: `any-${index}`, input: 'Hi' });
+      // Whatever came, the turn ends in one message, and every message is JSON with a type.
+      await client.message(({ type }) => /^(error|response\.(completed|incomplete|failed))$/.test(type));
+      for (const { type } of client.received) expect(type).toEqual(expect.any(String));
+      client.socket.terminate();
+    });
+    await expectUnharmed();
+  });
+
+  test('the admin port and the inspector take any request', async () => {
+    const paths = [
+      '/',
+      '/config',
+      '/metrics',
+      '/inspect/',
+      '/inspect/exchanges/1?from=1,1,1',
+      '/inspect/send?path=/v1/responses',
+    ];
+    const samples = paths.flatMap((path) => [
+      `GET ${path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n${names}\r\n`,
+      `POST ${path} HTTP/1.1\r\nhost: localhost\r\norigin: http://localhost\r\nsec-fetch-site: none\r\ncontent-length: 2\r\n\r\n{}`,
+    ]);
+    await each(samplesOf('admin', mutated(samples), 300), (bytes) => sendRaw(admin, [bytes]));
+    await expectUnharmed();
+  });
+});
+
+test('a damaged compile cache is not used', () => {
+  const built = inject('builtService') ?? '';
+  const folder = mkdtempSync(join(tmpdir(), 'responses-extproc-cache-'));
+  try {
+    cpSync(dirname(built), join(folder, 'dist'), { recursive: true });
+    writeFileSync(join(folder, 'package.json'), readFileSync(join(dirname(dirname(built)), 'package.json')));
+    const name = readdirSync(join(folder, 'dist')).find((file) => file.endsWith('.cache')) ?? '';
+    const whole = readFileSync(join(folder, 'dist', name));
+    for (const bytes of samplesOf('compile cache', mutated([whole]), 10)) {
+      writeFileSync(join(folder, 'dist', name), bytes);
+      const environment = { ...process.env, UPSTREAM_PROFILE: 'none-such' };
+      const { status, signal, stderr } = spawnSync(process.execPath, [join(folder, 'dist/main.js')], {
+        env: environment,
+        encoding: 'utf8',
+      });
+      expect({ status, signal, said: stderr.includes('UPSTREAM_PROFILE') }).toEqual({
+        status: 1,
+        signal: null,
+        said: true,
+      });
+    }
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+});
+
+test('what no handler catches is logged, drains the process, and ends it with an error', async () => {
+  const armed = `process.on('SIGUSR2', () => { throw new TypeError('of somebody’s words'); });`;
+  const service = await startServiceProcess(
+    { DRAIN_TIMEOUT_MS: '60000' },
+    { nodeOptions: ['--import', `data:text/javascript,${encodeURIComponent(armed)}`] },
+  );
+  const client = connectExtProc(service.listen[0] ?? '');
+  const { call } = await sendRequest(client, '{"model":"m","input":"Hi","stream":true}');
+  process.kill(service.child.pid, 'SIGUSR2');
+  const line = await service.logged(({ msg }) => msg === 'uncaught');
+  expect(line).toMatchObject({
+    level: 'fatal',
+    cause: 'TypeError',
+    at: expect.arrayContaining([expect.stringContaining('at process.emit')]),
+  });
+  await service.logged(({ msg }) => msg === 'draining');
+  // The call that runs goes on to its end.
+  await beginStream(call);
+  await endStream(call);
+  call.cancel();
+  client.close();
+  expect(await service.child.ended).toContain('1');
+});

@@ -1,0 +1,43 @@
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { mutated } from '../../../support/mutations.ts';
+import { runs } from '../../../support/property-runs.ts';
+import { startWebSocketSession } from '../../../support/websocket-session.ts';
+
+const stream = [
+  '{"type":"response.created","response":{"id":"resp_1","output":[]},"sequence_number":0}',
+  '{"type":"response.output_item.added","output_index":0,"item":{"id":"msg_1"},"sequence_number":1}',
+  '{"type":"response.output_text.delta","output_index":0,"delta":"Hi","sequence_number":2}',
+  '{"type":"response.output_item.done","output_index":0,"item":{"id":"msg_1"},"sequence_number":3}',
+  '{"type":"error","code":"a","sequence_number":4}',
+  '{"type":"response.failed","response":{"id":"resp_1","output":[]},"sequence_number":5}',
+]
+  .map((data) => `data: ${data}\n\n`)
+  .join('');
+
+it('a turn of any answer ends once, in messages that are JSON with a type, and holds nothing', () => {
+  const interrupted = fc.boolean();
+  const lane = fc.constantFrom('', ',"stream_id":"a"');
+  fc.assert(
+    fc.property(mutated([stream]), fc.nat(stream.length), interrupted, lane, (bytes, cut, isInterrupted, streamId) => {
+      const { connection, answer, take, held } = startWebSocketSession();
+      connection.message(Buffer.from(`{"type":"response.create","model":"m","input":"Hi"${streamId}}`));
+      const turn = answer(1);
+      turn.headers({ status: 200, contentType: 'text/event-stream', retryAfter: null });
+      turn.body(bytes.subarray(0, cut));
+      if (isInterrupted)
+        connection.message(
+          Buffer.from('{"type":"response.interrupt","response_id":"resp_1","mode":"discard_partial_items"}'),
+        );
+      turn.body(bytes.subarray(cut));
+      turn.end();
+      const lines = take();
+      const sent = lines.filter((line) => line.startsWith('server: ')).map((line) => JSON.parse(line.slice(8)));
+      for (const { type } of sent) expect(type).toEqual(expect.any(String));
+      expect(lines.filter((line) => line.startsWith('ended: '))).toHaveLength(1);
+      connection.abort(null);
+      expect(held()).toBe(0);
+    }),
+    { numRuns: runs(10_000) },
+  );
+});
