@@ -43,6 +43,7 @@ export interface ContextSettings {
   readonly restoredTools?: Readonly<Record<string, RestoredTool>>;
   readonly foundTools?: Readonly<Record<string, ToolEcho>>;
   readonly allowedTools?: readonly string[];
+  readonly requiresCall?: boolean;
   /** Those of functions, by name. */
   readonly parameters?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
   readonly echo?: Partial<CreateResponseEcho>;
@@ -86,6 +87,7 @@ export function createTestContext(settings: ContextSettings = {}): ResponseConte
     integers: integerPlacesOf(toolsOf(settings.parameters ?? {})),
     earlierCallIds: new Set(),
     allowedTools: settings.allowedTools === undefined ? null : new Set(settings.allowedTools),
+    requiresCall: settings.requiresCall ?? false,
     wantsEncryptedReasoning: settings.wantsEncryptedReasoning ?? false,
     wantsLogprobs: settings.wantsLogprobs ?? false,
     obfuscate: settings.obfuscate ?? false,

@@ -153,8 +153,10 @@ function modelSays(body: ProbedBody): Omit<Said, 'reasoning'> {
   const said = JSON.stringify(last?.content ?? '');
   const names = (body.tools ?? []).filter(({ type }) => type === 'function').map((tool) => tool.function.name);
   const chosen = chosenOf(body.tool_choice, names);
-  if (last?.role === 'user' && chosen !== undefined) {
-    const cities = ['Oslo', 'Rome'].filter((city) => said.includes(city));
+  const suits = /Oslo|Rome/.test(said) || (body.tool_choice !== undefined && body.tool_choice !== 'auto');
+  if (last?.role === 'user' && chosen !== undefined && suits) {
+    const asked = ['Oslo', 'Rome'].filter((city) => said.includes(city));
+    const cities = asked.length === 0 && body.tool_choice === 'required' ? ['Oslo'] : asked;
     const called = body.parallel_tool_calls === false ? cities.slice(0, 1) : cities;
     return {
       text: '',

@@ -266,6 +266,16 @@ export const toolGuards: readonly ServerGuard[] = [
     },
   })),
   {
+    profile: 'mlx-lm',
+    source: 'mlx-lm#1007: not a refusal, but not read',
+    check: (body) => refuseFields(body, ['response_format']),
+  },
+  {
+    profile: 'snowflake',
+    source: 'langchain-snowflake#132: ignored, so that an answer ends at 4,096 tokens',
+    check: (body) => refuseFields(body, ['max_tokens']),
+  },
+  {
     profile: 'lmstudio',
     source: 'lmstudio-bug-tracker#189, ComfyUI-Lora-Manager#1033',
     check({ response_format: format }) {

@@ -35,8 +35,12 @@ const effortRule = z.strictObject({
 const toolChoiceSupport = z.strictObject({
   sent: z.boolean().check(z.describe('False: the server ignores the field, so it is not sent.')),
   required: z
-    .nullable(z.enum(['required', 'any']))
-    .check(z.describe('Its word for “call some tool”; null when it has none.')),
+    .nullable(z.enum(['required', 'any', 'ignored']))
+    .check(
+      z.describe(
+        'Its word for “call some tool”; null when it has none; `ignored` when it takes one and answers with text.',
+      ),
+    ),
   named: z.boolean().check(z.describe('One function by name.')),
   allowed: z.boolean().check(z.describe('`allowed_tools`.')),
 });

@@ -145,7 +145,7 @@ export const metricRows = {
     help: 'Answers in which something was repaired or left out, by kind; an exchange counts each once.',
     labels: ['kind'],
     values: repairKinds,
-    more: '`skipped_data` (not JSON), `repeated_call` (twice under one id), `whole_number` (`120000.0` for an integer), `usage` (counts that contradict each other), `service_tier` (the API has no word for it), `reasoning_alone` (`REASONING_ALONE`).',
+    more: '`skipped_data` (not JSON), `repeated_call` (twice under one id), `arguments` (`null`, a text of the object, or something behind it), `whole_number` (`120000.0` for an integer), `usage` (counts that contradict each other), `service_tier` (the API has no word for it), `tool_choice_ignored` (text where a call was required), `reasoning_alone` (`REASONING_ALONE`).',
   },
   dropped: {
     name: 'responses_extproc_dropped_total',

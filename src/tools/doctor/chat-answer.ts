@@ -230,6 +230,7 @@ function contextFor(stream: boolean): ResponseContext {
     restoredTools: new Map(),
     earlierCallIds: new Set(),
     allowedTools: null,
+    requiresCall: false,
     wantsEncryptedReasoning: false,
     wantsLogprobs: false,
     obfuscate: false,

@@ -166,6 +166,7 @@ export function requestToChat(
       integers: integerPlacesOf(offered),
       earlierCallIds: new Set(input.flatMap((item) => (item.kind === 'call' ? [item.callId] : []))),
       allowedTools: choice.allowed,
+      requiresCall: isRequired(wanted.toolChoice),
       wantsEncryptedReasoning,
       wantsLogprobs: wanted.logprobs,
       obfuscate,

@@ -58,7 +58,7 @@ export function translateToolChoice(
           param,
           `'tool_choice' is 'required', but no tools are offered. Offer some, or leave 'tool_choice' out.`,
         );
-      if (!support.sent) {
+      if (!support.sent || support.required === 'ignored') {
         dropped.push(param);
         return { chat: undefined, tools };
       }

@@ -109,6 +109,8 @@ export interface ResponseContext {
   readonly earlierCallIds: ReadonlySet<string>;
   /** The names the model may call, by `tool_choice`: one, none or `allowed_tools`; null if it does not restrict them. */
   readonly allowedTools: ReadonlySet<string> | null;
+  /** The upstream was told that the answer must call a tool. */
+  readonly requiresCall: boolean;
   readonly wantsEncryptedReasoning: boolean;
   readonly wantsLogprobs: boolean;
   /** Pads delta events (`stream_options.include_obfuscation: true`). */

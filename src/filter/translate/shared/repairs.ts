@@ -6,6 +6,7 @@ export const repairKinds = [
   'whole_number', // `120000.0` in arguments where the tool's schema has an integer
   'usage', // counts of tokens that contradict each other
   'service_tier', // a tier for which the API has no word
+  'tool_choice_ignored', // text where the request required a call: the server ignores the word
   'reasoning_alone', // an answer of reasoning and nothing else that ended normally: agents stop at it without a word
 ] as const;
 export type Repair = (typeof repairKinds)[number];

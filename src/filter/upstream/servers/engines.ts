@@ -151,3 +151,19 @@ export const llamaCppPython = server({
   },
   models: templateRules,
 });
+
+export const mlxLm = server({
+  name: 'mlx-lm',
+  recognisedBy: { not: 'Its list of models names no engine.' },
+  about:
+    "The server of mlx-lm. Versions before August 2026 give GLM’s tool names with a line feed behind them, which is taken off. It takes no images (“Only 'text' content type is supported.”): set `image: omit`, as `doctor` proposes.",
+  flags: {
+    jsonSchema: ['prompt', 'It does not read `response_format` (mlx-lm#1007).'],
+    audio: noSound,
+    strict: [false, 'Not in its API. †'],
+    parallelToolCalls: [false, 'Not in its API. †'],
+    toolChoice: [ignoredChoice, 'It does not read the field. †'],
+    prefixCache: [true, 'It keeps prompts (`LRUPromptCache`).'],
+  },
+  models: templateRules,
+});

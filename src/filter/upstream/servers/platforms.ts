@@ -170,3 +170,19 @@ export const huggingface = server({
     },
   ],
 });
+
+export const snowflake = server({
+  name: 'snowflake',
+  recognisedBy: { hosts: ['*.snowflakecomputing.com'] },
+  about:
+    'Snowflake Cortex. It refuses a conversation whose last message is the assistant’s, as complete (opencode#11455, litellm#30762).',
+  flags: {
+    path: ['/api/v2/cortex/v1/chat/completions', 'Where its Chat API lives.'],
+    maxTokensField: [
+      'max_completion_tokens',
+      '`max_tokens` is ignored: an answer ends at 4,096 (langchain-snowflake#132).',
+    ],
+    audio: noSound,
+  },
+  models: [...templateRules, claudeRule],
+});

@@ -260,7 +260,7 @@ function readChoice(findings: Findings): Evidence | null {
   const known: Partial<{ -readonly [Part in keyof ToolChoiceSupport]: ToolChoiceSupport[Part] }> = {};
   if (works('tool_required')) known.required = 'required';
   else if (works('tool_any')) known.required = 'any';
-  else if (lacks('tool_required')) known.required = null;
+  else if (lacks('tool_required')) known.required = found(findings, 'tool_required', 'ignored') ? 'ignored' : null;
   for (const part of ['named', 'allowed'] as const)
     if (works(`tool_${part}`) || lacks(`tool_${part}`)) known[part] = works(`tool_${part}`);
   if (found(findings, 'tool_none', ...failed) && known.required === null) known.sent = false;
@@ -272,7 +272,7 @@ function readChoice(findings: Findings): Evidence | null {
     fits: ({ toolChoice }) =>
       toolChoice.sent
         ? parts.every((part) => toolChoice[part] === known[part])
-        : known.required === null && known.named !== true,
+        : known.required !== 'required' && known.required !== 'any' && known.named !== true,
     change: ({ toolChoice }) => ({ toolChoice: { ...toolChoice, sent: known.sent ?? true, ...known } }),
   };
 }

@@ -49,9 +49,13 @@ export const toolProbes: readonly ChatRow[] = [
   {
     name: 'tool_required',
     asks: 'tool_choice "required"',
-    sends: { ...ask, tool_choice: 'required' },
-    judge: calls('get_weather'),
-    means: { ignored: 'A client that requires a call may get text.', broken: 'The profile does not send it.' },
+    // No tool suits the question: only the choice can lead to one.
+    sends: { messages: [user('Reply with the single word: hello')], tools: ask.tools, tool_choice: 'required' },
+    judge: (read) => judgeCalls(read, (made) => works(describeCalls(made))),
+    means: {
+      ignored: 'A client that requires a call may get text: the profile does not send it, and names it.',
+      broken: 'The profile does not send it.',
+    },
   },
   {
     name: 'tool_any',

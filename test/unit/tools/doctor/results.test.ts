@@ -95,8 +95,8 @@ const cases: readonly (readonly [string, Behaviour, Record<string, string>, obje
   [
     'tool_choice is ignored',
     { ignores: ['tool_choice'] },
-    { tool_named: 'ignored', tool_none: 'ignored' },
-    { toolChoice: { sent: true, required: 'required', named: false, allowed: false } },
+    { tool_required: 'ignored', tool_named: 'ignored', tool_none: 'ignored' },
+    { toolChoice: { sent: true, required: 'ignored', named: false, allowed: false } },
   ],
   [
     'a named choice is refused',

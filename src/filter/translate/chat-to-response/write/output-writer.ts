@@ -207,7 +207,12 @@ export class OutputWriter {
 
   /** Has a message or a call been written? A whole message after it repeats it; after a picture alone it has the text. */
   hasMessageOrCall(): boolean {
-    return this.#hadMessage || (this.#calls?.hasSent ?? false);
+    return this.#hadMessage || this.hasCall();
+  }
+
+  /** Has a call been written? */
+  hasCall(): boolean {
+    return this.#calls?.hasSent ?? false;
   }
 
   /** Nothing has arrived that shows in the output. */

@@ -105,6 +105,8 @@ export class ResponseWriter {
         const unrunnable =
           this.output.unrunnableCall() ?? this.#missingCall(outcome.hasCalled) ?? this.#reasoningAlone();
         if (unrunnable !== null) return this.fail(unrunnable);
+        // OpenAI's servers cannot end so; ours may, and the text is an answer all the same.
+        if (this.#context.requiresCall && !this.output.hasCall()) this.repairs.add('tool_choice_ignored');
         this.output.ensureOutput();
         return this.#end('completed', null);
       }

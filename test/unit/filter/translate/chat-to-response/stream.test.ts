@@ -157,11 +157,14 @@ describe('a stream translator', () => {
     whole_number: [call(0, '1.0')],
     usage: [delta({ content: 'a' }), { usage: { prompt_tokens: 2, completion_tokens: 2, total_tokens: 3 } }],
     service_tier: [{ ...delta({ content: 'a' }), service_tier: 'turbo' }],
+    tool_choice_ignored: [delta({ content: 'a' })],
     reasoning_alone: [delta({ reasoning: 'a' })],
   };
   it.each(repairKinds)('tells that it repaired: %s', (kind) => {
     const parameters = { f: { properties: { n: { type: 'integer' } } } };
-    const translator = new StreamTranslator(createTestContext({ toolNames: ['f'], parameters }));
+    const translator = new StreamTranslator(
+      createTestContext({ toolNames: ['f'], parameters, requiresCall: kind === 'tool_choice_ignored' }),
+    );
     for (const one of odd[kind]) {
       if (typeof one === 'string') translator.malformed(one);
       else translator.push(one);
