@@ -133,6 +133,9 @@ async function send(
   };
 }
 
+/** Envoy 1.36 lets no route take a larger body than its connection; both gateways have newer ones. */
+const envoys = [...envoyVersions].filter(([version]) => !version.startsWith('1.36.'));
+
 describe.each(gatewayKinds)('under %s', (kind) => {
   test('two hosted APIs and a server of one’s own are behind one URL, each with its models, its key and its profile', async () => {
     const { configuration, options } = byKind(kind);
@@ -233,20 +236,17 @@ describe.each(gatewayKinds)('under %s', (kind) => {
     );
   });
 
-  test.each([...envoyVersions].filter(([version]) => kind !== 'istio' || !version.startsWith('1.36.')))(
-    'so it is with Envoy %s',
-    async (version, install) => {
-      const { configuration, options } = byKind(kind);
-      await withGateway(
-        configuration,
-        async (gateway) => {
-          const { seen } = await send(gateway, version, { model: 'gpt-5', input: 'Hi' });
-          expect(seen.alpha[0]?.headers).toMatchObject({ authorization: keys.alpha });
-        },
-        { ...options, binary: install() },
-      );
-    },
-  );
+  test.each(envoys)('so it is with Envoy %s', async (version, install) => {
+    const { configuration, options } = byKind(kind);
+    await withGateway(
+      configuration,
+      async (gateway) => {
+        const { seen } = await send(gateway, version, { model: 'gpt-5', input: 'Hi' });
+        expect(seen.alpha[0]?.headers).toMatchObject({ authorization: keys.alpha });
+      },
+      { ...options, binary: install() },
+    );
+  });
 });
 
 /** What an upstream saw of a request, as far as it tells who asks whom. */
