@@ -84,7 +84,12 @@ export const complete: Readonly<Record<'envoy-gateway' | 'istio', Values>> = {
     },
     gateway: {
       ...gatewayOf('envoy-gateway'),
-      envoyGateway: { image: 'example.com/envoy:1', backendTraffic: { useClientProtocol: false }, resources },
+      envoyGateway: {
+        image: 'example.com/envoy:1',
+        patchPolicy: true,
+        backendTraffic: { useClientProtocol: false },
+        resources,
+      },
     },
   },
   istio: {
@@ -145,6 +150,7 @@ function gatewayOf(kind: string): Values {
     hostnames: ['api.example.com'],
     tlsSecretName: 'certificate',
     routes: lists['gateway.routes'],
+    upstreams: lists['gateway.upstreams'],
     auth: { jwt },
     service: { type: 'LoadBalancer', annotations: { 'example.com/internal': 'true' } },
   };

@@ -6,6 +6,7 @@ import { parse } from 'yaml';
 import { readProfilesFile } from '../../src/filter/upstream/profiles-file.ts';
 import { readConfig } from '../../src/service/settings/config.ts';
 import { findEnvoy } from '../../tools/mesh/envoy-binary.ts';
+import { createAuthority } from '../support/certificates.ts';
 import { type ApiServer, startApiServer } from './api-server.ts';
 import { complete, type Values } from './complete-values.ts';
 import { createDefinitions } from './definitions.ts';
@@ -31,6 +32,14 @@ interface Rendered {
   /** What Helm says, empty if it renders. */
   readonly error: string;
 }
+
+/** The Secrets that the upstream of `complete` names. */
+const authority = createAuthority('authority');
+const secrets: readonly KubernetesObject[] = [
+  ['hosted', 'credential', 'Bearer key'] as const,
+  ['ca', 'ca.crt', readFileSync(authority.caFile, 'utf8')] as const,
+].map(([name, key, value]) => ({ apiVersion: 'v1', kind: 'Secret', metadata: { name }, data: { [key]: btoa(value) } }));
+authority.remove();
 
 describe.each(Object.entries(complete))('with gateway.kind=%s, each value made wrong in many ways', (kind, values) => {
   const base: Values = JSON.parse(JSON.stringify(merged(defaults, values))); // nothing is in two places at once
@@ -105,7 +114,7 @@ describe.each(Object.entries(complete))('with gateway.kind=%s, each value made w
       ({ path }) =>
         path[0] === 'gateway' &&
         !path.includes(1) && // two entries must differ
-        !/name|port|auth|image|labels|monitoring/i.test(path.filter((one) => one !== 'hostnames').join('.')),
+        !/name|port|auth|image|labels|monitoring|secret/i.test(path.filter((one) => one !== 'hostnames').join('.')),
     );
     expect(ofGateway).not.toEqual([]);
     // What is right by itself may contradict another value of its round: a maximum, say, the minimum.
@@ -256,7 +265,7 @@ function errorOf(helm: 'helm' | 'helm3', values: Values): string {
 function translated(kind: string, objects: readonly KubernetesObject[]): GatewayConfiguration {
   const environment = environmentOf(objectOf(objects, 'Deployment'));
   if (kind === 'istio') return ofIstio(translateForIstio(objects), environment);
-  const made = translateForEnvoyGateway([...objects, ...chatService]);
+  const made = translateForEnvoyGateway([...objects, ...chatService, ...secrets]);
   for (const [name, conditions] of made.conditions)
     for (const { status, type, message } of conditions)
       if (status !== 'True') throw new Error(`${name}: ${type}: ${message}`);
