@@ -235,8 +235,9 @@ describe('its command line', () => {
     [['--upstream', 'http://x/v1?key=1'], '--upstream takes no user name, query or fragment'],
     [['--upstream-key', 'k'], '--upstream-key needs --upstream.'],
     [['--profile', 'a/profiles.yaml'], 'UPSTREAM_PROFILES_FILE=a/profiles.yaml npm start -- … --profile NAME'],
+    [['--profile', 'llamacpp'], 'There is no profile llamacpp. Did you mean llama.cpp?'],
     [['--profile', 'abacus'], '--profile must be one of: generic'],
-    [['--prot', '1'], "Unknown option '--prot'"],
+    [['--prot', '1'], "Unknown option '--prot'. Did you mean --port?"],
   ])('%j is refused in words', async (args, message) => {
     const mesh = startMesh(args);
     expect(await mesh.exit).toBe(1);

@@ -3,17 +3,20 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setInterval } from 'node:timers';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { type Child, startWatchdog } from './child-process.ts';
 import { findEnvoy } from './envoy-binary.ts';
 import { type EnvoyConfig, type EnvoyPlaces, placeEnvoy, useServiceTls, useUpstream } from './envoy-config.ts';
 import { type LineFormat, lineFormat, shortEnvoyLine, shortServiceLine } from './lines.ts';
-import { type MeshOptions, readOptions, usage } from './options.ts';
+import { type MeshOptions, readOptions, usageOf } from './options.ts';
 import { shippedEnvoyConfig, startEnvoy, startService, stopAtOnce } from './parts.ts';
 import { anyFreePort, leadsToFreePort, nextFreePort, portIsFree } from './ports.ts';
 import { curlFor, demoModel, probeId, untilAnswered } from './readiness.ts';
+import { createTeller } from './tell-upstream.ts';
 import { startEmbeddedUpstream } from './upstream.ts';
-import { askUpstream, modelToShow } from './upstream-check.ts';
+import { askUpstream } from './upstream-check.ts';
+import { watchMs, watchUpstream } from './watch-upstream.ts';
 
 const stopped = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stopped.abort());
@@ -21,7 +24,7 @@ if (process.env['npm_lifecycle_event'] !== undefined) endWithParent();
 
 try {
   const options = readOptions(process.argv.slice(2), process.env);
-  if (options === null) console.log(usage);
+  if (options === null) console.log(usageOf(process.argv[1] ?? ''));
   else await run(options, stopped.signal);
 } catch (error) {
   if (!stopped.signal.aborted) {
@@ -78,12 +81,19 @@ async function run(options: MeshOptions, stop: AbortSignal): Promise<void> {
     ]);
     rmSync(folder, { recursive: true }); // Envoy has read it, and it may contain a key
     const url = `http://127.0.0.1:${port}/v1`;
-    const { model, problem } = await upstreamOf(options);
-    if (refusal !== null) console.log(`\nWARNING ${url} is open, but ${refusal}\n`);
-    else if (problem !== null) console.log(`\nWARNING ${url} is open, its upstream is not usable: ${problem}\n`);
-    else console.log(`\nready ${url}\n`);
-    console.log(`${curlFor(port, model ?? 'MODEL')}\n`);
-    for (const line of pagesOf(environment, envoy.version, admin)) console.log(line);
+    const { upstream } = options;
+    const pages = `${pagesOf(environment, envoy.version, admin).join('\n')}\n`;
+    if (upstream === undefined) {
+      console.log(refusal === null ? `\nready ${url}\n` : `\nWARNING ${url} is open, but ${refusal}\n`);
+      console.log(`${curlFor(port, demoModel)}\n\n${pages}`);
+    } else {
+      const watched = watch({ ...options, upstream }, until);
+      const tell = createTeller({ url, upstream, curl: (model) => curlFor(port, model), pages });
+      const told = (async () => {
+        for await (const news of watched) if (!until.aborted) console.log(tell(news));
+      })();
+      await Promise.race([told, untilAborted(stop), ended]);
+    }
     await Promise.race([untilAborted(stop), ended]);
   } finally {
     over.abort();
@@ -103,16 +113,14 @@ function shownAs(format: LineFormat, name: string, short: (line: string) => stri
   return format === 'short' ? short : (line: string) => `${name} | ${line}`;
 }
 
-/** A model for the example, and what is wrong with the upstream, in one line; nulls if there is nothing to report. */
-async function upstreamOf({ upstream, upstreamKey }: MeshOptions): Promise<{ model?: string; problem: string | null }> {
-  if (upstream === undefined) return { model: demoModel, problem: null };
-  const { models, problem } = await askUpstream(upstream, upstreamKey);
-  const model = modelToShow(models);
-  if (models.length > 0)
-    console.log(
-      `\n${upstream.href} has ${models.slice(0, 8).join(', ')}${models.length > 8 ? `, … (${models.length})` : ''}`,
-    );
-  return { ...(model !== undefined && { model }), problem: problem === null ? null : `${upstream.href}: ${problem}` };
+/** What becomes known of a real server, until the signal aborts. */
+function watch({ upstream, upstreamKey: key, profile }: MeshOptions & { upstream: URL }, signal: AbortSignal) {
+  const isGeneric = (profile ?? (process.env['UPSTREAM_PROFILE'] || 'generic')) === 'generic';
+  return watchUpstream({
+    ask: () => askUpstream(upstream, { key, timeoutMs: watchMs, signal, recognise: isGeneric }),
+    now: () => performance.now(),
+    sleep: (milliseconds) => sleep(milliseconds, undefined, { signal }),
+  });
 }
 
 /** What else can be opened in a browser. */

@@ -2,6 +2,8 @@ import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { profileNames } from '../../src/filter/upstream/profiles.ts';
 import { readProfilesFile } from '../../src/filter/upstream/profiles-file.ts';
+import { usageProblem } from '../../src/service/settings/error-texts.ts';
+import { didYouMean } from '../../src/service/settings/unknown-names.ts';
 
 /** The options of `npm start -- …`. */
 export interface MeshOptions {
@@ -13,7 +15,10 @@ export interface MeshOptions {
   readonly profile: string | undefined;
 }
 
-export const usage = `Usage: npm start -- [options]
+/** The text of `--help`; `program` is the file that was started, which is the package's own for `responses-extproc try`. */
+export function usageOf(program: string): string {
+  const command = program.endsWith('main.ts') ? 'npm start --' : 'responses-extproc try';
+  return `Usage: ${command} [options]
 
 Runs Envoy with the Responses translator in front of a Chat Completions server.
 
@@ -25,9 +30,10 @@ Runs Envoy with the Responses translator in front of a Chat Completions server.
                        or a profile of UPSTREAM_PROFILES_FILE
   --help               show this text
 
-Every variable of the service (docs/settings.md) may be set too: LOG_LEVEL=debug npm start
+Every variable of the service (docs/settings.md) may be set too: LOG_LEVEL=debug ${command.replace(/ --$/, '')}
 LOG_FORMAT=json prints all log lines as they are; short, one line for each request, which is what a terminal gets.
 ENVOY_BIN=/path/to/envoy runs that Envoy instead of the pinned one.`;
+}
 
 /** Reads the command line. Returns null for `--help`; throws a message for the user when something is wrong. */
 export function readOptions(args: readonly string[], environment: NodeJS.ProcessEnv): MeshOptions | null {
@@ -39,16 +45,7 @@ export function readOptions(args: readonly string[], environment: NodeJS.Process
     throw new Error(
       `npm kept --${kept.join(' and --')} for itself. Put -- before the options: npm start -- --${kept[0]} …`,
     );
-  const { values } = parseArgs({
-    args: [...args],
-    options: {
-      port: { type: 'string' },
-      upstream: { type: 'string' },
-      'upstream-key': { type: 'string' },
-      profile: { type: 'string' },
-      help: { type: 'boolean', short: 'h' },
-    },
-  });
+  const { values } = parsed(args);
   if (values.help) return null;
   const upstream = values.upstream === undefined ? undefined : readUrl(values.upstream);
   const upstreamKey = values['upstream-key'] ?? (environment['UPSTREAM_KEY'] || undefined);
@@ -63,6 +60,22 @@ export function readOptions(args: readonly string[], environment: NodeJS.Process
   };
 }
 
+const flags = {
+  port: { type: 'string' },
+  upstream: { type: 'string' },
+  'upstream-key': { type: 'string' },
+  profile: { type: 'string' },
+  help: { type: 'boolean', short: 'h' },
+} as const;
+
+function parsed(args: readonly string[]) {
+  try {
+    return parseArgs({ args: [...args], options: flags });
+  } catch (error) {
+    throw new Error(`${usageProblem(error, flags)} --help shows the options.`);
+  }
+}
+
 /** Throws unless the profile is built in, or in the operator's file. */
 function checkProfile(name: string, file: string | undefined): void {
   const own = file === undefined || file === '' ? [] : [...readProfilesFile(readFileSync(file, 'utf8'), file).keys()];
@@ -72,7 +85,9 @@ function checkProfile(name: string, file: string | undefined): void {
     throw new Error(
       `--profile takes the name of a profile; its file goes into a variable: UPSTREAM_PROFILES_FILE=${name} npm start -- … --profile NAME`,
     );
-  throw new Error(`--profile must be one of: ${names.join(', ')}.`);
+  throw new Error(
+    `There is no profile ${name}.${didYouMean(name, names)} --profile must be one of: ${names.join(', ')}.`,
+  );
 }
 
 function readPort(text: string): number {

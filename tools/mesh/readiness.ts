@@ -44,11 +44,13 @@ export async function untilAnswered({
   const body = { model: demoModel, input: 'Are you there?', store: false };
   const probe = upstream === undefined ? body : { ...body, previous_response_id: 'resp_none' };
   let last = `nothing listens on port ${service}, where the service should`;
-  const tell = () => onWaiting(last);
+  let isStarting = true;
+  const tell = () => onWaiting(isStarting ? 'the service is still starting' : last);
   patience.addEventListener('abort', tell);
   const until = AbortSignal.any([signal, limit]);
   try {
     await untilListening(service, until);
+    isStarting = false;
     last = 'Envoy has not answered';
     for (;;) {
       const answer = await post(port, JSON.stringify(probe), until);

@@ -1,6 +1,6 @@
 import { explainUnreachable } from '../../src/tools/cli/unreachable.ts';
 import { readChatAnswer } from '../../src/tools/doctor/chat-answer.ts';
-import { modelNamesIn } from '../../src/tools/doctor/probes/server-probes.ts';
+import { engineNamed, modelNamesIn } from '../../src/tools/doctor/probes/server-probes.ts';
 import { createSend } from '../../src/tools/doctor/send-probe.ts';
 
 /** The result of querying a Chat server. */
@@ -9,49 +9,63 @@ export interface UpstreamState {
   readonly models: readonly string[];
   /** What keeps requests from being answered, with the remedy; null if no problem was found. */
   readonly problem: string | null;
+  /** It is there and does not answer yet, as while a model is loaded. */
+  readonly isLoading: boolean;
+  /** The built-in profile for what it says it is; null if it does not say, or was not asked. */
+  readonly profile: string | null;
 }
 
-const defaultTimeoutMs = 5000;
+/** How a server is asked. */
+export interface Asking {
+  readonly key: string | undefined;
+  /** Milliseconds for one answer. */
+  readonly timeoutMs: number;
+  readonly signal?: AbortSignal;
+  /** Whether to find out which engine it is. */
+  readonly recognise?: boolean;
+}
 
 /**
  * Asks a Chat server for its models, and with an empty request, which costs nothing, whether its Chat API exists and accepts
  * the key: some list their models to anyone. `url` is the base URL. The authorities are this process's, which Envoy gets
  * too. Never rejects.
  */
-export async function askUpstream(
-  url: URL,
-  key: string | undefined,
-  timeoutMs = defaultTimeoutMs,
-): Promise<UpstreamState> {
+export async function askUpstream(url: URL, asking: Asking): Promise<UpstreamState> {
   const base = new URL(url);
   base.pathname = url.pathname.replace(/\/+$/, '');
-  const list = await ask(base, key, timeoutMs, 'models');
-  const unreachable = failureOf(list, base, key, timeoutMs);
-  if (unreachable !== null) return { models: [], problem: unreachable };
+  const list = await ask(base, asking, 'models');
   const models = modelNamesIn(list);
-  const chat = await ask(base, key, timeoutMs, 'chat');
+  const state = (problem: string | null, answer: Answer, profile: string | null = null) => ({
+    ...{ models: models ?? [], problem, profile },
+    isLoading: answer.outcome === 'timed_out' || (answer.status === 503 && /load/i.test(answer.body)),
+  });
+  const unreachable = failureOf(list, base, asking);
+  if (unreachable !== null) return state(unreachable, list);
+  const chat = await ask(base, asking, 'chat');
   // An empty request is expected to be refused; only errors that any request would get count.
-  const failure = models !== null && chat.status >= 500 ? null : failureOf(chat, base, key, timeoutMs);
+  const failure = models !== null && chat.status >= 500 ? null : failureOf(chat, base, asking);
   const absent = [404, 405, 501].includes(chat.status) && !/model/i.test(chat.body);
-  if (failure !== null) return { models: models ?? [], problem: failure };
-  if (absent) return { models: models ?? [], problem: await wrongPath(base, key, timeoutMs, chat.status) };
+  if (failure !== null) return state(failure, chat);
+  if (absent) return state(await wrongPath(base, asking, chat.status), chat);
   // As the doctor reads it: a server of another kind may have an answer to anything.
   const read = readChatAnswer(chat);
-  if (read.type === 'broken') return { models: models ?? [], problem: notChat(base, read.message) };
-  return { models: models ?? [], problem: models?.length === 0 ? 'it lists no models. Load one.' : null };
+  if (read.type === 'broken') return state(notChat(base, read.message), chat);
+  if (models?.length === 0) return state('it lists no models. Load one.', chat);
+  const profile = asking.recognise ? await engineNamed(list, (path) => ask(base, asking, path)) : null;
+  return state(null, chat, profile);
 }
 
-function ask(base: URL, key: string | undefined, timeoutMs: number, path: 'models' | 'chat') {
+function ask(base: URL, { key, timeoutMs, signal }: Asking, path: 'models' | 'chat' | `/${string}`) {
   const chatUrl = new URL(base);
   chatUrl.pathname = `${base.pathname.replace(/\/$/, '')}/chat/completions`;
-  const send = createSend({ chatUrl, key: key ?? null, timeoutMs });
-  return send(path === 'models' ? { path } : { path, body: {} }, { probe: 'start', index: 0 });
+  const send = createSend({ chatUrl, key: key ?? null, timeoutMs, promptMs: timeoutMs, ...(signal && { signal }) });
+  return send(path === 'chat' ? { path, body: {} } : { path }, { probe: 'start', index: 0 });
 }
 
 type Answer = Awaited<ReturnType<typeof ask>>;
 
 /** Failures that do not depend on the path. */
-function failureOf(answer: Answer, url: URL, key: string | undefined, timeoutMs: number): string | null {
+function failureOf(answer: Answer, url: URL, { key, timeoutMs }: Asking): string | null {
   const { outcome, status, reason, location } = answer;
   if (outcome === 'timed_out')
     return `it takes the connection and does not answer within ${timeoutMs / 1000} s. Is it still loading, or is this another kind of server?`;
@@ -74,13 +88,13 @@ function notChat(base: URL, message: string): string {
 }
 
 /** The base URL of most servers ends in `/v1`. */
-async function wrongPath(base: URL, key: string | undefined, timeoutMs: number, status: number): Promise<string> {
+async function wrongPath(base: URL, asking: Asking, status: number): Promise<string> {
   const said = `it has no ${base.pathname.replace(/\/$/, '')}/chat/completions (${status}).`;
   for (const path of ['/v1', `${base.pathname.replace(/\/$/, '')}/v1`]) {
     const other = new URL(base);
     other.pathname = path;
     if (other.href === base.href) continue;
-    const answer = await ask(other, key, timeoutMs, 'models');
+    const answer = await ask(other, asking, 'models');
     if ([401, 403].includes(answer.status) || modelNamesIn(answer) !== null)
       return `${said} It has ${path}: give ${other.href}`;
   }

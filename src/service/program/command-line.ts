@@ -33,7 +33,7 @@ export function readCommand(args: readonly string[]): Command {
     if (values.version) return { type: 'version' };
     return { type: values['print-config'] ? 'print_config' : 'serve' };
   } catch (error) {
-    return { type: 'wrong_usage', message: `${usageProblem(error)} Run with --help to see the options.` };
+    return { type: 'wrong_usage', message: `${usageProblem(error, options)} Run with --help to see the options.` };
   }
 }
 

@@ -2,7 +2,7 @@ import { profileNames, profileOf } from '../../filter/upstream/profiles.ts';
 import { redactUrls } from '../../formats/credentials/urls.ts';
 import { type Setting, type SettingIn, settingsIn } from './setting.ts';
 import { settings } from './settings-table.ts';
-import { misspelt } from './unknown-names.ts';
+import { didYouMean, misspelt } from './unknown-names.ts';
 
 type AnySetting = SettingIn<typeof settings>;
 
@@ -37,7 +37,7 @@ function contradictions(config: Config): string[] {
   const found: string[] = [];
   if (config.UPSTREAM_PROFILES_FILE === '' && profileOf(config.UPSTREAM_PROFILE) === undefined)
     found.push(
-      `UPSTREAM_PROFILE: must be one of ${profileNames.join(', ')}, or a profile of UPSTREAM_PROFILES_FILE${gotOf(config.UPSTREAM_PROFILE)}`,
+      `UPSTREAM_PROFILE: must be one of ${profileNames.join(', ')}, or a profile of UPSTREAM_PROFILES_FILE${gotOf(config.UPSTREAM_PROFILE)}${didYouMean(config.UPSTREAM_PROFILE, profileNames)}`,
     );
   if ((config.TLS_CERT_FILE === '') !== (config.TLS_KEY_FILE === ''))
     found.push('TLS_CERT_FILE and TLS_KEY_FILE: set both or neither');

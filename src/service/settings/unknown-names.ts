@@ -11,6 +11,17 @@ export function misspelt(given: Readonly<Record<string, string | undefined>>, na
   });
 }
 
+/** The question whether one of `words` was meant, with a space before it: one that is nearly the same. Empty if none is. */
+export function didYouMean(given: string, words: readonly string[]): string {
+  const plain = (word: string) => word.toLowerCase().replace(/[^a-z0-9]/g, '');
+  const [nearest] = words
+    .map((word) => ({ word, edits: editsBetween(plain(given), plain(word)) }))
+    // Two edits of a short word are another word.
+    .filter(({ word, edits }) => edits <= (plain(word).length < 6 ? 1 : 2))
+    .toSorted((one, other) => one.edits - other.edits);
+  return nearest === undefined ? '' : ` Did you mean ${nearest.word}?`;
+}
+
 /** OpenTelemetry's own: it has one for logs next to one for spans. */
 const ofOthers = new Set(['OTEL_BLRP_SCHEDULE_DELAY']);
 

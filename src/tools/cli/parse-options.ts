@@ -11,6 +11,6 @@ export function parseOptions<Options extends ParseArgsOptionsConfig>(args: reado
   try {
     return parseArgs({ args: [...args], options, strict: true, allowPositionals: true });
   } catch (error) {
-    throw new UsageError(usageProblem(error));
+    throw new UsageError(usageProblem(error, options));
   }
 }

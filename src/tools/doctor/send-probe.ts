@@ -19,12 +19,14 @@ interface Target {
   /** Sent as the bearer token, to this URL's host only; null for none. */
   readonly key: string | null;
   readonly timeoutMs: number;
+  /** Timeout of what needs no model; 5 s if it is left out. */
+  readonly promptMs?: number;
   /** Aborts the request in progress. */
   readonly signal?: AbortSignal;
 }
 
-/** Timeout of what needs no model: a connection, a list of models. */
-const promptMs = 5000;
+/** Timeout of what needs no model, unless given, and of a connection. */
+const connectMs = 5000;
 
 const maxAnswerBytes = 8 * 1024 * 1024;
 
@@ -35,7 +37,7 @@ const maxAnswerValues = 200_000;
  * Sends requests over connections of their own. Redirects are not followed and no proxy is used: the key reaches only the
  * host that was named.
  */
-export function createSend({ chatUrl, key, timeoutMs, signal }: Target): Send {
+export function createSend({ chatUrl, key, timeoutMs, promptMs = connectMs, signal }: Target): Send {
   return async (request) => {
     if (request.wait !== undefined) await sleep(request.wait, undefined, { signal }).catch(() => {});
     const url = urlOf(request.path, chatUrl);
@@ -109,7 +111,7 @@ function exchange(
     // A hanging handshake has a connection: the peer does not speak TLS.
     const connecting = setTimeout(
       () => settle('unreachable', request.socket?.connecting === false ? noTlsHandshake : 'ETIMEDOUT'),
-      Math.min(promptMs, timeoutMs),
+      Math.min(connectMs, timeoutMs),
     );
     request.on('socket', (socket) => {
       socket.once(url.protocol === 'https:' ? 'secureConnect' : 'connect', () => clearTimeout(connecting));

@@ -41,7 +41,21 @@ test('what was answered last is told while it waits, and when it gives up', asyn
 
   const service = await anyFreePort();
   const absent = await waitFor(() => {}, { service });
+  expect(absent.waiting).toEqual([]);
   expect(absent.end).toBe(`npm start gives up: nothing listens on port ${service}, where the service should`);
+});
+
+test('a service that does not listen yet is still starting', async () => {
+  const [patience, stop] = [new AbortController(), new AbortController()];
+  const waiting: string[] = [];
+  const end = untilAnswered({
+    ...{ port: 1, service: await anyFreePort(), upstream: undefined, signal: stop.signal, patience: patience.signal },
+    onWaiting: (last) => waiting.push(last),
+  });
+  patience.abort();
+  expect(waiting).toEqual(['the service is still starting']);
+  stop.abort();
+  await expect(end).rejects.toThrow();
 });
 
 test('a refusal ends the wait with what was said, unless a refusal is what was asked for', async () => {

@@ -38,21 +38,57 @@ const list = JSON.stringify({ object: 'list', data: [{ id: 'nomic-embed-text:lat
 const refusesEmpty = [400, '{"error":{"message":"messages is missing"}}'] as const;
 
 async function problemOf(url: string, key?: string): Promise<string | null> {
-  return (await askUpstream(new URL(url), key, 700)).problem;
+  return (await askUpstream(new URL(url), { key, timeoutMs: 700 })).problem;
 }
 
 describe('what npm start says of an upstream', () => {
   it('names its models, and shows one that chats', async () => {
     const url = await serve({ '/v1/models': [200, list], '/v1/chat/completions': refusesEmpty });
-    const { models, problem } = await askUpstream(new URL(`${url}/v1/`), undefined);
+    const { models, problem } = await askUpstream(new URL(`${url}/v1/`), { key: undefined, timeoutMs: 60_000 });
     expect({ models, problem }).toEqual({ models: ['nomic-embed-text:latest', 'qwen3:8b'], problem: null });
     expect(modelToShow(models)).toBe('qwen3:8b');
     expect(modelToShow([])).toBeUndefined();
   });
 
+  it.each([
+    ['vllm', { '/v1/models': [200, '{"data":[{"id":"m","owned_by":"vllm"}]}'] }],
+    ['sglang', { '/v1/models': [200, '{"data":[{"id":"m","owned_by":"sglang"}]}'] }],
+    ['lmstudio', { '/v1/models': [200, '{"data":[{"id":"m","owned_by":"organization_owner"}]}'] }],
+    ['llama.cpp', { '/v1/models': [200, list], '/props': [200, '{"default_generation_settings":{"n_ctx":4096}}'] }],
+    ['ollama', { '/v1/models': [200, list], '/api/version': [200, '{"version":"0.12.0"}'] }],
+    [null, { '/v1/models': [200, list] }],
+  ] satisfies [string | null, Answers][])('recognises %s where it is asked to', async (profile, answers) => {
+    const url = new URL(`${await serve({ ...answers, '/v1/chat/completions': refusesEmpty })}/v1`);
+    const asking = { key: undefined, timeoutMs: 60_000 };
+    expect(await askUpstream(url, { ...asking, recognise: true })).toMatchObject({ problem: null, profile });
+    expect(await askUpstream(url, asking)).toMatchObject({ profile: null });
+  });
+
+  it('that it is loading: a connection without an answer, or its own word', async () => {
+    const silent = await portOf(createTcp(() => {}));
+    const asking = { key: undefined, timeoutMs: 300 };
+    expect(await askUpstream(new URL(`http://127.0.0.1:${silent}/v1`), asking)).toMatchObject({ isLoading: true });
+    const busy = await serve({
+      '/v1/models': [503, '{"error":{"message":"Loading model"}}'],
+      '/down/models': [503, ''],
+    });
+    for (const [path, isLoading] of [
+      ['v1', true],
+      ['down', false],
+    ] as const)
+      expect(await askUpstream(new URL(`${busy}/${path}`), { ...asking, timeoutMs: 60_000 })).toMatchObject({
+        isLoading,
+      });
+  });
+
   it('has no complaint about one that lists nothing and answers', async () => {
     const url = await serve({ '/v1/chat/completions': refusesEmpty });
-    expect(await askUpstream(new URL(`${url}/v1`), undefined)).toEqual({ models: [], problem: null });
+    expect(await askUpstream(new URL(`${url}/v1`), { key: undefined, timeoutMs: 60_000 })).toEqual({
+      models: [],
+      problem: null,
+      isLoading: false,
+      profile: null,
+    });
   });
 
   it('that it is not there', async () => {

@@ -89,9 +89,7 @@ export const ollama = server({
 
 export const lmstudio = server({
   name: 'lmstudio',
-  recognisedBy: {
-    not: 'Its list of models names no engine (`organization_owner`).',
-  },
+  recognisedBy: { engine: { ownedBy: 'organization_owner', path: null } },
   about: 'LM Studio’s local server.',
   flags: {
     reasoningReplay: ['reasoning', 'Reads earlier reasoning from this field.'],

@@ -160,6 +160,22 @@ const signs: readonly { readonly path: `/${string}`; read(body: string): { words
   },
 ];
 
+/**
+ * The profile of the engine that names itself in its list of models, or at a path of its own, which `ask` asks for; null if none does.
+ */
+export async function engineNamed(list: Answer, ask: (path: `/${string}`) => Promise<Answer>): Promise<string | null> {
+  const ownedBy = textOf(listedIn(list)?.[0]?.owned_by);
+  const named = engines.find((engine) => engine.ownedBy === ownedBy)?.name;
+  if (named !== undefined) return named;
+  for (const { path, read } of signs) {
+    if (!engines.some((engine) => engine.path === path)) continue;
+    const { status, body } = await ask(path);
+    const software = status === 200 ? read(body)?.facts.software : undefined;
+    if (software !== undefined) return software;
+  }
+  return null;
+}
+
 /** Gateways that say nothing of themselves in a list of models, by the answer at a path of their own. */
 const gateways: readonly { readonly name: string; readonly path: `/${string}`; isIts(answer: Answer): boolean }[] = [
   {

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { ConfigError, readConfig } from '../../../../src/service/settings/config.ts';
+import { didYouMean } from '../../../../src/service/settings/unknown-names.ts';
 
 test.each([
   ['UPSTREAM_PROFLE', 'UPSTREAM_PROFILE'],
@@ -15,6 +16,17 @@ test.each([
   expect(() => readConfig({ [given]: 'vllm' })).toThrow(
     `Configuration: ${given}: unknown variable; did you mean ${meant}?`,
   );
+});
+
+test.each([
+  ['llamacpp', ' Did you mean llama.cpp?'],
+  ['lm-studio', ' Did you mean lmstudio?'],
+  ['VLLM', ' Did you mean vllm?'],
+  ['abacus', ''],
+  ['tei', ' Did you mean tgi?'],
+  ['xyz', ''],
+])('%s is asked about where a name is nearly the same', (given, question) => {
+  expect(didYouMean(given, ['generic', 'llama.cpp', 'lmstudio', 'tgi', 'vllm'])).toBe(question);
 });
 
 test.each([

@@ -58,7 +58,13 @@ const ofVllm = {
 
 const withoutName: Readonly<Record<string, object>> = {
   transformers: { image: 'omit', jsonSchema: 'prompt', refusedFields: ['logprobs'] },
-  'llama.cpp': { image: 'omit', reasoningReplay: 'reasoning_content' },
+  'llama.cpp': {
+    image: 'omit',
+    audio: false,
+    jsonSchema: 'native_without_tools',
+    reasoningReplay: 'reasoning_content',
+    toolChoice: { allowed: false, named: false, required: 'required', sent: true },
+  },
   'vllm-plain': ofVllm,
   'vllm-qwen3': ofVllm,
   'vllm-wrong-parser': { image: 'omit', audio: false, reasoningReplay: 'reasoning_content' },
@@ -80,8 +86,8 @@ describe.each(doctorRecordings)('recorded answers of %s', (name) => {
 
   it('show its flags even where the engine does not say what it is', async () => {
     const { proposal } = await replayDoctor(name, ['models', 'software']);
-    // LM Studio runs llama.cpp.
-    expect(proposal?.base).toBe(name === 'llama.cpp' ? 'lmstudio' : 'generic');
+
+    expect(proposal?.base).toBe('generic');
     const flags = Object.fromEntries((proposal?.differences ?? []).map(({ flag, value }) => [flag, value]));
     expect(flags).toEqual(withoutName[name]);
   });

@@ -1,0 +1,78 @@
+import { builtInProfiles } from '../../src/filter/upstream/profiles.ts';
+import { modelToShow } from './upstream-check.ts';
+import { intervalMs, type UpstreamNews, watchMs } from './watch-upstream.ts';
+
+/** What the lines are about. */
+export interface Told {
+  /** Where clients connect. */
+  readonly url: string;
+  readonly upstream: URL;
+  /** A command to paste, for a model. */
+  curl(model: string): string;
+  /** What else can be opened in a browser. */
+  readonly pages: string;
+}
+
+/** Makes the lines that `npm start` prints for each news of a real Chat server. */
+export function createTeller({ url, upstream, curl, pages }: Told): (news: UpstreamNews) => string {
+  const { href } = upstream;
+  let isFirst = true;
+  let isReady = false;
+  let isAwaited = false;
+
+  /** The line that others wait for; once, unless a warning has come in between. */
+  function ready(): string {
+    const line = isReady ? '' : `\nready ${url}\n`;
+    isReady = true;
+    return line;
+  }
+
+  function paragraphsOf(news: UpstreamNews): string[] {
+    switch (news.type) {
+      case 'awaited':
+        isAwaited = true;
+        return [
+          ready(),
+          `${href} has not answered yet; it may still be loading its model. Its first answer is awaited.\n`,
+        ];
+      case 'there': {
+        const { models, profile } = news.state;
+        const since = isFirst
+          ? ''
+          : `\n${href} ${isAwaited ? 'answered' : 'answers now,'} after ${Math.round(news.afterMs / 1000)} s.`;
+        return [since, listOf(models), ready(), `${curl(modelToShow(models) ?? 'MODEL')}\n`, proposalOf(profile)];
+      }
+      case 'unusable': {
+        const { models } = news.state;
+        isReady = false;
+        return [
+          listOf(models),
+          `\nWARNING ${url} is open, its upstream is not usable: ${href}: ${news.problem}\n`,
+          `${curl(modelToShow(models) ?? 'MODEL')}\n`,
+          isFirst ? `It is asked again every ${intervalMs / 1000} s, for ${watchMs / 60_000} minutes.\n` : '',
+        ];
+      }
+      case 'given_up':
+        return [`${href} is asked no more: start again once it is there.\n`];
+    }
+  }
+
+  return (news) => {
+    const paragraphs = [...paragraphsOf(news), isFirst ? pages : ''];
+    isFirst = false;
+    return paragraphs.filter((paragraph) => paragraph !== '').join('\n');
+  };
+
+  function listOf(models: readonly string[]): string {
+    if (models.length === 0) return '';
+    return `\n${href} has ${models.slice(0, 8).join(', ')}${models.length > 8 ? `, … (${models.length})` : ''}`;
+  }
+}
+
+/** The profile that fits a server which was started without one, and the flags that it sets. */
+function proposalOf(profile: string | null): string {
+  const row = builtInProfiles.find((one) => one.profile.name === profile);
+  if (row === undefined) return '';
+  const flags = Object.keys(row.reasons).join(', ');
+  return `The server says that it is ${profile}. --profile ${profile} sets for it: ${flags} (docs/upstreams.md).\n`;
+}

@@ -1,0 +1,52 @@
+import type { UpstreamState } from './upstream-check.ts';
+
+/** What becomes known of a Chat server, in the order of time. */
+export type UpstreamNews =
+  /** It answers, `afterMs` after the first question. */
+  | { readonly type: 'there'; readonly state: UpstreamState; readonly afterMs: number }
+  /** It has not answered yet, or says that it loads. */
+  | { readonly type: 'awaited' }
+  | { readonly type: 'unusable'; readonly state: UpstreamState; readonly problem: string }
+  /** It is asked no more. */
+  | { readonly type: 'given_up' };
+
+export interface Watch {
+  /** Asks the server, and waits long for its answer. */
+  ask(): Promise<UpstreamState>;
+  /** Milliseconds of any monotonic clock. */
+  now(): number;
+  /** Rejects when the watch is to end. */
+  sleep(milliseconds: number): Promise<void>;
+}
+
+/** A server that takes longer is awaited. */
+export const patienceMs = 5000;
+export const intervalMs = 2000;
+/** After this no further question is asked. */
+export const watchMs = 600_000;
+
+/** Asks a server until it answers, and tells each change. The first news comes after `patienceMs` at the latest. */
+export async function* watchUpstream({ ask, now, sleep }: Watch): AsyncGenerator<UpstreamNews, void> {
+  const startedAt = now();
+  /** The problem that was told, or `awaited`. */
+  let told: string | null = null;
+  for (;;) {
+    const answer = ask();
+    if (told === null && (await Promise.race([answer, sleep(patienceMs).then(() => null)])) === null) {
+      told = 'awaited';
+      yield { type: 'awaited' };
+    }
+    const state: UpstreamState = await answer;
+    const { problem, isLoading } = state;
+    if (problem === null) {
+      yield { type: 'there', state, afterMs: now() - startedAt };
+      return;
+    }
+    const news: string = isLoading ? 'awaited' : problem;
+    if (news !== told) yield isLoading ? { type: 'awaited' } : { type: 'unusable', state, problem };
+    told = news;
+    if (now() - startedAt >= watchMs) break;
+    await sleep(intervalMs);
+  }
+  yield { type: 'given_up' };
+}
