@@ -24,6 +24,32 @@ export function projectsOf(words: readonly string[], everywhere: readonly string
   return projects.length === 0 ? everywhere : [...new Set(projects)];
 }
 
+/** Arguments of `npm test`, with what they mean for vitest. */
+export interface TestWords {
+  /** Arguments for vitest. */
+  readonly words: readonly string[];
+  /** Variables of the tests. */
+  readonly environment: Readonly<Record<string, string>>;
+  /** Whether only the tests that the changed sources reach are wanted, without the property tests of whole streams. */
+  readonly changed: boolean;
+}
+
+/** Takes `--seed N` out, the seed of every property, and completes `--changed`. Throws for a seed that is no integer. */
+export function readTestWords(words: readonly string[]): TestWords {
+  const at = words.findIndex((word) => /^--seed(=|$)/.test(word));
+  const [option = '', next = ''] = at < 0 ? [] : words.slice(at);
+  const joined = option.startsWith('--seed=');
+  const seed = joined ? option.slice('--seed='.length) : next;
+  if (at >= 0 && !/^-?\d+$/.test(seed)) throw new Error(`--seed takes an integer, not "${seed}".`);
+  const others = at < 0 ? words : words.toSpliced(at, joined ? 1 : 2);
+  const changed = others.some((word) => /^--changed(=|$)/.test(word));
+  return {
+    words: changed ? [...others, '--exclude=test/fuzz/**', '--passWithNoTests'] : others,
+    environment: at < 0 ? {} : { FAST_CHECK_SEED: seed },
+    changed,
+  };
+}
+
 /** Not the value of an option, such as the `Hi` of `-t Hi`. */
 function looksLikePath(word: string): boolean {
   return word.includes('/') || statSync(join(root, word), { throwIfNoEntry: false }) !== undefined;

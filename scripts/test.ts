@@ -2,14 +2,15 @@
  * `npm test`: type-check, lint, unused code, and beside them every vitest project that needs nothing but this machine. All of
  * it runs even when a part fails; the last line says how many checks and tests passed and failed.
  *
- * `npm test -- test/unit/filter/wire/sse`: only these tests, in a second or two. Arguments go to vitest.
+ * `npm test -- test/unit/filter/wire/sse`: only these tests, in a second or two. `npm test -- --changed`: the unit tests that the
+ * uncommitted changes reach. `--seed N` plays a failed property again. Other arguments go to vitest.
  */
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { projectsOf } from './test-projects.ts';
+import { projectsOf, readTestWords } from './test-projects.ts';
 import { type Counts, runVitest } from './vitest-report.ts';
 
 const root = join(import.meta.dirname, '..');
@@ -32,12 +33,13 @@ const sideBySide = [
   { projects: ['grpc', 'envoy', ...chart], workers: availableParallelism() + 2 },
 ];
 
-const words = process.argv.slice(2);
+const { words, environment, changed } = readTestWords(process.argv.slice(2));
+Object.assign(process.env, environment);
 const everything = words.length === 0;
 const projects = sideBySide.flatMap((one) => one.projects);
 const tests = everything
   ? sideBySide.map((one) => runVitest(one.projects, [], one.workers))
-  : [runVitest(projectsOf(words, projects), words)];
+  : [runVitest(changed ? ['unit'] : projectsOf(words, projects), words)];
 const checked = everything ? await runChecks() : { passed: 0, failed: 0 };
 const tested = sum(await Promise.all(tests));
 const all = sum([checked, tested]);

@@ -5,7 +5,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, readFileSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { createInterface } from 'node:readline';
 
 const root = join(import.meta.dirname, '..');
@@ -67,6 +67,7 @@ export async function runVitest(
   try {
     const report = JSON.parse(readFileSync(file, 'utf8')) as VitestReport;
     const { passed, failed } = countTests(report, status === 0, namesTests(words));
+    for (const line of seedsOf(report, projects)) console.log(line);
     const empty = words.length > 0 ? [] : projects.filter((name) => !hasTestsOf(name, report));
     for (const name of empty) console.error(`No test of the project ${name} ran.`);
     return { passed, failed: failed + empty.length };
@@ -92,6 +93,18 @@ export function countTests({ testResults }: VitestReport, success: boolean, some
     if (status === 'failed' && good === run.length) failed += 1;
   }
   return { passed, failed: success ? failed : Math.max(failed, 1) };
+}
+
+/** A line for each property that failed: the command with which it fails again. */
+export function seedsOf({ testResults }: VitestReport, projects: readonly string[]): string[] {
+  const runs = projects.includes('fuzz') ? 'PROPERTY_RUNS=all ' : ''; // as many as there
+  return testResults.flatMap(({ name, assertionResults }) =>
+    assertionResults.flatMap(({ fullName, failureMessages = [] }) => {
+      const seed = /\bseed: (-?\d+)/.exec(failureMessages.join('\n'))?.[1];
+      if (seed === undefined) return [];
+      return [`${fullName} failed: ${runs}npm test -- ${relative(root, name)} --seed=${seed}`];
+    }),
+  );
 }
 
 /** Do these arguments of vitest choose tests by their names? */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { projectsOf } from '../../../scripts/test-projects.ts';
+import { projectsOf, readTestWords } from '../../../scripts/test-projects.ts';
 
 const everywhere = ['unit', 'grpc', 'envoy'];
 
@@ -22,4 +22,18 @@ test.each([
   [[], everywhere],
 ])('the projects of %j are %j', (words, projects) => {
   expect([...projectsOf(words, everywhere)].sort()).toEqual([...projects].sort());
+});
+
+test.each([
+  [['a.test.ts', '--seed', '-5'], ['a.test.ts'], { FAST_CHECK_SEED: '-5' }, false],
+  [['--seed=7', '-t', 'x'], ['-t', 'x'], { FAST_CHECK_SEED: '7' }, false],
+  [['--changed'], ['--changed', '--exclude=test/fuzz/**', '--passWithNoTests'], {}, true],
+  [[], [], {}, false],
+])('the arguments %j are read', (given, words, environment, changed) => {
+  expect(readTestWords(given)).toEqual({ words, environment, changed });
+});
+
+test('a seed that is none is refused', () => {
+  expect(() => readTestWords(['--seed'])).toThrow('--seed takes an integer, not "".');
+  expect(() => readTestWords(['--seed=x'])).toThrow('--seed takes an integer, not "x".');
 });

@@ -1,5 +1,6 @@
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { countTests, namesTests } from '../../../scripts/vitest-report.ts';
+import { countTests, namesTests, seedsOf } from '../../../scripts/vitest-report.ts';
 
 const file = (status: string, ...tests: string[]) => ({
   name: 'x.test.ts',
@@ -29,4 +30,16 @@ test('where some tests were asked for by name, the others do not count', () => {
   expect(countTests({ testResults }, true, true)).toEqual({ passed: 1, failed: 0 });
   expect(namesTests(['test/unit/filter/wire/sse', '-t', 'a name'])).toBe(true);
   expect(namesTests(['test/unit/filter/wire/sse'])).toBe(false);
+});
+
+test('a property that failed is told with the command that plays it again', () => {
+  const root = join(import.meta.dirname, '../../..');
+  const failed = { status: 'failed', fullName: 'streams (property)', failureMessages: ['x {\n seed: -17, path: "1"'] };
+  const other = { status: 'failed', fullName: 'other', failureMessages: ['expected 1'] };
+  const testResults = [
+    { name: join(root, 'test/fuzz/a.test.ts'), status: 'failed', assertionResults: [failed, other] },
+  ];
+  const command = 'npm test -- test/fuzz/a.test.ts --seed=-17';
+  expect(seedsOf({ testResults }, ['unit'])).toEqual([`streams (property) failed: ${command}`]);
+  expect(seedsOf({ testResults }, ['fuzz'])).toEqual([`streams (property) failed: PROPERTY_RUNS=all ${command}`]);
 });
