@@ -14,19 +14,21 @@ give_up() {
   exit 1
 }
 
-# Debian's package of the Compose plugin, unpacked next to a separate Docker configuration.
+# Debian 13's package of the Compose plugin, checked by apt and unpacked next to a separate Docker configuration.
 have_compose() {
   docker compose version >/dev/null 2>&1 && return
-  [ "$(dpkg --print-architecture 2>/dev/null)" = amd64 ] || give_up 'Docker Compose is not installed'
-  local package=docker-compose_2.26.1-4_amd64.deb
-  local sum=47681197cb2b1ab88206b42a1a92fc75f50d9530a6322d03494a473eed0408ea
+  command -v apt-get >/dev/null || give_up 'Docker Compose is not installed'
   export DOCKER_CONFIG=$cache/config
   mkdir -p "$DOCKER_CONFIG/cli-plugins"
   if ! docker compose version >/dev/null 2>&1; then
-    say "fetching $package"
-    curl -fsSL -o "$cache/$package" "${DEBIAN_MIRROR:-$(scripts/debian-mirror.sh)}/pool/main/d/docker-compose/$package" &&
-      echo "$sum  $cache/$package" | sha256sum --check --quiet &&
-      dpkg-deb --extract "$cache/$package" "$cache/compose" &&
+    say 'fetching docker-compose of Debian 13'
+    local apt=$cache/apt
+    mkdir -p "$apt/lists/partial" "$apt/archives/partial"
+    rm -f "$apt"/docker-compose_*.deb
+    echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] ${DEBIAN_MIRROR:-$(scripts/debian-mirror.sh)} trixie main" >"$apt/sources.list"
+    local own=(-o Dir::Etc::SourceList="$apt/sources.list" -o Dir::Etc::SourceParts=- -o Dir::State::Lists="$apt/lists" -o Dir::Cache="$apt")
+    apt-get "${own[@]}" update -qq && (cd "$apt" && apt-get "${own[@]}" download -qq docker-compose) &&
+      dpkg-deb --extract "$apt"/docker-compose_*.deb "$cache/compose" &&
       cp "$cache/compose/usr/libexec/docker/cli-plugins/docker-compose" "$DOCKER_CONFIG/cli-plugins/"
   fi
   docker compose version >/dev/null 2>&1 || give_up 'Docker Compose is not installed and could not be fetched'

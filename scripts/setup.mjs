@@ -4,9 +4,15 @@
  * (npm package `node`), which runs everything else, is really there. A few milliseconds when there is nothing to do.
  */
 import { spawn, spawnSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { accessSync, constants, existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+
+// Debian 13's; older ones are without security updates, and their npm without what is used here.
+if (Number.parseInt(process.versions.node, 10) < 20)
+  fail(
+    `Node ${process.versions.node} is too old: 20 or later is needed, which then installs the Node that runs everything.`,
+  );
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const pinnedNode = join(root, 'node_modules/.bin/node');
@@ -73,8 +79,21 @@ async function npm(args) {
   });
   clearInterval(notice);
   if (problem === null) return;
-  const advice = 'If it had no connection, run this again once there is a network.';
+  const advice = cacheProblem() ?? 'If it had no connection, run this again once there is a network.';
   fail(`npm ${args[0]} failed${problem}. ${advice}`);
+}
+
+/** What to do where npm may not write its cache, whose folder it tells its scripts; null where it may. */
+function cacheProblem() {
+  const { npm_config_cache: cache } = process.env;
+  if (!cache) return null;
+  try {
+    mkdirSync(cache, { recursive: true });
+    accessSync(cache, constants.W_OK);
+    return null;
+  } catch (error) {
+    return `npm may not write its cache (${error.message}): name another folder with npm_config_cache=FOLDER.`;
+  }
 }
 
 /** Where npm gets packages from; npm tells its scripts. */

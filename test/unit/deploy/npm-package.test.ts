@@ -99,7 +99,7 @@ test('`explain` links to the repository of the package', () => {
 test('what npm packs runs from where npm puts it', () => {
   const parent = join(folder, '..');
   const pack = spawnSync('npm', ['pack', '--json', '--offline', folder], { cwd: parent, encoding: 'utf8' });
-  const [{ filename }] = JSON.parse(pack.stdout);
+  const [{ filename = '' } = {}] = Object.values<{ filename?: string }>(JSON.parse(pack.stdout)); // npm 12 writes an object
   const installed = join(parent, '../installed/node_modules/responses-extproc');
   mkdirSync(installed, { recursive: true });
   spawnSync('tar', ['-xzf', join(parent, filename), '-C', installed, '--strip-components=1']);

@@ -6,7 +6,7 @@ import { explainSetupOf } from '../../support/config-of-settings.ts';
 import { createdAt } from '../../support/context.ts';
 
 /** CONTRIBUTING's example of a new field, `shine`, followed to the letter in a copy of the sources. */
-const root = new URL('../../../', import.meta.url).pathname;
+const root = join(import.meta.dirname, '../../..');
 const contributing = readFileSync(join(root, 'CONTRIBUTING.md'), 'utf8');
 const section = contributing.slice(contributing.indexOf('## Add a field'), contributing.indexOf('## Add a type'));
 const cache = join(root, '.cache');

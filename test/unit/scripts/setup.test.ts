@@ -31,6 +31,32 @@ test('a first run that npm cannot install ends with what to do', () => {
   expect(stderr).toMatch(/npm ci failed\. If it had no connection, run this again once there is a network\.\n$/);
 });
 
+test('a first run that may not write npm’s cache says so, and nothing of a network', () => {
+  const folder = freshClone();
+  const cache = join(folder, 'package.json/cache'); // a file is no folder, for root neither
+  const { npm_execpath: _npm, ...environment } = process.env;
+  const env = {
+    ...environment,
+    npm_config_registry: 'http://127.0.0.1:1/',
+    npm_config_cache: cache,
+    npm_config_fetch_retries: '0',
+  };
+  const { status, stderr } = spawnSync(process.execPath, ['scripts/setup.mjs'], { cwd: folder, env, encoding: 'utf8' });
+  rmSync(folder, { recursive: true, force: true });
+  expect(status).toBe(1);
+  expect(stderr).toMatch(/npm ci failed\. npm may not write its cache \(ENOTDIR: .*npm_config_cache=FOLDER\.\n$/);
+});
+
+test('a Node that is too old is told which is needed', () => {
+  const older = "Object.defineProperty(process.versions, 'node', { value: '18.20.8' });";
+  const args = ['--import', `data:text/javascript,${encodeURIComponent(older)}`, 'scripts/setup.mjs'];
+  const { status, stderr } = spawnSync(process.execPath, args, { cwd: root, encoding: 'utf8' });
+  expect({ status, stderr }).toEqual({
+    status: 1,
+    stderr: 'Node 18.20.8 is too old: 20 or later is needed, which then installs the Node that runs everything.\n',
+  });
+});
+
 test('a first run without a network says so after a while, and what it waits for', async () => {
   const folder = freshClone();
   const sockets: Socket[] = [];
