@@ -1,3 +1,5 @@
+import { isExtensionType } from './invariants-items.ts';
+
 /**
  * The rules of a Chat Completions request, written from the API's reference and from what servers refuse. Independent
  * of `src/`: golden cases alone would accept a consistent mistake.
@@ -104,6 +106,8 @@ function checkContent(message: JsonObject, role: string, at: string, faults: str
   }
   for (const [index, part] of content.entries()) {
     const type = isObject(part) ? String(part['type']) : '';
+    const isOwn = role === 'user' && isExtensionType(type);
+    if (isOwn) continue;
     if (!(partTypes[role] ?? []).includes(type)) faults.push(`${at}.content[${index}] of ${role} has the type ${type}`);
     else if (!isObject(part[type]) && typeof part[type] !== 'string' && !Array.isArray(part[type]))
       faults.push(`${at}.content[${index}] has no ${type}`);
@@ -120,7 +124,8 @@ function checkTools(body: JsonObject, faults: string[]): void {
     faults.push('tools is not a list');
     return;
   }
-  const names = tools.map((tool: JsonObject, index) => {
+  const own = tools.filter((tool: JsonObject) => !isExtensionType(tool['type']));
+  const names = own.map((tool: JsonObject, index) => {
     const detail = tool[String(tool['type'])] as JsonObject | undefined;
     const name = String(detail?.['name']);
     if (!/^[a-zA-Z0-9_-]{1,128}$/.test(name)) faults.push(`tools[${index}] is named ${name}`);

@@ -1,5 +1,5 @@
 /** Part of `invariants.ts`: the fields each event has, and those of the Response resource. */
-import type { Fields } from './invariants-items.ts';
+import { type Fields, isExtensionType } from './invariants-items.ts';
 
 /** By event type without `response.`: its fields besides `type` and `sequence_number`; those with `?` may be absent. */
 export const eventFields: Readonly<Record<string, string>> = {
@@ -64,11 +64,6 @@ const resourceFields =
   'top_logprobs reasoning usage max_output_tokens max_tool_calls store background service_tier metadata ' +
   'safety_identifier prompt_cache_key user? prompt_cache_retention? moderation?';
 
-/** `provider:type`, as the specification names a provider's own events. */
-export function isExtensionType(type: unknown): boolean {
-  return typeof type === 'string' && /^[^:\s]+:\S+$/.test(type);
-}
-
 /** What is wrong with an event's fields. One of a provider's own may have any, where such are allowed. */
 export function fieldFaults(event: Fields, extensions: boolean): string[] {
   const type = String(event['type']);
@@ -116,6 +111,7 @@ function itemFaults(item: Fields): string[] {
 }
 
 function partFaults(part: Fields): string[] {
+  if (isExtensionType(part['type'])) return [];
   const known = partFields[String(part['type'])];
   return known === undefined
     ? [`${part['type']} is not a part of the API`]

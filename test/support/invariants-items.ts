@@ -3,6 +3,11 @@
 export type Fields = Record<string, unknown>;
 export type Fault = (text: string) => void;
 
+/** `provider:type`, as the specification names a provider's own events and parts. */
+export function isExtensionType(type: unknown): boolean {
+  return typeof type === 'string' && /^[^:\s]+:\S+$/.test(type);
+}
+
 interface Part {
   readonly type: string;
   text: string;
@@ -66,11 +71,20 @@ export function contentRules(event: Fields, item: OpenItem, fault: Fault): void 
 function partRules(verb: string, event: Fields, item: OpenItem, fault: Fault): void {
   const index = event['content_index'] ?? event['summary_index'];
   const part = event['part'] as Fields;
+  // A provider's own part has no deltas: it is whole from the start.
+  const isWhole = isExtensionType(part['type']);
   if (verb === 'added') {
     if (index !== item.parts.length) fault(`${place(event)}: next part is ${item.parts.length}`);
     if (item.parts.some(({ isDone }) => !isDone)) fault(`${place(event)} while another part is open`);
-    if ((part['text'] ?? part['refusal']) !== '') fault(`${place(event)} is not empty`);
-    item.parts.push({ type: String(part['type']), text: '', said: null, annotations: [], logprobs: [], isDone: false });
+    if (!isWhole && (part['text'] ?? part['refusal']) !== '') fault(`${place(event)} is not empty`);
+    item.parts.push({
+      type: String(part['type']),
+      text: '',
+      said: isWhole ? '' : null,
+      annotations: [],
+      logprobs: [],
+      isDone: false,
+    });
     return;
   }
   const open = item.parts[Number(index)];
@@ -80,7 +94,7 @@ function partRules(verb: string, event: Fields, item: OpenItem, fault: Fault): v
   }
   if (open.said === null) fault(`${place(event)} before the done of its text`);
   if (part['type'] !== open.type) fault(`${place(event)}: the part was ${open.type}`);
-  if ((part['text'] ?? part['refusal']) !== open.text) fault(`${place(event)} differs from its deltas`);
+  if (!isWhole && (part['text'] ?? part['refusal']) !== open.text) fault(`${place(event)} differs from its deltas`);
   if (open.type === 'output_text') {
     same(part['annotations'], open.annotations, `${place(event)}: annotations`, fault);
     same(part['logprobs'], open.logprobs, `${place(event)}: logprobs`, fault);
@@ -200,7 +214,9 @@ function itemDone(done: Fields, item: OpenItem, fault: Fault): void {
 }
 
 function sameTexts(content: unknown, parts: readonly Part[], what: string, fault: Fault): void {
-  const texts = ((content ?? []) as Fields[]).map((part) => part['text'] ?? part['refusal']);
+  const texts = ((content ?? []) as Fields[]).map((part) =>
+    isExtensionType(part['type']) ? '' : (part['text'] ?? part['refusal']),
+  );
   same(
     texts,
     parts.map(({ text }) => text),

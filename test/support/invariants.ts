@@ -4,8 +4,8 @@
  * decisions in `docs/mapping.md`), independent of the code that wrote the stream: it imports nothing from `src`.
  */
 
-import { fieldFaults, isExtensionType, resourceFaults } from './invariants-fields.ts';
-import { contentRules, type Fault, type Fields, type OpenItem, place } from './invariants-items.ts';
+import { fieldFaults, resourceFaults } from './invariants-fields.ts';
+import { contentRules, type Fault, type Fields, isExtensionType, type OpenItem, place } from './invariants-items.ts';
 
 /**
  * What is wrong with the stream, a line per fault; empty for a good one. With `extensions` it may have events named

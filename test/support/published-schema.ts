@@ -69,6 +69,7 @@ export function faultsOfEvent(event: unknown): string[] {
   const validate = published().events.get(String(type));
   if (validate === undefined) return [`the published schema has no event ${type}`];
   if (item !== undefined && isExtensionItem(item)) return [];
+  if (part !== undefined && !isPublishedPart(part as JsonObject)) return [];
   if (/file_citation$/.test(String((rest['annotation'] as JsonObject | undefined)?.['type']))) return [];
   return faults(validate, {
     type,
@@ -88,13 +89,18 @@ function faults(validate: ValidateFunction, value: unknown): string[] {
  * The resource without what only OpenAI has, and not the published schema: custom tools, tool search, tools the client runs, a format's own
  * `schema` (choice D16), efforts outside the published words (D17), a named custom tool choice.
  */
+/** Is it a part of the API, and not the upstream's own, or one of Chat's that was passed on? */
+function isPublishedPart({ type }: JsonObject): boolean {
+  return !/:|_url$/.test(String(type));
+}
+
 /** Of an item or a part, without the citations of files, which OpenAI's SDKs have alone. */
 function withPublishedAnnotations(value: JsonObject): JsonObject {
   const { annotations, content } = value;
   return {
     ...value,
     ...(Array.isArray(annotations) && { annotations: annotations.filter(({ type }) => type === 'url_citation') }),
-    ...(Array.isArray(content) && { content: content.map(withPublishedAnnotations) }),
+    ...(Array.isArray(content) && { content: content.filter(isPublishedPart).map(withPublishedAnnotations) }),
   };
 }
 

@@ -37,13 +37,24 @@ export function createToolTable(definitions: readonly ToolDefinition[], { settin
   const byShortName = new Map<string, OfferedTool | null>(); // null: several namespaces have it
   for (const definition of definitions) {
     const { chatName: name, origin, found = null } = definition;
-    const chat = definition.kind === 'function' ? functionOf(definition) : customOf(definition, profile);
+    const chat = chatOf(definition);
     carry(chat, definition);
     const tool = { name, chat, origin, found };
     offered.push(tool);
     byName.set(name, tool);
     if ('namespace' in origin && origin.namespace !== undefined) {
       byShortName.set(origin.name, byShortName.has(origin.name) ? null : tool);
+    }
+  }
+
+  function chatOf(definition: ToolDefinition): ChatTool {
+    switch (definition.kind) {
+      case 'function':
+        return functionOf(definition);
+      case 'custom':
+        return customOf(definition, profile);
+      case 'extension':
+        return { ...definition.tool };
     }
   }
 

@@ -1,4 +1,4 @@
-import type { CacheHints, ChatContentPart } from '../../wire/schema/chat-request.ts';
+import type { CacheHints, ChatContentPart, ChatExtensionTool } from '../../wire/schema/chat-request.ts';
 import type { CreateResponseFields, JsonSchemaFormat } from '../../wire/schema/create-response.ts';
 import type { ToolEcho } from '../../wire/schema/response-resource.ts';
 import type { RestoredTool } from './context.ts';
@@ -122,7 +122,13 @@ export interface CustomDefinition extends NamedDefinition {
     | null;
 }
 
-export type ToolDefinition = FunctionDefinition | CustomDefinition;
+/** A tool of the server's own, which goes there as it is. */
+export interface ExtensionDefinition extends NamedDefinition {
+  readonly kind: 'extension';
+  readonly tool: ChatExtensionTool;
+}
+
+export type ToolDefinition = FunctionDefinition | CustomDefinition | ExtensionDefinition;
 
 export type ToolChoiceMode = 'auto' | 'none' | 'required';
 

@@ -93,7 +93,13 @@ export type ChatContentPart =
   | { readonly type: 'video_url'; readonly video_url: { readonly url: string } }
   | { readonly type: 'file'; readonly file: ChatFile }
   /** Mistral. */
-  | { readonly type: 'document_url'; readonly document_url: string };
+  | { readonly type: 'document_url'; readonly document_url: string }
+  | ChatExtensionPart;
+
+/** A part of the server's own, as the client wrote it. */
+export interface ChatExtensionPart {
+  readonly type: `${string}:${string}`;
+}
 
 type ChatFile = { readonly filename: string; readonly file_data: string } | { readonly file_id: string };
 
@@ -131,7 +137,12 @@ export interface ChatCustomTool {
   };
 }
 
-export type ChatTool = ChatFunctionTool | ChatCustomTool;
+/** A tool of the server's own, as the client wrote it. */
+export interface ChatExtensionTool {
+  readonly type: `${string}:${string}`;
+}
+
+export type ChatTool = ChatFunctionTool | ChatCustomTool | ChatExtensionTool;
 
 export type ChatNamedTool =
   | { readonly type: 'function'; readonly function: { readonly name: string } }

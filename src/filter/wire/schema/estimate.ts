@@ -52,4 +52,6 @@ function mediumOf(part: Part): string | null {
     case 'file':
       return 'file_data' in part.file ? part.file.file_data : part.file.file_id;
   }
+  // A part of the server's own: it is counted as the text of the body that it is.
+  return null;
 }

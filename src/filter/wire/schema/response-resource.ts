@@ -55,6 +55,11 @@ export interface RefusalPart {
   readonly refusal: string;
 }
 
+/** A part of the upstream's own, as it came. */
+export interface ExtensionPart {
+  readonly type: `${string}:${string}`;
+}
+
 interface TextOfType<Type> {
   readonly type: Type;
   readonly text: string;
@@ -70,7 +75,7 @@ interface Item<Type, Status = ItemStatus> {
 
 export interface MessageItem extends Item<'message'> {
   readonly role: 'assistant';
-  readonly content: readonly (OutputTextPart | RefusalPart)[];
+  readonly content: readonly (OutputTextPart | RefusalPart | ExtensionPart)[];
   /** Text before tool calls, or the answer; absent where that is not known, or no tools were offered. */
   readonly phase?: 'commentary' | 'final_answer';
 }

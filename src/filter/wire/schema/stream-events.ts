@@ -1,6 +1,7 @@
 import type {
   Annotation,
   ErrorEventFields,
+  ExtensionPart,
   KeptJson,
   Logprob,
   OutputItem,
@@ -46,7 +47,7 @@ export interface Delta {
   readonly obfuscation?: string;
 }
 
-type ContentPart = OutputTextPart | RefusalPart | ReasoningTextPart;
+type ContentPart = OutputTextPart | RefusalPart | ReasoningTextPart | ExtensionPart;
 
 type OutputEvent =
   | (ItemEvent & {

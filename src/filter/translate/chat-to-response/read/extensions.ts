@@ -1,6 +1,7 @@
 import { jsonTextOf } from '../../../../formats/json/loose.ts';
 import type { ResponseResource, Usage } from '../../../wire/schema/response-resource.ts';
 import type { ExtensionEvent } from '../../../wire/schema/stream-events.ts';
+import { isExtensionName } from '../../shared/extension-name.ts';
 import type { Kept } from '../../shared/kept.ts';
 
 /** Names of one answer that are counted or kept; an upstream could make up any number of them. */
@@ -31,9 +32,6 @@ const ownFields = {
 };
 export type ExtensionPlace = keyof typeof ownFields;
 
-/** A provider's own name, `acme:cost`, as Open Responses has it, in characters that need no escaping anywhere. */
-const providersName = /^[\w.-]+:[\w.:-]+$/;
-
 /** What a field takes beside its name and its JSON. */
 const fieldBytes = 100;
 const maxFieldLength = 64 * 1024;
@@ -56,7 +54,7 @@ export class Extensions {
 
   /** Keeps a field for that place. False where the client does not get it: it may not, it is one of ours, or too much. */
   keep(name: string, value: unknown, place: ExtensionPlace = 'response'): boolean {
-    return (this.passesAll || providersName.test(name)) && this.keepOurs(name, value, place);
+    return (this.passesAll || isExtensionName(name)) && this.keepOurs(name, value, place);
   }
 
   /** Keeps a field whatever its name. False where it is too much, or has the name of one that is written elsewhere. */
@@ -98,11 +96,17 @@ export class Extensions {
   }
 }
 
+/** The length of a content part's JSON; null for one that is too much to be passed on. */
+export function extensionPartLength(part: object): number | null {
+  const { length } = jsonTextOf(part);
+  return length === 0 || length > maxFieldLength ? null : length;
+}
+
 const bytesOf = (name: string, json: string) => fieldBytes + name.length + json.length;
 
 /** The client's event for one of the upstream's own. Null if it is none that a stream can have. */
 export function extensionEventOf(name: string, value: object | null): ExtensionEvent | null {
-  if (value === null || name.length > maxNameLength || !providersName.test(name)) return null;
+  if (value === null || name.length > maxNameLength || !isExtensionName(name)) return null;
   const { type: _type, sequence_number: _number, ...fields } = value as { type?: unknown; sequence_number?: unknown };
   const json = jsonTextOf(fields);
   return json === '' ? null : { type: name as ExtensionEvent['type'], fields: json.slice(1, -1) };

@@ -16,7 +16,7 @@ import {
 import type { UnknownType } from '../../shared/dropped.ts';
 import { unreadAnnotationsOf } from './citations.ts';
 import { unreadPartsOf } from './content-parts.ts';
-import { type ExtensionPlace, type Extensions, maxNameLength, maxNames } from './extensions.ts';
+import { type ExtensionPlace, type Extensions, extensionPartLength, maxNameLength, maxNames } from './extensions.ts';
 import { moderationOf } from './moderation.ts';
 
 /** Where the details of Chat's counts stand in a Response. */
@@ -72,7 +72,8 @@ export class UnreadNames {
   #message(message: LooseMessage | null, keeper: Extensions | null): void {
     if (message === null) return;
     this.#fields(message, messageKinds, 'message.', keeper);
-    for (const { type } of unreadPartsOf(message.content)) this.#add('part', textOf(type));
+    for (const part of unreadPartsOf(message.content))
+      if (!keeper?.passesAll || extensionPartLength(part) === null) this.#add('part', textOf(part.type));
     for (const type of unreadAnnotationsOf(message.annotations)) this.#add('field', `message.annotations[].${type}`);
     // A Response has no item for it; the transcript is its text.
     if (message.audio != null && textOf(objectOf<LooseAudio>(message.audio)?.data) !== '')

@@ -1,5 +1,6 @@
 import type {
   Annotation,
+  ExtensionPart,
   Logprob,
   OutputItem,
   OutputTextPart,
@@ -25,7 +26,7 @@ export class MessageItemWriter implements OpenItem {
   readonly outputIndex: number;
   readonly #parts: WriterParts;
   readonly #id: string;
-  readonly #content: (OutputTextPart | RefusalPart)[] = [];
+  readonly #content: (OutputTextPart | RefusalPart | ExtensionPart)[] = [];
   #part: OpenPart | null = null;
   /** A tool call follows: the text was not the answer. SDKs look for structured output in the answer alone. */
   isCommentary = false;
@@ -75,6 +76,15 @@ export class MessageItemWriter implements OpenItem {
         annotation_index: index++,
         annotation,
       });
+  }
+
+  /** Adds a part of the upstream's own, of that many characters of JSON: it is whole at once. */
+  extension(part: ExtensionPart, length: number): void {
+    this.#closePart();
+    this.#parts.log.emit({ type: 'response.content_part.added', ...this.#place(), part });
+    this.#parts.log.emit({ type: 'response.content_part.done', ...this.#place(), part });
+    this.#content.push(part);
+    this.#parts.output.kept.bytes += partBytes + length;
   }
 
   /** The text of the open part. */

@@ -1,13 +1,14 @@
 import { objectOf, textOf } from '../../../../formats/json/loose.ts';
 import type { ApiError } from '../../../wire/schema/api-error.ts';
 import type { LooseAudio, LooseMessage } from '../../../wire/schema/chat-completion.ts';
-import type { Annotation, Logprob, OutputItem } from '../../../wire/schema/response-resource.ts';
+import type { Annotation, ExtensionPart, Logprob, OutputItem } from '../../../wire/schema/response-resource.ts';
 import type { ResponseContext } from '../../shared/context.ts';
 import type { Kept } from '../../shared/kept.ts';
 import type { Repair } from '../../shared/repairs.ts';
 import { isThought, opaqueFieldsOf } from '../read/call-entries.ts';
 import { CitationList } from '../read/citations.ts';
-import { contentOf, stretchesOf } from '../read/content-parts.ts';
+import { contentOf, stretchesOf, unreadPartsOf } from '../read/content-parts.ts';
+import { extensionPartLength } from '../read/extensions.ts';
 import type { DeltaField } from '../read/fast-delta.ts';
 import { pictureIn, pictureUrlsOf } from '../read/pictures.ts';
 import { type ReasoningSource, reasoningOf } from '../read/reasoning-source.ts';
@@ -92,6 +93,7 @@ export class OutputWriter {
     this.cite(extras.citations);
     this.#refuse(textOf(delta.refusal) || content.refusal);
     this.#draw(delta);
+    this.#extend(delta);
     this.#carryOwn(delta);
     const calls = this.#callsFor(delta);
     if (calls === null) return;
@@ -129,6 +131,7 @@ export class OutputWriter {
     this.cite(extras.citations);
     this.#refuse(content.refusal || textOf(message.refusal));
     this.#draw(message);
+    this.#extend(message);
     calls?.send();
   }
 
@@ -392,6 +395,17 @@ export class OutputWriter {
     if (delta === '') return;
     this.#flushTags();
     this.#messageItem().refusal(delta);
+  }
+
+  /** Writes the parts of the upstream's own, after the text. */
+  #extend({ content }: LooseMessage): void {
+    const { answer, profile } = this.#parts.context;
+    if (!profile.passExtensions || answer.fold !== null) return;
+    for (const part of unreadPartsOf(content)) {
+      const length = extensionPartLength(part);
+      // Those of Chat (`video_url`) have no provider's name, and pass as they came too.
+      if (length !== null) this.#messageItem().extension(part as ExtensionPart, length);
+    }
   }
 
   /** Pictures become items of their own; of one that is elsewhere there is only its address, which the text has then. */

@@ -1,6 +1,6 @@
 import type * as z from 'zod/mini';
 import type { ApiError } from '../../../wire/schema/api-error.ts';
-import type { CacheHints } from '../../../wire/schema/chat-request.ts';
+import type { CacheHints, ChatExtensionPart } from '../../../wire/schema/chat-request.ts';
 import {
   audioPart,
   chatFilePart,
@@ -15,6 +15,7 @@ import {
   videoPart,
 } from '../../../wire/schema/create-response.ts';
 import { knownKeys, type Reading } from '../../shared/dropped.ts';
+import { isExtensionName } from '../../shared/extension-name.ts';
 import type { InputContent, InputMessage } from '../../shared/parsed.ts';
 import {
   aboveMax,
@@ -74,7 +75,10 @@ function parsePart(part: unknown, speaker: Speaker, at: string, reading: Reading
   if (type == null) throw missingParameter(`${at}.type`);
   if (typeof type !== 'string') throw invalidType(`${at}.type`, 'a string', type);
   const known = partTypes.get(type);
-  if (known === undefined) return parseUnknownPart(type, part, at, reading);
+  if (known === undefined) {
+    const isPassed = settings.profile.passExtensions && isExtensionPart(part) && shown.includes(speaker);
+    return isPassed ? part : parseUnknownPart(type, part, at, reading);
+  }
   const keys = settings.profile.cacheControl ? known.cachedKeys : known.keys;
   dropped.pushUnknownKeys(part, keys, 'input[].content[]');
   if (!known.speakers.includes(speaker)) throw misplaced(type, known.speakers, speaker, at);
@@ -183,6 +187,11 @@ export const partTypes: ReadonlyMap<string, PartType> = new Map([
   ['input_video', video],
   ['video_url', video],
 ]);
+
+/** A provider's own part, `acme:widget`, which only its server can read. */
+function isExtensionPart(part: { readonly type?: unknown }): part is ChatExtensionPart {
+  return typeof part.type === 'string' && isExtensionName(part.type);
+}
 
 /** A part of an unknown type: its text, or nothing, or refused. */
 function parseUnknownPart(type: string, part: object, at: string, { settings, dropped }: Reading): InputContent | null {

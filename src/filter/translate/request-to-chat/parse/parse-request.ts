@@ -6,6 +6,7 @@ import {
   nestedFields,
 } from '../../../wire/schema/create-response.ts';
 import type { Reading } from '../../shared/dropped.ts';
+import { isExtensionName } from '../../shared/extension-name.ts';
 import type { ChosenTool, CreateResponse, Prewarm, TextFormatRequest, ToolChoiceRequest } from '../../shared/parsed.ts';
 import {
   aboveMax,
@@ -353,7 +354,8 @@ function parseUnknown(
       name,
       `'n' belongs to the Chat Completions API: the Responses API gives one answer. Send several requests instead.`,
     );
-  if (engineFields.has(name) || settings.unknownFields === 'forward') {
+  const isExtension = settings.profile.passExtensions && isExtensionName(name);
+  if (isExtension || engineFields.has(name) || settings.unknownFields === 'forward') {
     checkRefused(name, value, settings);
     const { renames } = settings.profile;
     const written = (Object.hasOwn(renames, name) && renames[name]) || name;

@@ -1,3 +1,5 @@
+import type { ChatExtensionTool } from '../../../wire/schema/chat-request.ts';
+import { isExtensionName } from '../../shared/extension-name.ts';
 import { notOneOf, quote, unsupportedParameter } from '../../shared/request-errors.ts';
 import type { ToolList } from './input-builder.ts';
 import type { KnownTypes } from './reading.ts';
@@ -19,7 +21,8 @@ export function parseTools(
     const [type, tool] = typedTool(given, at);
     const known = types.get(type);
     if (known === undefined) {
-      leaveOutOrRefuse(type, at, types, builder);
+      if (isOwn && builder.settings.profile.passExtensions && isExtensionName(type)) offerExtension(tool, at, builder);
+      else leaveOutOrRefuse(type, at, types, builder);
       continue;
     }
     const listed = known.read(tool, at, builder);
@@ -50,6 +53,16 @@ export function isHostedTool(type: string): boolean {
 /** The type without the date of a version: `web_search_preview_2025_03_11`. */
 function familyOf(type: string): string {
   return type.replace(/_\d{4}_\d{2}_\d{2}$/, '');
+}
+
+/** Offers a tool that the server itself knows, under its name or else its type. */
+function offerExtension(tool: Record<string, unknown>, param: string, builder: ToolsBuilder): void {
+  const { type, name = type } = tool as unknown as ChatExtensionTool & { readonly name?: unknown };
+  const chatName = typeof name === 'string' ? name : type;
+  const origin = { kind: 'function', name: chatName } as const;
+  builder.offer({ kind: 'extension', param, chatName, origin, description: null, tool: { ...tool, type } });
+  const listed = builder.echoOf(tool);
+  if (listed !== null) builder.listed.push(listed);
 }
 
 function leaveOutOrRefuse(

@@ -1,6 +1,7 @@
 import { objectOf, textOf } from '../../../../formats/json/loose.ts';
 import type { Loose } from '../../../wire/schema/chat-completion.ts';
 import { messageItem } from '../../../wire/schema/create-response.ts';
+import { isExtensionName } from '../../shared/extension-name.ts';
 import type { InputMessage } from '../../shared/parsed.ts';
 import type { TranslationSettings } from '../../shared/settings.ts';
 
@@ -9,7 +10,7 @@ type LooseItem = Loose<'text' | 'content' | 'message' | 'summary' | 'output' | '
 
 /** Whether an unknown type is refused; with `extensions` not `provider:type`, a provider’s own by Open Responses. */
 export function isRefused(type: string, { unknownItems }: Pick<TranslationSettings, 'unknownItems'>): boolean {
-  return unknownItems === 'reject' || (unknownItems === 'extensions' && !/^[\w.-]+:./.test(type));
+  return unknownItems === 'reject' || (unknownItems === 'extensions' && !isExtensionName(type));
 }
 
 /** The text in an item or part of an unknown type, in document order; `''` for none. Reads two levels deep. */

@@ -55,6 +55,23 @@ it('parts, annotations, keys of usage and sound that a Response cannot have are 
   ]);
 });
 
+it('a part that is passed on is not named, but one that is too long, and one of a summary', () => {
+  const content = [
+    { type: 'text', text: 'a' },
+    { type: 'acme:widget' },
+    { type: 'acme:big', data: 'x'.repeat(65_536) },
+  ];
+  const completion = { choices: [{ message: { content }, finish_reason: 'stop' }] };
+  const context = (kind?: 'compaction') =>
+    createTestContext({ profileFlags: { passExtensions: true }, ...(kind && { kind }) });
+  const { unread, response } = translateCompletion(completion, context());
+  expect(unread).toEqual([{ kind: 'part', type: 'acme:big' }]);
+  expect(JSON.stringify(response.output)).toContain('acme:widget');
+  expect(JSON.stringify(response.output)).not.toContain('acme:big');
+  const folded = translateCompletion(completion, context('compaction'));
+  expect(folded.unread.map(({ type }) => type)).toEqual(['acme:widget', 'acme:big']);
+});
+
 it('an event of that form that has choices or an error is read like any other', () => {
   const translator = new StreamTranslator(createTestContext());
   translator.push({ choices: [{ index: 0, delta: { content: 'a' } }] }, 'acme:chunk');
