@@ -147,6 +147,27 @@ export const webSocketAttacks: Readonly<Record<string, WebSocketAttack>> = {
   'echoes that nobody reads': flood(40, () => [text(`{"type":"response.steer","input":"${long(9 * MB)}"}`)], {
     reads: false,
   }),
+  // Closed, each comes again: what is refused must cost its sender more than this side.
+  'messages that are refused': (address, sockets) => {
+    const refused = Buffer.concat(times(8000).map(() => text('{}')));
+    const until = performance.now() + 20_000;
+    return Promise.all(
+      times(40).map(async () => {
+        while (performance.now() < until) {
+          const socket = await openRaw(address, sockets);
+          if (socket === null) await sleep(10);
+          else
+            await sendAll(
+              socket,
+              times(1000).map(() => refused),
+              until - performance.now(),
+            );
+          // A closed one is not awaited: it may linger.
+          socket?.destroy();
+        }
+      }),
+    );
+  },
   'nine thousand beginnings of a message': flood(9000, () => fragments(60_000, 20_000)),
   'conversations of 5 MB': (address, sockets) => inTurns(36, () => converse(address, sockets, [long(5 * MB)])),
   'handshakes that never end': flood(5000, () => [], { isWhole: false }),

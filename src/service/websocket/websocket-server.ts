@@ -110,8 +110,6 @@ export async function startWebSocketEndpoint(options: WebSocketOptions) {
     maxFragments,
     // Events are small: compression would cost 256 KiB for each connection.
     perMessageDeflate: false,
-    // One message a connection in each turn of the event loop: a read may have thousands, and others would wait for all of them.
-    allowSynchronousEvents: false,
   });
   server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
     socket.on('error', () => {}); // `close` follows
@@ -232,7 +230,6 @@ function openSocket(
   /** Bytes of a message that has not arrived completely, and of those whose turns have not ended, with what these keep. */
   let arriving = 0;
   let lastRead = 0;
-  let reads = 0;
   let messages = 0;
   /** Of those, what the proxy has not taken. */
   let untaken = 0;
@@ -251,13 +248,10 @@ function openSocket(
   });
   account.hold(connectionBytes);
 
-  /**
-   * Tells what it holds; for `unhandled` bytes of it no room is asked yet. Returns the error for its client if there is no room for
-   * the others; until it is gone, it still counts.
-   */
-  function tell(unhandled = 0): ApiError | null {
+  /** Tells what it holds. Returns the error for its client if there is no room for that; until it is gone, it still counts. */
+  function tell(): ApiError | null {
     const bytes = connectionBytes + arriving + messages;
-    const overload = account.hold(bytes, Math.max(arriving - unhandled, 0) + untaken);
+    const overload = account.hold(bytes, arriving + untaken);
     if (overload !== null) account.hold(bytes);
     return overload;
   }
@@ -389,7 +383,6 @@ function openSocket(
       alive = true;
       arriving += bytes.length;
       lastRead = bytes.length;
-      reads += 1;
       memory.worked(bytes.length);
       // More is there: it would all be read now, 32 such pieces of each connection, before anybody else has a turn.
       if (bytes.length < fullReadBytes) return;
@@ -397,19 +390,20 @@ function openSocket(
       setImmediate(guarded(read));
     }),
   );
-  // In the next turn of the event loop: by then a message that is complete has been answered, if only with an error.
-  const checkRoom = guarded((read: number) => {
-    if (cutWith !== null) return;
-    // What has been read since may complete a message, which is handled next.
-    const overload = tell(read === reads ? 0 : lastRead);
-    if (overload !== null) cutNow(tryAgainLater, overload.code, null);
-  });
-  socket.on('data', () => void setImmediate(checkRoom, reads));
+  // After that: a message that is complete has been answered, if only with an error.
+  socket.on(
+    'data',
+    guarded(() => {
+      const overload = cutWith === null ? tell() : null;
+      if (overload !== null) cutNow(tryAgainLater, overload.code, null);
+    }),
+  );
 
   /** A frame of control is not a part of the message that it came in. */
   const control = guarded((payload: Buffer) => {
     // The library ends a connection whose client reads no pongs, and does not say so.
     if (socket.destroyed) reason ??= unread;
+    if (cutWith !== null) return;
     arriving = Math.max(arriving - payload.length - frameHeadBytes, 0);
     tell();
   });
@@ -417,6 +411,7 @@ function openSocket(
   webSocket.on(
     'message',
     guarded((data: Buffer, isBinary: boolean) => {
+      if (cutWith !== null) return;
       // What is left came with the end of this one, and is the beginning of the next.
       arriving = Math.min(Math.max(arriving - data.length, 0), lastRead);
       tell();
