@@ -25,9 +25,10 @@ const harmonyAnswer = '<|channel|>final<|message|>';
 const harmonyThinking = '<|channel|>analysis<|message|>';
 const harmonyStart = '<|start|>assistant';
 
-/** What may open an answer, and what ends the thinking after it; null if the answer follows at once. */
+/** What may open an answer, and what ends the thinking after it; null if the answer follows at once, as after a closing tag. */
 const openings = new Map<string, readonly string[] | null>([
   ...tagPairs.map(([opening, closing]) => [opening, [closing]] as const),
+  ...allClosingTags.map((closing) => [closing, null] as const),
   ...['', harmonyStart].flatMap((start): [string, readonly string[] | null][] => [
     [
       start + harmonyThinking,
@@ -82,6 +83,11 @@ export class ThinkTagReader {
     return openedBy(this.#buffered + piece, this.#implicitThink, false)?.state.at !== 'answer';
   }
 
+  /** What came and may yet begin a block; null once it is decided. */
+  undecided(): string | null {
+    return this.#state.at === 'start' ? this.#buffered : null;
+  }
+
   /** True once only unchanged text of the answer can follow. */
   isThrough(): boolean {
     return this.#state.at === 'answer' && this.#state.newlinesToSkip === 0;
@@ -128,7 +134,8 @@ function openedBy(text: string, implicitThink: boolean, isEnd: boolean): { state
   if (tag !== undefined) {
     const closingTags = openings.get(tag) ?? null;
     const rest = trimmed.slice(tag.length);
-    if (closingTags === null) return { state: { at: 'answer', newlinesToSkip: 0 }, rest };
+    const newlinesToSkip = allClosingTags.includes(tag) ? 2 : 0;
+    if (closingTags === null) return { state: { at: 'answer', newlinesToSkip }, rest };
     return { state: { at: 'thinking', closingTags, isFirst: true }, rest };
   }
   const isShort = text.length <= maxLeadingSpace;
@@ -152,4 +159,9 @@ function keptBackOf(text: string, closingTag: string): number {
   let length = Math.min(closingTag.length - 1, text.length);
   while (length > 0 && !closingTag.startsWith(text.slice(text.length - length))) length--;
   return text[text.length - length - 1] === '\n' ? length + 1 : length;
+}
+
+/** Does that text have the end of a block in it? */
+export function endsBlock(text: string): boolean {
+  return allClosingTags.some((tag) => text.includes(tag)) || text.includes(harmonyAnswer);
 }

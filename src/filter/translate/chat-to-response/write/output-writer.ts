@@ -3,7 +3,7 @@ import type { ApiError } from '../../../wire/schema/api-error.ts';
 import type { LooseAudio, LooseMessage } from '../../../wire/schema/chat-completion.ts';
 import type { Annotation, ExtensionPart, Logprob, OutputItem } from '../../../wire/schema/response-resource.ts';
 import type { ResponseContext } from '../../shared/context.ts';
-import type { Kept } from '../../shared/kept.ts';
+import { GrowingText, type Kept } from '../../shared/kept.ts';
 import type { Repair } from '../../shared/repairs.ts';
 import { isThought, opaqueFieldsOf } from '../read/call-entries.ts';
 import { CitationList } from '../read/citations.ts';
@@ -12,7 +12,7 @@ import { extensionPartLength } from '../read/extensions.ts';
 import type { DeltaField } from '../read/fast-delta.ts';
 import { pictureIn, pictureUrlsOf } from '../read/pictures.ts';
 import { type ReasoningSource, reasoningOf } from '../read/reasoning-source.ts';
-import { newTagReader, ThinkTagReader, type ThinkTagTexts } from '../read/think-tags.ts';
+import { endsBlock, newTagReader, ThinkTagReader, type ThinkTagTexts } from '../read/think-tags.ts';
 import { AnswerLogprobs } from './answer-logprobs.ts';
 import { type CarriedExtra, EnvelopeContents } from './envelope-contents.ts';
 import type { EventLog } from './event-log.ts';
@@ -55,6 +55,8 @@ export class OutputWriter {
   /** Those that were written: gateways repeat them. Null until one comes. */
   #pictures: Set<string> | null = null;
   #tags: ThinkTagReader | null;
+  /** Reasoning came in a field before any text: a block in tags may be a copy of it, and waits for its end. Null until then. */
+  #copy: GrowingText | null = null;
   /** White space before any text: held back, because before calls it is only a template's markup (docs/answers.md §1.3). */
   #space = '';
   #logprobs: AnswerLogprobs | null = null;
@@ -120,10 +122,11 @@ export class OutputWriter {
     const reasoning = reasoningOf(message);
     const content = contentOf(message.content);
     const text = content.text || transcriptOf(message);
-    if (reasoning.text !== '') this.#tags = null;
-    const tagged = this.#tags === null ? { thinking: reasoning.text, text } : readToEnd(this.#tags, text);
+    const isBlock = reasoning.text === '' || endsBlock(text);
+    const tagged = this.#tags === null || !isBlock ? { thinking: '', text } : readToEnd(this.#tags, text);
     this.#tags = null;
-    this.#reason(tagged.thinking);
+    this.#reason(reasoning.text);
+    if (reasoning.text === '' || !isCopy(tagged.thinking, reasoning.text)) this.#reason(tagged.thinking);
     this.#carryEnvelope();
     this.#pushLogprobs(extras.logprobs);
     if (tagged.text.trim() === '') this.#keepSpace(tagged.text);
@@ -144,8 +147,9 @@ export class OutputWriter {
         return true;
       case 'reasoning_content':
       case 'reasoning':
-        // The first reasoning from a field ends the reading of tags, which is for `add` to do.
-        if (!(this.#current instanceof ReasoningItemWriter) || this.#tags !== null) return false;
+        // The first reasoning from a field changes the reading of tags, which is for `add` to do.
+        if (!(this.#current instanceof ReasoningItemWriter) || (this.#tags !== null && this.#copy === null))
+          return false;
         this.#current.text(text);
         return true;
       case 'arguments':
@@ -260,13 +264,18 @@ export class OutputWriter {
   #forgetHeldText({ content }: LooseMessage, isBegun: boolean): void {
     if (contentOf(content).text === '') return;
     this.#space = '';
-    if (!isBegun) this.#tags = newTagReader(this.#parts.context.profile);
+    this.#copy?.clear();
+    if (!isBegun || this.#tags?.undecided() != null) this.#tags = newTagReader(this.#parts.context.profile);
   }
 
   #reason(text: string, isOfField = false): void {
     if (text === '') return;
-    // A server that has a field for it leaves no tags in the text.
-    if (isOfField) this.#tags = null;
+    // MiniMax's gateways leave it in the text too, in tags at its start.
+    const undecided = isOfField && this.#copy === null ? (this.#tags?.undecided() ?? null) : null;
+    if (undecided !== null) {
+      this.#copy = new GrowingText(this.#output.kept);
+      if (undecided !== '') this.#copy.append(undecided);
+    }
     this.#reasoningItem().text(text);
   }
 
@@ -310,7 +319,10 @@ export class OutputWriter {
   #readText(content: string, isLast: boolean): void {
     if (content === '') return;
     if (this.#tags === null) this.#text(content, isLast);
-    else this.#addTagged(this.#tags.push(content));
+    else {
+      this.#copy?.append(content);
+      this.#addTagged(this.#tags.push(content));
+    }
   }
 
   /** Gemini writes `<thought>` before the first of them and `</thought>` before the answer. */
@@ -325,8 +337,9 @@ export class OutputWriter {
   }
 
   #addTagged({ thinking, text: answer }: ThinkTagTexts): void {
-    this.#reason(thinking);
+    if (this.#copy === null) this.#reason(thinking);
     if (answer === '') return;
+    this.#endCopy();
     this.#text(answer, false);
     if (this.#parts.context.profile.thinkTags === 'auto' && this.#tags?.isThrough()) this.#tags = null;
   }
@@ -450,13 +463,43 @@ export class OutputWriter {
   }
 
   #flushTags(): void {
-    if (this.#tags !== null) this.#addTagged(this.#tags.finish());
+    if (this.#tags === null) return;
+    const held = this.#copy?.toString() ?? '';
+    const rest = this.#tags.finish();
+    // Beside a field a block that does not end is no block.
+    if (held !== '' && rest.text === '' && !endsBlock(held)) {
+      this.#copy?.clear();
+      this.#tags = null;
+      if (!isCopy(readToEnd(new ThinkTagReader(this.#parts.context.profile), held).thinking, this.#shown()))
+        this.#text(held, false);
+      return;
+    }
+    this.#addTagged(rest);
+    this.#endCopy();
+  }
+
+  /** What stood in tags is shown unless the field had it. */
+  #endCopy(): void {
+    const copy = this.#copy?.toString() ?? '';
+    if (copy === '') return;
+    this.#copy?.clear();
+    const { thinking } = readToEnd(new ThinkTagReader(this.#parts.context.profile), copy);
+    if (!isCopy(thinking, this.#shown())) this.#reason(thinking);
+  }
+
+  /** The reasoning of the open item. */
+  #shown(): string {
+    return this.#current instanceof ReasoningItemWriter ? this.#current.written() : '';
   }
 
   #closeCurrent(): void {
     if (this.#current !== null) this.#output.close(this.#current.outputIndex);
     this.#current = null;
   }
+}
+
+function isCopy(text: string, shown: string): boolean {
+  return shown.includes(text.trim());
 }
 
 function readToEnd(tags: ThinkTagReader, content: string): ThinkTagTexts {

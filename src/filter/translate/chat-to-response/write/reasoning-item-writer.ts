@@ -48,6 +48,11 @@ export class ReasoningItemWriter implements OpenItem {
     this.#parts.log.emit({ type, ...this.#place, content_index: 0, delta });
   }
 
+  /** The text so far. */
+  written(): string {
+    return this.#text.toString();
+  }
+
   /** What the item carries back to the upstream beside its text. */
   envelope(): EnvelopeContents {
     this.#envelope ??= new EnvelopeContents(this.#parts.output.kept, this.#parts.context);
