@@ -42,8 +42,8 @@ export interface WebSocketObserver {
   refused(refusal: WebSocketRefusal, message: Buffer | null): void;
 }
 
-/** Of the connection with that id, as in `ClosedConnection`; null where the handshake had none. */
-export type WebSocketRefusal = TurnError & { readonly id: string | null };
+/** What was refused on the connection with that id, as in `ClosedConnection`; null where the handshake had none. */
+export type WebSocketRefusal = TurnError & { readonly id: string | null; readonly userAgent: string | null };
 
 /** A closed connection. */
 export interface ClosedConnection {
@@ -118,7 +118,7 @@ export async function startWebSocketEndpoint(options: WebSocketOptions) {
       if (refusal === null)
         upgrades.handleUpgrade(request, socket, head, (webSocket) => accept(webSocket, socket, request));
       else {
-        observer.refused({ id: idOf(request), ...refusal }, null);
+        observer.refused({ id: idOf(request), userAgent: userAgentOf(request), ...refusal }, null);
         refuseUpgrade(socket, refusal);
       }
     } catch (thrown) {
@@ -150,7 +150,11 @@ export async function startWebSocketEndpoint(options: WebSocketOptions) {
     const id = idOf(request) ?? randomUUID();
     const query = /\?.*$/s.exec(request.url ?? '')?.[0] ?? '';
     const forward = forwarder.forConnection(forwardedHeaders(request.rawHeaders), query, id);
-    const open = openSocket(webSocket, socket, id, options, { conversations, forward });
+    const open = openSocket(webSocket, socket, id, options, {
+      conversations,
+      forward,
+      userAgent: userAgentOf(request),
+    });
     sockets.add(open);
     webSocket.once('close', () => sockets.delete(open));
   }
@@ -211,12 +215,16 @@ export async function startWebSocketEndpoint(options: WebSocketOptions) {
 type OpenSocket = ReturnType<typeof openSocket>;
 
 /** Connects a WebSocket to a `Connection`: messages, backpressure, the end. */
+function userAgentOf({ headers }: IncomingMessage): string | null {
+  return headers['user-agent'] ?? null;
+}
+
 function openSocket(
   webSocket: WebSocket,
   socket: Socket,
   id: string,
   { lifetimeMs, limits, memory, observer, writeTimeoutMs }: WebSocketOptions,
-  shared: Pick<ConnectionHost, 'conversations' | 'forward'>,
+  { userAgent, ...shared }: Pick<ConnectionHost, 'conversations' | 'forward'> & { readonly userAgent: string | null },
 ) {
   const startedAt = performance.now();
   const turns: Partial<Record<TurnOutcome, number>> = {};
@@ -318,7 +326,7 @@ function openSocket(
       tell();
       return overload;
     },
-    refused: (error, message) => observer.refused({ id, ...error }, message),
+    refused: (error, message) => observer.refused({ id, userAgent, ...error }, message),
     turnEnded(outcome) {
       turns[outcome] = (turns[outcome] ?? 0) + 1;
       observer.turnEnded(outcome);

@@ -4,6 +4,7 @@ import { Exchange } from '../../filter/exchange/exchange.ts';
 import type { ExchangeOptions } from '../../filter/exchange/options.ts';
 import type { ExchangeSummary } from '../../filter/exchange/summary.ts';
 import type { ExchangeEvent, ExchangeReply, HeaderMap, HeaderMutation } from '../../filter/exchange/types.ts';
+import { jsonOf, objectOf } from '../../formats/json/loose.ts';
 import type { EndedCall } from '../../service/telemetry/observer.ts';
 import type { WebSocketRefusal } from '../../service/websocket/websocket-server.ts';
 import { type BodyKind, Redactor } from '../redact/redactor.ts';
@@ -27,19 +28,33 @@ export function createRecorder(store: ExchangeStore, messageOf: MessageOf = () =
     },
     observer: (call: EndedCall): void => records.get(call.exchange)?.end(call),
     /** Records a handshake or a message of a WebSocket that did not become an exchange. */
-    refused({ id, status, error }: WebSocketRefusal, message: Buffer | null): void {
+    refused({ id, userAgent, status, error }: WebSocketRefusal, message: Buffer | null): void {
       const [kept, redactor] = [store.open(Date.now()), new Redactor()];
-      const [request, response] = [Object.entries(handshake), [[':status', String(status)]] as const];
+      const turn = message === null ? null : turnIn(message);
+      const client = userAgent === null ? {} : { 'user-agent': userAgent };
+      const request = Object.entries({ ...(turn === null ? handshake : post), ...client });
+      const response = [[':status', String(status)]] as const;
       kept.setHead('client_request', redactor.headers(request));
-      recordWhole(message ?? noBytes, kept, 'client_request', redactor, 'request');
+      if (turn !== null && message !== null) recordWhole(message, kept, 'websocket_message', redactor, 'request');
+      recordWhole(turn?.body ?? message ?? noBytes, kept, 'client_request', redactor, 'request');
       kept.setHead('client_response', redactor.headers(response));
       recordWhole(Buffer.from(JSON.stringify({ error })), kept, 'client_response', redactor, 'error');
-      kept.setFacts({ ...noFacts, request_id: id, outcome: 'refused', status, error_code: String(error.code) });
+      const facts = { request_id: id, outcome: 'refused', status, error_code: String(error.code) };
+      kept.setFacts({ ...noFacts, ...facts, model: turn?.model ?? null });
     },
   };
 }
 
 const handshake = { ':method': 'GET', ':path': '/v1/responses', upgrade: 'websocket' };
+const post = { ':method': 'POST', ':path': '/v1/responses', 'content-type': 'application/json' };
+
+/** The request that a message asks for, as it would be over HTTP; null for a message that is no turn. */
+function turnIn(message: Buffer): { readonly body: Buffer; readonly model: string | null } | null {
+  const { type, ...fields } = objectOf<Readonly<Record<string, unknown>>>(jsonOf(message.toString())) ?? {};
+  if (type !== 'response.create') return null;
+  const model = fields['model'];
+  return { body: Buffer.from(JSON.stringify(fields)), model: typeof model === 'string' ? model : null };
+}
 
 function recordWhole(bytes: Uint8Array, ...of: Parameters<typeof createBodyRecord>): void {
   const record = createBodyRecord(...of);

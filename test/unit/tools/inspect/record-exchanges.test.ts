@@ -122,15 +122,26 @@ it('has a row for what a WebSocket is refused before it becomes an exchange, wit
   const store = createExchangeStore();
   const { refused } = createRecorder(store);
   const error = { type: 'invalid_request', code: 'unsupported_value', param: 'background', message: 'No.' };
-  const message = '{"type":"response.create","background":true,"input":"Hi"}';
-  refused({ id: 'conversation-7', status: 400, error }, Buffer.from(message));
-  refused({ id: null, status: 403, error: { ...error, code: 'origin_not_allowed' } }, null);
+  const message = '{"type":"response.create","model":"m","background":true,"input":"Hi"}';
+  const userAgent = 'codex_cli_rs/1.0';
+  refused({ id: 'conversation-7', userAgent, status: 400, error }, Buffer.from(message));
+  refused({ id: null, userAgent: null, status: 403, error: { ...error, code: 'origin_not_allowed' } }, null);
+  refused({ id: 'conversation-7', userAgent, status: 400, error }, Buffer.from('not a turn'));
   const [ofMessage, ofHandshake] = [...store.list()];
   if (ofMessage === undefined || ofHandshake === undefined) throw new Error('there are two');
   expect([ofMessage, ofHandshake].map(rowOf)).toMatchObject([
     { request_id: 'conversation-7', outcome: 'refused', status: 400, error_code: 'unsupported_value' },
     { request_id: null, outcome: 'refused', status: 403, error_code: 'origin_not_allowed' },
   ]);
-  expect(String(ofMessage.bytesOf('client_request'))).toBe(message);
+  // As the turn that it is: `explain` says of it what was said, and a command for it sends the same.
+  expect(rowOf(ofMessage)).toMatchObject({ method: 'POST', endpoint: 'responses', model: 'm', client: userAgent });
+  expect(String(ofMessage.bytesOf('websocket_message'))).toBe(message);
+  expect(JSON.parse(String(ofMessage.bytesOf('client_request')))).toEqual({
+    model: 'm',
+    background: true,
+    input: 'Hi',
+  });
+  expect(rowOf(ofHandshake)).toMatchObject({ method: 'GET', client: null, model: null });
+  expect(String([...store.list()][2]?.bytesOf('client_request'))).toBe('not a turn');
   expect(JSON.parse(String(ofMessage.bytesOf('client_response')))).toEqual({ error });
 });
