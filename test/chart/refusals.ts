@@ -182,5 +182,7 @@ export const refusals: readonly (readonly [values: string, message: RegExp])[] =
 /** Helm's arguments for one of them. */
 export function argumentsOf(values: string): readonly string[] {
   const gateway = values.startsWith('gateway.kind') ? [] : ['--set', 'gateway.kind=istio'];
-  return [...gateway, values.startsWith('{') ? '--set-json' : '--set', values];
+  if (!values.startsWith('{')) return [...gateway, '--set', values];
+  const fields = Object.entries(JSON.parse(values) as Record<string, unknown>);
+  return [...gateway, ...fields.flatMap(([name, value]) => ['--set-json', `${name}=${JSON.stringify(value)}`])];
 }
