@@ -152,7 +152,7 @@ export class Call {
   /** The piece up to the end of the object: a brace too many, or markup, may stand behind it. */
   #withinObject(piece: string): string {
     // Only a piece with a brace can end the object, or come after its end.
-    if (this.#end === null && !piece.includes('}')) return piece;
+    if (!piece.includes('}') && this.#end?.isWhole() !== true) return piece;
     const end = this.#scanner().copy().push(piece);
     if (end === -1 || piece.slice(end).trim() === '') return piece;
     this.hasRest = true;
