@@ -5,15 +5,17 @@
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { loadSync, type MethodDefinition } from '@grpc/proto-loader';
-import { createContentDecoder } from '../src/filter/exchange/content-coding.ts';
-import { Exchange } from '../src/filter/exchange/exchange.ts';
-import type { ExchangeReply } from '../src/filter/exchange/types.ts';
-import { deserializeRequest } from '../src/filter/extproc/deserialize-request.ts';
-import { serializeReply } from '../src/filter/extproc/serialize-reply.ts';
-import { StreamTranslator } from '../src/filter/translate/chat-to-response/stream.ts';
-import { readSseData } from '../src/filter/wire/sse/data.ts';
-import { encodeSseEvents } from '../src/filter/wire/sse/encode-events.ts';
-import { SseDecoder } from '../src/filter/wire/sse/sse-decoder.ts';
+import {
+  createContentDecoder,
+  deserializeRequest,
+  Exchange,
+  type ExchangeReply,
+  encodeSseEvents,
+  readSseData,
+  SseDecoder,
+  StreamTranslator,
+  serializeReply,
+} from '../src/filter/index.ts';
 import { createTestContext } from '../test/support/context.ts';
 import { exchangeOptions } from '../test/support/exchange-options.ts';
 import type { ProcessingRequest } from '../test/support/generated/envoy/service/ext_proc/v3/ProcessingRequest.ts';

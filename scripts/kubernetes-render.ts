@@ -6,8 +6,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
-import { profileNames } from '../src/filter/upstream/profiles.ts';
-import { profilesFileJsonSchema } from '../src/filter/upstream/profiles-file.ts';
+import { profileNames, profilesFile } from '../src/filter/index.ts';
 import { settingsIn } from '../src/service/settings/setting.ts';
 import { settings } from '../src/service/settings/settings-table.ts';
 import { clusterOf, connectionManagerOf, routeOf } from '../tools/mesh/envoy-config.ts';
@@ -115,7 +114,7 @@ function withOwnSchemas(text: string): string {
       configurable.map(({ variable, form, meaning }) => [variable, { description: meaning, ...form.json }]),
     ),
   };
-  const { properties = {}, definitions } = profilesFileJsonSchema();
+  const { properties = {}, definitions } = profilesFile().profilesFileJsonSchema();
   Object.assign(schema.definitions, definitions);
   const { propertyNames, additionalProperties } = Object(properties['profiles']);
   schema.properties.profiles = {

@@ -1,18 +1,18 @@
 /** What the profiles are: the tables of `docs/upstreams.md` and `docs/upstreams-reference.md`, and the JSON schema that editors use for `UPSTREAM_PROFILES_FILE`. */
 
-import { templateRules } from '../src/filter/upstream/chat-templates.ts';
-import { flagJson } from '../src/filter/upstream/flag-json.ts';
 import {
   aboutFlag,
+  type BuiltInProfile,
+  builtInProfiles,
+  effortTable,
   type FlagName,
+  flagJson,
   type ModelRule,
   type ProfileFlags,
   profileFlags,
-} from '../src/filter/upstream/profile.ts';
-import { builtInProfiles } from '../src/filter/upstream/profiles.ts';
-import { profilesFileJsonSchema, takenBy } from '../src/filter/upstream/profiles-file.ts';
-import { effortTable } from '../src/filter/upstream/servers/effort-table.ts';
-import type { BuiltInProfile } from '../src/filter/upstream/servers/generic.ts';
+  profilesFile,
+  templateRules,
+} from '../src/filter/index.ts';
 import { documentsWith, type Generator } from './generator.ts';
 
 export const profileDocs: Generator = {
@@ -25,7 +25,7 @@ export const profileDocs: Generator = {
         'docs/upstreams.md': { choice: choiceList() },
         'docs/upstreams-reference.md': { profiles: sections },
       }),
-      'docs/upstream-profiles.schema.json': `${JSON.stringify(profilesFileJsonSchema(), null, 2)}\n`,
+      'docs/upstream-profiles.schema.json': `${JSON.stringify(profilesFile().profilesFileJsonSchema(), null, 2)}\n`,
     };
   },
 };
@@ -144,7 +144,7 @@ function namesIn(rows: readonly BuiltInProfile[]): string {
 function flagTable(): string {
   const generic = builtInProfiles[0]?.profile;
   const rows = (Object.keys(profileFlags) as FlagName[]).map((flag) => {
-    const taken = takenBy(flag);
+    const taken = profilesFile().takenBy(flag);
     const values = taken === 'true, false' ? '' : `${taken}; `;
     const who = neededBy(flag);
     const about = aboutFlag.get(profileFlags[flag]);

@@ -10,7 +10,7 @@
  */
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { translateRequest } from '../src/filter/translate/translate-request.ts';
+import { translateRequest } from '../src/filter/index.ts';
 import { createCountedIds } from '../test/support/context.ts';
 import { createTestSettings } from '../test/support/settings.ts';
 import { startEmbeddedUpstream } from '../tools/mesh/upstream.ts';

@@ -1,5 +1,5 @@
 /** The state diagrams of `docs/architecture.md`, drawn from the tables of moves. */
-import { requestMoves, responseMoves } from '../src/filter/exchange/phases.ts';
+import { requestMoves, responseMoves } from '../src/filter/index.ts';
 import { turnMoves } from '../src/service/websocket/websocket-phases.ts';
 import { documentsWith, type Generator } from './generator.ts';
 

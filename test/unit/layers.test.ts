@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { globSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
@@ -77,10 +77,11 @@ const floors: Readonly<Record<string, Readonly<Record<string, readonly string[]>
   },
 };
 
-/** What a folder of a higher floor may not use of a lower one. */
-const closed: Readonly<Record<string, RegExp>> = {
-  'service/websocket': /^filter\/(exchange|translate|extproc|upstream)\b/,
-};
+/** The only file of the filter that the others import. */
+const face = 'filter/index.ts';
+
+/** What a client of the proxy uses of the filter: errors, a stream's events, tables of moves. What becomes of a turn is the exchange's business. */
+const ofWebSocket = /^(ApiError\w*|Sse\w+|Moves|checkMove|estimated\w+)$/;
 
 /** Rooms without sockets, clock, randomness or environment, all of the filter among them: the packages and built-ins they may use. */
 const pure: Readonly<Record<string, readonly string[]>> = {
@@ -91,7 +92,8 @@ const pure: Readonly<Record<string, readonly string[]>> = {
   // The global `Buffer` is looked up anew each time it is used.
   'filter/wire/sse': ['node:buffer'],
   'filter/machine': [],
-  'filter/upstream': ['re2js', 'yaml', 'zod/mini'],
+  // What reads a file of profiles is loaded when there is one.
+  'filter/upstream': ['node:module', 're2js', 'yaml', 'zod/mini'],
   // Ids that must come out the same for the same request are hashed; arguments are compared by value.
   'filter/translate': ['node:crypto', 'node:util', 'zod/mini'],
   // A session is recognised by a keyed hash.
@@ -103,7 +105,8 @@ const pure: Readonly<Record<string, readonly string[]>> = {
   'tools/redact': [],
 };
 
-const root = fileURLToPath(new URL('../../src', import.meta.url));
+const repository = fileURLToPath(new URL('../../', import.meta.url));
+const root = join(repository, 'src');
 const files = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter((file) => /\.tsx?$/.test(file));
 const pureFiles = files.filter((file) => purityOf(file) !== undefined);
 
@@ -118,10 +121,11 @@ function purityOf(file: string): readonly string[] | undefined {
   return Object.entries(pure).find(([folder]) => file.startsWith(`${folder}/`))?.[1];
 }
 
+const imports = /(?:^import [^;']*|\b(?:import|require)\()'([^']+)'/gm;
+
 /** What a file imports, lazily too. */
 function importsOf(file: string): string[] {
-  const text = readFileSync(join(root, file), 'utf8');
-  return [...text.matchAll(/(?:^import [^;']*|\b(?:import|require)\()'([^']+)'/gm)].map(([, name = '']) => name);
+  return [...readFileSync(join(root, file), 'utf8').matchAll(imports)].map(([, name = '']) => name);
 }
 
 function filesImportedBy(file: string): string[] {
@@ -133,7 +137,7 @@ function filesImportedBy(file: string): string[] {
 function isAllowed(from: string, to: string): boolean {
   const [floor, folder] = placeOf(from);
   const [otherFloor, otherFolder] = placeOf(to);
-  if (closed[`${floor}/${folder}`]?.test(to)) return false;
+  if (otherFloor === 'filter' && floor !== 'filter') return to === face && floor !== 'formats';
   if (floor !== otherFloor) return Object.keys(floors).indexOf(otherFloor) < Object.keys(floors).indexOf(floor);
   return folder === otherFolder || floors[floor]?.[folder]?.includes(otherFolder) === true;
 }
@@ -145,7 +149,7 @@ test('every folder of the filter is pure', () => {
 });
 
 test('the floors and folders are all here, each folder below those that it uses', () => {
-  const inside = files.filter((file) => file.includes('/'));
+  const inside = files.filter((file) => file.includes('/') && file !== face);
   for (const [floor, folders] of Object.entries(floors)) {
     const names = Object.keys(folders);
     const found = inside.filter((file) => file.startsWith(`${floor}/`)).map((file) => placeOf(file)[1]);
@@ -156,11 +160,47 @@ test('the floors and folders are all here, each folder below those that it uses'
   expect(Object.keys(floors).sort()).toEqual([...new Set(inside.map((file) => placeOf(file)[0]))].sort());
 });
 
+describe('the interface of the filter', () => {
+  const outside = globSync(['src/{service,tools}/**/*.{ts,tsx}', '{bench,scripts,tools,docs/examples}/**/*.{ts,mjs}'], {
+    cwd: repository,
+  });
+
+  test.each(outside)('is all that %s imports of it', (file) => {
+    const within = (name: string) => relative(root, resolve(repository, dirname(file), name));
+    const imported = [...readFileSync(join(repository, file), 'utf8').matchAll(imports)].map(([, name = '']) => name);
+    const ofFilter = imported.filter((name) => name.startsWith('.') && within(name).startsWith('filter/'));
+    expect(ofFilter.filter((name) => within(name) !== face)).toEqual([]);
+  });
+
+  test('has nothing that nobody outside uses', () => {
+    const names = [...readFileSync(join(root, face), 'utf8').matchAll(/^export (?:type )?\{([^}]*)\}/gm)]
+      .flatMap(([, list = '']) => list.split(','))
+      .map((name) => name.trim().replace(/^type /, ''))
+      .filter((name) => name !== '');
+    expect(names.length).toBeGreaterThan(40);
+    const text = outside.map((file) => readFileSync(join(repository, file), 'utf8')).join('\n');
+    expect(names.filter((name) => !new RegExp(`\\b${name}\\b`).test(text))).toEqual([]);
+  });
+
+  test('gives a WebSocket nothing of an exchange or a translation', () => {
+    for (const file of files.filter((one) => one.startsWith('service/websocket/'))) {
+      const [, list = ''] =
+        /^import (?:type )?\{([^}]*)\} from '[^']*filter\/index\.ts'/m.exec(readFileSync(join(root, file), 'utf8')) ??
+        [];
+      const names = list.split(',').map((name) => name.trim().replace(/^type /, ''));
+      expect(
+        names.filter((name) => name !== '' && !ofWebSocket.test(name)),
+        file,
+      ).toEqual([]);
+    }
+  });
+});
+
 describe('imports', () => {
   // `main` and `program` load the tools by name, when they are asked for.
   const loads = (file: string) => file === 'main.ts' || file.startsWith('service/program/');
 
-  test.each(files.filter((file) => !loads(file)))('of %s go one way', (file) => {
+  test.each(files.filter((file) => !loads(file) && file !== face))('of %s go one way', (file) => {
     expect(filesImportedBy(file).filter((to) => !isAllowed(file, to))).toEqual([]);
   });
 

@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { profileNames } from '../../src/filter/upstream/profiles.ts';
-import { readProfilesFile } from '../../src/filter/upstream/profiles-file.ts';
+import { profileNames, profilesFile } from '../../src/filter/index.ts';
 import { usageProblem } from '../../src/service/settings/error-texts.ts';
 import { didYouMean } from '../../src/service/settings/unknown-names.ts';
 
@@ -78,7 +77,10 @@ function parsed(args: readonly string[]) {
 
 /** Throws unless the profile is built in, or in the operator's file. */
 function checkProfile(name: string, file: string | undefined): void {
-  const own = file === undefined || file === '' ? [] : [...readProfilesFile(readFileSync(file, 'utf8'), file).keys()];
+  const own =
+    file === undefined || file === ''
+      ? []
+      : [...profilesFile().readProfilesFile(readFileSync(file, 'utf8'), file).keys()];
   const names = [...profileNames, ...own];
   if (names.includes(name)) return;
   if (/\.(?:ya?ml|json)$/.test(name))

@@ -1,4 +1,4 @@
-import { builtInProfiles } from '../../src/filter/upstream/profiles.ts';
+import { builtInProfiles } from '../../src/filter/index.ts';
 import { modelToShow } from './upstream-check.ts';
 import { intervalMs, type UpstreamNews, watchMs } from './watch-upstream.ts';
 

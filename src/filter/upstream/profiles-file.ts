@@ -98,7 +98,10 @@ export function readProfilesFile(text: string, file: string): ReadonlyMap<string
 const { path: _path, tokenizePath: _tokenizePath, ...modelFlags } = profileFlags;
 const profileName = /^[\w.-]{1,64}$/;
 
-/** The JSON schema of the file, for editors. */
+/**
+ * The JSON schema of the file, for editors.
+ * @public `profilesFile` gives it.
+ */
 export function profilesFileJsonSchema() {
   const models = z
     .optional(

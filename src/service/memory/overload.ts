@@ -1,4 +1,4 @@
-import { ApiError } from '../../filter/wire/schema/api-error.ts';
+import { ApiError } from '../../filter/index.ts';
 import type { HeapGauge, ResidentMemory } from './heap.ts';
 import { Account, Ledger } from './ledger.ts';
 import { MemoryMeter } from './memory-meter.ts';

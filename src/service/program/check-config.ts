@@ -1,5 +1,5 @@
 import { accessSync, constants } from 'node:fs';
-import { isHostedTool } from '../../filter/translate/request-to-chat/parse/parse-tools.ts';
+import { isHostedTool } from '../../filter/index.ts';
 import { readOperatorFiles } from '../server/operator-files.ts';
 import { readTlsFiles, tlsFilesOf } from '../server/tls.ts';
 import { type Config, ConfigError } from '../settings/config.ts';

@@ -1,5 +1,5 @@
 import { setLogger } from '@grpc/grpc-js';
-import { otelNameOf } from '../../filter/upstream/profiles.ts';
+import { otelNameOf } from '../../filter/index.ts';
 import { createHeapGauge } from '../memory/heap.ts';
 import { OverloadGuard } from '../memory/overload.ts';
 import { startAdminServer } from '../server/admin.ts';

@@ -1,9 +1,11 @@
-import { Exchange } from '../../filter/exchange/exchange.ts';
-import type { ExchangeOptions } from '../../filter/exchange/options.ts';
-import type { BodyModes } from '../../filter/exchange/types.ts';
-import type { CallMetadata } from '../../filter/extproc/methods.ts';
-import type { Profile } from '../../filter/upstream/profile.ts';
-import { ApiError } from '../../filter/wire/schema/api-error.ts';
+import {
+  ApiError,
+  type BodyModes,
+  type CallMetadata,
+  Exchange,
+  type ExchangeOptions,
+  type Profile,
+} from '../../filter/index.ts';
 import type { Admission } from '../memory/overload.ts';
 import type { Config } from '../settings/config.ts';
 import { valuesOf } from '../settings/setting.ts';

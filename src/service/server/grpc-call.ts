@@ -1,6 +1,6 @@
 import { constants, type OutgoingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
 import { type StatusObject, status } from '@grpc/grpc-js';
-import type { CallMetadata } from '../../filter/extproc/methods.ts';
+import type { CallMetadata } from '../../filter/index.ts';
 import { MessageFrameError, MessageFrameReader, putFrameHead } from './message-frames.ts';
 
 /** A call as its listener sees it. */

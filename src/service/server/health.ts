@@ -1,5 +1,5 @@
 import { type ServerUnaryCall, type ServerWritableStream, type sendUnaryData, status } from '@grpc/grpc-js';
-import type { ServingStatus } from '../../filter/extproc/methods.ts';
+import type { ServingStatus } from '../../filter/index.ts';
 
 /** Service names that can be checked: the whole server, our service, and those that Kubernetes setups use. */
 const names: readonly string[] = ['', 'envoy.service.ext_proc.v3.ExternalProcessor', 'liveness', 'readiness'];

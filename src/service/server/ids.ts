@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { NewId } from '../../filter/translate/shared/context.ts';
+import type { NewId } from '../../filter/index.ts';
 
 /**
  * Ids with OpenAI's prefixes: `resp_` and 32 hexadecimal digits. The first half counts up, so that the items of a response

@@ -1,13 +1,18 @@
 import { performance } from 'node:perf_hooks';
 import { status } from '@grpc/grpc-js';
-import type { Exchange } from '../../filter/exchange/exchange.ts';
-import { ProtocolError } from '../../filter/exchange/protocol-error.ts';
-import type { Pace } from '../../filter/exchange/steps.ts';
-import type { BodyModes, ExchangeEvent, ExchangeReply, Replies } from '../../filter/exchange/types.ts';
-import { isRequestEvent } from '../../filter/exchange/types.ts';
-import { deserializeRequest } from '../../filter/extproc/deserialize-request.ts';
-import { serializeReply } from '../../filter/extproc/serialize-reply.ts';
-import type { ApiError } from '../../filter/wire/schema/api-error.ts';
+import {
+  type ApiError,
+  type BodyModes,
+  deserializeRequest,
+  type Exchange,
+  type ExchangeEvent,
+  type ExchangeReply,
+  isRequestEvent,
+  type Pace,
+  ProtocolError,
+  type Replies,
+  serializeReply,
+} from '../../filter/index.ts';
 import type { Admission, Holder } from '../memory/overload.ts';
 import type { CallEnd, CallTimes, ExchangeObserver } from '../telemetry/observer.ts';
 import type { GrpcCall, GrpcCallListener } from './grpc-call.ts';

@@ -1,15 +1,7 @@
-import { createRequire } from 'node:module';
-import { flagJson } from '../../filter/upstream/flag-json.ts';
-import type { Profile } from '../../filter/upstream/profile.ts';
-import { profileNames, profileOf } from '../../filter/upstream/profiles.ts';
+import { flagJson, type Profile, profileNames, profileOf, profilesFile } from '../../filter/index.ts';
 import { type Config, ConfigError } from '../settings/config.ts';
 import { messageOf } from '../settings/error-texts.ts';
 import { type OnChanged, watchFiles } from './watched-files.ts';
-
-// YAML and a schema of every flag: loaded where there is a file to read.
-const require = createRequire(import.meta.url);
-const fileReader = () =>
-  require('../../filter/upstream/profiles-file.ts') as typeof import('../../filter/upstream/profiles-file.ts');
 
 /** The profiles that routes may name: the built-in ones and those of the operator's file, as it is now. */
 export type ProfileSource = ReturnType<typeof openProfiles>;
@@ -52,7 +44,7 @@ export function describeProfiles(source: ProfileSource): Readonly<Record<string,
 }
 
 function readProfiles(bytes: Buffer, file: string, required: string): ReadonlyMap<string, Profile> {
-  const { ProfilesFileError, readProfilesFile } = fileReader();
+  const { ProfilesFileError, readProfilesFile } = profilesFile();
   if (bytes.length > maxFileBytes) throw new Error(`${file} is larger than ${maxFileBytes} bytes`);
   const profiles = readProfilesFile(bytes.toString('utf8'), file);
   if (profileOf(required) === undefined && !profiles.has(required))

@@ -5,10 +5,13 @@ import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { Server, ServerCredentials, type UntypedServiceImplementation } from '@grpc/grpc-js';
-import type { Exchange } from '../../filter/exchange/exchange.ts';
-import type { ExchangeOptions } from '../../filter/exchange/options.ts';
-import type { CallMetadata } from '../../filter/extproc/methods.ts';
-import { healthService, processPath } from '../../filter/extproc/methods.ts';
+import {
+  type CallMetadata,
+  type Exchange,
+  type ExchangeOptions,
+  healthService,
+  processPath,
+} from '../../filter/index.ts';
 import type { OverloadGuard } from '../memory/overload.ts';
 import type { Config } from '../settings/config.ts';
 import type { ExchangeObserver } from '../telemetry/observer.ts';

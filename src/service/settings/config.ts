@@ -1,4 +1,4 @@
-import { profileNames, profileOf } from '../../filter/upstream/profiles.ts';
+import { profileNames, profileOf } from '../../filter/index.ts';
 import { redactUrls } from '../../formats/credentials/urls.ts';
 import { type Setting, type SettingIn, settingsIn } from './setting.ts';
 import { settings } from './settings-table.ts';

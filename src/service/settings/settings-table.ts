@@ -1,5 +1,4 @@
-import type { ExchangeSettings } from '../../filter/exchange/options.ts';
-import type { OperatorSettings } from '../../filter/translate/shared/settings.ts';
+import type { ExchangeSettings, OperatorSettings } from '../../filter/index.ts';
 import { defaultCatalogInstructions, defaultCompactionPrompt } from './default-texts.ts';
 import { anyText, choice, count, filePath, flag, limit, list, milliseconds, path, share, text, url } from './form.ts';
 import { readCatalog } from './model-catalog.ts';

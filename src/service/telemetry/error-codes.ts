@@ -1,4 +1,4 @@
-import type { ExchangeSummary } from '../../filter/exchange/summary.ts';
+import type { ExchangeSummary } from '../../filter/index.ts';
 import type { CallEnd } from './observer.ts';
 
 /** Codes this service gives to what an upstream did. */

@@ -1,5 +1,5 @@
 import type { DestinationStream } from 'pino';
-import type { ExchangeSummary } from '../../filter/exchange/summary.ts';
+import type { ExchangeSummary } from '../../filter/index.ts';
 import { shownErrorCode } from './error-codes.ts';
 import { createLineWriter, type Log } from './log.ts';
 import type { CallEnd, ExchangeObserver } from './observer.ts';

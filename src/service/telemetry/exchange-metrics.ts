@@ -1,5 +1,4 @@
-import type { ExchangeSummary } from '../../filter/exchange/summary.ts';
-import { otelNameOf } from '../../filter/upstream/profiles.ts';
+import { type ExchangeSummary, otelNameOf } from '../../filter/index.ts';
 import { droppedKind } from './dropped-kinds.ts';
 import { errorTypeOf } from './error-codes.ts';
 import { createBoundedLabel, forgetSeries, type Metrics } from './metrics.ts';

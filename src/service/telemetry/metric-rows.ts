@@ -1,5 +1,5 @@
 import type { Counter, Gauge, Histogram } from 'prom-client';
-import { repairKinds } from '../../filter/translate/shared/repairs.ts';
+import { repairKinds } from '../../filter/index.ts';
 import { droppedKinds } from './dropped-kinds.ts';
 
 /** A metric: what it is made from, and what its row in `docs/watching.md` says. With buckets it is a histogram. */

@@ -1,6 +1,4 @@
-import type { Exchange } from '../../filter/exchange/exchange.ts';
-import type { ExchangeSummary } from '../../filter/exchange/summary.ts';
-import type { CallMetadata } from '../../filter/extproc/methods.ts';
+import type { CallMetadata, Exchange, ExchangeSummary } from '../../filter/index.ts';
 
 /**
  * How a call ended: `done` after Envoy's own reset or half-close once the exchange was complete, `aborted` while it was

@@ -1,5 +1,4 @@
-import type { ExchangeSummary } from '../../filter/exchange/summary.ts';
-import type { CallMetadata } from '../../filter/extproc/methods.ts';
+import type { CallMetadata, ExchangeSummary } from '../../filter/index.ts';
 
 /** The caller's span (W3C Trace Context, level 1, §3.2). */
 export type TraceParent = NonNullable<ReturnType<typeof parentOf>>;

@@ -11,7 +11,7 @@ import {
   TraceIdRatioBasedSampler,
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
-import type { ExchangeSummary } from '../../filter/exchange/summary.ts';
+import type { ExchangeSummary } from '../../filter/index.ts';
 import { errorTypeOf } from './error-codes.ts';
 import type { CallEnd, ExchangeObserver } from './observer.ts';
 import { parentOf, type TraceParent } from './trace-parent.ts';

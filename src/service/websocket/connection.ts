@@ -1,5 +1,5 @@
 import type { Buffer } from 'node:buffer';
-import type { ApiError } from '../../filter/wire/schema/api-error.ts';
+import type { ApiError } from '../../filter/index.ts';
 import { readClientMessage, steerFailed } from './client-message.ts';
 import type { Conversation, Conversations } from './conversations.ts';
 import { errorMessage, invalid, type TurnError, turnError, turnErrorOf } from './errors.ts';

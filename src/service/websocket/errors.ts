@@ -1,4 +1,4 @@
-import type { ApiError, ApiErrorObject, ApiErrorType } from '../../filter/wire/schema/api-error.ts';
+import type { ApiError, ApiErrorObject, ApiErrorType } from '../../filter/index.ts';
 
 /** An error message: about one turn, or about a message that is not a turn. The connection stays usable. */
 export interface TurnError {

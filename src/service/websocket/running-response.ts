@@ -1,5 +1,5 @@
 import { Buffer } from 'node:buffer';
-import { estimatedOutput } from '../../filter/wire/schema/estimate.ts';
+import { estimatedOutput } from '../../filter/index.ts';
 import type { EventFields, ItemFields, RunningResource, StreamEvent } from './stream-event.ts';
 
 /** What is kept of a response while it streams, so that a client can interrupt it. */

@@ -1,7 +1,5 @@
 import type { Buffer } from 'node:buffer';
-import { checkMove } from '../../filter/machine/moves.ts';
-import { estimatedTokens } from '../../filter/wire/schema/estimate.ts';
-import { SseDecoder, SseLimitError, type SseMessage } from '../../filter/wire/sse/sse-decoder.ts';
+import { checkMove, estimatedTokens, SseDecoder, SseLimitError, type SseMessage } from '../../filter/index.ts';
 import { type Conversation, conversationOf, itemsOfOutput } from './conversations.ts';
 import { errorMessage, type TurnError, turnError } from './errors.ts';
 import { mediaBytesOf } from './media.ts';

@@ -1,4 +1,4 @@
-import type { Moves } from '../../filter/machine/moves.ts';
+import type { Moves } from '../../filter/index.ts';
 
 const cutShort = { broken: ['ended'], cancel: ['ended'] } as const;
 

@@ -4,7 +4,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type WebSocket, WebSocketServer } from 'ws';
-import type { ApiError } from '../../filter/wire/schema/api-error.ts';
+import type { ApiError } from '../../filter/index.ts';
 import type { OverloadGuard } from '../memory/overload.ts';
 import { type ConnectionHost, type ConnectionLimits, createConnection, type Farewell } from './connection.ts';
 import { type Conversations, createConversations } from './conversations.ts';

@@ -1,21 +1,28 @@
 import { Buffer } from 'node:buffer';
-import { translateCompletion } from '../../filter/translate/chat-to-response/completion.ts';
-import { errorOfValue } from '../../filter/translate/chat-to-response/error.ts';
-import { choiceOf } from '../../filter/translate/chat-to-response/read/choices.ts';
-import { readErrorBody } from '../../filter/translate/chat-to-response/read/error-body.ts';
-import { logprobsOf } from '../../filter/translate/chat-to-response/read/logprobs.ts';
-import { reasoningOf } from '../../filter/translate/chat-to-response/read/reasoning-source.ts';
-import { ThinkTagReader, type ThinkTagTexts } from '../../filter/translate/chat-to-response/read/think-tags.ts';
-import { StreamTranslator } from '../../filter/translate/chat-to-response/stream.ts';
-import { responseAnswer } from '../../filter/translate/operations/operation.ts';
-import type { ResponseContext } from '../../filter/translate/shared/context.ts';
-import { profileOf } from '../../filter/upstream/profiles.ts';
-import { ApiError } from '../../filter/wire/schema/api-error.ts';
-import type { LooseChunk, LooseMessage } from '../../filter/wire/schema/chat-completion.ts';
-import type { CreateResponseEcho, OutputItem, Usage } from '../../filter/wire/schema/response-resource.ts';
-import { isDelta } from '../../filter/wire/schema/stream-events.ts';
-import { readSseData } from '../../filter/wire/sse/data.ts';
-import { SseDecoder, SseLimitError } from '../../filter/wire/sse/sse-decoder.ts';
+import {
+  ApiError,
+  type CreateResponseEcho,
+  choiceOf,
+  errorOfValue,
+  isDelta,
+  type LooseChunk,
+  type LooseMessage,
+  logprobsOf,
+  type OutputItem,
+  profileOf,
+  type ResponseContext,
+  readErrorBody,
+  readSseData,
+  reasoningOf,
+  responseAnswer,
+  SseDecoder,
+  SseLimitError,
+  StreamTranslator,
+  ThinkTagReader,
+  type ThinkTagTexts,
+  translateCompletion,
+  type Usage,
+} from '../../filter/index.ts';
 import { jsonOf, objectOf, textOf } from '../../formats/json/loose.ts';
 import { toolNames } from './chat-body.ts';
 import type { Answer } from './probe-types.ts';

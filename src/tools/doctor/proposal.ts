@@ -1,8 +1,16 @@
-import { flagJson } from '../../filter/upstream/flag-json.ts';
-import { type FlagName, type Profile, type ProfileFlags, profileFlags } from '../../filter/upstream/profile.ts';
-import { profileForModel } from '../../filter/upstream/profile-for-model.ts';
-import { builtInProfiles, profileNames, profileOf, profileOfHost } from '../../filter/upstream/profiles.ts';
-import { readProfilesFile } from '../../filter/upstream/profiles-file.ts';
+import {
+  builtInProfiles,
+  type FlagName,
+  flagJson,
+  type Profile,
+  type ProfileFlags,
+  profileFlags,
+  profileForModel,
+  profileNames,
+  profileOf,
+  profileOfHost,
+  profilesFile,
+} from '../../filter/index.ts';
 import { evidenceOf } from './evidence/all-evidence.ts';
 import type { Evidence } from './evidence/evidence.ts';
 import { factOf } from './findings.ts';
@@ -119,7 +127,7 @@ function fileFor(base: Profile, name: string, differences: readonly Difference[]
 
 /** Reads the file as the service does, and checks that it says what was found. Throws if it does not. */
 function check(file: string, name: string, evidence: readonly Evidence[], model: string): void {
-  const profile = readProfilesFile(file, 'the proposed file').get(name);
+  const profile = profilesFile().readProfilesFile(file, 'the proposed file').get(name);
   if (profile === undefined) throw new Error(`The proposed file has no profile ${name}.`);
   const flags = profileForModel(profile, model);
   const wrong = evidence.filter(({ fits }) => !fits(flags));

@@ -1,4 +1,4 @@
-import { flagJson } from '../../filter/upstream/flag-json.ts';
+import { flagJson } from '../../filter/index.ts';
 import { document, indentOf, rowLines, section } from '../cli/columns.ts';
 import { type Colour, type Style, wrap } from '../cli/style.ts';
 import { found, lacking, meaningOf } from './findings.ts';

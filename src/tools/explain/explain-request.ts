@@ -1,5 +1,4 @@
-import { readRequestBody } from '../../filter/exchange/request/request-body.ts';
-import { runSteps } from '../../filter/exchange/steps.ts';
+import { readRequestBody, runSteps } from '../../filter/index.ts';
 import { isCredentialHeader, redactionMark } from '../../formats/credentials/names.ts';
 import type { Config } from '../../service/settings/config.ts';
 import { explainFields } from './explain-fields.ts';

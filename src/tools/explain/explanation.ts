@@ -1,4 +1,4 @@
-import type { ApiErrorObject } from '../../filter/wire/schema/api-error.ts';
+import type { ApiErrorObject } from '../../filter/index.ts';
 import type { Fate } from './fates.ts';
 import type { Cause } from './what-if.ts';
 

@@ -1,4 +1,4 @@
-import { isJsonObject } from '../../filter/wire/schema/create-response.ts';
+import { isJsonObject } from '../../filter/index.ts';
 
 /** A place in the client's request: names and indices. */
 export type Path = readonly (string | number)[];

@@ -1,4 +1,4 @@
-import { type RecordedProvenance, sourcesOf } from '../../filter/translate/shared/provenance.ts';
+import { type RecordedProvenance, sourcesOf } from '../../filter/index.ts';
 import { isWithin } from '../../formats/json/paths.ts';
 import { isSame, type Path, pathText, recordOf, valueAt } from './fields.ts';
 

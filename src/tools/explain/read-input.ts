@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
-import { completes, routeOf } from '../../filter/exchange/request/route.ts';
+import { completes, routeOf } from '../../filter/index.ts';
 import { scanJson } from '../../formats/json/scan.ts';
 import { messageOf } from '../../service/settings/error-texts.ts';
 import { bytesOf, type ExchangeFile, readExchangeFile, saysItIsAnExchange } from '../files/exchange-file.ts';

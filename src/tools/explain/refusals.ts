@@ -1,4 +1,4 @@
-import { toolNamePattern } from '../../filter/wire/schema/create-response.ts';
+import { toolNamePattern } from '../../filter/index.ts';
 import { isSame, type Path, pathOf, recordOf, valueAt, without, withValue } from './fields.ts';
 import type { RefusedRun, RequestRun } from './run-request.ts';
 

@@ -1,6 +1,4 @@
-import type { Exchange } from '../../filter/exchange/exchange.ts';
-import type { ExchangeReply, HeaderMap } from '../../filter/exchange/types.ts';
-import { SseDecoder } from '../../filter/wire/sse/sse-decoder.ts';
+import { type Exchange, type ExchangeReply, type HeaderMap, SseDecoder } from '../../filter/index.ts';
 import { jsonOf } from '../../formats/json/loose.ts';
 import { valueAt } from './fields.ts';
 

@@ -1,12 +1,18 @@
-import { Exchange } from '../../filter/exchange/exchange.ts';
-import type { ExchangeOptions } from '../../filter/exchange/options.ts';
-import { parseJson } from '../../filter/exchange/request/request-body.ts';
-import { completes, pathNeedsModel, routeOf } from '../../filter/exchange/request/route.ts';
-import { runSteps } from '../../filter/exchange/steps.ts';
-import type { ExchangeReply, HeaderMap, HeaderMutation } from '../../filter/exchange/types.ts';
-import { RecordedProvenance } from '../../filter/translate/shared/provenance.ts';
-import type { Profile } from '../../filter/upstream/profile.ts';
-import type { ApiErrorObject } from '../../filter/wire/schema/api-error.ts';
+import {
+  type ApiErrorObject,
+  completes,
+  Exchange,
+  type ExchangeOptions,
+  type ExchangeReply,
+  type HeaderMap,
+  type HeaderMutation,
+  type Profile,
+  parseJson,
+  pathNeedsModel,
+  RecordedProvenance,
+  routeOf,
+  runSteps,
+} from '../../filter/index.ts';
 import { createExchangeFactory } from '../../service/server/exchanges.ts';
 import type { OperatorFiles } from '../../service/server/operator-files.ts';
 import type { Config } from '../../service/settings/config.ts';

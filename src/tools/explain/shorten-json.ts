@@ -1,4 +1,4 @@
-import { isExactNumber } from '../../filter/wire/schema/create-response.ts';
+import { isExactNumber } from '../../filter/index.ts';
 import { printable } from '../cli/style.ts';
 
 /** The text, cut to that length. */

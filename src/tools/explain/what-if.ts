@@ -1,7 +1,12 @@
-import { flagJson } from '../../filter/upstream/flag-json.ts';
-import { aboutFlag, type FlagName, type Profile, profileFlags } from '../../filter/upstream/profile.ts';
-import { profileForModel } from '../../filter/upstream/profile-for-model.ts';
-import { builtInProfiles } from '../../filter/upstream/profiles.ts';
+import {
+  aboutFlag,
+  builtInProfiles,
+  type FlagName,
+  flagJson,
+  type Profile,
+  profileFlags,
+  profileForModel,
+} from '../../filter/index.ts';
 import { settingsIn } from '../../service/settings/setting.ts';
 import { settings } from '../../service/settings/settings-table.ts';
 import { isSame } from './fields.ts';

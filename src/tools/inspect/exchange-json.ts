@@ -1,4 +1,4 @@
-import { routeOf } from '../../filter/exchange/request/route.ts';
+import { routeOf } from '../../filter/index.ts';
 import type { ExchangeFile, ExchangeFilePiece } from '../files/exchange-file.ts';
 import { bodyOf, exchangeFileHead, pieceOf } from '../files/exchange-file.ts';
 import type { Head, StoredExchange } from './exchange-store.ts';

@@ -1,4 +1,4 @@
-import type { TokenCounts } from '../../filter/exchange/summary.ts';
+import type { TokenCounts } from '../../filter/index.ts';
 import { type BodyName, perBody, type TurnLink } from './recording.ts';
 
 /** What the inspector keeps: bytes of memory, of all exchanges together, and exchanges. */

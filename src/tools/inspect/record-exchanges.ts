@@ -1,9 +1,16 @@
 import { inspect } from 'node:util';
-import { ContentCodingError, decodeContent, parseContentCodings } from '../../filter/exchange/content-coding.ts';
-import { Exchange } from '../../filter/exchange/exchange.ts';
-import type { ExchangeOptions } from '../../filter/exchange/options.ts';
-import type { ExchangeSummary } from '../../filter/exchange/summary.ts';
-import type { ExchangeEvent, ExchangeReply, HeaderMap, HeaderMutation } from '../../filter/exchange/types.ts';
+import {
+  ContentCodingError,
+  decodeContent,
+  Exchange,
+  type ExchangeEvent,
+  type ExchangeOptions,
+  type ExchangeReply,
+  type ExchangeSummary,
+  type HeaderMap,
+  type HeaderMutation,
+  parseContentCodings,
+} from '../../filter/index.ts';
 import { jsonOf, objectOf } from '../../formats/json/loose.ts';
 import type { EndedCall } from '../../service/telemetry/observer.ts';
 import type { WebSocketRefusal } from '../../service/websocket/websocket-server.ts';

@@ -1,4 +1,4 @@
-import type { ExchangeReply } from '../../filter/exchange/types.ts';
+import type { ExchangeReply } from '../../filter/index.ts';
 
 /**
  * A piece of an upstream's stream cut into its chunks, each with the events that it became; `counts` says how many those are.

@@ -1,4 +1,4 @@
-import type { ProfileFlags, ToolChoiceSupport } from '../../../filter/upstream/profile.ts';
+import type { ProfileFlags, ToolChoiceSupport } from '../../../filter/index.ts';
 import { callFormOf, type LimitField, limitFound } from '../chat-body.ts';
 import { factOf, failed, found, lacking, taken } from '../findings.ts';
 import type { Findings } from '../probe-types.ts';

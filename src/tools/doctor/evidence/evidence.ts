@@ -1,4 +1,4 @@
-import type { FlagName, ProfileFlags } from '../../../filter/upstream/profile.ts';
+import type { FlagName, ProfileFlags } from '../../../filter/index.ts';
 import { found } from '../findings.ts';
 import type { Findings, Result } from '../probe-types.ts';
 

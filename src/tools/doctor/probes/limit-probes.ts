@@ -1,4 +1,4 @@
-import { saysContextOverflow } from '../../../filter/translate/chat-to-response/read/context-overflow.ts';
+import { saysContextOverflow } from '../../../filter/index.ts';
 import { arrayOf, jsonOf, objectsOf } from '../../../formats/json/loose.ts';
 import { readChatAnswer } from '../chat-answer.ts';
 import { chat, user } from '../chat-body.ts';

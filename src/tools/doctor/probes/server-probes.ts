@@ -1,6 +1,4 @@
-import { contextWindowIn, takesImages } from '../../../filter/translate/operations/catalog.ts';
-import { builtInProfiles } from '../../../filter/upstream/profiles.ts';
-import type { Engine } from '../../../filter/upstream/servers/generic.ts';
+import { builtInProfiles, contextWindowIn, type Engine, takesImages } from '../../../filter/index.ts';
 import { countOf, jsonOf, objectOf, objectsOf, textOf } from '../../../formats/json/loose.ts';
 import { shorten } from '../chat-answer.ts';
 import type { ProbeRow } from '../chat-probe.ts';
