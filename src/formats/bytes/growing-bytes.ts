@@ -10,7 +10,8 @@ export class GrowingBytes {
     return this.#length;
   }
 
-  append(bytes: Uint8Array): void {
+  /** `expected` are the bytes that there will be in all, as far as is known: room for them is made once. */
+  append(bytes: Uint8Array, expected = 0): void {
     if (this.#buffer === null) {
       // Most are complete at once, or nearly. Node reads from a socket once for many calls, so a view of less than half its
       // buffer is copied.
@@ -22,7 +23,8 @@ export class GrowingBytes {
     const length = this.#length + bytes.length;
     // The first piece fills its buffer, so it is never written to: it may be another's.
     if (length > this.#buffer.length) {
-      const larger = Buffer.allocUnsafeSlow(2 * length);
+      const isKnown = expected >= length && expected <= maxAnnouncedBytes;
+      const larger = Buffer.allocUnsafeSlow(isKnown ? expected : 2 * length);
       this.#buffer.copy(larger, 0, 0, this.#length);
       this.#buffer = larger;
     }
@@ -41,5 +43,8 @@ export class GrowingBytes {
     this.#length = 0;
   }
 }
+
+/** Of more that is announced, nothing is believed before it comes. */
+const maxAnnouncedBytes = 16 * 1024 * 1024;
 
 const noBytes = Buffer.alloc(0);

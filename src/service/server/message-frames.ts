@@ -38,7 +38,7 @@ export class MessageFrameReader {
       this.#read(bytes, to);
       return;
     }
-    this.#buffered.append(bytes);
+    this.#buffered.append(bytes, this.#wantedBytes);
     if (this.#buffered.length < this.#wantedBytes) return;
     const joined = this.#buffered.whole();
     this.#buffered = null;

@@ -32,3 +32,15 @@ test('a small view does not keep the bytes around it', () => {
   read.fill('y');
   expect(bytes.whole().toString('latin1')).toBe('x'.repeat(100));
 });
+
+test('of a length that is known room is made once, and not where more comes or too much is announced', () => {
+  const roomOf = (...appended: [length: number, expected: number][]) => {
+    const bytes = new GrowingBytes();
+    bytes.append(Buffer.alloc(5));
+    for (const [length, expected] of appended) bytes.append(Buffer.alloc(length), expected);
+    return bytes.whole().buffer.byteLength;
+  };
+  expect(roomOf([95, 1000], [900, 1000])).toBe(1000);
+  expect(roomOf([95, 1000], [901, 1000])).toBe(2002);
+  expect(roomOf([95, 64 * 1024 * 1024])).toBe(200);
+});
