@@ -12,7 +12,7 @@ declare const buildId: string;
  * The start of the built service (`dist/main.js`, in place of `main.ts`): runs `program.js` with V8's code cache of an
  * earlier start. Node's own compile cache has only what is compiled before a script runs; this has every function that
  * a start needs, which is a quarter of its CPU time. A service that found no cache, or one that this V8 rejects, writes
- * it when it ends, if it may write here.
+ * it as soon as it listens, if it may write here: later V8 drops what only a start runs.
  */
 const tooOld = nodeTooOld(process.versions.node);
 if (tooOld !== null) {
@@ -31,10 +31,10 @@ const checksumBytes = 4;
 // As Latin-1, since the build writes nothing but ASCII: half the memory, and nothing to decode.
 const source = readFileSync(program, 'latin1');
 const script = new Script(source, { filename: program, cachedData: cachedData() });
-// Other commands run little of a service's code.
-if (script.cachedDataRejected !== false && process.argv.length < 3) process.once('exit', save);
-const module = { exports: {} };
+const module = { exports: {} as typeof import('./program.ts') };
 script.runInThisContext().call(module.exports, module.exports, createRequire(program), module, program, folder);
+// Other commands run little of a service's code.
+if (script.cachedDataRejected !== false && process.argv.length < 3) void module.exports.started.then(save);
 
 function cachedData(): Buffer | undefined {
   try {

@@ -15,7 +15,8 @@ import { version } from './version.ts';
 
 /** Command line → configuration → log → server; then signals. The only file that ends the process. */
 const command = readCommand(process.argv.slice(2));
-main().catch((error: unknown) => {
+/** When the service listens, or what was asked for instead is done. */
+export const started = main().catch((error: unknown) => {
   const message = error instanceof ConfigError ? error.message : String(error);
   // JSON, as in the log, unless standard error is a terminal.
   const json = command.type === 'serve' && !process.stderr.isTTY;
