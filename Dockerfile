@@ -29,14 +29,14 @@ WORKDIR /app
 COPY --from=build /app/package.json ./
 COPY --from=build /app/dist dist
 # What V8 compiles at a start, kept for every later one (src/service/program/bundle-main.ts): made by the Node and with the flags that will run.
-RUN ["node", "--single-threaded-gc", "--max-semi-space-size=16", "-e", "process.env.LISTEN = 'unix:/tmp/start.sock'; process.env.DRAIN_DELAY_MS = '0'; setTimeout(process.kill, 3000, process.pid, 'SIGTERM'); require('/app/dist/main.js')"]
+RUN ["node", "--single-threaded-gc", "--max-semi-space-size=16", "--initial-heap-size=96", "-e", "process.env.LISTEN = 'unix:/tmp/start.sock'; process.env.DRAIN_DELAY_MS = '0'; setTimeout(process.kill, 3000, process.pid, 'SIGTERM'); require('/app/dist/main.js')"]
 # By number, so that Kubernetes can see that it is not root (runAsNonRoot).
 USER 65532:65532
 EXPOSE 50051 9090
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=5s --start-period=15s --retries=3 CMD ["node", "/app/dist/probe.js"]
 # Collections on one thread: docs/operating.md, "The garbage collector".
-ENTRYPOINT ["node", "--single-threaded-gc", "--max-semi-space-size=16", "/app/dist/main.js"]
+ENTRYPOINT ["node", "--single-threaded-gc", "--max-semi-space-size=16", "--initial-heap-size=96", "/app/dist/main.js"]
 # Last, since the revision changes with every build. The version equals package.json's; test/docker compares them.
 ARG VERSION=0.1.0
 ARG REVISION=unknown

@@ -5,6 +5,7 @@ import { promisify } from 'node:util';
 import OpenAI from 'openai';
 import { DockerComposeEnvironment, type StartedDockerComposeEnvironment, Wait } from 'testcontainers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { imageFlags } from '../support/image-flags.ts';
 
 /** `docker-compose.yml` as it is shipped: what the README tells to run, run. */
 const root = join(import.meta.dirname, '../..');
@@ -74,8 +75,7 @@ describe('the image', () => {
       const source = fs.readFileSync('/app/dist/program.js', 'latin1');
       const cachedData = fs.readFileSync('/app/dist/' + cache);
       console.log(new vm.Script(source, { cachedData }).cachedDataRejected);`;
-    const flags = ['--single-threaded-gc', '--max-semi-space-size=16'];
-    expect((await service().exec(['node', ...flags, '-e', script])).stdout.trim()).toBe('false');
+    expect((await service().exec(['node', ...imageFlags, '-e', script])).stdout.trim()).toBe('false');
   });
 
   it('has no file that its user could change, however its file system is mounted', () => {

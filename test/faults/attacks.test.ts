@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { connectExtProc, type ExtProcClient } from '../support/extproc-client.ts';
+import { imageFlags } from '../support/image-flags.ts';
 import { residentMiB } from '../support/memory.ts';
 import { processMethod } from '../support/proto-definitions.ts';
 import { beginStream, endStream, sendRequest } from '../support/scripted-exchange.ts';
@@ -76,7 +77,7 @@ describe.each([96, 320, 2048])('with %i MB of heap and the image’s flags', (he
   let service: ServiceProcess;
   let client: ExtProcClient;
   beforeEach(async () => {
-    const nodeOptions = ['--single-threaded-gc', '--max-semi-space-size=16', `--max-old-space-size=${heap}`];
+    const nodeOptions = [...imageFlags, `--max-old-space-size=${heap}`];
     service = await startServiceProcess({ LOG_LEVEL: 'info' }, { nodeOptions });
     client = connectExtProc(service.listen[0] ?? '');
   });

@@ -2,11 +2,12 @@ import { randomBytes } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import { afterEach, expect, test } from 'vitest';
 import { connectExtProc, type ExtProcCall, type ExtProcClient } from '../support/extproc-client.ts';
+import { imageFlags } from '../support/image-flags.ts';
 import { sendRequest } from '../support/scripted-exchange.ts';
 import { type ServiceProcess, startServiceProcess } from '../support/service-process.ts';
 
 /** The image's flags, and the heap of the smallest container that docs/operating.md sizes. */
-const nodeOptions = ['--single-threaded-gc', '--max-semi-space-size=16', '--max-old-space-size=320'];
+const nodeOptions = [...imageFlags, '--max-old-space-size=320'];
 const small = JSON.stringify({ model: 'm-1', input: 'Hi', stream: true });
 
 /** 4.5 MB of JSON in a few kB; with bytes that do not compress it stays below any limit of the ratio. */

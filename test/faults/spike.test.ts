@@ -1,11 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, test } from 'vitest';
 import { connectExtProc, type ExtProcCall, type ExtProcClient } from '../support/extproc-client.ts';
+import { imageFlags } from '../support/image-flags.ts';
 import { sendRequest } from '../support/scripted-exchange.ts';
 import { type ServiceProcess, startServiceProcess } from '../support/service-process.ts';
 
 /** The image's flags, and the heap of the smallest container that docs/operating.md sizes. */
-const nodeOptions = ['--single-threaded-gc', '--max-semi-space-size=16', '--max-old-space-size=320'];
+const nodeOptions = [...imageFlags, '--max-old-space-size=320'];
 const small = JSON.stringify({ model: 'm-1', input: 'Hi', stream: true });
 
 let service: ServiceProcess;

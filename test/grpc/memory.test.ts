@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { connectExtProc, type ExtProcCall, type ExtProcClient } from '../support/extproc-client.ts';
+import { imageFlags } from '../support/image-flags.ts';
 import { beginStream, endStream, sendRequest } from '../support/scripted-exchange.ts';
 import { type ServiceProcess, startServiceProcess } from '../support/service-process.ts';
 
@@ -18,7 +19,7 @@ beforeAll(async () => {
   // The shipped limit on values would refuse the costliest bodies before the one on memory is reached.
   const environment = { LOG_LEVEL: 'info', NODE_DISABLE_COMPILE_CACHE: '1', MAX_REQUEST_VALUES: '1000000' };
   service = await startServiceProcess(environment, {
-    nodeOptions: ['--single-threaded-gc', '--max-semi-space-size=16', '--max-old-space-size=96'],
+    nodeOptions: [...imageFlags, '--max-old-space-size=96'],
   });
   client = connectExtProc(service.listen[0] ?? '');
 });

@@ -6,6 +6,7 @@ import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { recordTable } from '../../bench/results.ts';
 import type { Cell } from '../../bench/table.ts';
 import { connectExtProc, type ExtProcCall, type ExtProcClient } from '../support/extproc-client.ts';
+import { imageFlags } from '../support/image-flags.ts';
 import { createMemoryCgroup, type MemoryCgroup } from '../support/memory-cgroup.ts';
 import { beginStream, endStream, sendRequest } from '../support/scripted-exchange.ts';
 import { type ServiceProcess, startServiceProcess } from '../support/service-process.ts';
@@ -123,7 +124,7 @@ describe.each(rows)('a container of %i MiB with %i MB of heap and the image’s 
       WEBSOCKET_LISTEN: '127.0.0.1:0',
       WEBSOCKET_FORWARD_TO: turns.url,
     };
-    const nodeOptions = ['--single-threaded-gc', '--max-semi-space-size=16', `--max-old-space-size=${heap}`];
+    const nodeOptions = [...imageFlags, `--max-old-space-size=${heap}`];
     service = await startServiceProcess(environment, { nodeOptions, wrap: cgroup.run });
     client = connectExtProc(service.listen[0] ?? '');
   });
