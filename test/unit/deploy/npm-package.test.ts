@@ -56,7 +56,9 @@ test('the service in it serves', async () => {
     client.close();
     expect(answer).toEqual({ status: 'SERVING' });
     // What V8 compiled is kept while it serves, since at the end V8 has dropped what only a start runs.
-    await expect.poll(() => readdirSync(join(folder, 'dist')).filter((name) => name.endsWith('.cache'))).toHaveLength(1);
+    await expect
+      .poll(() => readdirSync(join(folder, 'dist')).filter((name) => name.endsWith('.cache')))
+      .toHaveLength(1);
   } finally {
     child.kill();
     await once(child, 'exit');
