@@ -2,8 +2,8 @@ import { JsonBytes } from '../../formats/json/parts.ts';
 import { bytesOfJson } from '../translate/shared/kept.ts';
 import type { CreateResponseEcho } from '../wire/schema/response-resource.ts';
 
-/** A field of longer JSON is kept as bytes. */
-const largeFieldLength = 64 * 1024;
+/** A field of longer JSON is kept as bytes: the tools of an agent are in three events, and are written once. */
+const largeFieldLength = 16 * 1024;
 
 const fields = ['instructions', 'tools', 'tool_choice', 'text', 'metadata'] as const;
 
