@@ -6,7 +6,17 @@ export const parts = ['envoy', 'start', 'warm'] as const;
 export type PartName = (typeof parts)[number];
 
 /** Parts of a comparison; `envoy` means the four that need one. */
-export const comparedParts = ['micro', 'exchange', 'start', 'idle', 'paced', 'burst', 'json', 'history'] as const;
+export const comparedParts = [
+  'micro',
+  'exchange',
+  'start',
+  'idle',
+  'young',
+  'paced',
+  'burst',
+  'json',
+  'history',
+] as const;
 export type ComparedPartName = (typeof comparedParts)[number];
 const withEnvoy: readonly ComparedPartName[] = ['paced', 'burst', 'json', 'history'];
 

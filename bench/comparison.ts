@@ -7,6 +7,7 @@ import { measureIdle, measureStart } from './start-up.ts';
 import type { Cell } from './table.ts';
 import { buildOwnTree, checkOut, shareMicro, type Tree } from './trees.ts';
 import { type Better, judge, looksDifferent, type Pair } from './verdict.ts';
+import { measureYoung } from './young.ts';
 
 export const comparisonHeadings = ['figure', 'before', 'after', '×', '95 % of ×', 'verdict'];
 
@@ -77,6 +78,7 @@ function partsOf(only: ReadonlySet<ComparedPartName>): Part[] {
     only.has('exchange') ? microPart('exchange', ['exchange'], 150) : null,
     only.has('start') ? { name: 'start', measure: inTurn(startFigures) } : null,
     only.has('idle') ? { name: 'idle', measure: inTurn(idleFigures) } : null,
+    only.has('young') ? { name: 'young', measure: inTurn(youngFigures) } : null,
     envoyPart([...scenarios, history].filter(({ name }) => only.has(name))),
   ];
   return all.filter((part) => part !== null);
@@ -132,6 +134,11 @@ async function startFigures({ root }: Tree): Promise<Figure[]> {
 async function idleFigures({ root }: Tree): Promise<Figure[]> {
   const { serviceMb, bareMb } = await measureIdle(root);
   return [lower('idle: resident, × bare Node', serviceMb / bareMb)];
+}
+
+async function youngFigures({ root }: Tree): Promise<Figure[]> {
+  const costs = await measureYoung(root);
+  return costs.map(({ what, cpuMicros }) => lower(`young: ${what}, CPU µs`, cpuMicros));
 }
 
 /** Both services and their Envoys restart for each round, for the same reason as above, and alternate for each load. */

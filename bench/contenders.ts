@@ -120,7 +120,7 @@ async function startTelling(name: string, core: string, script: string): Promise
 }
 
 /** Starts the built service of the tree at `root`. */
-async function startService(root: string): Promise<Started> {
+export async function startService(root: string): Promise<Started> {
   const port = await anyFreePort();
   const environment = { ...process.env, EXTPROC_PORT: String(port) };
   const child = startPinned('service', measuredCore, join(root, 'bench/contender.sh'), [], () => {}, environment);
