@@ -57,6 +57,7 @@ for tool in "${@:-}"; do
     etcd | '') tool etcd go.etcd.io/etcd/server/v3 ;;&
     kube-apiserver | '') tool kube-apiserver k8s.io/kubernetes/cmd/kube-apiserver "$server" ;;&
     epp | '') build epp "$picker_version" go -C "$picker" build -trimpath -ldflags '-s -w' -o "$bin/epp" sigs.k8s.io/gateway-api-inference-extension/cmd/epp ;;&
+    bbr | '') build bbr "$picker_version" go -C "$picker" build -trimpath -ldflags '-s -w' -o "$bin/bbr" sigs.k8s.io/gateway-api-inference-extension/cmd/bbr ;;&
     # Istio's discovery server runs only in a test. Without `vet`, which would check every package in it.
     istio-translate | '') build istio-translate "$istio_version" go -C "$istio" test -c -vet=off -ldflags '-s -w' -o "$bin/istio-translate" . ;;
   esac

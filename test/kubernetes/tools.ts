@@ -14,6 +14,7 @@ export type Tool =
   | 'etcd'
   | 'kube-apiserver'
   | 'epp'
+  | 'bbr'
   | 'istio-translate';
 
 const built = new Set<Tool>();
