@@ -90,10 +90,10 @@ export const profileFlags = {
   refusedFields: flag(
     z.array(z.enum(['temperature', 'top_p', 'presence_penalty', 'frequency_penalty', 'logprobs', 'stop'])),
     [],
-    'Chat fields the server does not take: a request with one is refused; `temperature` and `top_p` are left out and named.',
+    'Chat fields the server does not take: a request with one is refused; `temperature` and `top_p` are dropped and listed.',
   ),
   verbosity: off('Takes `verbosity`.', 'Answers differ in length by themselves: one longer answer shows nothing.'),
-  user: on('Takes `user`; else it is left out and named.'),
+  user: on('Takes `user`; else it is dropped and listed.'),
   safetyIdentifier: off('Takes `safety_identifier`.', 'A label, which no answer reflects.'),
   promptCacheKey: off(
     'Takes `prompt_cache_key`.',

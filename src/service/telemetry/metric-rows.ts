@@ -223,7 +223,7 @@ export const stateRows = {
   },
   profilesRejected: {
     name: 'responses_extproc_profiles_rejected',
-    help: '1 while the profiles file cannot be used, and those of an earlier version are in force.',
+    help: '1 while the profiles file cannot be used, and the profiles of an earlier version are in force.',
   },
   lostLogLines,
 } as const satisfies ReadRows;

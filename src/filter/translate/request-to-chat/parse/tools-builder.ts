@@ -54,7 +54,7 @@ export class ToolsBuilder implements Reading {
   /**
    * It is the request's own: a name that is already taken is a mistake, and a tool that cannot be offered is refused. Later
    * lists are part of the history: there, a tool declared again replaces the earlier one, and what cannot be offered is
-   * left out and named.
+   * dropped and listed.
    */
   isOwn = true;
   /** OpenAI's servers would have searched. */
