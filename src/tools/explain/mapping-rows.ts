@@ -31,7 +31,7 @@ export const mappingRows: readonly MappingRow[] = [
   { anchor: 'row-top_p', fields: ['top_p'], rule: 'Mapped, 0 to 1; repeated. As for `temperature`.' },
   { anchor: 'row-presence_penalty', fields: ['presence_penalty'], rule: 'Mapped, −2 to 2; refused where the upstream refuses it.' },
   { anchor: 'row-frequency_penalty', fields: ['frequency_penalty'], rule: 'Mapped, −2 to 2; refused where the upstream refuses it.' },
-  { anchor: 'row-top_logprobs', fields: ['top_logprobs'], rule: 'Mapped with `logprobs: true`; 0 to 20; refused where the upstream has none.' },
+  { anchor: 'row-top_logprobs', fields: ['top_logprobs'], rule: 'Mapped with `logprobs: true`; 0 to 20; refused where the upstream does not support log probabilities.' },
   { anchor: 'row-text', fields: ['text'], rule: 'Its keys are mapped one by one.' },
   { anchor: 'row-reasoning', fields: ['reasoning'], rule: 'Its keys are mapped one by one.' },
   { anchor: 'row-metadata', fields: ['metadata'], rule: 'Repeated: up to 16 pairs, keys of 64 and values of 512 characters.' },
@@ -49,13 +49,8 @@ export const mappingRows: readonly MappingRow[] = [
   { anchor: 'row-client_metadata', fields: ['client_metadata'], rule: 'Left out.' },
   { anchor: 'row-sound', fields: ['modalities', 'audio', 'audio'], rule: 'Refused, regardless of `UNKNOWN_FIELDS`: a Response has no item for sound. Other `modalities` are passed on as unknown fields are.' },
   { anchor: 'row-chat-fields', fields: ['messages', 'max_tokens', 'response_format', 'n'], rule: 'Refused, with the field to use.' },
-<<<<<<< HEAD
-  { anchor: 'row-unknown-fields', fields: [], rule: '`UNKNOWN_FIELDS`: passed on, refused, or left out and named. One named `provider:type` is passed on whatever that says if the profile has `passExtensions`.' },
-  { anchor: 'row-unknown-keys-of-text', fields: ['text', 'reasoning', 'stream_options'], rule: 'Refused with `UNKNOWN_FIELDS=reject`, otherwise left out and named.' },
-=======
-  { anchor: 'row-unknown-fields', fields: [], rule: '`UNKNOWN_FIELDS`: passed on, refused, or dropped and listed.' },
+  { anchor: 'row-unknown-fields', fields: [], rule: '`UNKNOWN_FIELDS`: passed on, refused, or dropped and listed. One named `provider:type` is passed on whatever that says if the profile has `passExtensions`.' },
   { anchor: 'row-unknown-keys-of-text', fields: ['text', 'reasoning', 'stream_options'], rule: 'Refused with `UNKNOWN_FIELDS=reject`, otherwise dropped and listed.' },
->>>>>>> c683c61c (docs: clipped phrases have their nouns again, fields are dropped and listed; a test holds the prose)
   { anchor: 'row-input-type', fields: ['input[].type'], rule: 'Optional for messages. Of an unknown type the text is kept and the item is named (`UNKNOWN_ITEMS`).' },
   { anchor: 'row-input-id', fields: ['input[].id', 'input[].status'], rule: 'Left out: client bookkeeping.' },
   { anchor: 'row-input-phase', fields: ['input[].phase'], rule: 'Left out; named where the message is not the assistant\'s.' },
@@ -69,7 +64,7 @@ export const mappingRows: readonly MappingRow[] = [
   { anchor: 'row-item-function_call_output', fields: ['function_call_output', 'input[].output'], rule: 'Mapped to a tool message after its call, in the order of the calls. One without the other is refused or completed.' },
   { anchor: 'row-item-custom_tool_call', fields: ['custom_tool_call', 'input[].input'], rule: 'Mapped, or a call of the wrapper function.' },
   { anchor: 'row-item-custom_tool_call_output', fields: ['custom_tool_call_output'], rule: 'Mapped to a tool message after its call.' },
-  { anchor: 'row-item-reasoning', fields: ['reasoning', 'input[].summary', 'input[].summary[].type', 'input[].summary[].text', 'input[].encrypted_content'], rule: 'Given back in the upstream\'s field; dropped and listed where it has none.' },
+  { anchor: 'row-item-reasoning', fields: ['reasoning', 'input[].summary', 'input[].summary[].type', 'input[].summary[].text', 'input[].encrypted_content'], rule: 'Given back in the upstream\'s field; dropped and listed where the upstream has no such field.' },
   { anchor: 'row-item-tool_search_call', fields: ['tool_search_call', 'tool_search_output', 'additional_tools'], rule: 'Mapped: calls as calls, tools added to the request\'s. A tool replaces an earlier one of its name; one that cannot be offered is dropped and listed. Of a search without a `call_id` the found tools are offered.' },
   { anchor: 'row-input-async', fields: ['input[].async'], rule: 'A call without an output is `pending`, no error. An output after a later turn stays in its place, as a user message.' },
   { anchor: 'row-item-item_reference', fields: ['item_reference'], rule: 'To reasoning: dropped and listed. To anything else: refused.' },
@@ -95,15 +90,9 @@ export const mappingRows: readonly MappingRow[] = [
   { anchor: 'row-part-chat', fields: ['image_url', 'video_url', 'file'], rule: 'Taken like this API\'s own.' },
   { anchor: 'row-part-input_video', fields: ['input_video', 'input[].output[].video_url'], rule: 'Mapped where the upstream supports video; elsewhere refused or replaced as images are.' },
   { anchor: 'row-part-prompt_cache_breakpoint', fields: ['prompt_cache_breakpoint'], rule: 'Mapped for OpenAI.' },
-<<<<<<< HEAD
-  { anchor: 'row-part-cache_control', fields: ['cache_control'], rule: 'Passed on where the upstream knows it, elsewhere left out and named.' },
-  { anchor: 'row-part-encrypted_content', fields: ['encrypted_content'], rule: 'Mapped if it is plain text; ciphertext is left out and named.' },
-  { anchor: 'row-tools-type', fields: ['tools[].type'], rule: '`function`, `custom` (also in Chat\'s nested form), `namespace` and `tool_search` are mapped; web search and image generation (`web_search`, `web_search_2025_08_26`, `web_search_preview`, `web_search_preview_2025_03_11`, `image_generation`) are left out and named as `DROPPED_TOOLS` says, other hosted tools (`file_search`, `computer`, `computer_use_preview`, `mcp`, `code_interpreter`, `programmatic_tool_calling`) are refused. Tools of an unknown type are left out and named (`UNKNOWN_ITEMS`), or with `passExtensions`, if named `provider:type`, offered as they are.' },
-=======
   { anchor: 'row-part-cache_control', fields: ['cache_control'], rule: 'Passed on where the upstream knows it, elsewhere dropped and listed.' },
   { anchor: 'row-part-encrypted_content', fields: ['encrypted_content'], rule: 'Mapped if it is plain text; ciphertext is dropped and listed.' },
-  { anchor: 'row-tools-type', fields: ['tools[].type'], rule: '`function`, `custom` (also in Chat\'s nested form), `namespace` and `tool_search` are mapped; web search and image generation (`web_search`, `web_search_2025_08_26`, `web_search_preview`, `web_search_preview_2025_03_11`, `image_generation`) are dropped and listed as `DROPPED_TOOLS` says, other hosted tools (`file_search`, `computer`, `computer_use_preview`, `mcp`, `code_interpreter`, `programmatic_tool_calling`) are refused. Tools of an unknown type are dropped and listed (`UNKNOWN_ITEMS`).' },
->>>>>>> c683c61c (docs: clipped phrases have their nouns again, fields are dropped and listed; a test holds the prose)
+  { anchor: 'row-tools-type', fields: ['tools[].type'], rule: '`function`, `custom` (also in Chat\'s nested form), `namespace` and `tool_search` are mapped; web search and image generation (`web_search`, `web_search_2025_08_26`, `web_search_preview`, `web_search_preview_2025_03_11`, `image_generation`) are dropped and listed as `DROPPED_TOOLS` says, other hosted tools (`file_search`, `computer`, `computer_use_preview`, `mcp`, `code_interpreter`, `programmatic_tool_calling`) are refused. Tools of an unknown type are dropped and listed (`UNKNOWN_ITEMS`), or with `passExtensions`, if named `provider:type`, offered as they are.' },
   { anchor: 'row-tools-name', fields: ['tools[].name'], rule: 'Mapped. Letters, digits, `_` and `-`, at most 128; each name once.' },
   { anchor: 'row-tools-description', fields: ['tools[].description'], rule: 'Mapped.' },
   { anchor: 'row-tools-parameters', fields: ['tools[].parameters'], rule: 'Mapped with all its keys, in their order; a schema without a type gets `"object"`. Where the server needs it (`toolSchemaRoot`), the root becomes one object with the properties of all branches, and what is lost is named. `$schema` and `$id` are left out for Mistral.' },

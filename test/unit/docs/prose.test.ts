@@ -5,10 +5,10 @@ import { expect, test } from 'vitest';
 const root = join(import.meta.dirname, '../../..');
 const read = (page: string) => readFileSync(join(root, page), 'utf8');
 /** Pages that people read from top to bottom: each sentence is understood the first time. */
-const guides = ['README.md', 'SUPPORT.md', ...globSync('docs/guides/*.md', { cwd: root }).sort()];
+const guides = ['README.md', ...globSync('docs/guides/*.md', { cwd: root }).sort()];
 const pages = [
   ...guides,
-  ...['SECURITY.md', 'envoy/README.md', 'deploy/chart/README.md'],
+  ...['SUPPORT.md', 'SECURITY.md', 'envoy/README.md', 'deploy/chart/README.md'],
   ...globSync('docs/*.md', { cwd: root }).sort(),
 ];
 

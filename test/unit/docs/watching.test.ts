@@ -20,6 +20,7 @@ describe('docs/watching.md', () => {
     const calls = [
       // The message is the last argument.
       ...sources.matchAll(/\blog(?:\.\w+|\[level\])\((?:[^;]*?,\s*)?'([^']+)',?\s*\)/g),
+      ...sources.matchAll(/\bwrite\(level, line, '([^']+)'\)/g),
       ...sources.matchAll(/create(?:OccasionalWarning|SampledInfo)\(log, '([^']+)'/g),
       ...sources.matchAll(/\bmsg: '([^']+)'/g),
     ].map(([, message]) => message);
