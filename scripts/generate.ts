@@ -18,6 +18,7 @@ import { profileDocs } from './profile-docs.ts';
 import { requirementsPage } from './requirements.ts';
 import { stateDiagrams } from './state-diagram.ts';
 import { lastRunsTable } from './suites.ts';
+import { wireNumbers } from './wire-numbers.ts';
 import { wireTypes } from './wire-types.ts';
 
 const root = join(import.meta.dirname, '..');
@@ -25,6 +26,7 @@ const root = join(import.meta.dirname, '..');
 /** In the order in which they run: the examples of `explain` quote the rows of the mapping. */
 export const generators: readonly Generator[] = [
   wireTypes,
+  wireNumbers,
   configTables,
   metricTable,
   benchTables,

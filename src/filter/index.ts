@@ -30,8 +30,9 @@ export {
   type Replies,
 } from './exchange/types.ts';
 export { deserializeRequest } from './extproc/deserialize-request.ts';
-export { type CallMetadata, healthService, processPath, type ServingStatus } from './extproc/methods.ts';
+export { type CallMetadata, healthService, type ServingStatus } from './extproc/methods.ts';
 export { serializeReply } from './extproc/serialize-reply.ts';
+export { processPath } from './extproc/wire-numbers.ts';
 export { checkMove, type Moves } from './machine/moves.ts';
 
 // Translate: a request, a stream and a completion, without Envoy; and read what Chat servers say, as the translation does.

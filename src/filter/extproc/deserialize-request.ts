@@ -1,6 +1,7 @@
 import { Buffer } from 'node:buffer';
 import { ProtocolError } from '../exchange/protocol-error.ts';
 import type { BodyMode, BodyModes, ExchangeEvent, HeaderMap } from '../exchange/types.ts';
+import * as wire from './wire-numbers.ts';
 
 export interface DecodedRequest {
   readonly event: ExchangeEvent;
@@ -11,8 +12,7 @@ export interface DecodedRequest {
 }
 
 /**
- * A `ProcessingRequest` from its bytes, of which a body is a view. Cases are the numbers of fields in `proto/`; fields that are not
- * there are skipped. Throws `ProtocolError` for anything else.
+ * A `ProcessingRequest` from its bytes, of which a body is a view. Cases are the numbers of fields in `proto/`; others are skipped. Throws `ProtocolError` for anything else.
  *
  * Fast path, written by hand: docs/decisions/0007-hand-written-decoders.md.
  */
@@ -27,27 +27,35 @@ export function deserializeRequest(bytes: Buffer): DecodedRequest {
     const tag = readVarint(bytes, end);
     const field = tag >>> 3;
     switch (field) {
-      case 2:
-      case 3:
-        event = readHeaders(field === 2 ? 'request_headers' : 'response_headers', bytes, readEnd(bytes, end));
+      case wire.processingRequestRequestHeaders:
+      case wire.processingRequestResponseHeaders:
+        event = readHeaders(
+          field === wire.processingRequestRequestHeaders ? 'request_headers' : 'response_headers',
+          bytes,
+          readEnd(bytes, end),
+        );
         break;
-      case 4:
-      case 5:
-        event = readBody(field === 4 ? 'request_body' : 'response_body', bytes, readEnd(bytes, end));
+      case wire.processingRequestRequestBody:
+      case wire.processingRequestResponseBody:
+        event = readBody(
+          field === wire.processingRequestRequestBody ? 'request_body' : 'response_body',
+          bytes,
+          readEnd(bytes, end),
+        );
         break;
-      case 6:
-      case 7:
-        event = { type: field === 6 ? 'request_trailers' : 'response_trailers' };
+      case wire.processingRequestRequestTrailers:
+      case wire.processingRequestResponseTrailers:
+        event = { type: field === wire.processingRequestRequestTrailers ? 'request_trailers' : 'response_trailers' };
         at = readEnd(bytes, end);
         break;
-      case 9:
+      case wire.processingRequestAttributes:
         attributes ??= new Map();
         readAttributes(attributes, bytes, readEnd(bytes, end));
         break;
-      case 10:
+      case wire.processingRequestObservabilityMode:
         observed = readVarint(bytes, end) !== 0;
         break;
-      case 11:
+      case wire.processingRequestProtocolConfig:
         modes = readModes(bytes, readEnd(bytes, end));
         break;
       default:
@@ -65,11 +73,15 @@ export function deserializeHealthCheck(bytes: Buffer): { readonly service: strin
   let service = '';
   while (at < bytes.length) {
     const tag = readVarint(bytes, bytes.length);
-    if (tag >>> 3 === 1) service = readText(bytes, bytes.length);
+    if (tag >>> 3 === wire.healthCheckRequestService) service = readText(bytes, bytes.length);
     else skip(tag, bytes, bytes.length);
   }
   return { service };
 }
+
+/** Every entry of a map is a message of these two fields. */
+const mapKey = 1;
+const mapValue = 2;
 
 let at = 0;
 
@@ -78,11 +90,11 @@ function readBody(type: 'request_body' | 'response_body', bytes: Buffer, end: nu
   let endOfStream = false;
   while (at < end) {
     const tag = readVarint(bytes, end);
-    if (tag >>> 3 === 1) {
+    if (tag >>> 3 === wire.httpBodyBody) {
       const bodyEnd = readEnd(bytes, end);
       body = bytes.subarray(at, bodyEnd);
       at = bodyEnd;
-    } else if (tag >>> 3 === 2) endOfStream = readVarint(bytes, end) !== 0;
+    } else if (tag >>> 3 === wire.httpBodyEndOfStream) endOfStream = readVarint(bytes, end) !== 0;
     else skip(tag, bytes, end);
   }
   return { type, body, endOfStream };
@@ -95,8 +107,8 @@ function readHeaders(type: 'request_headers' | 'response_headers', bytes: Buffer
   let endOfStream = false;
   while (at < end) {
     const tag = readVarint(bytes, end);
-    if (tag >>> 3 === 1) headers = readHeaderMap(bytes, readEnd(bytes, end));
-    else if (tag >>> 3 === 3) endOfStream = readVarint(bytes, end) !== 0;
+    if (tag >>> 3 === wire.httpHeadersHeaders) headers = readHeaderMap(bytes, readEnd(bytes, end));
+    else if (tag >>> 3 === wire.httpHeadersEndOfStream) endOfStream = readVarint(bytes, end) !== 0;
     else skip(tag, bytes, end);
   }
   return { type, headers, endOfStream };
@@ -106,7 +118,7 @@ function readHeaderMap(bytes: Buffer, end: number): HeaderMap {
   const headers = new Map<string, string>();
   while (at < end) {
     const tag = readVarint(bytes, end);
-    if (tag >>> 3 === 1) readHeader(headers, bytes, readEnd(bytes, end));
+    if (tag >>> 3 === wire.headerMapHeaders) readHeader(headers, bytes, readEnd(bytes, end));
     else skip(tag, bytes, end);
   }
   return headers;
@@ -118,9 +130,9 @@ function readHeader(headers: Map<string, string>, bytes: Buffer, end: number): v
   let raw = '';
   while (at < end) {
     const tag = readVarint(bytes, end);
-    if (tag >>> 3 === 1) name = readText(bytes, end).toLowerCase();
-    else if (tag >>> 3 === 2) value = readText(bytes, end);
-    else if (tag >>> 3 === 3) raw = readText(bytes, end);
+    if (tag >>> 3 === wire.headerValueKey) name = readText(bytes, end).toLowerCase();
+    else if (tag >>> 3 === wire.headerValueValue) value = readText(bytes, end);
+    else if (tag >>> 3 === wire.headerValueRawValue) raw = readText(bytes, end);
     else skip(tag, bytes, end);
   }
   // Envoy fills raw_value; other data planes may still use value.
@@ -133,7 +145,7 @@ function readHeader(headers: Map<string, string>, bytes: Buffer, end: number): v
 function readAttributes(attributes: Map<string, string>, bytes: Buffer, end: number): void {
   while (at < end) {
     const tag = readVarint(bytes, end);
-    if (tag >>> 3 === 2) readStruct(attributes, bytes, readEnd(bytes, end));
+    if (tag >>> 3 === mapValue) readStruct(attributes, bytes, readEnd(bytes, end));
     else skip(tag, bytes, end);
   }
 }
@@ -141,7 +153,7 @@ function readAttributes(attributes: Map<string, string>, bytes: Buffer, end: num
 function readStruct(attributes: Map<string, string>, bytes: Buffer, end: number): void {
   while (at < end) {
     const tag = readVarint(bytes, end);
-    if (tag >>> 3 === 1) readField(attributes, bytes, readEnd(bytes, end));
+    if (tag >>> 3 === wire.structFields) readField(attributes, bytes, readEnd(bytes, end));
     else skip(tag, bytes, end);
   }
 }
@@ -151,8 +163,8 @@ function readField(attributes: Map<string, string>, bytes: Buffer, end: number):
   let text: string | null = null;
   while (at < end) {
     const tag = readVarint(bytes, end);
-    if (tag >>> 3 === 1) name = readText(bytes, end);
-    else if (tag >>> 3 === 2) text = readTextValue(bytes, readEnd(bytes, end));
+    if (tag >>> 3 === mapKey) name = readText(bytes, end);
+    else if (tag >>> 3 === mapValue) text = readTextValue(bytes, readEnd(bytes, end));
     else skip(tag, bytes, end);
   }
   if (text !== null) attributes.set(name, text);
@@ -163,7 +175,7 @@ function readTextValue(bytes: Buffer, end: number): string | null {
   let text: string | null = null;
   while (at < end) {
     const tag = readVarint(bytes, end);
-    if (tag >>> 3 === 3) text = readText(bytes, end);
+    if (tag >>> 3 === wire.valueStringValue) text = readText(bytes, end);
     else skip(tag, bytes, end);
   }
   return text;
@@ -175,15 +187,16 @@ function readModes(bytes: Buffer, end: number): BodyModes {
   let response = 0;
   while (at < end) {
     const tag = readVarint(bytes, end);
-    if (tag >>> 3 === 1) request = readVarint(bytes, end);
-    else if (tag >>> 3 === 2) response = readVarint(bytes, end);
+    if (tag >>> 3 === wire.protocolConfigurationRequestBodyMode) request = readVarint(bytes, end);
+    else if (tag >>> 3 === wire.protocolConfigurationResponseBodyMode) response = readVarint(bytes, end);
     else skip(tag, bytes, end);
   }
-  return { request: modesByNumber[request] ?? 'NONE', response: modesByNumber[response] ?? 'NONE' };
+  return { request: modesByNumber.get(request) ?? 'NONE', response: modesByNumber.get(response) ?? 'NONE' };
 }
 
-/** A mode that is not here, such as `GRPC`, carries no translation either. */
-const modesByNumber: readonly BodyMode[] = ['NONE', 'STREAMED', 'BUFFERED', 'BUFFERED_PARTIAL', 'FULL_DUPLEX_STREAMED'];
+/** The modes that a body may be sent in. Any other, such as `GRPC`, carries no translation. */
+const modes: readonly BodyMode[] = ['NONE', 'STREAMED', 'BUFFERED', 'BUFFERED_PARTIAL', 'FULL_DUPLEX_STREAMED'];
+const modesByNumber = new Map<number, BodyMode>(modes.map((mode) => [wire.bodySendMode[mode], mode]));
 
 function readText(bytes: Buffer, end: number): string {
   const textEnd = readEnd(bytes, end);

@@ -1,28 +1,26 @@
 import type { IncomingHttpHeaders } from 'node:http2';
 import { deserializeHealthCheck } from './deserialize-request.ts';
+import { checkPath, healthCheckResponseStatusTag, servingStatus, watchPath } from './wire-numbers.ts';
 
 /** The metadata with which a gRPC call was opened, sent as HTTP/2 headers. Names are in lower case. */
 export type CallMetadata = Readonly<IncomingHttpHeaders>;
 
-/** The method that Envoy calls. */
-export const processPath = '/envoy.service.ext_proc.v3.ExternalProcessor/Process';
-
-const statusNumbers = { SERVING: 1, NOT_SERVING: 2, SERVICE_UNKNOWN: 3 };
-export type ServingStatus = keyof typeof statusNumbers;
+export type ServingStatus = Exclude<keyof typeof servingStatus, 'UNKNOWN'>;
 
 /** `grpc.health.v1.Health`, as a gRPC server takes it. */
 export const healthService = {
-  Check: healthMethod('Check', false),
-  Watch: healthMethod('Watch', true),
+  Check: healthMethod(checkPath, false),
+  Watch: healthMethod(watchPath, true),
 };
 
-function healthMethod(name: 'Check' | 'Watch', responseStream: boolean) {
+function healthMethod(path: string, responseStream: boolean) {
   return {
-    path: `/grpc.health.v1.Health/${name}`,
+    path,
     requestStream: false,
     responseStream,
     requestDeserialize: deserializeHealthCheck,
-    responseSerialize: ({ status }: { readonly status: ServingStatus }) => Buffer.from([0x08, statusNumbers[status]]),
+    responseSerialize: ({ status }: { readonly status: ServingStatus }) =>
+      Buffer.from([healthCheckResponseStatusTag, servingStatus[status]]),
     requestSerialize: onlyForClients,
     responseDeserialize: onlyForClients,
   };

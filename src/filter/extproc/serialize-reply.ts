@@ -1,19 +1,24 @@
 import { Buffer } from 'node:buffer';
 import type { BodyModes, ExchangeReply, HeaderMutation, UsageMetadata } from '../exchange/types.ts';
+import * as wire from './wire-numbers.ts';
 
 /** Of the dynamic metadata; the filter's `metadata_options` must list it. */
 const metadataNamespace = 'responses_extproc';
 
-/** Field and wire type of each kind of reply in a `ProcessingResponse`. */
+/** The tag of each kind of reply in a `ProcessingResponse`. */
 const tags = {
-  request_headers: 0x0a,
-  response_headers: 0x12,
-  request_body: 0x1a,
-  response_body: 0x22,
-  request_trailers: 0x2a,
-  response_trailers: 0x32,
-  immediate_response: 0x3a,
+  request_headers: wire.processingResponseRequestHeadersTag,
+  response_headers: wire.processingResponseResponseHeadersTag,
+  request_body: wire.processingResponseRequestBodyTag,
+  response_body: wire.processingResponseResponseBodyTag,
+  request_trailers: wire.processingResponseRequestTrailersTag,
+  response_trailers: wire.processingResponseResponseTrailersTag,
+  immediate_response: wire.processingResponseImmediateResponseTag,
 } as const satisfies Record<ExchangeReply['type'], number>;
+
+/** Every entry of a map is a message of these two fields, a text and a message here. */
+const mapKeyTag = 0x0a;
+const mapValueTag = 0x12;
 
 /** Written from the last byte to the first, as a nested message follows its length. `at`: the first so far. */
 let bytes: Buffer = Buffer.alloc(0);
@@ -32,27 +37,27 @@ export function serializeReply(reply: ExchangeReply, modes: BodyModes, roomInFro
   switch (reply.type) {
     case 'request_headers':
     case 'response_headers':
-      if (reply.headers !== undefined) putHeaders(0x12, reply.headers);
-      putTag(0x0a, end); // response
+      if (reply.headers !== undefined) putHeaders(wire.commonResponseHeaderMutationTag, reply.headers);
+      putTag(wire.headersResponseResponseTag, end);
       break;
     case 'request_body':
     case 'response_body':
       putBody(reply, isStreamed(reply, modes));
-      if (reply.headers !== undefined) putHeaders(0x12, reply.headers);
-      putTag(0x0a, end); // response
+      if (reply.headers !== undefined) putHeaders(wire.commonResponseHeaderMutationTag, reply.headers);
+      putTag(wire.bodyResponseResponseTag, end);
       break;
     case 'request_trailers':
     case 'response_trailers':
-      if (reply.headers !== undefined) putHeaders(0x0a, reply.headers);
+      if (reply.headers !== undefined) putHeaders(wire.trailersResponseHeaderMutationTag, reply.headers);
       break;
     case 'immediate_response': {
-      putText(0x2a, reply.details);
-      putBytes(0x1a, reply.body);
-      putHeaders(0x12, { set: reply.headers });
+      putText(wire.immediateResponseDetailsTag, reply.details);
+      putBytes(wire.immediateResponseBodyTag, reply.body);
+      putHeaders(wire.immediateResponseHeadersTag, { set: reply.headers });
       const endOfStatus = at;
       putVarint(reply.status);
-      putByte(0x08); // code
-      putTag(0x0a, endOfStatus);
+      putByte(wire.httpStatusCodeTag);
+      putTag(wire.immediateResponseStatusTag, endOfStatus);
       break;
     }
   }
@@ -88,28 +93,28 @@ function putBody({ body, endOfStream }: BodyReply, streamed: boolean): void {
   if (body === undefined) return;
   const end = at;
   if (streamed) {
-    putFlag(0x10, endOfStream);
-    putBytes(0x0a, body);
-    putTag(0x1a, end); // streamed_response
-  } else if (body.length > 0) putBytes(0x0a, body);
-  else putFlag(0x10, true); // clear_body: absent bytes would pass Envoy's own
-  putTag(0x1a, end); // body_mutation
+    putFlag(wire.streamedBodyResponseEndOfStreamTag, endOfStream);
+    putBytes(wire.streamedBodyResponseBodyTag, body);
+    putTag(wire.bodyMutationStreamedResponseTag, end);
+  } else if (body.length > 0) putBytes(wire.bodyMutationBodyTag, body);
+  else putFlag(wire.bodyMutationClearBodyTag, true); // absent bytes would pass Envoy's own
+  putTag(wire.commonResponseBodyMutationTag, end);
 }
 
 /** A `HeaderMutation`, unless it changes nothing. */
 function putHeaders(tag: number, { set = {}, remove = [] }: HeaderMutation): void {
   const end = at;
-  for (const name of remove.toReversed()) putText(0x12, name);
+  for (const name of remove.toReversed()) putText(wire.headerMutationRemoveHeadersTag, name);
   for (const name of Object.keys(set).reverse()) {
     if (!headerName.test(name)) continue;
     const endOfOption = at;
-    putByte(2); // OVERWRITE_IF_EXISTS_OR_ADD
-    putByte(0x18); // append_action: its default differs between Envoy versions
+    putByte(wire.headerAppendAction.OVERWRITE_IF_EXISTS_OR_ADD);
+    putByte(wire.headerValueOptionAppendActionTag); // its default differs between Envoy versions
     const endOfHeader = at;
-    putText(0x1a, headerText(set[name] ?? '')); // raw_value
-    putText(0x0a, name); // key
-    putTag(0x0a, endOfHeader); // header
-    putTag(0x0a, endOfOption); // set_headers
+    putText(wire.headerValueRawValueTag, headerText(set[name] ?? ''));
+    putText(wire.headerValueKeyTag, name);
+    putTag(wire.headerValueOptionHeaderTag, endOfHeader);
+    putTag(wire.headerMutationSetHeadersTag, endOfOption);
   }
   if (at < end) putTag(tag, end);
 }
@@ -131,17 +136,17 @@ function putMetadata(metadata: UsageMetadata): void {
     if (typeof value === 'number') {
       at -= 8;
       bytes.writeDoubleLE(value, at);
-      putByte(0x11); // number_value
-    } else putText(0x1a, headerText(value)); // string_value
-    putTag(0x12, endOfEntry); // value
-    putText(0x0a, name); // key
-    putTag(0x0a, endOfEntry); // fields
+      putByte(wire.valueNumberValueTag);
+    } else putText(wire.valueStringValueTag, headerText(value));
+    putTag(mapValueTag, endOfEntry);
+    putText(mapKeyTag, name);
+    putTag(wire.structFieldsTag, endOfEntry);
   }
-  putTag(0x2a, end); // struct_value
-  putTag(0x12, end); // value
-  putText(0x0a, metadataNamespace); // key
-  putTag(0x0a, end); // fields
-  putTag(0x42, end); // dynamic_metadata
+  putTag(wire.valueStructValueTag, end);
+  putTag(mapValueTag, end);
+  putText(mapKeyTag, metadataNamespace);
+  putTag(wire.structFieldsTag, end);
+  putTag(wire.processingResponseDynamicMetadataTag, end);
 }
 
 /** Tag and length: five bytes of length are the most. */
