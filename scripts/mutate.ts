@@ -1,13 +1,14 @@
 /**
  * `npm run mutate [-- FILE…|ROOM…] [--sample N] [--seed N | --again]`: puts small mistakes into the sources of a copy of the tree, and
- * runs the unit, golden and property tests that come to the place until one fails. A mistake that no test sees is a survivor: it
- * needs a case, or a line in `scripts/mutation/accepted.json` with the reason why it may stay. Without arguments: the folders
- * `translate`, `sse`, `exchange`, `extproc`. Exit code 1 if less than 95 % of the others are seen.
+ * runs the unit, golden and property tests that come to the place until one fails; then, for what these do not see in the service
+ * and the tools, the tests that start processes. A mistake that no test sees is a survivor: it needs a case, or a line in
+ * `scripts/mutation/accepted.json` with the reason why it may stay. Without arguments: the filter's four folders; `all` is all of
+ * `src` and `tools`. Exit code 1 if less than 95 % of the others are seen.
  * `--again` tries the survivors of the last report.
  *
  * The mistakes of a sample are all in the sources at once, each behind a switch (`mutation/switches.ts`), so that sources and tests are
  * loaded once. Those in what a module computes when it is loaded, tables and constants, are tried one by one in a new process.
- * Stryker 10 does the first and not the second, so that mistakes in tables seem to survive.
+ * Stryker 10 does the first and not the second, so that mistakes in tables seem to survive; it starts no process under a mistake.
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -35,6 +36,14 @@ const folder = join(root, '.cache/mutate');
 const tree = join(folder, 'tree');
 const folders = ['src/filter/translate', 'src/filter/wire/sse', 'src/filter/exchange', 'src/filter/extproc'];
 const wanted = 0.95;
+/** Tests that start processes, by the sources that they are about. The first that fits counts. */
+const processTests: readonly (readonly [sources: RegExp, tests: RegExp])[] = [
+  [/^src\/service\/websocket\//, /^test\/(grpc|envoy)\/websocket\.test\.ts$/],
+  [/^src\/(service\/|main\.ts)/, /^test\/grpc\/(?!hostile|load|memory|large-body|reset-flood)/],
+  [/^src\/tools\/inspect\//, /^test\/(grpc\/inspector|unit\/tools\/inspect\/)/],
+  [/^src\/tools\//, /^test\/(grpc\/(command-line|explain)|unit\/tools\/)/],
+  [/^tools\/mesh\//, /^test\/(unit\/mesh\/|envoy\/(npm-start|main-path))/],
+];
 /** Tests of nothing but time and memory, which take as long as all others together. */
 const measuring = /\/(cost|linear|size|nesting|kept|endless-streams|memory)\.test\.ts$/;
 /** CPU time without a word after which a mutant counts as endless: most of its loops are counted, and end by themselves. */
@@ -66,8 +75,11 @@ const fixed = new Set(putSwitches());
 const outcomes = new Map<number, string | null>();
 /** The CPU time of all processes that have ended, in ms. */
 let cpuMs = 0;
+/** What no unit test has seen, and tests that start processes may. */
+const unseen: number[] = [];
 await trySwitched([...numbered.keys()].filter((number) => !fixed.has(number)));
-for (const number of fixed) tell(number, await tryFixed(numbered.get(number) as Mutant));
+for (const number of fixed) settle(number, await tryFixed(numbered.get(number) as Mutant));
+await tryProcesses();
 const { score, text } = report();
 console.log(`\n${text}\n\n${Math.round(cpuMs / 1000)} s of CPU`);
 process.exitCode = score >= wanted ? 0 : 1;
@@ -84,6 +96,12 @@ function putSwitches(): ReadonlySet<number> {
   return all;
 }
 
+/** A mutant that is not seen waits for the tests that start processes, if there are any for it. */
+function settle(number: number, killedBy: string | null): void {
+  if (killedBy === null && processTestsOf((numbered.get(number) as Mutant).file).length > 0) unseen.push(number);
+  else tell(number, killedBy);
+}
+
 function tell(number: number, killedBy: string | null): void {
   outcomes.set(number, killedBy);
   const { file, line, kind, before, after } = numbered.get(number) as Mutant;
@@ -96,17 +114,21 @@ async function trySwitched(numbers: readonly number[]): Promise<void> {
   if (numbers.length === 0) return;
   let current = 0;
   const tests = [...new Set(numbers.flatMap((number) => testsOf((numbered.get(number) as Mutant).file)))];
+  if (tests.length === 0) {
+    for (const number of numbers) settle(number, null);
+    return;
+  }
   const ended = await run({ tests, numbers, last: mutants.length }, (line) => {
     if (line.type === 'unusable')
       console.log(`Not used, since it fails without any mistake: ${line.name}: ${line.problem}`);
     if (line.type === 'tries') current = line.number;
     if (line.type === 'tried')
       if (line.killedBy === null && line.atLoad) fixed.add(line.number);
-      else tell(line.number, line.killedBy);
+      else settle(line.number, line.killedBy);
   });
   if (ended !== null) return;
   if (current === 0) throw new Error('The tests do not run.');
-  if (!outcomes.has(current) && !fixed.has(current)) tell(current, 'never ends');
+  if (!outcomes.has(current) && !fixed.has(current) && !unseen.includes(current)) tell(current, 'never ends');
   await trySwitched(numbers.slice(numbers.indexOf(current) + 1));
 }
 
@@ -119,6 +141,46 @@ async function tryFixed(mutant: Mutant): Promise<string | null> {
   const ended = await run({ tests, numbers: null, last: 0 }, () => {});
   writeFileSync(join(tree, mutant.file), switched);
   return ended === null ? 'never ends' : ended.killedBy;
+}
+
+/**
+ * Tries what no unit test has seen with the tests that start processes, on sources without switches, which a process has not: one
+ * mistake after the other. A test that fails without any is not used.
+ */
+async function tryProcesses(): Promise<void> {
+  if (unseen.length === 0) return;
+  for (const file of sourcesOf(folders.concat(positionals)))
+    writeFileSync(join(tree, file), readFileSync(join(root, file), 'utf8'));
+  const usable = new Map<string, boolean>();
+  for (const number of unseen) {
+    const { file, text } = numbered.get(number) as Mutant;
+    for (const test of processTestsOf(file)) {
+      if (usable.has(test)) continue;
+      const problem = await problemOf([test]);
+      usable.set(test, problem === null);
+      if (problem !== null) console.log(`Not used, since it fails without any mistake: ${test}: ${problem}`);
+    }
+    writeFileSync(join(tree, file), text);
+    tell(number, await problemOf(processTestsOf(file).filter((test) => usable.get(test))));
+    writeFileSync(join(tree, file), readFileSync(join(root, file), 'utf8'));
+  }
+}
+
+async function problemOf(tests: readonly string[]): Promise<string | null> {
+  const ended = await run({ tests, numbers: null, last: 0 }, () => {});
+  return ended === null ? 'never ends' : ended.killedBy;
+}
+
+function processTestsOf(file: string): readonly string[] {
+  const tests = processTests.find(([sources]) => sources.test(file))?.[1];
+  return tests === undefined ? [] : listed(['test']).filter((name) => name.endsWith('.test.ts') && tests.test(name));
+}
+
+/** The files of these folders that are there. */
+function listed(paths: readonly string[]): string[] {
+  const args = ['ls-files', '-co', '--exclude-standard', '--', ...paths];
+  const { stdout } = spawnSync('git', args, { cwd: root, encoding: 'utf8' });
+  return stdout.split('\n').filter((file) => file !== '' && existsSync(join(root, file)));
 }
 
 /** The last line of a run; null if it had to be ended, or ended by itself. */
@@ -170,12 +232,8 @@ async function run(
 
 /** TypeScript files of these files and folders. */
 function sourcesOf(paths: readonly string[]): string[] {
-  const listed = spawnSync('git', ['ls-files', '-co', '--exclude-standard', '--', ...paths.map(inSource)], {
-    cwd: root,
-    encoding: 'utf8',
-  });
-  const files = listed.stdout.split('\n').filter((file) => /^src\/.*\.ts$/.test(file));
-  return files.filter((file) => existsSync(join(root, file)));
+  const places = paths.flatMap((path) => (path === 'all' ? ['src', 'tools'] : [inSource(path)]));
+  return [...new Set(listed(places))].filter((file) => /^(src|tools)\/.*\.ts$/.test(file));
 }
 
 /** `sse` is `src/filter/wire/sse`. */
@@ -207,8 +265,7 @@ function survivorsIn(list: readonly Mutant[]): Mutant[] {
 function copyTree(): void {
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(tree, { recursive: true });
-  const { stdout } = spawnSync('git', ['ls-files', '-co', '--exclude-standard'], { cwd: root, encoding: 'utf8' });
-  for (const file of stdout.split('\n').filter((name) => name !== '' && existsSync(join(root, name))))
+  for (const file of listed([]))
     if (/^test\/.*\.ts$/.test(file)) {
       mkdirSync(dirname(join(tree, file)), { recursive: true });
       const ours = `from '${join(import.meta.dirname, 'mutation/collect.ts')}'`;
@@ -231,15 +288,7 @@ function importsOfTests(): Map<string, ReadonlySet<string>> {
     }
     return found;
   };
-  const { stdout } = spawnSync(
-    'git',
-    ['ls-files', '-co', '--exclude-standard', 'test/unit', 'test/golden', 'test/fuzz'],
-    {
-      cwd: root,
-      encoding: 'utf8',
-    },
-  );
-  const tests = stdout.split('\n').filter((file) => file.endsWith('.test.ts') && existsSync(join(root, file)));
+  const tests = listed(['test/unit', 'test/golden', 'test/fuzz']).filter((file) => file.endsWith('.test.ts'));
   return new Map(
     tests.map((test) => {
       const seen = new Set<string>();
@@ -256,11 +305,7 @@ function importsOfTests(): Map<string, ReadonlySet<string>> {
 
 function testsOf(file: string): string[] {
   const near = nearTests(file);
-  const tests = [...imports.keys()].filter(
-    (test) => near.test(test) && !measuring.test(test) && imports.get(test)?.has(file),
-  );
-  if (tests.length === 0) throw new Error(`No test imports ${file}.`);
-  return tests;
+  return [...imports.keys()].filter((test) => near.test(test) && !measuring.test(test) && imports.get(test)?.has(file));
 }
 
 /**
@@ -275,6 +320,7 @@ function nearTests(file: string): RegExp {
 
 /** `filter/translate` of a path in it, `filter/wire/sse` of one there. */
 function folderOf(path: string): string {
+  if (path.startsWith('tools/')) return 'mesh';
   return /^src\/((?:filter\/wire|[^/]+)\/[^/]+)/.exec(path)?.[1] ?? '';
 }
 
