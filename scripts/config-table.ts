@@ -74,8 +74,12 @@ export function needOfEach(list: typeof needs): ReadonlyMap<string, string> {
 /** All variables, a table for each group. Throws for a variable without a need, and for a need without a variable. */
 function allTables(): string {
   const groups = Object.entries(settings) as [keyof typeof settings, SettingTable][];
-  const unknown = settingsNamed([...neededBy.keys()]).length - settingsIn(settings).length;
-  if (unknown !== 0) throw new Error('scripts/config-table.ts: each variable has one need, or is removed.');
+  settingsNamed([...neededBy.keys()]);
+  const unneeded = settingsIn(settings).filter(({ variable }) => !neededBy.has(variable));
+  if (unneeded.length > 0) {
+    const names = unneeded.map(({ variable }) => variable).join(', ');
+    throw new Error(`scripts/config-table.ts: nobody in \`needs\` needs ${names}. Say who does, or remove it.`);
+  }
   const tables = groups.map(([group, table]) => `## ${headings[group]}\n\n${tableOf(settingsIn(table))}`);
   const list = needs.map(([who, variables]) => `- ${who}: \`${variables.replaceAll(' ', '`, `')}\``);
   return [...tables, `## Who needs which\n\n${list.join('\n')}`].join('\n\n');

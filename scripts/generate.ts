@@ -79,7 +79,14 @@ if (import.meta.main) {
       console.log(`left out: ${generator.name}: ${missing}`);
       continue;
     }
-    for (const [path, text] of staleFiles(generator)) {
+    let made: ReturnType<typeof staleFiles>;
+    try {
+      made = staleFiles(generator);
+    } catch (error) {
+      console.error(`${generator.name}: ${error instanceof Error ? error.message : String(error)}`);
+      process.exit(1);
+    }
+    for (const [path, text] of made) {
       stale += 1;
       console.log(`${option === '--check' ? 'stale' : 'written'}: ${path}, from ${generator.source}`);
       if (option === '--check') continue;

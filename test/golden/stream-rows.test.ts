@@ -1,5 +1,6 @@
-import { readdirSync } from 'node:fs';
+import { globSync, readdirSync, readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
+import { choiceFields, chunkFields, messageKinds } from '../../src/filter/wire/schema/chat-completion.ts';
 import { readGoldenCases } from '../support/golden.ts';
 
 const folder = new URL('./', import.meta.url);
@@ -19,3 +20,15 @@ const rowsElsewhere = ['E7', 'E9'];
 it.each(rows.filter((row) => !rowsElsewhere.includes(row)))('row %s has a case', (row) => {
   expect(titles.filter((title) => title.split(/[\s,]+/).includes(row))).not.toEqual([]);
 });
+
+const answers = globSync('{stream,completion}-*.md', { cwd: folder.pathname })
+  .map((name) => readFileSync(new URL(name, folder), 'utf8'))
+  .join('\n');
+
+it.each(Object.keys({ ...chunkFields, ...choiceFields, ...messageKinds }))(
+  'the field %s of an answer has a case',
+  (name) => {
+    const message = `Write a case in test/golden/stream-*.md or completion-*.md in which an answer has the field "${name}".`;
+    expect(answers.includes(`"${name}"`), message).toBe(true);
+  },
+);

@@ -1,9 +1,9 @@
-import { lineOf, type StreamEvent } from '../../src/tools/inspect/view/event-lines.ts';
+import { lineOf, type ShownEvent } from '../../src/tools/inspect/view/event-lines.ts';
 
 /** The events of a stream's text; comments and `[DONE]` left out. */
-export function eventsOf(stream: string): StreamEvent[] {
+export function eventsOf(stream: string): ShownEvent[] {
   const data = stream.split('\n').filter((line) => line.startsWith('data: {'));
-  return data.map((line) => JSON.parse(line.slice('data: '.length)) as StreamEvent);
+  return data.map((line) => JSON.parse(line.slice('data: '.length)) as ShownEvent);
 }
 
 /** A stream as lines that a reader can follow. */
@@ -13,7 +13,7 @@ export function eventLines(stream: string): string[] {
     if (block === '') continue;
     const data = block.split('\n').find((line) => line.startsWith('data: {'));
     if (data === undefined) lines.push(block.replace(/^data: /, ''));
-    else lines.push(lineOf(JSON.parse(data.slice('data: '.length)) as StreamEvent));
+    else lines.push(lineOf(JSON.parse(data.slice('data: '.length)) as ShownEvent));
   }
   return lines;
 }

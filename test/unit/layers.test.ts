@@ -227,6 +227,16 @@ test('a file’s name says which it is: none occurs twice', () => {
   expect(names.filter((name, at) => names.indexOf(name) !== at)).toEqual([]);
 });
 
+test('no two exported types share a name', () => {
+  const names = files.flatMap((file) =>
+    [...readFileSync(join(root, file), 'utf8').matchAll(/^export (?:interface|type|class) (\w+)/gm)].map(
+      ([, name]) => name,
+    ),
+  );
+  expect(names.length).toBeGreaterThan(300);
+  expect(names.filter((name, at) => names.indexOf(name) !== at)).toEqual([]);
+});
+
 test('only the programs read the environment, and workers the number they were given', () => {
   const readers = files.filter((file) => /\bprocess\.(env|argv)\b/.test(readFileSync(join(root, file), 'utf8')));
   expect(readers.filter((file) => file.includes('/') && !file.startsWith('service/program/'))).toEqual([

@@ -11,7 +11,7 @@ import type { HeaderMap } from '../types.ts';
 import { readRequestBody } from './request-body.ts';
 
 /** A client's request that is complete. */
-export interface ClientRequest {
+export interface TranslatableRequest {
   readonly operation: TranslatedOperation;
   readonly headers: HeaderMap;
   readonly bytes: Uint8Array;
@@ -34,7 +34,7 @@ export const turnBodyBytes = 256 * 1024;
 
 /** Turns the client's whole body into the upstream's; calls `onRead` with its JSON. Throws `ApiError`. */
 export function* prepareRequest(
-  { operation, headers, bytes }: ClientRequest,
+  { operation, headers, bytes }: TranslatableRequest,
   options: Pick<ExchangeOptions, 'settings' | 'bodyLimits' | 'hold' | 'clock' | 'sessionHeader' | 'sessionHashKey'>,
   onRead: (body: unknown) => void = () => {},
 ): Steps<PreparedRequest> {

@@ -8,7 +8,7 @@ import { earlierReasoningOf } from './earlier-reasoning.ts';
 import type { PairedCall, PairedItem } from './pair-calls.ts';
 import { applyPasses } from './passes/message-passes.ts';
 import type { ToolTable } from './tools-to-chat.ts';
-import { chatMessageOf, messagesOfTurn, Turn } from './turn-to-messages.ts';
+import { AssistantTurn, chatMessageOf, messagesOfTurn } from './turn-to-messages.ts';
 
 /**
  * Items as Chat messages: one assistant message per turn (reasoning, text, calls), followed directly by its outputs in
@@ -23,7 +23,7 @@ export function translateMessages(
 ): readonly ChatMessage[] {
   const { profile } = settings;
   const messages = leading.map((message) => chatMessageOf(message, profile));
-  let turn: Turn | undefined;
+  let turn: AssistantTurn | undefined;
 
   for (const item of items) {
     switch (item.kind) {
@@ -49,8 +49,8 @@ export function translateMessages(
   close();
   return applyPasses(messages, profile);
 
-  function openTurn(): Turn {
-    turn ??= new Turn();
+  function openTurn(): AssistantTurn {
+    turn ??= new AssistantTurn();
     return turn;
   }
 

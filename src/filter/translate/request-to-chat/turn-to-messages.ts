@@ -10,7 +10,7 @@ import type { PairedCall } from './pair-calls.ts';
 import type { ToolTable } from './tools-to-chat.ts';
 
 /** What one assistant message is made of. */
-export class Turn {
+export class AssistantTurn {
   readonly reasoning: EarlierReasoning[] = [];
   /** How much of the reasoning came before the text. */
   reasoningBeforeText = 0;
@@ -48,7 +48,7 @@ function userContent(content: readonly InputContent[], profile: Profile): string
 }
 
 /** The assistant’s message, if it has content; a tool message for each call; and those that waited for the outputs. */
-export function messagesOfTurn(turn: Turn, profile: Profile, tools: ToolTable): readonly ChatMessage[] {
+export function messagesOfTurn(turn: AssistantTurn, profile: Profile, tools: ToolTable): readonly ChatMessage[] {
   const calls = turn.calls.map((call) => {
     const written = toolCallOf(call, turn, profile, tools);
     carry(written, call);
@@ -72,7 +72,7 @@ export function messagesOfTurn(turn: Turn, profile: Profile, tools: ToolTable): 
   ];
 }
 
-function toolCallOf(call: PairedCall, turn: Turn, profile: Profile, tools: ToolTable): ChatToolCall {
+function toolCallOf(call: PairedCall, turn: AssistantTurn, profile: Profile, tools: ToolTable): ChatToolCall {
   const { callId, takesText, input } = call;
   const id = upstreamCallId(callId);
   const name = tools.find(call.name, call.namespace)?.name ?? chatToolName(call.name, call.namespace, profile);
@@ -103,7 +103,7 @@ function toolMessageOf({ callId, outputs }: PairedCall): ChatMessage {
  * reasoning that this server would accept. Signed thinking blocks go back whatever the profile's `reasoningReplay`: only
  * the server that sent them gets them, and it refuses a call without them.
  */
-function replayedReasoning(turn: Turn, { reasoningReplay: mode }: Profile): Partial<ChatMessage> | null {
+function replayedReasoning(turn: AssistantTurn, { reasoningReplay: mode }: Profile): Partial<ChatMessage> | null {
   const text = turn.reasoning.map((item) => item.text).join('');
   const details = mode === 'reasoning_details' ? turn.reasoning.flatMap((item) => item.details) : [];
   const blocks = turn.reasoning.flatMap((item) => item.blocks);
@@ -115,14 +115,18 @@ function replayedReasoning(turn: Turn, { reasoningReplay: mode }: Profile): Part
 }
 
 /** What the upstream wants back with a call of the turn, or with its message (`''`); null for nothing. */
-function opaqueFieldsOf(turn: Turn, callId: string): OpaqueFields | null {
+function opaqueFieldsOf(turn: AssistantTurn, callId: string): OpaqueFields | null {
   for (const { fields } of turn.reasoning) {
     if (Object.hasOwn(fields, callId)) return fields[callId] ?? null;
   }
   return null;
 }
 
-function fieldsOfText(text: string, turn: Turn, mode: Profile['reasoningReplay']): Partial<ChatMessage> | null {
+function fieldsOfText(
+  text: string,
+  turn: AssistantTurn,
+  mode: Profile['reasoningReplay'],
+): Partial<ChatMessage> | null {
   switch (mode) {
     case 'none':
       return null;

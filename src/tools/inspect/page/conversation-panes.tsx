@@ -1,7 +1,7 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { messageOf } from '../../../service/settings/error-texts.ts';
-import type { Conversation, ConversationTurn } from '../view/group-turns.ts';
+import type { ConversationRow, ConversationTurn } from '../view/group-turns.ts';
 import { harOf } from '../view/har.ts';
 import { pretty } from '../view/indent-json.ts';
 import { visible } from '../view/json-lines.ts';
@@ -30,7 +30,7 @@ export function ConversationList({ model }: { readonly model: Model }): JSX.Elem
   );
 }
 
-function wordsOf({ turns, input, output, cost, start }: Conversation): RowWords {
+function wordsOf({ turns, input, output, cost, start }: ConversationRow): RowWords {
   const last = turns.at(-1)?.row;
   return {
     name: last?.model ?? '–',
@@ -58,7 +58,13 @@ export function ConversationDetail({ model }: { readonly model: Model }): JSX.El
   return <Shown key={conversation.id} conversation={conversation} model={model} />;
 }
 
-function Shown({ conversation, model }: { readonly conversation: Conversation; readonly model: Model }): JSX.Element {
+function Shown({
+  conversation,
+  model,
+}: {
+  readonly conversation: ConversationRow;
+  readonly model: Model;
+}): JSX.Element {
   const { turns, input, cached, output, cost, start, end } = conversation;
   const [chosen, setChosen] = useState<number | null>(null);
   const [problem, setProblem] = useState<string | null>(null);
@@ -107,7 +113,7 @@ function Shown({ conversation, model }: { readonly conversation: Conversation; r
 }
 
 function Turns(props: {
-  readonly conversation: Conversation;
+  readonly conversation: ConversationRow;
   readonly chosen: number | null;
   readonly onChoose: (id: number) => void;
 }): JSX.Element {

@@ -3,7 +3,7 @@ import type { ExchangePart, ExchangeRow } from '../exchange-json.ts';
 import type { StoreLimits } from '../exchange-store.ts';
 import type { FoundMessage, ListMessage } from '../list-events.ts';
 import { bodyNames } from '../recording.ts';
-import { type Conversation, conversationsOf, pricesIn } from '../view/group-turns.ts';
+import { type ConversationRow, conversationsOf, pricesIn } from '../view/group-turns.ts';
 import { type ExchangeDetail, joinParts } from '../view/join-parts.ts';
 
 export interface About {
@@ -127,7 +127,7 @@ export class Model {
   }
 
   /** Conversations of more than one turn, newest first. */
-  conversations(): readonly Conversation[] {
+  conversations(): readonly ConversationRow[] {
     return conversationsOf([...this.#rows.values()], pricesIn(this.about?.prices ?? ''));
   }
 

@@ -3,7 +3,7 @@ import { useEffect, useMemo, useState } from 'preact/hooks';
 import { messageOf } from '../../../service/settings/error-texts.ts';
 import type { ExchangeFileRequest } from '../../files/exchange-file.ts';
 import { curlOf } from '../view/curl.ts';
-import type { Account, ExplainedBodies, ExplanationFile } from '../view/explained.ts';
+import type { ExplainedBodies, PlaceExplanation, ShownExplanation } from '../view/explained.ts';
 import { accountOf, comparedHeaders, explainedBodies } from '../view/explained.ts';
 import { upstreamOf } from '../view/har.ts';
 import { pretty } from '../view/indent-json.ts';
@@ -82,7 +82,7 @@ function useExplanation({ row, omitted, file }: ExchangeDetail, model: Model) {
     if (!canAsk) return;
     const left = new AbortController();
     const timer = setTimeout(() => {
-      model.ask<ExplanationFile>(`exchanges/${row.id}/explanation`, { signal: left.signal }).then(
+      model.ask<ShownExplanation>(`exchanges/${row.id}/explanation`, { signal: left.signal }).then(
         (explanation) => setAnswer(explainedBodies(explanation)),
         (error) => left.signal.aborted || setAnswer(messageOf(error)),
       );
@@ -194,7 +194,13 @@ function quoted(text: string): ComponentChildren {
   return parts.map((part, index) => (index % 2 === 0 ? part : <code key={index}>{part}</code>));
 }
 
-function AccountOf({ account, onClose }: { readonly account: Account; readonly onClose: () => void }): JSX.Element {
+function AccountOf({
+  account,
+  onClose,
+}: {
+  readonly account: PlaceExplanation;
+  readonly onClose: () => void;
+}): JSX.Element {
   const { from, to, fate, reasons, link } = account;
   return (
     <section class="account" aria-label="What became of it">

@@ -1,5 +1,5 @@
 /** An event of a stream, read independent of the code that wrote it. */
-export interface StreamEvent {
+export interface ShownEvent {
   readonly type: string;
   readonly [key: string]: unknown;
 }
@@ -10,7 +10,7 @@ type Fields = Record<string, unknown>;
  * An event as a line that a reader can follow: the type without `response.`, where (`#1` an output index, `#1.0` with the content
  * or summary index), then what it holds. Ids are shown where an item is added, texts are JSON strings.
  */
-export function lineOf(event: StreamEvent): string {
+export function lineOf(event: ShownEvent): string {
   // Of an upstream's own event nothing is known.
   if (event.type.includes(':')) {
     const { type, sequence_number: _number, ...own } = event;
@@ -20,14 +20,14 @@ export function lineOf(event: StreamEvent): string {
   return [name, placeOf(event), ...payloadOf(event)].filter((word) => word !== '').join(' ');
 }
 
-function placeOf(event: StreamEvent): string {
+function placeOf(event: ShownEvent): string {
   const { output_index, content_index, summary_index, annotation_index, command_index } = event;
   if (output_index === undefined) return '';
   const path = [output_index, content_index ?? summary_index ?? command_index, annotation_index];
   return `#${path.filter((index) => index !== undefined).join('.')}`;
 }
 
-function payloadOf(event: StreamEvent): string[] {
+function payloadOf(event: ShownEvent): string[] {
   if (event['response'] !== undefined) return ofResponse(event['response'] as Fields);
   if (event['item'] !== undefined) return ofItem(event['item'] as Fields);
   if (event['part'] !== undefined) return ofPart(event['part'] as Fields);

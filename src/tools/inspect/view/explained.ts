@@ -3,10 +3,10 @@ import type { Cause } from '../../explain/what-if.ts';
 import type { Explained, Mark } from './json-lines.ts';
 
 /** The part of the output of `explain --json` that the page shows. */
-export type ExplanationFile = Pick<RequestExplanation, 'refusals' | 'fields' | 'added'>;
+export type ShownExplanation = Pick<RequestExplanation, 'refusals' | 'fields' | 'added'>;
 
 /** The explanation of a value on either side, as text. */
-export interface Account {
+export interface PlaceExplanation {
   /** Where it is in the client's request, and what it is in the Chat request. */
   readonly from: readonly string[];
   readonly to: readonly string[];
@@ -25,7 +25,7 @@ export interface ExplainedBodies {
 }
 
 interface ExplainedPlace extends Explained {
-  readonly account: Account | null;
+  readonly account: PlaceExplanation | null;
 }
 
 /** Which headers differ, as both sides show them. */
@@ -43,7 +43,7 @@ export function comparedHeaders(client: Headers, chat: Headers): ExplainedBodies
 type Headers = Readonly<Record<string, string>>;
 
 /** The account of the place, or of the nearest enclosing one that has one; null without one. */
-export function accountOf(places: ReadonlyMap<string, ExplainedPlace>, path: string): Account | null {
+export function accountOf(places: ReadonlyMap<string, ExplainedPlace>, path: string): PlaceExplanation | null {
   for (let at = path; at !== ''; at = at.slice(0, Math.max(0, at.lastIndexOf('.'), at.lastIndexOf('[')))) {
     const account = places.get(at)?.account ?? null;
     if (account !== null) return account;
@@ -63,7 +63,7 @@ const fates: Readonly<Record<ExplainedField['fate'], readonly [Mark, string]>> =
 };
 
 /** Makes both sides of an explanation. */
-export function explainedBodies({ fields, refusals, added }: ExplanationFile): ExplainedBodies {
+export function explainedBodies({ fields, refusals, added }: ShownExplanation): ExplainedBodies {
   const client = new Map<string, ExplainedPlace>();
   const chat = new Map<string, ExplainedPlace>();
   const sources = new Map<string, ExplainedField[]>();
@@ -102,7 +102,7 @@ export function explainedBodies({ fields, refusals, added }: ExplanationFile): E
   return { client, chat };
 }
 
-function accountOfField(field: ExplainedField, to: readonly string[]): Account {
+function accountOfField(field: ExplainedField, to: readonly string[]): PlaceExplanation {
   const { fate, causes, rule, link, dropped } = field;
   const without = dropped.length === 0 || fate === 'dropped' ? '' : `, without ${dropped.join(', ')}`;
   const isPlain = fate === 'sent' && dropped.length === 0;

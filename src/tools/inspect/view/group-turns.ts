@@ -2,7 +2,7 @@ import type { ExchangeRow } from '../exchange-json.ts';
 import type { TurnLink } from '../recording.ts';
 
 /** Turns that continue one another, oldest first. */
-export type Conversation = ReturnType<typeof conversationOf>;
+export type ConversationRow = ReturnType<typeof conversationOf>;
 
 export interface ConversationTurn {
   readonly row: ExchangeRow;
@@ -11,7 +11,7 @@ export interface ConversationTurn {
 }
 
 /** The conversations of more than one turn, newest first; `rows` are oldest first. */
-export function conversationsOf(rows: readonly ExchangeRow[], prices: readonly Price[]): readonly Conversation[] {
+export function conversationsOf(rows: readonly ExchangeRow[], prices: readonly Price[]): readonly ConversationRow[] {
   const found = new Map<number, ConversationTurn[]>();
   for (const row of rows) {
     if (row.turn === null) continue;

@@ -1,6 +1,6 @@
 import { jsonOf } from '../../../formats/json/loose.ts';
 import type { ExchangeFilePiece } from '../../files/exchange-file.ts';
-import { lineOf, type StreamEvent } from './event-lines.ts';
+import { lineOf, type ShownEvent } from './event-lines.ts';
 import { bytesOf } from './join-parts.ts';
 
 /** One message of a stream, or a piece of another body. */
@@ -93,7 +93,7 @@ export function chunkLabel(entry: TimelineEntry): string {
 /** A Responses event in a line, as the golden cases write it. */
 export function eventLabel(entry: TimelineEntry): string {
   if (entry.kind !== 'data') return shortLabel(entry.raw);
-  const event = parsed(entry.raw) as StreamEvent | null;
+  const event = parsed(entry.raw) as ShownEvent | null;
   if (typeof event !== 'object' || event === null || typeof event.type !== 'string') return shortLabel(entry.raw);
   try {
     return shortLabel(lineOf(event));
