@@ -403,6 +403,26 @@ describe('a call that ends', () => {
     expect(running.ends.map(({ how }) => how)).toEqual(when === 'before its first message' ? [] : ['aborted']);
   });
 
+  test.each([
+    ['101m', 101],
+    ['102000u', 102],
+    ['2S', 2000],
+    ['3M', 180_000],
+  ])('by its deadline, %s', async (timeout, ms) => {
+    await start();
+    const timers = vi.spyOn(globalThis, 'setTimeout');
+    const wire = call(connection(), { 'grpc-timeout': timeout });
+    wire.stream.write(begun());
+    const set = () => timers.mock.calls.find(([, after, ...more]) => after === ms && more.length > 0);
+    await until(() => set() !== undefined);
+    const [end, , how] = set() as unknown as [end: (how: unknown) => void, ms: number, how: unknown];
+    timers.mockRestore();
+    end(how);
+    await until(() => wire.status !== null);
+    expect(wire.status).toBe(String(status.DEADLINE_EXCEEDED));
+    await expectNothingLeft();
+  });
+
   test('by a deadline that is none', async () => {
     await start();
     const wire = call(connection(), { 'grpc-timeout': 'soon' });

@@ -179,6 +179,17 @@ describe('WORKERS=2, where workers end', () => {
   });
 });
 
+describe('a service without workers', () => {
+  it('drains at Ctrl-C, and ends at the second one', async () => {
+    const { child, listen, logged } = await start({ WORKERS: '1' });
+    await openStream(listen[0] ?? '');
+    child.kill('SIGINT');
+    await logged(({ msg }) => msg === 'draining');
+    child.kill('SIGINT');
+    expect(await child.ended).toBe('exit code 1');
+  });
+});
+
 describe('one UNIX socket for all workers', () => {
   it('is theirs together, also after one was started again, and is made anew where a killed process left it', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'extproc-sockets-'));
