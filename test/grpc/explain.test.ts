@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterAll, describe, expect, it } from 'vitest';
+import { readFrozen } from '../../scripts/public-names.ts';
 import { type ExplanationFile, explain as explainCommand } from '../../src/tools/explain/explain-command.ts';
 import { bytesOf, type ExchangeFile, exchangeFileHead } from '../../src/tools/files/exchange-file.ts';
 import { connectExtProc } from '../support/extproc-client.ts';
@@ -51,7 +52,9 @@ async function explain(args: readonly string[], how?: How) {
 async function explained(args: readonly string[], how?: How): Promise<ExplanationFile> {
   const { stdout, stderr } = await explain([...args, '--json'], how);
   expect(stderr).toBe('');
-  return JSON.parse(stdout);
+  const machine = JSON.parse(stdout);
+  expect(Object.keys(machine)).toEqual(Object.keys(readFrozen()['explain'] ?? {}));
+  return machine;
 }
 
 function fileOf(name: string, content: string | Buffer): string {

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
+import { readFrozen } from '../../scripts/public-names.ts';
 import type { ExchangeEvent } from '../../src/filter/exchange/types.ts';
 import { createExchangeLog } from '../../src/service/telemetry/exchange-log.ts';
 import { createLog } from '../../src/service/telemetry/log.ts';
@@ -58,6 +59,7 @@ test('a line has the fields of the example in docs/watching.md, and no others', 
   const page = readFileSync(join(import.meta.dirname, '../../docs/watching.md'), 'utf8');
   const example = JSON.parse(/^\{"level".*"msg":"exchange"\}$/m.exec(page)?.[0] ?? '{}') as object;
   expect(Object.keys(line).toSorted()).toEqual(Object.keys(example).toSorted());
+  expect(Object.keys(line).toSorted()).toEqual(Object.keys(readFrozen()['log'] ?? {}));
 });
 
 test('one line tells what a good exchange was', async () => {

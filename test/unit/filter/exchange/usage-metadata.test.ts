@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { readFrozen } from '../../../../scripts/public-names.ts';
 import { Exchange } from '../../../../src/filter/exchange/exchange.ts';
 import type { BodyMode, ExchangeReply } from '../../../../src/filter/exchange/types.ts';
 import { carry, type HttpMessage } from '../../../support/envoy-model.ts';
@@ -85,6 +86,12 @@ describe.each(bodyModes)('with the response in %s', (mode) => {
       expect(told.at(-1)).toEqual({ outcome: 'completed', model: 'm', upstream_model: 'm-2026', ...counts });
     }
   });
+});
+
+it('has the keys that docs/compatibility.md promises, of these types', () => {
+  const [last = {}] = metadataOf(repliesTo(request(), answer(json))).toReversed();
+  const types = Object.fromEntries(Object.entries(last).map(([key, value]) => [key, typeof value]));
+  expect(types).toEqual(readFrozen()['metadata']);
 });
 
 /** Four bytes of what the upstream was sent are a token, as are four characters of what it answered. */

@@ -1,0 +1,82 @@
+/**
+ * `npm run freeze` writes docs/public-names.json: the names and defaults that docs/compatibility.md promises. It refuses to lose or
+ * change one that docs/upgrading.md does not speak of. What only a running service shows (keys of a log line, of the metadata for
+ * Envoy, of `/config`, of `explain --json`) is kept as it is, and test/grpc/public-names.test.ts compares it.
+ */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parse } from 'yaml';
+import { aboutFlag, flagJson, profileFlags } from '../src/filter/index.ts';
+import { settingsIn } from '../src/service/settings/setting.ts';
+import { settings } from '../src/service/settings/settings-table.ts';
+import {
+  type MetricRow,
+  metricRows,
+  stateRows,
+  supervisorRows,
+  typeOf,
+  webSocketRows,
+} from '../src/service/telemetry/metric-rows.ts';
+
+const root = join(import.meta.dirname, '..');
+export const frozenFile = join(root, 'docs/public-names.json');
+
+/** A section of the file: names, each with what is promised of it in one line (a default, a type, labels). */
+export type PublicNames = Readonly<Record<string, Readonly<Record<string, string>>>>;
+
+/** What the sources say today, without what only a running service shows. */
+export function namesInSources(): PublicNames {
+  return {
+    settings: Object.fromEntries(
+      settingsIn(settings).map(({ variable, fallback, form }) => [variable, `${fallback || '(unset)'}; ${form.takes}`]),
+    ),
+    metrics: Object.fromEntries(
+      [metricRows, stateRows, webSocketRows, supervisorRows]
+        .flatMap((rows) => Object.values<MetricRow>(rows))
+        .map((row) => [row.name, [typeOf(row), ...(row.labels ?? [])].join(' ')]),
+    ),
+    flags: Object.fromEntries(
+      Object.entries(profileFlags).map(([name, schema]) => [name, flagJson(aboutFlag.get(schema)?.usual)]),
+    ),
+    chart: Object.fromEntries(leaves(parse(readFileSync(join(root, 'deploy/chart/values.yaml'), 'utf8')))),
+  };
+}
+
+/** Paths of values and their defaults. An empty object or a list is one value. */
+function leaves(value: unknown, path = ''): [path: string, value: string][] {
+  const isBranch =
+    value !== null && typeof value === 'object' && !Array.isArray(value) && Object.keys(value).length > 0;
+  if (!isBranch) return [[path, JSON.stringify(value)]];
+  return Object.entries(value).flatMap(([name, one]) => leaves(one, path === '' ? name : `${path}.${name}`));
+}
+
+/** Sentences about what a person relies on and would lose; new names are not among them. */
+export function broken(frozen: PublicNames, current: PublicNames): string[] {
+  return Object.entries(frozen).flatMap(([section, names]) =>
+    Object.entries(names).flatMap(([name, promised]) => {
+      const found = current[section]?.[name];
+      if (found === promised) return [];
+      const change = found === undefined ? 'is gone' : `was “${promised}” and is “${found}”`;
+      return [
+        `${section}: ${name} ${change}. If it is meant: keep the old name working (docs/compatibility.md), say it in CHANGELOG.md and, with its name, in docs/upgrading.md; then run npm run freeze.`,
+      ];
+    }),
+  );
+}
+
+export function readFrozen(): PublicNames {
+  return JSON.parse(readFileSync(frozenFile, 'utf8')) as PublicNames;
+}
+
+if (import.meta.main) {
+  const frozen = readFrozen();
+  const next = { ...frozen, ...namesInSources() };
+  const upgrading = readFileSync(join(root, 'docs/upgrading.md'), 'utf8');
+  const unannounced = broken(frozen, next).filter((sentence) => {
+    const name = /: (\S+) /.exec(sentence)?.[1] ?? '';
+    return !upgrading.includes(`\`${name}\``);
+  });
+  for (const sentence of unannounced) console.error(sentence);
+  if (unannounced.length > 0) process.exit(1);
+  writeFileSync(frozenFile, `${JSON.stringify(next, null, 2)}\n`);
+}

@@ -1,0 +1,36 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { broken, namesInSources, readFrozen } from '../../../scripts/public-names.ts';
+
+const upgrading = readFileSync(join(import.meta.dirname, '../../../docs/upgrading.md'), 'utf8');
+
+test('no name or default that people rely on is gone or different', () => {
+  expect(broken(readFrozen(), { ...readFrozen(), ...namesInSources() })).toEqual([]);
+});
+
+test('a new name is frozen too: npm run freeze', () => {
+  const { settings, metrics, flags, chart } = readFrozen();
+  expect({ settings, metrics, flags, chart }).toEqual(namesInSources());
+});
+
+test.each([
+  ['settings', 'LISTEN'],
+  ['metrics', 'responses_extproc_exchanges_total'],
+  ['flags', 'includeUsage'],
+  ['chart', 'gateway.create'],
+  ['log', 'outcome'],
+])('in %s, %s that is gone or different is told with what to write', (section, name) => {
+  const frozen = readFrozen();
+  const { [name]: was, ...rest } = frozen[section] ?? {};
+  expect(was).toBeDefined();
+  expect(upgrading).not.toContain(`\`${name}\``);
+  expect(broken(frozen, { ...frozen, [section]: rest })).toEqual([
+    expect.stringMatching(
+      `^${section}: ${name} is gone. .*CHANGELOG.md .*docs/upgrading.md; then run npm run freeze.$`,
+    ),
+  ]);
+  expect(broken(frozen, { ...frozen, [section]: { ...rest, [name]: 'another' } })).toEqual([
+    expect.stringContaining(`${section}: ${name} was “${was}” and is “another”.`),
+  ]);
+});
