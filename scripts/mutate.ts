@@ -8,7 +8,7 @@
  *
  * The mistakes of a sample are all in the sources at once, each behind a switch (`mutation/switches.ts`), so that sources and tests are
  * loaded once. Those in what a module computes when it is loaded, tables and constants, are tried one by one in a new process.
- * Stryker 10 does the first and not the second, so that mistakes in tables seem to survive; it starts no process under a mistake.
+ * Stryker 10 does the first and not the second, so that mistakes in tables seem to survive.
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
