@@ -25,7 +25,7 @@ async function usedHeap(): Promise<number> {
 
 function streamOf(chunkOf: ChunkOf, counted: number): StreamTranslator {
   const translator = new StreamTranslator(endlessContext());
-  for (let index = 0; index < mostChunks && translator.keptBytes() < counted; index++) {
+  for (let index = 0; index < mostChunks && translator.holds() < counted; index++) {
     const json = JSON.stringify(chunkOf(index));
     translator.pushRawJson(json) ?? translator.push(JSON.parse(json), null, json);
   }
@@ -41,7 +41,7 @@ interface Measurement {
 async function measureOnce(chunkOf: ChunkOf): Promise<Measurement> {
   const before = await usedHeap();
   const translator = streamOf(chunkOf, enough);
-  return { grown: (await usedHeap()) - before, counted: translator.keptBytes() };
+  return { grown: (await usedHeap()) - before, counted: translator.holds() };
 }
 
 /** The absolute error of the count: 0 is exact. */

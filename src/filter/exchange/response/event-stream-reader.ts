@@ -63,7 +63,7 @@ export class EventStreamReader implements UpstreamBodyReader {
     const translator = this.#translator;
     state.isComplete = translator.ended();
     state.isFinishing = translator.finishReason !== null;
-    state.bufferedBytes = this.#decoder.pending() + translator.keptBytes();
+    state.bufferedBytes = this.#decoder.pending() + translator.holds();
     state.outputTokens = translator.response.usage?.output_tokens ?? translator.response.outputTokens();
     return out;
   }
@@ -74,7 +74,7 @@ export class EventStreamReader implements UpstreamBodyReader {
     try {
       const out = this.#read(this.#decoder.push(bytes));
       // The terminal event repeats the whole output, so all of it is kept; the chunks around it are not.
-      if (translator.keptBytes() > limits.maxResponseBytes && !translator.ended())
+      if (translator.holds() > limits.maxResponseBytes && !translator.ended())
         return joined(out, this.#fail(tooLarge('an output', limits.maxResponseBytes)));
       if (!committed || translator.ended() || translator.finishReason === null || translator.response.usage === null)
         return out;
@@ -161,7 +161,7 @@ export class EventStreamReader implements UpstreamBodyReader {
 
   /** Can an event that repeats the kept output be long? */
   #isLong(): boolean {
-    return this.#repeatsMuch || this.#translator.keptBytes() >= longBodyBytes;
+    return this.#repeatsMuch || this.#translator.holds() >= longBodyBytes;
   }
 
   #fail(error: ApiError): ClientBytes {

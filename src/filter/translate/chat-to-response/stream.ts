@@ -113,7 +113,7 @@ export class StreamTranslator {
   }
 
   /** Bytes kept for the terminal event, which repeats the whole output. */
-  keptBytes(): number {
+  holds(): number {
     return this.#kept.bytes;
   }
 

@@ -2,13 +2,57 @@ import { jsonTextOf } from '../../../formats/json/loose.ts';
 import { JsonBytes } from '../../../formats/json/parts.ts';
 import type { KeptJson } from '../../wire/schema/response-resource.ts';
 
+/** About what V8 takes for one thing of each kind beside its texts, in bytes: the only sizes of objects in the translation. */
+const sizes = {
+  /** The citation, and its places in the list and the sets. */
+  citation: 300,
+  /** A provider's own field beside its name and its JSON. */
+  field: 100,
+  /** The call, and its places in the lists and maps of calls. */
+  call: 350,
+  /** A piece of a call's name. */
+  name: 48,
+  /** An id's places in two maps. */
+  id: 180,
+  /** The writer of a call that was sent, and its scanner. */
+  sentCall: 200,
+  /** The decoder of a custom tool's input. */
+  decoder: 350,
+  /** An object that goes back to the upstream, its closure and its place in the list. */
+  extra: 150,
+  /** An event that waits, and its place in the list. */
+  event: 400,
+  /** A piece of the delta of an event that waits. */
+  piece: 64,
+  /** A closed item: objects, ids, its places in lists. */
+  item: 200,
+  /** A closed part of a message. */
+  part: 60,
+  /** The parts of a closed reasoning item. */
+  parts: 200,
+  /** A picture's address, and its place in the set. */
+  address: 64,
+} as const;
+
 /**
  * Counts, in bytes, what a stream keeps until its end: texts, lists as the text of their JSON, and so much for each object
- * beside. Whatever grows with a stream goes into one of the classes below, or is added where it is kept:
+ * beside. Whatever grows with a stream goes into one of the classes below, or is added where it is kept, by its kind:
  * `test/faults/kept.test.ts` compares the count with the heap for every field of a delta.
  */
 export class Kept {
   bytes = 0;
+
+  /** Counts one thing of that kind, and so many bytes of its texts. Returns what was counted. */
+  add(kind: keyof typeof sizes, texts = 0): number {
+    const bytes = sizes[kind] + texts;
+    this.bytes += bytes;
+    return bytes;
+  }
+
+  /** Counts one thing of that kind, with its texts, no more. */
+  remove(kind: keyof typeof sizes, texts: number): void {
+    this.bytes -= sizes[kind] + texts;
+  }
 }
 
 /** About what the objects of such a JSON take. */

@@ -3,9 +3,6 @@ import type { LooseAnnotation, LooseChunk, LooseCitation, LooseMessage } from '.
 import type { Annotation } from '../../../wire/schema/response-resource.ts';
 import { Kept } from '../../shared/kept.ts';
 
-/** A citation beside its texts, and its places in the list and the sets. */
-const citationBytes = 300;
-
 /**
  * Citations without their repeats: servers send the whole list again in every late chunk. A page without a range is left
  * out when its URL is cited already, since a vendor's several lists name the same pages; any other only when it is
@@ -43,9 +40,7 @@ export class CitationList {
     if (this.#keys.has(key)) return false;
     this.#keys.add(key);
     this.all.push(citation);
-    const bytes = citationBytes + 2 * key.length;
-    this.#bytes += bytes;
-    this.#kept.bytes += bytes;
+    this.#bytes += this.#kept.add('citation', 2 * key.length);
     return true;
   }
 }

@@ -32,8 +32,6 @@ const ownFields = {
 };
 export type ExtensionPlace = keyof typeof ownFields;
 
-/** What a field takes beside its name and its JSON. */
-const fieldBytes = 100;
 const maxFieldLength = 64 * 1024;
 
 /**
@@ -65,7 +63,7 @@ export class Extensions {
     this.#remove(fields, name);
     if (json === '' || json.length > maxFieldLength || fields.size >= maxNames) return false;
     this.#fields.set(place, fields.set(name, json));
-    this.#kept.bytes += bytesOf(name, json);
+    this.#kept.add('field', name.length + json.length);
     return true;
   }
 
@@ -92,7 +90,7 @@ export class Extensions {
     const json = fields.get(name);
     if (json === undefined) return;
     fields.delete(name);
-    this.#kept.bytes -= bytesOf(name, json);
+    this.#kept.remove('field', name.length + json.length);
   }
 }
 
@@ -101,8 +99,6 @@ export function extensionPartLength(part: object): number | null {
   const { length } = jsonTextOf(part);
   return length === 0 || length > maxFieldLength ? null : length;
 }
-
-const bytesOf = (name: string, json: string) => fieldBytes + name.length + json.length;
 
 /** The client's event for one of the upstream's own. Null if it is none that a stream can have. */
 export function extensionEventOf(name: string, value: object | null): ExtensionEvent | null {

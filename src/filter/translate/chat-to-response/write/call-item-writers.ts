@@ -174,9 +174,6 @@ class FunctionCallWriter extends CallWriter {
   }
 }
 
-/** What a custom tool's item has beside that of a function. */
-const decoderBytes = 350;
-
 /** A native call sends its input bare; a wrapped one sends `{"input": …}`, which is unwrapped as it arrives. */
 class CustomCallWriter extends CallWriter {
   readonly #decoder = new CustomInputDecoder();
@@ -185,7 +182,7 @@ class CustomCallWriter extends CallWriter {
   constructor(named: NamedCall, parts: WriterParts) {
     super(named, '', parts);
     this.#input = new GrowingText(parts.output.kept);
-    parts.output.kept.bytes += decoderBytes;
+    parts.output.kept.add('decoder');
   }
 
   add(text: string): void {

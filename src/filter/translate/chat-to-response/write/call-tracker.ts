@@ -2,13 +2,6 @@ import type { Kept } from '../../shared/kept.ts';
 import type { CallFragment } from '../read/call-entries.ts';
 import { Call, isCompleteJson } from './call.ts';
 
-/** A call without its texts: objects, and its places in the lists and maps of calls. */
-const callBytes = 350;
-/** What V8 adds to a piece of a name. */
-const nameBytes = 48;
-/** What an id has beside its text: its places in two maps. */
-const idBytes = 180;
-
 /**
  * Decides which call a fragment belongs to. Servers agree on little: ids are missing, empty, repeated, change with every
  * chunk or come late; `index` is missing or always 0; names are repeated or cut. The first rule that fits counts:
@@ -117,7 +110,7 @@ export class CallTracker {
     if (name === '' || call.item !== null || name === call.name) return;
     if (call.name !== '' && !this.#begins(call.name + name) && this.#toolNames.has(call.name)) return;
     call.name += name;
-    this.#kept.bytes += nameBytes + name.length;
+    this.#kept.add('name', name.length);
   }
 
   /** Is there a tool, other than the one, whose name begins with that, or is it? Asked for a call's name, not for its arguments. */
@@ -130,14 +123,14 @@ export class CallTracker {
     const call = new Call(index, isCustom, repeats, this.#kept);
     this.calls.push(call);
     this.waiting.add(call);
-    this.#kept.bytes += callBytes;
+    this.#kept.add('call');
     if (index !== null) this.#byIndex.set(index, call);
     return call;
   }
 
   #remember(call: Call, id: string): void {
     call.upstreamId = id;
-    this.#kept.bytes += idBytes + id.length;
+    this.#kept.add('id', id.length);
     this.#byId.set(id, call);
     this.#byIdAndIndex.set(`${id} ${call.index}`, call);
   }

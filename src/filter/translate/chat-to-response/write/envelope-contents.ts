@@ -18,9 +18,6 @@ export interface CarriedExtra {
   readonly callId: () => string;
 }
 
-/** The object and closure of an extra, and its place in the list. */
-const extraBytes = 150;
-
 /** What goes back to the upstream in the envelope of a reasoning item, gathered until the item is closed. */
 export class EnvelopeContents {
   readonly #kept: Kept;
@@ -60,9 +57,7 @@ export class EnvelopeContents {
 
   addExtra(extra: CarriedExtra): void {
     this.#extras.push(extra);
-    const bytes = extraBytes + bytesOfValue(extra.fields);
-    this.#extraBytes += bytes;
-    this.#kept.bytes += bytes;
+    this.#extraBytes += this.#kept.add('extra', bytesOfValue(extra.fields));
   }
 
   /** Must it be sent even in an item without text? */

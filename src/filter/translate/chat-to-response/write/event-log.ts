@@ -95,11 +95,6 @@ interface HeldItem {
   bytes: number;
 }
 
-/** An event beside its delta, and its place in the list. What else is long in it is counted where its item keeps it. */
-const eventBytes = 400;
-/** What V8 keeps of a piece of a delta beside its text. */
-const pieceBytes = 64;
-
 /** The events of items, held until an earlier item is closed, in the order of the items. */
 class HeldEvents {
   readonly #kept: Kept;
@@ -125,9 +120,7 @@ class HeldEvents {
     const grows = delta !== '' && last?.type === event.type;
     if (grows) (last as UnnumberedEvent & { delta: string }).delta += delta;
     else item.events.push(event);
-    const bytes = (grows ? pieceBytes : eventBytes) + delta.length;
-    item.bytes += bytes;
-    this.#kept.bytes += bytes;
+    item.bytes += this.#kept.add(grows ? 'piece' : 'event', delta.length);
     return true;
   }
 

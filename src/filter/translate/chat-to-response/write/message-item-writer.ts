@@ -18,9 +18,6 @@ interface OpenPart {
   citations: CitationList | null;
 }
 
-/** A part without its texts, once it is closed. */
-const partBytes = 60;
-
 /** Writes a message from `output_item.added` to `output_item.done`, at the end of the output. */
 export class MessageItemWriter implements OpenItem {
   readonly outputIndex: number;
@@ -84,7 +81,7 @@ export class MessageItemWriter implements OpenItem {
     this.#parts.log.emit({ type: 'response.content_part.added', ...this.#place(), part });
     this.#parts.log.emit({ type: 'response.content_part.done', ...this.#place(), part });
     this.#content.push(part);
-    this.#parts.output.kept.bytes += partBytes + length;
+    this.#parts.output.kept.add('part', length);
   }
 
   /** The text of the open part. */
@@ -121,7 +118,7 @@ export class MessageItemWriter implements OpenItem {
     const part = this.#closed(this.#part);
     this.#parts.log.emit({ type: 'response.content_part.done', ...this.#place(), part });
     this.#content.push(part);
-    this.#parts.output.kept.bytes += partBytes;
+    this.#parts.output.kept.add('part');
     this.#part = null;
   }
 

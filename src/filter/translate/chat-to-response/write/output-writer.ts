@@ -33,9 +33,6 @@ export interface ChunkExtras {
 
 const noLogprobs: readonly Logprob[] = [];
 
-/** What keeps a picture's address beside its text. */
-const addressBytes = 64;
-
 /** White space beyond this is text: templates write a few line feeds, and what is held must be bounded. */
 const maxLeadingSpace = 256;
 
@@ -441,7 +438,7 @@ export class OutputWriter {
       }
       this.#pictures ??= new Set();
       this.#pictures.add(url);
-      this.#output.kept.bytes += url.length + addressBytes;
+      this.#output.kept.add('address', url.length);
     }
   }
 

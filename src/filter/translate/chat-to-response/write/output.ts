@@ -37,9 +37,6 @@ export interface WriterParts {
   readonly repairs: Set<Repair>;
 }
 
-/** An item without its texts, once it is closed: objects, ids, its places in lists. */
-const itemBytes = 200;
-
 /**
  * The output of one response: which item has which `output_index`, and which items are open. Clients see one open item at a
  * time, since many of them mix up the events of two (docs/answers.md §2.2): a complete item is closed when the next one
@@ -69,7 +66,7 @@ export class Output {
     this.closeWhole();
     if (this.#firstOpen < index) this.#log.holdAfter(this.#firstOpen, this.kept);
     this.#log.emit({ type: 'response.output_item.added', output_index: index, item });
-    this.kept.bytes += itemBytes;
+    this.kept.add('item');
     // Nearly always it is the only one, and an array literal takes a tenth of the memory of one that grows.
     if (index === 0) this.#open = [open];
     else this.#open[index] = open;

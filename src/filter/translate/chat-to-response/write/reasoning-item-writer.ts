@@ -4,9 +4,6 @@ import { EnvelopeContents } from './envelope-contents.ts';
 import type { ClosingStatus, OpenItem, WriterParts } from './output.ts';
 import { reasoningItemOf } from './reasoning-item.ts';
 
-/** The parts of a closed item without their text. */
-const partsBytes = 200;
-
 /** Writes a reasoning item from `added` to `done`. Which events carry its text is choice D2. */
 export class ReasoningItemWriter implements OpenItem {
   readonly outputIndex: number;
@@ -20,7 +17,7 @@ export class ReasoningItemWriter implements OpenItem {
     const { context, output } = parts;
     this.#parts = parts;
     this.#envelope = envelope;
-    output.kept.bytes += partsBytes;
+    output.kept.add('parts');
     this.#text = new GrowingText(output.kept);
     const id = context.newId('rs');
     const content = context.reasoningEvents !== 'summary' && { content: [] };

@@ -10,9 +10,6 @@ import type { CarriedExtra } from './envelope-contents.ts';
 import type { WriterParts } from './output.ts';
 import { calledNameOf, restoredToolOf } from './tool-restoration.ts';
 
-/** What is kept of a call that was sent, beside what its tracker keeps: how it is written, and its scanner. */
-const writtenBytes = 200;
-
 /** The tool calls of one answer, from fragments to items. */
 export class ToolCalls {
   readonly #parts: WriterParts;
@@ -161,7 +158,7 @@ export class ToolCalls {
     this.#tellFound(name);
     call.unsent = call.text.toString();
     this.hasSent = true;
-    this.#parts.output.kept.bytes += writtenBytes;
+    this.#parts.output.kept.add('sentCall');
     call.item = openCallItem(call, name, this.#idOf(call), this.#parts);
     // Before another item begins: that may close this one.
     this.#sendText(call);

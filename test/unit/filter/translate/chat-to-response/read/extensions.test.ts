@@ -125,18 +125,18 @@ describe('a field of the upstream’s own', () => {
   it('takes memory once, however often it comes, and none when the answer is shed', () => {
     const translator = translatorOf();
     const push = (acme: unknown) => translator.push({ acme, choices: [] });
-    const before = translator.keptBytes();
+    const before = translator.holds();
     push('x'.repeat(1000));
-    const one = translator.keptBytes() - before;
+    const one = translator.holds() - before;
     expect(one).toBeGreaterThan(1000);
     push('y'.repeat(1000));
-    expect(translator.keptBytes() - before).toBe(one);
+    expect(translator.holds() - before).toBe(one);
     push('z'.repeat(100_000));
-    expect(translator.keptBytes()).toBe(before);
+    expect(translator.holds()).toBe(before);
     push('x'.repeat(1000));
     const error = new ApiError('Memory is short.', { status: 503, type: 'server_error', code: 'server_overloaded' });
     expect(JSON.stringify(translator.shed(error))).not.toContain('acme');
-    expect(translator.keptBytes()).toBe(0);
+    expect(translator.holds()).toBe(0);
   });
 
   it('is on the last Response alone, also of a stream made from JSON, and on one that failed', () => {

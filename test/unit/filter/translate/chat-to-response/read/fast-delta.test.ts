@@ -132,7 +132,7 @@ function resultOf(
   const events = chunks.flatMap((value) => push(translator, value));
   events.push(...translator.finish('done'));
   // What nothing reads is counted by name, which tells the chunks that were sent the general way.
-  return { events, written: translator.keptBytes(), summary: { ...translator.summary(), unread: [] } };
+  return { events, written: translator.holds(), summary: { ...translator.summary(), unread: [] } };
 }
 
 describe('the short way', () => {

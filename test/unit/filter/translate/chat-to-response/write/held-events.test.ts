@@ -11,21 +11,21 @@ test('events that wait for an earlier call are counted while they wait, and no l
   const translator = new StreamTranslator(createTestContext({ toolNames: ['f', 'g'] }));
   translator.push(call(0, { id: 'a', function: { name: 'f', arguments: '{' } }));
   translator.push(call(1, { id: 'b', function: { name: 'g', arguments: '' } }));
-  const before = translator.keptBytes();
+  const before = translator.holds();
   expect(translator.push(call(1, { function: { arguments: text } }))).toEqual([]);
   // The arguments, which the terminal event repeats, and the event that waits with them.
-  const waiting = translator.keptBytes() - before;
+  const waiting = translator.holds() - before;
   expect(waiting).toBeGreaterThan(200_000);
   const types = translator.push(call(0, { function: { arguments: '}' } })).map(({ type }) => type);
   expect(types.filter((type) => type === 'response.output_item.added')).toHaveLength(1);
   // Once more only: what is said when the call is done.
-  expect(translator.keptBytes() - before).toBeLessThan(waiting - 90_000);
+  expect(translator.holds() - before).toBeLessThan(waiting - 90_000);
 });
 
 test('calls are counted, also of nothing but an index', () => {
   const translator = new StreamTranslator(createTestContext());
   for (let index = 0; index < 1000; index += 1) translator.push(call(index, {}));
-  expect(translator.keptBytes()).toBeGreaterThan(300_000);
+  expect(translator.holds()).toBeGreaterThan(300_000);
 });
 
 test.each(['function', 'custom'] as const)('deltas of a %s call that waits become one', (kind) => {
