@@ -2,7 +2,7 @@ import { Buffer } from 'node:buffer';
 import type { BodyModes, ExchangeReply, HeaderMutation, UsageMetadata } from '../exchange/types.ts';
 import * as wire from './wire-numbers.ts';
 
-/** Of the dynamic metadata; the filter's `metadata_options` must list it. */
+/** Namespace of the dynamic metadata; the filter's `metadata_options` must list it. */
 const metadataNamespace = 'responses_extproc';
 
 /** The tag of each kind of reply in a `ProcessingResponse`. */
@@ -119,7 +119,7 @@ function putHeaders(tag: number, { set = {}, remove = [] }: HeaderMutation): voi
   if (at < end) putTag(tag, end);
 }
 
-/** What Envoy accepts as the name of a header; a mutation of any other name is omitted. */
+/** The names of headers that Envoy accepts; a mutation of any other name is omitted. */
 const headerName = /^:?[a-z0-9!#$%&'*+.^_`|~-]+$/;
 
 /** Printable ASCII only: no line break and no invalid byte of an upstream or a client gets into a header. */
@@ -172,7 +172,7 @@ function sizeOfBody({ body }: BodyReply, streamed: boolean): number {
   return sizeOfField(body.length === 0 ? 2 : sizeOfField(body.length));
 }
 
-/** Of a field with so many bytes. */
+/** Size of a field with so many bytes of content. */
 function sizeOfField(length: number): number {
   return 1 + sizeOfVarint(length) + length;
 }

@@ -16,7 +16,7 @@ export const kimiIds: readonly ModelRule[] = [
 ];
 
 /**
- * What chat templates refuse, by the model's name, on servers that run the template of the model. An empty text is sent where
+ * Rules for what chat templates refuse, by the model's name, on servers that run the template of the model. An empty text is sent where
  * an assistant message holds only calls: several templates use the length of the content, or search it.
  */
 export const templateRules: readonly ModelRule[] = [

@@ -45,10 +45,10 @@ const toolChoiceSupport = z.strictObject({
   allowed: z.boolean().check(z.describe('`allowed_tools`.')),
 });
 
-/** What is known of each flag beside its schema. */
+/** The facts of each flag beside its schema. */
 export const aboutFlag = z.registry<{
   readonly meaning: string;
-  /** Its value in `generic`. */
+  /** The value in `generic`. */
   readonly usual: unknown;
   /** Why `doctor` does not ask a server about it. Every other flag has a row in `doctor/evidence/`. */
   readonly unprobed: string | undefined;
@@ -301,7 +301,7 @@ export type ProfileFlags = {
   readonly [Name in FlagName]: Frozen<z.output<(typeof profileFlags)[Name]>>;
 };
 
-/** What one kind of server accepts and sends. */
+/** A description of what one kind of server accepts and sends. */
 export interface Profile extends ProfileFlags {
   readonly name: string;
   /** Flags that belong to a model rather than to the server; every rule that matches counts, later ones win. */

@@ -57,7 +57,7 @@ export function readProfilesFile(text: string, file: string): ReadonlyMap<string
     return [];
   }
 
-  /** Those flags that are right. */
+  /** The flags that are right. */
   function readFlags(
     given: Fields,
     where: string,
@@ -184,7 +184,7 @@ function wordsOf(schema: JsonSchema): string {
   }
 }
 
-/** What was found, or the place in it that is wrong, for messages. */
+/** The value that was found, or the place in it that is wrong, for messages. */
 function gotOf(found: unknown, path: readonly PropertyKey[] = []): string {
   let value = found;
   for (const step of path) value = (value as Record<PropertyKey, unknown> | null | undefined)?.[step];

@@ -9,9 +9,9 @@ import type { FunctionDefinition } from '../shared/parsed.ts';
 
 /** A tool with a type of its own that the client runs: upstream it is a function of that name. */
 export interface ClientTool<Item extends ClientToolCallItem = ClientToolCallItem> {
-  /** Its entry in `tools`, and how it is chosen. */
+  /** The entry in `tools`, and how `tool_choice` names the tool. */
   readonly tool: ToolType;
-  /** Its items in `input`, calls and outputs, by type. */
+  /** The items in `input`, calls and outputs, by type. */
   readonly items: Readonly<Record<string, ItemType>>;
   /** Prefix of its items' ids. */
   readonly idPrefix: string;

@@ -38,7 +38,7 @@ export function responseAnswer(bodyOf: AnswerForm['bodyOf'] = (response) => resp
   };
 }
 
-/** What operations have in common: a Chat request, answered as JSON. Each has its own path. */
+/** The parts that operations have in common: a Chat request, answered as JSON. Each has its own path. */
 export const defaults: Omit<TranslatedOperation, 'path' | 'forRequest'> = {
   type: 'translated',
   method: 'POST',

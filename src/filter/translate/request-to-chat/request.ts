@@ -30,15 +30,15 @@ export interface TranslatedRequest {
   readonly chat: ChatCompletionRequest;
   /** The client's own fields that go to the upstream as they came. */
   readonly passthrough: Passthrough;
-  /** What the response's translation needs. */
+  /** The facts that the answer's translation needs. */
   readonly context: ResponseContext;
-  /** What a setting or the profile left out, each as `path` or `path.type`: for the response header, the log and the counter. */
+  /** Paths that a setting or the profile left out, each as `path` or `path.type`: for the response header, the log and the counter. */
   readonly dropped: readonly string[];
   /** Types of items, parts and tools that this version does not know. */
   readonly unknownTypes: readonly UnknownType[];
 }
 
-/** What a request is translated with. */
+/** Everything that a request is translated with. */
 export interface RequestTranslation {
   readonly settings: TranslationSettings;
   /** `now` gives Unix seconds. */

@@ -20,9 +20,9 @@ export interface TranslatedOperation {
   forRequest(request: CreateResponse, profile: Profile): TranslatedOperation;
   /** Throws `ApiError` for what only other operations take. */
   check(request: CreateResponse, settings: TranslationSettings): void;
-  /** What the model is sent. Throws `ApiError`. */
+  /** The conversation that the model is sent. Throws `ApiError`. */
   conversation(request: CreateResponse, input: readonly InputItem[], reading: Reading): ModelInput;
-  /** What the model is asked for besides text. */
+  /** The constraints on the model's answer. */
   constraints(wanted: Constraints): Constraints;
   /** The client's own fields that the upstream gets. */
   passthrough(given: Passthrough): Passthrough;
@@ -33,7 +33,7 @@ export interface TranslatedOperation {
   readonly answer: AnswerForm;
 }
 
-/** What the model reads, and how much it may write. */
+/** The items that the model reads, and how much it may write. */
 export interface ModelInput {
   readonly items: readonly InputItem[];
   readonly maxTokens: number | null | undefined;

@@ -16,7 +16,7 @@ export interface CompactionEnvelope {
 
 const envelopePrefix = 'orc1.';
 
-/** More than any envelope has: a larger one was not written here. */
+/** Longest envelope that is read, above any that is written here: a larger one was not written here. */
 const maxValues = 16;
 
 /** The envelope as text for `encrypted_content`: with its version, and a checksum that reveals damage. */

@@ -17,7 +17,7 @@ import type { ReasoningCarrier } from './settings.ts';
 /** Mints an id that is unique for all practical purposes: `newId('msg')` gives `msg_…`. */
 export type NewId = (prefix: string) => string;
 
-/** What a Chat function name stands for on the Responses side, if not itself. */
+/** The tool that a Chat function name stands for on the Responses side, where it is not a function of that name. */
 export type RestoredTool =
   | { readonly kind: 'function'; readonly name: string; readonly namespace?: string; readonly async?: true }
   | { readonly kind: 'custom'; readonly name: string; readonly namespace?: string; readonly async?: true }
@@ -91,7 +91,7 @@ export interface IntegerPlaces {
   readonly others: IntegerPlaces | null;
 }
 
-/** What the answer's translation needs of its request: nothing of the input but the ids of its calls. */
+/** The facts of a request that the translation of its answer needs: nothing of the input but the ids of its calls. */
 export interface ResponseContext {
   readonly answer: AnswerForm;
   readonly stream: boolean;

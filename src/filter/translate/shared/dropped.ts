@@ -1,7 +1,7 @@
 import type { Provenance } from './provenance.ts';
 import type { TranslationSettings } from './settings.ts';
 
-/** What every function that reads or translates a part of a request is given. */
+/** The arguments that every function gets which reads or translates a part of a request. */
 export interface Reading {
   readonly settings: TranslationSettings;
   /** Receives the paths of what is left out. */
@@ -16,7 +16,7 @@ export interface UnknownType {
   readonly type: string;
 }
 
-/** More names than a log line or a header ever shows. */
+/** Maximum number of names, above what a log line or a header shows. */
 const maxNames = 1000;
 /** Characters of a name: clients choose those of fields, and they may be of any length. */
 const maxNameLength = 300;

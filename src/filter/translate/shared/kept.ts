@@ -66,7 +66,7 @@ export function bytesOfValue(value: object): number {
 }
 
 const piecesToFold = 64;
-/** What V8 adds to a text: a header, and a node that joins it to the one before. */
+/** Bytes that V8 adds to a text: a header, and a node that joins it to the one before. */
 const textBytes = 48;
 
 /**
@@ -142,7 +142,7 @@ export class JsonList<Value extends object> {
     return JSON.parse(this.#json()) as readonly Value[];
   }
 
-  /** What `JSON.stringify` and `jsonParts` write as the list; a long one is never made of objects again. */
+  /** The value that `JSON.stringify` and `jsonParts` write as the list; a long one is never made of objects again. */
   toBeWritten(): readonly Value[] | KeptJson {
     const json = this.#json();
     return json.length < longListLength ? (JSON.parse(json) as readonly Value[]) : new JsonBytes(json);

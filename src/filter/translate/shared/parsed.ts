@@ -12,7 +12,7 @@ export interface CreateResponse
   readonly include: readonly string[];
   /** Null when the request has none. */
   readonly input: readonly InputItem[] | null;
-  /** What asks for a warm cache and no output; null for an answer. */
+  /** The field that asks for a warm cache and no output; null where an answer is wanted. */
   readonly prewarm: Prewarm | null;
   /** The input ends in a `compaction_trigger`. */
   readonly endsInTrigger: boolean;
@@ -47,13 +47,13 @@ export interface InputToolCall {
   /** The item's path in the request, for errors. */
   readonly param: string;
   readonly callId: string;
-  /** Its input is text in any form, as a custom tool's is; any other call's is JSON. */
+  /** True where the input is text in any form, as of a custom tool; false where it is JSON. */
   readonly takesText: boolean;
   readonly name: string;
   readonly namespace: string | null;
   /** JSON text of the arguments, or a custom tool's input verbatim. */
   readonly input: string;
-  /** Its output may come in a later turn, or not yet. */
+  /** The output may come in a later turn, or not yet. */
   readonly isAsync?: true;
 }
 
@@ -68,7 +68,7 @@ export interface InputReasoning {
   readonly kind: 'reasoning';
   /** The item's id; null for none. */
   readonly id: string | null;
-  /** Its `encrypted_content` was made by another server. */
+  /** True where another server made the `encrypted_content`. */
   readonly isForeign: boolean;
   /** The text of `content`, `''` for none. */
   readonly text: string;
@@ -89,7 +89,7 @@ export type InputContent =
 export interface InputText extends CacheHints {
   readonly type: 'text';
   readonly text: string;
-  /** It has lines of its own: a file, say, is not a piece of the text next to it. */
+  /** The text has lines of its own: a file, say, is not a piece of the text next to it. */
   readonly hasOwnLines?: true;
 }
 
@@ -101,7 +101,7 @@ interface NamedDefinition {
   /** The client's own name and type of the tool. */
   readonly origin: RestoredTool;
   readonly description: string | null;
-  /** What a search of OpenAI's servers would have given, of a tool that the model may call before any. */
+  /** For a tool that the model may call before any search: the tool as a search of OpenAI's servers would have given it. */
   readonly found?: ToolEcho;
 }
 

@@ -37,13 +37,13 @@ export interface Provenance {
 export interface RecordedResult {
   readonly chat: ChatCompletionRequest;
   readonly passthrough: Passthrough;
-  /** What the Response repeats. */
+  /** The fields that the Response repeats. */
   readonly echo: CreateResponseEcho;
   readonly wantsEncryptedReasoning: boolean;
   readonly obfuscate: boolean;
 }
 
-/** Of the service: nothing is marked. */
+/** The service's own: nothing is marked. */
 export const nothingRecorded: Provenance = {
   isRecorded: false,
   reading() {},
@@ -121,7 +121,7 @@ interface Marked {
   [madeOf]?: Sources;
 }
 
-/** What the thing was made of; none where it is not marked. */
+/** The paths that the thing was made of; none where it is not marked. */
 export function sourcesOf(thing: object): Sources {
   return (thing as Marked)[madeOf] ?? {};
 }

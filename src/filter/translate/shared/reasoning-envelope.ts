@@ -4,7 +4,7 @@ import type { Loose, LooseGoogleExtras } from '../../wire/schema/chat-completion
 import type { ExtraContent, OpaqueFields } from '../../wire/schema/chat-request.ts';
 
 /**
- * What a stateless service must get back to continue a turn, carried by the client in `encrypted_content`. It is encoded,
+ * The data that a stateless service must get back to continue a turn, carried by the client in `encrypted_content`. It is encoded,
  * not encrypted: the client could read the same text in the item, and the signatures are the upstream's.
  */
 export interface ReasoningEnvelope {
@@ -28,7 +28,7 @@ export interface ReasoningEnvelope {
 type ProviderFields = NonNullable<OpaqueFields['provider_specific_fields']>;
 type OwnSignatures = Pick<OpaqueFields, 'thoughtSignature' | 'thought_signature'>;
 
-/** What the fields of calls and messages are in an envelope, by `call_id`. */
+/** The fields of calls and messages in an envelope, by `call_id`. */
 type PackedFields = Pick<ReasoningEnvelope, 'g' | 'x' | 'f' | 's'>;
 
 /** Opaque fields by `call_id`, as the envelope holds them: nearly all are one thought signature and nothing else. */

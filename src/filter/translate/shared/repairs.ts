@@ -1,4 +1,4 @@
-/** What may be repaired in an upstream's answer, so that clients can use it, or left out of it, for the metric and the log. */
+/** Kinds of faults that are repaired in an upstream's answer, so that clients can use it, or left out of it, for the metric and the log. */
 export const repairKinds = [
   'skipped_data', // data in a stream that was not JSON
   'repeated_call', // a tool call that came twice

@@ -10,7 +10,7 @@ export interface TranslationSettings extends OperatorSettings {
   readonly provenance?: Provenance;
 }
 
-/** What an operator may set about the translation. The table of settings has a row for each. */
+/** The translation's settings that an operator may change. The table of settings has a row for each. */
 export interface OperatorSettings {
   readonly defaultModel: string | null;
   readonly omittedStore: 'accept' | 'reject';
@@ -28,7 +28,7 @@ export interface OperatorSettings {
   readonly strictEcho: boolean;
   readonly compaction: CompactionSettings;
   readonly catalog: CatalogSettings;
-  /** What a request may have at most. */
+  /** Maximum sizes of a request and its parts. */
   readonly limits: {
     readonly maxValues: number;
     readonly maxItems: number;

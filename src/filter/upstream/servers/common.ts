@@ -1,7 +1,7 @@
 import type { ModelRule, ProfileFlags, ToolChoiceSupport } from '../profile.ts';
 import { effortTable } from './effort-table.ts';
 
-/** What several servers have in common: values of flags, with the reasons where these are the same too. */
+/** Rows that several servers share: values of flags, with the reasons where these are the same too. */
 
 const namedChoice: ToolChoiceSupport = { sent: true, required: 'required', named: true, allowed: false };
 export const fullChoice: ToolChoiceSupport = { ...namedChoice, allowed: true };

@@ -7,7 +7,7 @@ export interface BuiltInProfile {
   readonly profile: Profile;
   /** The profile that this one is a set of differences from; null for the first. */
   readonly base: BuiltInProfile | null;
-  /** What kind of server it is for, in Markdown. */
+  /** The kind of server it is for, in Markdown. */
   readonly about: string;
   /** Why each flag differs from the base: the source, or † where none was found. */
   readonly reasons: Partial<Readonly<Record<FlagName, string>>>;
@@ -24,7 +24,7 @@ export type RecognisedBy =
 
 /** Where an engine says what it is; null where it does not. */
 export interface Engine {
-  /** Its name as the `owned_by` of a model in `/v1/models`. */
+  /** The server's name as the `owned_by` of a model in `/v1/models`. */
   readonly ownedBy: string | null;
   /** A path that only this engine has; `doctor` knows how to read the answer. */
   readonly path: '/props' | '/api/version' | '/metrics' | null;
@@ -34,7 +34,7 @@ const usual = Object.fromEntries(
   Object.entries(profileFlags).map(([flag, values]) => [flag, aboutFlag.get(values)?.usual]),
 );
 
-/** What nearly every server understands. */
+/** The profile that nearly every server understands. */
 export const generic: BuiltInProfile = {
   base: null,
   recognisedBy: { not: 'It is every server that matches no other.' },

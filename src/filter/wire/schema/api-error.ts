@@ -46,17 +46,17 @@ export class ApiError extends Error {
     return new ApiError(message, { status: 500, code: 'proxy_misconfigured' });
   }
 
-  /** More than a limit allows: 413. */
+  /** An error for a body above its limit: 413. */
   static requestTooLarge(message: string): ApiError {
     return new ApiError(message, { status: 413, code: 'request_too_large' });
   }
 
-  /** What the upstream sent is no answer: 502. */
+  /** An error for an upstream that sent no answer: 502. */
   static invalidUpstream(message: string, cause?: unknown): ApiError {
     return new ApiError(message, { status: 502, code: 'invalid_upstream_response', cause });
   }
 
-  /** What the model answered is of no use: 502 `model_error`. */
+  /** An error for an answer of the model that is of no use: 502 `model_error`. */
   static ofModel(code: string, message: string): ApiError {
     return new ApiError(message, { status: 502, type: 'model_error', code });
   }

@@ -1,5 +1,5 @@
 /**
- * What Chat Completions servers send, field by field. Servers leave fields out, send null, another type, or extra
+ * The fields that Chat Completions servers send. Servers leave fields out, send null, another type, or extra
  * fields, so every field is optional and `unknown`; `src/formats/json/loose.ts` reads them. A field is listed here
  * before anything reads it: a misspelt or invented one does not compile.
  */
@@ -80,7 +80,7 @@ export type LooseFunctionCall = Loose<'name' | 'arguments' | 'provider_specific_
 /** The `custom` of a call. */
 export type LooseCustomCall = Loose<'name' | 'input'>;
 
-/** What must be sent back with a call or a message, an object for each vendor; Gemini's holds thought signatures. */
+/** Data that must be sent back with a call or a message, an object for each vendor; Gemini's holds thought signatures. */
 export type LooseExtraContent = Loose<'google'>;
 /** With `thought` the text of this delta is thinking. */
 export type LooseGoogleExtras = Loose<'thought_signature' | 'thought'>;

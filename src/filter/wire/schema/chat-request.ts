@@ -62,7 +62,7 @@ export interface ChatMessage extends OpaqueFields {
   readonly prefix?: boolean;
 }
 
-/** What a server needs back with a message or a tool call, in the field it came in. */
+/** Data that a server needs back with a message or a tool call, in the field it came in. */
 export interface OpaqueFields {
   readonly extra_content?: ExtraContent;
   /** LiteLLM: Gemini's thought signature, say. */

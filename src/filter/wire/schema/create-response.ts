@@ -1,7 +1,7 @@
 import * as z from 'zod/mini';
 
 /**
- * What clients send to `POST /v1/responses`, by their field names: Open Responses 2026-04-24 (`CreateResponseBody`) and
+ * The fields that clients send to `POST /v1/responses`: Open Responses 2026-04-24 (`CreateResponseBody`) and
  * what OpenAI's clients add. `null` is accepted for every optional field, as clients send it. Shapes only; what is
  * refused for its meaning is in `translate/request-to-chat/parse/`. A schema reads no further than the fields of one object: lists are
  * `unknown[]`, and their entries are read one by one, so that a mistake is named where it is (not as a failed union) and
@@ -207,7 +207,7 @@ export const audioPart = z.object({
   format: optionalText,
 });
 export const videoPart = z.object({ video_url: textOrObject });
-/** What Chat nests in a part: an image, a file, a video. */
+/** The objects that Chat nests in a part: an image, a file, a video. */
 export const chatImage = z.object({ url: z.string(), detail: z.nullish(imageDetail) });
 export const chatFilePart = z.object({ file: jsonObject });
 export const chatVideo = z.object({ url: z.string() });

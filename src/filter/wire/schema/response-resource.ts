@@ -90,7 +90,7 @@ interface NamedCallItem<Type> extends Item<Type> {
   readonly call_id: string;
   readonly name: string;
   readonly namespace?: string;
-  /** Its tool's output may come later. */
+  /** The tool's output may come later. */
   readonly async?: true;
 }
 
