@@ -3,7 +3,7 @@ import { bytesOfJson } from '../translate/shared/kept.ts';
 import type { CreateResponseEcho } from '../wire/schema/response-resource.ts';
 
 /** A field of longer JSON is kept as bytes: the tools of an agent are in three events, and are written once. */
-const largeFieldLength = 16 * 1024;
+const largeFieldLength = 32 * 1024;
 
 const fields = ['instructions', 'tools', 'tool_choice', 'text', 'metadata'] as const;
 

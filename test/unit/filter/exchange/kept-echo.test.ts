@@ -21,14 +21,14 @@ describe('what a response repeats of its request', () => {
     expect(repeatsMuch(echo)).toBe(false);
   });
 
-  it.each(fields)('is kept as bytes from 16 KiB of one field on: %s', (field) => {
-    const large = { ...echo, [field]: textOf(16 * 1024) } as CreateResponseEcho;
+  it.each(fields)('is kept as bytes from 32 KiB of one field on: %s', (field) => {
+    const large = { ...echo, [field]: textOf(32 * 1024) } as CreateResponseEcho;
     const kept = keepLarge(large);
     expect(kept.echo[field]).toBeInstanceOf(JsonBytes);
     expect(kept.bytes).toBe(counted(large));
     expect(JSON.parse(JSON.stringify(kept.echo))).toEqual(JSON.parse(JSON.stringify(large)));
     expect(repeatsMuch(kept.echo)).toBe(true);
-    const smaller = { ...echo, [field]: textOf(16 * 1024 - 1) } as CreateResponseEcho;
+    const smaller = { ...echo, [field]: textOf(32 * 1024 - 1) } as CreateResponseEcho;
     expect(keepLarge(smaller)).toEqual({ echo: smaller, bytes: counted(smaller) });
   });
 });
