@@ -1,8 +1,8 @@
 /**
  * `npm run api-watch`: what the newest packages have that the docs do not mention. It reads the types of npm's newest
  * `openai` (items, content parts, tools, events, request fields, `include`, values of request fields), the kinds of items
- * named in Codex's binary, its provider's keys, its WebSocket messages, the headers and the numbers of fields of errors and usage that it
- * reads; OpenTelemetry's attributes for generative AI, from the package of its Python instrumentations; and on PyPI the newest patch of each
+ * named in Codex's binary, its WebSocket messages, the headers that it reads, and the numbers of fields of its providers, errors and
+ * usage; OpenTelemetry's attributes for generative AI, from the package of its Python instrumentations; and on PyPI the newest patch of each
  * version of Envoy, and the newest vLLM and LiteLLM. Each finding is a line with its declaration; any makes it fail. Needs the registries, so it runs at night and not with the tests.
  */
 import { execFileSync } from 'node:child_process';
@@ -33,39 +33,15 @@ export function itemsNamedIn(binary: Buffer): string[] {
   return row.split('response.').filter((name) => name !== '');
 }
 
-/** Rows of names in Codex’s binary: where each begins and ends, and the names that somebody has looked at. */
+/**
+ * Rows of names in Codex’s binary: where each begins, the names that somebody has looked at, and the text behind them, which its next
+ * build may place elsewhere.
+ */
 export const codexRows = [
-  {
-    what: 'key of a provider',
-    from: 'model_catalog_url',
-    to: 'struct ModelProviderInfo with',
-    known: [
-      'model_catalog_url',
-      'env_key',
-      'env_key_instructions',
-      'experimental_bearer_token',
-      'gateway_oauth',
-      'aws',
-      'query_params',
-      'request_max_retries',
-      'stream_max_retries',
-      'stream_idle_timeout_ms',
-      'websocket_connect_timeout_ms',
-      'requires_openai_auth',
-      'supports_websockets',
-      'supports_standalone_web_search',
-    ],
-  },
-  {
-    what: 'capability of a provider',
-    from: 'external_web_access',
-    to: 'struct ModelProviderCapabilities with',
-    known: ['external_web_access', 'remote_compaction'],
-  },
   {
     what: 'message of a WebSocket',
     from: 'response.interrupt',
-    to: 'invalid interruption',
+    to: 'automatic approval',
     known: ['response.interrupt', 'discard_partial_items'],
   },
   {
@@ -77,19 +53,22 @@ export const codexRows = [
   {
     what: 'header of an answer that it reads',
     from: 'x-codex-promo-message',
-    to: '(?i)try again in',
+    to: 'openai.azure.',
     known: [
       'x-codex-promo-message',
       'x-codex-credits-has-credits',
       'x-codex-credits-unlimited',
       'x-codex-credits-balance',
       'x-codex-rate-limit-reached-type',
+      'x-codex-safety-buffering-faster-model',
     ],
   },
 ] as const;
 
-/** What Codex decodes of an answer, by what is before the number of its fields in the binary, and how many were looked at. */
+/** What Codex decodes of its settings and of an answer, by what is before the number of its fields in the binary, and how many were looked at. */
 export const codexStructs = [
+  { what: 'provider in its settings', before: 'struct ModelProviderInfo with ', fields: 24 },
+  { what: 'capabilities of a provider', before: 'struct ModelProviderCapabilities with ', fields: 3 },
   { what: 'error of a Response', before: 'elementsstruct Error with ', fields: 6 },
   { what: 'completed Response', before: 'struct ResponseCompleted with ', fields: 4 },
   { what: 'usage', before: 'struct ResponseCompletedUsage with ', fields: 6 },
@@ -128,11 +107,11 @@ export function newAttributes(sources: string, traces: string): string[] {
   return [...named].filter((name) => !traces.includes(`'${name}'`) && !known.some((one) => one.test(name))).toSorted();
 }
 
-/** What such a row has besides the known names, which nothing separates; `''` for nothing. Throws if there is no such row. */
+/** What such a row has besides the known names, which nothing separates; `''` for nothing. Throws if no such row ends near. */
 export function newInRow(binary: Buffer, { what, from, to, known }: (typeof codexRows)[number]): string {
   const end = binary.indexOf(to, binary.indexOf(from));
   const start = binary.lastIndexOf(from, end);
-  if (start === -1 || end === -1)
+  if (start === -1 || end === -1 || end - start > 1000)
     throw new Error(`The binary of Codex has no row for each ${what}: look for where it names them now.`);
   const longestFirst = known.toSorted((one, other) => other.length - one.length);
   return longestFirst

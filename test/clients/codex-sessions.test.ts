@@ -108,7 +108,7 @@ describe('Codex', () => {
 
   clientTest('codex', 'catalog', 'sends no image to a model whose catalog entry takes none', async () => {
     const list = { data: [{ id: 'text-only-catalog', architecture: { input_modalities: ['text'] } }] };
-    for (const path of ['/v1/models', '/v1/models?client_version=0.169.0'])
+    for (const path of ['/v1/models', '/v1/models?client_version=0.171.0'])
       mesh.upstream.script(path, { body: [JSON.stringify(list)] });
     mesh.upstream.script(
       'text-only-catalog',
@@ -127,7 +127,7 @@ describe('Codex', () => {
 
   clientTest('codex', 'catalog', 'knows the model, its window and its patches from the catalog', async () => {
     const list = { object: 'list', data: [{ id: 'catalog', object: 'model', max_model_len: 32_768 }] };
-    for (const path of ['/v1/models', '/v1/models?client_version=0.169.0'])
+    for (const path of ['/v1/models', '/v1/models?client_version=0.171.0'])
       mesh.upstream.script(path, { body: [JSON.stringify(list)] });
     const patch = '*** Begin Patch\n*** Add File: bird.txt\n+heron\n*** End Patch';
     mesh.upstream.script(

@@ -30,7 +30,6 @@ const limits: readonly (readonly [Library, keyof typeof scripts, 'text' | 'strea
   ['openai-python', 'incomplete', 'stream', raises("Didn't receive a `response.completed` event")],
   ['openai', 'failed', 'text', { outcome: 'Half' }],
   ['openai-python', 'failed', 'text', { outcome: 'Half' }],
-  ['ai-sdk-openai', 'failed', 'text', raises('Invalid JSON response')],
   ['ai-sdk-open-responses', 'refusal', 'text', raises("reading 'length'")],
   ['ai-sdk-open-responses', 'refusal', 'stream', { outcome: '' }],
   ['ai-sdk-open-responses', 'no-param', 'text', raises('Bad Request')],

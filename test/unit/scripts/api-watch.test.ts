@@ -90,6 +90,9 @@ describe.each(codexRows)('the row of Codex for each $what', (row) => {
 
   it('ends the run where it is gone', () => {
     expect(() => newInRow(Buffer.from('moon'), row)).toThrow(`no row for each ${row.what}`);
+    // The text that stood behind it is in another part of the binary now.
+    const apart = rowOf(`${row.known.join('')}${'\0'.repeat(1000)}`);
+    expect(() => newInRow(apart, row)).toThrow(`no row for each ${row.what}`);
   });
 });
 

@@ -54,7 +54,7 @@ function entryOf(
   profile: Profile,
 ): object {
   const levels = reasoningLevelsOf(slug, profile);
-  // The fields of a model that Codex 0.169 decodes.
+  // The fields of a model that Codex 0.171 decodes.
   const entry = {
     slug,
     display_name: slug,

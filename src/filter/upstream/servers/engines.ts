@@ -22,7 +22,7 @@ export const vllm = server({
   name: 'vllm',
   recognisedBy: { engine: { ownedBy: 'vllm', path: '/metrics' } },
   about:
-    'vLLM’s OpenAI-compatible server. As observed in 0.32. It enforces a function’s schema only if the function is `strict`. A call that its parser cannot read is text in a JSON answer and missing from a stream.',
+    'vLLM’s OpenAI-compatible server. As observed in vLLM 0.32; vLLM 0.33 was not run. It enforces a function’s schema only if the function is `strict`. A call that its parser cannot read is text in a JSON answer and missing from a stream.',
   flags: {
     maxTokensField: newerLimit,
     reasoningReplay: ['both', 'The field was renamed (vllm#27752); one it does not know is ignored.'],

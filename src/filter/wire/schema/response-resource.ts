@@ -102,7 +102,7 @@ export interface CustomToolCallItem extends NamedCallItem<'custom_tool_call'> {
   readonly input: string;
 }
 
-/** Tools with a type of their own that the client runs (openai-node 7.57, openai-agents-python#2966). */
+/** Tools with a type of their own that the client runs (openai-node 7.59, openai-agents-python#2966). */
 export type ClientToolType = 'tool_search' | 'shell' | 'local_shell' | 'apply_patch';
 
 /** A call of such a tool. What else it holds is with its tool, in `translate/client-tools/`. */
