@@ -110,10 +110,11 @@ function namesOf({ profile, recognisedBy, otelName }: BuiltInProfile): string {
 function recognition(by: BuiltInProfile['recognisedBy']): string {
   if ('not' in by) return `Not recognised. ${by.not}`;
   if ('hosts' in by) return `Hosts: ${by.hosts.map((host) => `\`${host}\``).join(', ')}.`;
-  const { ownedBy, path } = by.engine;
+  const { ownedBy, path, fingerprint } = by.engine;
   const signs = [
     ...(ownedBy === null ? [] : [`the owner \`${ownedBy}\` in \`/v1/models\``]),
     ...(path === null ? [] : [`what it answers at \`${path}\``]),
+    ...(fingerprint === undefined ? [] : ['the `system_fingerprint` of its answers']),
   ];
   return `Recognised by ${signs.join(' and ')}.`;
 }

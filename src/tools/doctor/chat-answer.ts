@@ -64,6 +64,8 @@ export interface ReadAnswer {
   readonly usage: Usage | null;
   /** Tokens that have a logprob. */
   readonly logprobs: number;
+  /** Its `system_fingerprint`; `''` without one. */
+  readonly fingerprint: string;
 }
 
 /** Statuses of a server, or a proxy in front of it, that cannot answer now. */
@@ -158,6 +160,7 @@ const minRepeats = 4;
 class SeenChunks {
   hasChoice = false;
   logprobs = 0;
+  fingerprint = '';
   /** Deltas in a row that repeat the text before them, and add to it; -1 once one did not. */
   #repeats = 0;
   #lastText = '';
@@ -166,6 +169,7 @@ class SeenChunks {
   add(chunk: LooseChunk): void {
     const choice = choiceOf(chunk);
     if (choice !== null) this.hasChoice = true;
+    this.fingerprint ||= textOf(chunk.system_fingerprint);
     this.logprobs += logprobsOf(choice?.logprobs).length;
     this.#compare(textOf(objectOf<LooseMessage>(choice?.delta)?.content));
     for (const field of fieldsOfReasoning)
@@ -266,6 +270,7 @@ function factsOf(output: readonly OutputItem[], seen: SeenChunks) {
     reasoningFields: seen.reasoningFields(),
     calls: output.flatMap(callOf),
     logprobs: seen.logprobs,
+    fingerprint: seen.fingerprint,
     isCumulative: seen.isCumulative(),
   };
 }

@@ -34,13 +34,17 @@ export const doctor: Subcommand = async (args, terminal) => {
     stdout.write(helpText);
     return 0;
   }
-  const { chatUrl, model, key, limits, json, save } = options;
-  if (model === '') {
-    const models = await modelsOf(options);
-    const known = models === null ? '' : ` The server has: ${models}.`;
-    stderr.write(`--model is missing: the name the server knows the model by.${known} ${hint}`);
-    return usageErrorExitCode;
+  if (options.model === '') {
+    const names = await modelNamesOf(options);
+    const [only] = names;
+    if (only === undefined || names.length > 1) {
+      const known = names.length === 0 ? '' : ` The server has: ${listOf(names, options.key)}.`;
+      stderr.write(`--model is missing: the name the server knows the model by.${known} ${hint}`);
+      return usageErrorExitCode;
+    }
+    options = { ...options, model: only };
   }
+  const { chatUrl, model, key, limits, json, save } = options;
   const spending = worstCase(allProbes, limits);
   // In JSON mode standard output is the report alone.
   (json ? stderr : stdout).write(announcement(shownUrl(chatUrl), model, spending, limits));
@@ -67,12 +71,16 @@ export const doctor: Subcommand = async (args, terminal) => {
   return exitCodes[report.verdict.outcome];
 };
 
-/** The models that the server lists, for a person; null where it gives no list. */
-async function modelsOf({ chatUrl, key }: DoctorOptions): Promise<string | null> {
+/** The names of the models that the server lists; none where it gives no list. */
+async function modelNamesOf({ chatUrl, key }: DoctorOptions): Promise<readonly string[]> {
   const answer = await createSend({ chatUrl, key, timeoutMs: 5000 })({ path: 'models' }, { probe: 'models', index: 0 });
-  const names = modelNamesIn(answer) ?? [];
+  return modelNamesIn(answer) ?? [];
+}
+
+/** For a person. */
+function listOf(names: readonly string[], key: string | null): string {
   const more = names.length > mostListed ? ` and ${names.length - mostListed} more` : '';
-  return names.length === 0 ? null : withoutKey(`${names.slice(0, mostListed).join(', ')}${more}`, key);
+  return withoutKey(`${names.slice(0, mostListed).join(', ')}${more}`, key);
 }
 
 const mostListed = 20;

@@ -85,7 +85,8 @@ which the server differs from it, and what matters for Codex.
 URL is the base URL as SDKs take it (http://127.0.0.1:8080/v1), or that of the Chat API itself (…/chat/completions). The
 server needs no part of this product in front of it; nothing else has to run.
 
-  -m, --model NAME          the model to ask, as the server calls it
+  -m, --model NAME          the model to ask, as the server calls it; without it the one that the server lists, if it
+                            lists one
       --key KEY             API key, sent as the bearer token to this host alone. Other users of the machine can read
                             command lines: a variable is better
       --key-env VARIABLE    variable that holds the key, when there is no --key (default UPSTREAM_API_KEY)

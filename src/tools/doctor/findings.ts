@@ -17,12 +17,13 @@ export const failed: readonly Result[] = ['refused', 'broken'];
 /** Those, and an effect that is missing. */
 export const lacking: readonly Result[] = [...failed, 'ignored'];
 
-export function meaningOf({ means }: Pick<Probe, 'means'>, result: Result): string | undefined {
-  return (
+/** What a result of a probe means, in the light of the others; undefined where that needs no words. */
+export function meaningOf({ means }: Pick<Probe, 'means'>, result: Result, findings: Findings): string | undefined {
+  const meaning =
     means[result] ??
     (failed.includes(result) ? means.failed : undefined) ??
-    (lacking.includes(result) ? means.lacking : undefined)
-  );
+    (lacking.includes(result) ? means.lacking : undefined);
+  return typeof meaning === 'function' ? meaning(findings) : meaning;
 }
 
 /** The finding of that name has one of these results. */

@@ -119,7 +119,9 @@ export interface Probe {
 }
 
 /** What a result means for users of the server through this product; `failed` and `lacking` stand for each of theirs. */
-export type Meanings = Partial<Readonly<Record<Result | 'failed' | 'lacking', string>>>;
+export type Meanings = Partial<
+  Readonly<Record<Result | 'failed' | 'lacking', string | ((findings: Findings) => string)>>
+>;
 
 /** Output tokens of a request of which only the status matters. */
 export const fewTokens = 16;

@@ -68,7 +68,9 @@ export function textReport(report: Report, style: Style): string {
     { text: 'result', width: resultWidth },
   ];
   const groups = [...Map.groupBy(listed, ({ probe }) => probe.group)].flatMap(([group, rows]) => {
-    const lines = rows.flatMap(({ probe, finding }) => rowOf(probe, finding, nameWidth, width - 2, style));
+    const lines = rows.flatMap(({ probe, finding }) =>
+      rowOf(probe, finding, run.findings, nameWidth, width - 2, style),
+    );
     return section(group, lines, style);
   });
   const agents = warnings.flatMap((warning) => wrap(`- ${warning}`, width, '  '));
@@ -100,7 +102,7 @@ export function jsonReport({ url, model, limits, run, proposal, warnings, verdic
     const finding = run.findings.get(name);
     if (finding === undefined) return [];
     const { result, detail } = finding;
-    return [{ probe: name, group, asks, result, detail, means: meaningOf({ means }, result) ?? null }];
+    return [{ probe: name, group, asks, result, detail, means: meaningOf({ means }, result, run.findings) ?? null }];
   });
   const profile = proposal && {
     name: proposal.name,
@@ -116,8 +118,15 @@ export function jsonReport({ url, model, limits, run, proposal, warnings, verdic
 const variants = /^(?:tool_any|tools_no_effort|json_object|window|tool_result_.*|reasoning_.*|.*_short)$/;
 
 /** Columns: the probe with what it asks, the result, what was seen and what it means. */
-function rowOf(probe: Probe, { result, detail }: Finding, nameWidth: number, width: number, style: Style): string[] {
-  const meaning = meaningOf(probe, result);
+function rowOf(
+  probe: Probe,
+  { result, detail }: Finding,
+  findings: Findings,
+  nameWidth: number,
+  width: number,
+  style: Style,
+): string[] {
+  const meaning = meaningOf(probe, result, findings);
   const told = meaning === undefined ? detail : `${detail}. ${meaning}`;
   const cells = [
     { text: probe.name, width: nameWidth },

@@ -85,6 +85,6 @@ function meaning(name: string, results: readonly Result[]) {
     const probe = allProbes.find((one) => one.name === name);
     return result === undefined || probe === undefined || !results.includes(result)
       ? null
-      : (meaningOf(probe, result) ?? null);
+      : (meaningOf(probe, result, findings) ?? null);
   };
 }

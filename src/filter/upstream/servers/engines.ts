@@ -152,7 +152,8 @@ export const llamaCppPython = server({
 
 export const mlxLm = server({
   name: 'mlx-lm',
-  recognisedBy: { not: 'Its list of models names no engine.' },
+  // Its version, that of MLX, and the platform.
+  recognisedBy: { engine: { ownedBy: null, path: null, fingerprint: /^[0-9.]+-[0-9.]+-(?:macOS|Darwin|Linux)-/ } },
   about:
     "The server of mlx-lm. Versions before August 2026 give GLM’s tool names with a line feed behind them, which is taken off. It takes no images (“Only 'text' content type is supported.”): set `image: omit`, as `doctor` proposes.",
   flags: {

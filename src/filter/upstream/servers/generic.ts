@@ -28,6 +28,8 @@ export interface Engine {
   readonly ownedBy: string | null;
   /** A path that only this engine has; `doctor` knows how to read the answer. */
   readonly path: '/props' | '/api/version' | '/metrics' | null;
+  /** What the `system_fingerprint` of its answers looks like, where only this engine's does. */
+  readonly fingerprint?: RegExp;
 }
 
 const usual = Object.fromEntries(

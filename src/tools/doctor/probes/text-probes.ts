@@ -1,3 +1,4 @@
+import { builtInProfiles } from '../../../filter/upstream/profiles.ts';
 import { hasReasoned, type ReadAnswer, tagsIn } from '../chat-answer.ts';
 import { type LimitField, user } from '../chat-body.ts';
 import type { ChatRow } from '../chat-probe.ts';
@@ -92,7 +93,11 @@ function judgeLimit({ finish, usage, text }: ReadAnswer, limit: number): Finding
 
 function judgeText(read: ReadAnswer): Finding {
   const [reasoningField] = read.reasoningFields;
-  const facts: Facts = { ...tagFact(read), ...(reasoningField !== undefined && { reasoningField }) };
+  const facts: Facts = {
+    ...engineFact(read),
+    ...tagFact(read),
+    ...(reasoningField !== undefined && { reasoningField }),
+  };
   const nothing = sayingNothing(read);
   // Reasoning that was cut counts as an answer: the server works.
   if (nothing?.facts?.outOfTokens && hasReasoned(read))
@@ -100,6 +105,14 @@ function judgeText(read: ReadAnswer): Finding {
   if (nothing?.facts?.outOfTokens) return nothing;
   if (nothing !== null) return broken(nothing.detail, { ...facts, reasoningOnly: true });
   return read.said.trim() === '' ? broken('a 200 without text', facts) : works(quote(read.said), facts);
+}
+
+/** The engine that its answer's fingerprint gives away. */
+function engineFact({ fingerprint }: ReadAnswer): Facts {
+  const own = builtInProfiles.find(
+    ({ recognisedBy }) => 'engine' in recognisedBy && recognisedBy.engine.fingerprint?.test(fingerprint),
+  );
+  return own === undefined ? {} : { software: own.profile.name };
 }
 
 function judgeStream({ streamed, deltas, text, finish, done, isCumulative }: ReadAnswer): Finding {

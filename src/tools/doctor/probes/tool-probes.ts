@@ -34,7 +34,10 @@ export const toolProbes: readonly ChatRow[] = [
     sends: ask,
     judge: calls('get_weather'),
     means: {
-      ignored: 'The server does not read the model’s calls, or the model does not call: Codex can do nothing.',
+      ignored: (findings) =>
+        found(findings, 'tool_required', 'works') || found(findings, 'tool_named', 'works')
+          ? 'The server reads calls where one is required: this model does not call by itself, and Codex can do nothing with it. Try another model.'
+          : 'The server does not read the model’s calls, or the model does not call: Codex can do nothing.',
       failed: 'Codex can do nothing: it depends on tools.',
     },
   },

@@ -25,7 +25,7 @@ const sentence = /^[A-Z][^\n]{15,}\.$/;
 describe.each(builtInProfiles)('the row of $profile.name', ({ profile, recognisedBy, otelName }) => {
   it('says how the server is recognised, or why it cannot be', () => {
     const what =
-      'recognisedBy: its hosts, what its engine says in /v1/models or at a path of its own, or { not: reason }';
+      'recognisedBy: its hosts, what its engine says in /v1/models, at a path of its own or in an answer, or { not: reason }';
     if ('not' in recognisedBy) expect(recognisedBy.not, `the reason in ${what}`).toMatch(sentence);
     else if ('hosts' in recognisedBy) {
       expect(recognisedBy.hosts, what).not.toEqual([]);
@@ -34,8 +34,10 @@ describe.each(builtInProfiles)('the row of $profile.name', ({ profile, recognise
         expect(profileOfHost(host.replace('*', 'a')), `${host} is in two rows`).toBe(profile);
       }
     } else {
-      const { ownedBy, path } = recognisedBy.engine;
-      expect(ownedBy ?? path, `${profile.name}: owned_by or a path of its engine`).toBeTypeOf('string');
+      const { ownedBy, path, fingerprint } = recognisedBy.engine;
+      const sign = ownedBy ?? path ?? fingerprint;
+      expect(sign, `${profile.name}: owned_by, a path or a fingerprint of its engine`).toBeDefined();
+      expect(sign).not.toBeNull();
     }
   });
 

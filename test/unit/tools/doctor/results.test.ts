@@ -410,3 +410,32 @@ it('a limit is shown to be ignored by an answer that must reach it, where a shor
   });
   expect(report.profile?.file).not.toContain('maxTokensField: "max_completion_tokens"');
 });
+
+it('a model that calls only where a call is required is told apart from a server that does not read calls', async () => {
+  const report = await diagnose({
+    respond(_path, body) {
+      if (body?.tools === undefined || body.stream === true || body.tool_choice !== undefined) return null;
+      const message = { role: 'assistant', content: 'It is sunny.' };
+      return { status: 200, body: JSON.stringify({ choices: [{ index: 0, message, finish_reason: 'stop' }] }) };
+    },
+  });
+  expect(resultsOf(report)).toMatchObject({ tool_call: 'ignored', tool_required: 'works' });
+  const means = report.findings.find(({ probe }) => probe === 'tool_call')?.means;
+  expect(means).toMatch(/^The server reads calls where one is required: this model does not call by itself/);
+  expect(report.warnings).toContain(means);
+  expect(report.verdict).toEqual({ outcome: 'unusable', failing: ['tool_call'] });
+});
+
+it('mlx-lm is recognised by the fingerprint of its answers', async () => {
+  const message = { role: 'assistant', content: 'hello' };
+  const report = await diagnose({
+    respond(path, body) {
+      if (body === null || body.stream === true || body.tools !== undefined || !path.endsWith('/chat/completions'))
+        return null;
+      const choices = [{ index: 0, message, finish_reason: 'stop' }];
+      const system_fingerprint = '0.32.2-0.30.1-macOS-15.4-arm64-arm-64bit-applegpu_g13s';
+      return { status: 200, body: JSON.stringify({ system_fingerprint, choices }) };
+    },
+  });
+  expect(report.profile?.extends).toBe('mlx-lm');
+});

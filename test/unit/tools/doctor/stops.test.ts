@@ -485,6 +485,17 @@ describe('the command line', () => {
     });
   });
 
+  it('without a model takes the only one of the server', async () => {
+    const respond = (path: string) =>
+      path.endsWith('/models') ? { status: 200, body: '{"object":"list","data":[{"id":"tiny"}]}' } : null;
+    await withServer({ respond }, async (server, url) => {
+      const { code, out } = await runDoctor([url]);
+      expect(code).toBe(0);
+      expect(out).toMatch(/^Probing \S+ with the model tiny\./);
+      expect(new Set(server.requests.flatMap(({ body }) => body?.model ?? []))).toContain('tiny');
+    });
+  });
+
   it('has help that names every option and exit code', async () => {
     const { code, out } = await runDoctor(['--help']);
     expect(code).toBe(0);
