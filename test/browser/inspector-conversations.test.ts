@@ -51,8 +51,11 @@ describe('a conversation', () => {
     await answered('alone');
     const { page, download } = await open();
     await page.getByRole('option', { name: /alone/ }).waitFor();
+    const asked = page.getByRole('option', { name: /What is in the file\?.*agent · called read_file/ });
+    expect(await asked.count()).toBe(2);
     await page.getByRole('button', { name: 'Conversations', exact: true }).click();
     await page.getByRole('option', { name: /agent.*3 turns/ }).click();
+    await page.getByRole('option', { name: /What is in the file\?/ }).waitFor();
     expect(await page.getByRole('option').count()).toBe(1);
     const detail = page.getByRole('region', { name: 'The selected conversation' });
     await detail.getByText('6,000 (2,700 cached)').waitFor();
@@ -63,11 +66,11 @@ describe('a conversation', () => {
     await detail.getByText('0.00855', { exact: true }).waitFor();
     const cells = await detail
       .locator('tbody tr')
-      .evaluateAll((rows) => rows.map((each) => [3, 4, 6].map((cell) => each.children[cell]?.textContent)));
+      .evaluateAll((rows) => rows.map((each) => [1, 4, 5, 7].map((cell) => each.children[cell]?.textContent)));
     expect(cells).toEqual([
-      ['1,000', '20', '2 messages'],
-      ['2,000 (+1,000)', '20', 'kept: 2 of 4 messages'],
-      ['3,000 (+1,000)', '20', 'kept: 4 of 6 messages'],
+      ['What is in the file?→ read_file', '1,000', '20', '2 messages'],
+      ['What is in the file?→ read_file', '2,000 (+1,000)', '20', 'kept: 2 of 4 messages'],
+      ['What is in the file?', '3,000 (+1,000)', '20', 'kept: 4 of 6 messages'],
     ]);
     // On one time axis: the last turn ends where the axis does, and the first begins where it begins.
     const axis = await detail.locator('tbody .when .strip').first().boundingBox();

@@ -305,7 +305,7 @@ describe('the inspector', () => {
     const active = () =>
       list.evaluate((element) => [
         element.matches(':focus-visible'),
-        element.querySelector(`#${element.getAttribute('aria-activedescendant') ?? 'none'} .name`)?.textContent,
+        element.querySelector(`#${element.getAttribute('aria-activedescendant') ?? 'none'} .about`)?.textContent,
       ]);
     await page.keyboard.press('ArrowDown');
     await expect.poll(active).toEqual([true, 'key-three']);

@@ -107,6 +107,10 @@ export class StoredExchange {
   version = 0;
   /** Which turn of a conversation it is; null if it is none, undefined until somebody asks. */
   turn: TurnLink | null | undefined;
+  /** The user's last text in the request, on one line; null without one, undefined until somebody asks. */
+  said: string | null | undefined;
+  /** The tools that the model called in the answer, in their order, each once; undefined until somebody asks. */
+  called: readonly string[] | undefined;
   /** True once it was evicted: what is recorded after that is discarded. */
   isDiscarded = false;
   /** Set by `setHead` and `setFacts`, which count what they hold. */

@@ -2,6 +2,7 @@ import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises'
 import { type ExchangeRow, rowOf } from './exchange-json.ts';
 import type { ExchangeStore, StoredExchange } from './exchange-store.ts';
 import { bodyNames } from './recording.ts';
+import { noteWords } from './row-words.ts';
 import { createTurnLinker } from './turn-links.ts';
 import { createDeltaTexts } from './view/delta-texts.ts';
 
@@ -42,6 +43,7 @@ export function createListEvents(store: ExchangeStore): (text: string, signal: A
         yield `event: list\ndata: ${JSON.stringify(rest).slice(0, -1)},"rows":[`;
         for (const [index, exchange] of changed.entries()) {
           link(exchange);
+          noteWords(exchange);
           shown.set(exchange.id, exchange.version);
           yield `${index === 0 ? '' : ','}${JSON.stringify(rowOf(exchange))}`;
           await turn();

@@ -5,7 +5,7 @@ import type { TurnLink } from './recording.ts';
 import { promptFields } from './view/turn-changes.ts';
 
 /** Longer conversations are not linked. */
-const maxMessages = 20_000;
+export const maxMessages = 20_000;
 /** Those that are looked for come early in a request, or in a message. */
 const maxFields = 1000;
 
@@ -86,7 +86,7 @@ function roleOf(bytes: Buffer, { start }: ByteRange) {
 }
 
 /** The fields of the object at `start`, by name; none where there is no object. */
-function fieldsOf(bytes: Buffer, start: number): ReadonlyMap<string, Member> {
+export function fieldsOf(bytes: Buffer, start: number): ReadonlyMap<string, Member> {
   const object = membersOf(bytes, start, maxFields);
   return new Map(object?.type === 'object' ? object.members.map((member) => [member.name, member]) : []);
 }

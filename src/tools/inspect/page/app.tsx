@@ -7,7 +7,7 @@ import { ConversationDetail, ConversationList } from './conversation-panes.tsx';
 import { Detail } from './detail.tsx';
 import { clientName, count, duration, size } from './format.ts';
 import type { Model } from './model.ts';
-import { RowList, type RowWords } from './row-list.tsx';
+import { RowList, type RowTexts } from './row-list.tsx';
 import { SendDialog } from './send-dialog.tsx';
 import { Split } from './split.tsx';
 
@@ -125,7 +125,7 @@ function ExchangeList({ model }: { readonly model: Model }): JSX.Element {
     <RowList
       title="Exchanges"
       items={model.visibleRows()}
-      wordsOf={(row) => wordsOf(row, model)}
+      textsOf={(row) => textsOf(row, model)}
       selectedId={model.selectedId}
       onSelect={(id) => model.select(id)}
       empty={<Empty model={model} />}
@@ -133,12 +133,14 @@ function ExchangeList({ model }: { readonly model: Model }): JSX.Element {
   );
 }
 
-function wordsOf(row: ExchangeRow, model: Model): RowWords {
-  const { tokens, outcome, tokens_per_second: speed } = row;
+function textsOf(row: ExchangeRow, model: Model): RowTexts {
+  const { tokens, outcome, tokens_per_second: speed, said, called } = row;
+  const request = `${row.method ?? ''} ${row.path ?? ''}`;
   const turn = webSocketTurnOf(row.request_id);
   const running = outcome === 'running' && row.pieces > 0 ? 'streaming' : null;
   return {
-    name: row.model ?? `${row.method ?? ''} ${row.path ?? ''}`,
+    title: said ?? row.model ?? request,
+    about: [row.model ?? request, called.length === 0 ? null : `called ${called.join(', ')}`],
     outcome: row.error_code ?? outcome,
     tone: outcome,
     startedAt: row.started_at,

@@ -10,7 +10,7 @@ import { type TurnChanges, turnChanges } from '../view/turn-changes.ts';
 import { download } from './download.ts';
 import { clientName, count, duration, money, timeOfDay, toneOf } from './format.ts';
 import { baseOf, type Model } from './model.ts';
-import { RowList, type RowWords } from './row-list.tsx';
+import { RowList, type RowTexts } from './row-list.tsx';
 import { Figures, Problem, SmallButton } from './section.tsx';
 import { TextPane } from './text-pane.tsx';
 
@@ -20,7 +20,7 @@ export function ConversationList({ model }: { readonly model: Model }): JSX.Elem
     <RowList
       title="Conversations"
       items={model.conversations()}
-      wordsOf={wordsOf}
+      textsOf={textsOf}
       selectedId={model.conversationId}
       onSelect={(id) => model.selectConversation(id)}
       empty={
@@ -30,10 +30,11 @@ export function ConversationList({ model }: { readonly model: Model }): JSX.Elem
   );
 }
 
-function wordsOf({ turns, input, output, cost, start }: ConversationRow): RowWords {
+function textsOf({ turns, input, output, cost, start }: ConversationRow): RowTexts {
   const last = turns.at(-1)?.row;
   return {
-    name: last?.model ?? '–',
+    title: turns[0]?.row.said ?? last?.model ?? '–',
+    about: [last?.model ?? '–'],
     outcome: `${turns.length} turns`,
     tone: last?.outcome ?? '',
     startedAt: start,
@@ -122,6 +123,7 @@ function Turns(props: {
   const largest = Math.max(1, ...turns.map(contextOf));
   const headings: readonly ComponentChildren[] = [
     'Turn',
+    'The user’s words, and the calls',
     <Legend key="when" title={`In ${duration(end - start)}:`} of={{ warn: 'waiting', accent: 'answer' }} />,
     <Legend key="context" title="Context:" of={{ good: 'cached', busy: 'new', literal: 'answer' }} />,
     'In',
@@ -136,7 +138,7 @@ function Turns(props: {
         <thead>
           <tr>
             {headings.map((heading, index) => (
-              <th key={index} scope="col" class={index > 2 && index < 6 ? 'number' : ''}>
+              <th key={index} scope="col" class={index > 3 && index < 7 ? 'number' : ''}>
                 {heading}
               </th>
             ))}
@@ -163,6 +165,10 @@ function Turns(props: {
                     <span class={`dot ${toneOf(row.outcome)}`} /> {index + 1}
                   </button>
                 </th>
+                <td class="said">
+                  {visible(row.said ?? '–')}
+                  {row.called.length === 0 ? null : <span class="calls">→ {visible(row.called.join(', '))}</span>}
+                </td>
                 <td
                   class="when"
                   title={`${timeOfDay(row.started_at)}, first event ${duration(row.first_event_ms)}, ${duration(row.duration_ms)}`}

@@ -51,6 +51,7 @@ export function Detail({ model }: { readonly model: Model }): JSX.Element {
 
 function Shown({ detail, model }: { readonly detail: ExchangeDetail; readonly model: Model }): JSX.Element {
   const { file, omitted } = detail;
+  const wasCalled = detail.row.outcome === 'running' || file.chat_response !== null;
   const lost = Object.entries(omitted).filter(([, bytes]) => bytes > 0);
   return (
     <>
@@ -62,11 +63,15 @@ function Shown({ detail, model }: { readonly detail: ExchangeDetail; readonly mo
         </p>
       )}
       <ErrorBanner file={file} />
-      <Split name="request" label="Height of the request" as="rows" usual={0.35} class="sections">
+      <Split name="request" label="Height of the request" as="rows" usual={0.44} class="sections">
         <RequestSection detail={detail} model={model} />
-        <Split name="stream" label="Height of the answer" as="rows" usual={0.63} class="sections">
-          <StreamSection detail={detail} model={model} />
-          <ResponseSection detail={detail} model={model} />
+        <Split name="stream" label="Height of the answer" as="rows" usual={0.55} class="sections">
+          {wasCalled ? (
+            <StreamSection detail={detail} model={model} />
+          ) : (
+            <ResponseSection detail={detail} model={model} />
+          )}
+          {wasCalled ? <ResponseSection detail={detail} model={model} /> : null}
         </Split>
       </Split>
     </>

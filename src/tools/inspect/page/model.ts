@@ -278,9 +278,23 @@ function linkOf({ id, started_at }: ExchangeRow): string {
 
 /** The text that the filter searches, in lower case. */
 function wordsOf(row: ExchangeRow): string {
-  const { client, model, outcome, status, error_code, path, method, profile, request_id, finish_reason } = row;
+  const { client, model, outcome, status, error_code, path, method, profile, request_id, finish_reason, said } = row;
   const kind = row.stream === true ? 'stream' : null;
-  const words = [client, model, outcome, status, error_code, path, method, profile, request_id, finish_reason, kind];
+  const words = [
+    client,
+    model,
+    outcome,
+    status,
+    error_code,
+    path,
+    method,
+    profile,
+    request_id,
+    finish_reason,
+    kind,
+    said,
+    ...row.called,
+  ];
   return words.join(' ').toLowerCase();
 }
 

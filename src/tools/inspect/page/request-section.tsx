@@ -5,10 +5,12 @@ import type { ExchangeFileRequest } from '../../files/exchange-file.ts';
 import { curlOf } from '../view/curl.ts';
 import type { ExplainedBodies, PlaceExplanation, ShownExplanation } from '../view/explained.ts';
 import { accountOf, comparedHeaders, explainedBodies } from '../view/explained.ts';
+import { type Opening, openingOf } from '../view/folds.ts';
 import { upstreamOf } from '../view/har.ts';
 import { pretty } from '../view/indent-json.ts';
 import { contentOf, type ExchangeDetail, textOf } from '../view/join-parts.ts';
 import { type JsonLine, visible } from '../view/json-lines.ts';
+import { parsed } from '../view/timeline.ts';
 import { size } from './format.ts';
 import { baseOf, type Model } from './model.ts';
 import { Section, SmallButton } from './section.tsx';
@@ -116,15 +118,23 @@ function Sides(props: {
     readonly line: JsonLine;
     readonly index: number;
   } | null>(null);
+  const [isFolded, setFolded] = useState(true);
+  // With the lines their numbers change.
+  useEffect(() => setSelected(null), [isFolded, model.find === '']);
   const path = selected?.line.path ?? null;
   const places = selected === null ? undefined : explained?.[selected.side];
   const account = path === null || places === undefined ? null : accountOf(places, path);
+  const openings = {
+    client: useMemo(() => openingIn(client), [client]),
+    chat: useMemo(() => openingIn(chat), [chat]),
+  };
   const kind = showsHeaders ? 'headers' : 'body';
   const base = baseOf(model);
   const pane = (side: 'client' | 'chat', title: string, request: ExchangeFileRequest, to = base) => {
     const body = textOf('body' in request ? { text: request.body } : request);
     const text = showsHeaders ? pretty(headersOf(request)) : body;
     const isSelected = selected?.side === side;
+    const { folded, last } = showsHeaders ? nothing : openings[side];
     return (
       <TextPane
         id={`${kind}-${side}`}
@@ -141,7 +151,16 @@ function Sides(props: {
         what={`the ${kind}: ${title}`}
         text={text}
         find={model.find}
-        buttons={<CopyButton text={curlOf(request, to)} what={`of: ${title}`} as="Copy as curl" />}
+        folded={isFolded ? folded : none}
+        start={last}
+        buttons={
+          <>
+            {folded.length === 0 ? null : (
+              <SmallButton says={isFolded ? 'Unfold' : 'Fold'} onClick={() => setFolded(!isFolded)} />
+            )}
+            <CopyButton text={curlOf(request, to)} what={`of: ${title}`} as="Copy as curl" />
+          </>
+        }
         explained={explained?.[side]}
         selected={isSelected ? selected.index : -1}
         onSelect={(line, index) => setSelected({ side, line, index })}
@@ -185,7 +204,12 @@ function headersOf(request: ExchangeFileRequest | null): Readonly<Record<string,
   return Object.fromEntries(request?.headers.map(({ name, value }) => [name, value]) ?? []);
 }
 
+function openingIn(request: ExchangeFileRequest | null): Opening {
+  return request !== null && 'body' in request ? openingOf(parsed(request.body)) : nothing;
+}
+
 const none: readonly string[] = [];
+const nothing: Opening = { folded: none, last: null };
 
 /** What stands between backticks as code; unchanged where one of them is single. */
 function quoted(text: string): ComponentChildren {

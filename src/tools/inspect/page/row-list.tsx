@@ -1,10 +1,14 @@
 import type { JSX } from 'preact';
+import { visible } from '../view/json-lines.ts';
 import { timeOfDay, toneOf } from './format.ts';
 import { VirtualList } from './virtual-list.tsx';
 
 /** What a row says of an exchange or a conversation. */
-export interface RowWords {
-  readonly name: string;
+export interface RowTexts {
+  /** The user's words, or where there are none the request. */
+  readonly title: string;
+  /** The model, and the tools that were called; what is null is left out. */
+  readonly about: readonly (string | null)[];
   readonly outcome: string;
   /** The outcome by which it is coloured. */
   readonly tone: string;
@@ -17,13 +21,13 @@ export interface RowWords {
 export function RowList<Item extends { readonly id: number }>(props: {
   readonly title: string;
   readonly items: readonly Item[];
-  readonly wordsOf: (item: Item) => RowWords;
+  readonly textsOf: (item: Item) => RowTexts;
   readonly selectedId: number | null;
   readonly onSelect: (id: number | null) => void;
   /** Shown instead of no rows. */
   readonly empty: JSX.Element;
 }): JSX.Element {
-  const { title, items, wordsOf, selectedId, onSelect, empty } = props;
+  const { title, items, textsOf, selectedId, onSelect, empty } = props;
   return (
     <section class="exchanges" aria-label={title}>
       {items.length === 0 ? (
@@ -34,27 +38,34 @@ export function RowList<Item extends { readonly id: number }>(props: {
           label={`${title}, newest first`}
           class="exchange-list"
           items={items}
-          rowHeight={46}
+          rowHeight={64}
           keyOf={({ id }) => id}
           selected={items.findIndex(({ id }) => id === selectedId)}
           onSelect={(index) => onSelect(items[index]?.id ?? null)}
           onOpen={() => document.getElementById('detail')?.focus()}
-          rowOf={(item) => <Row words={wordsOf(item)} />}
+          rowOf={(item) => <Row texts={textsOf(item)} />}
         />
       )}
     </section>
   );
 }
 
-function Row({ words }: { readonly words: RowWords }): JSX.Element {
-  const { name, outcome, tone, startedAt, facts } = words;
+function Row({ texts }: { readonly texts: RowTexts }): JSX.Element {
+  const { title, about, outcome, tone, startedAt, facts } = texts;
   return (
     <div class="exchange">
       <span class={`dot ${toneOf(tone)}`} />
-      <span class="name">{name}</span>
-      <span class={`outcome ${toneOf(tone)}`}>{outcome}</span>
+      <span class="name" title={visible(title)}>
+        {visible(title)}
+      </span>
       <time>{timeOfDay(startedAt)}</time>
-      <span class="facts">{facts.filter((fact) => fact !== null).join(' · ')}</span>
+      <span class="about">{visible(joined(about))}</span>
+      <span class={`outcome ${toneOf(tone)}`}>{outcome}</span>
+      <span class="facts">{joined(facts)}</span>
     </div>
   );
+}
+
+function joined(texts: readonly (string | null)[]): string {
+  return texts.filter((text) => text !== null).join(' · ');
 }

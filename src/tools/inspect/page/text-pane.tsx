@@ -23,6 +23,10 @@ export function TextPane(props: {
   readonly find: string;
   /** More buttons. */
   readonly buttons?: ComponentChildren;
+  /** Paths of values that are folded, unless a text is searched for or something in them is linked. */
+  readonly folded?: readonly string[];
+  /** The path of the value that is scrolled to at first. */
+  readonly start?: string | null;
   /** What became of its values; undefined while that is not known. */
   readonly explained?: ReadonlyMap<string, Explained> | undefined;
   readonly selected?: number;
@@ -30,7 +34,7 @@ export function TextPane(props: {
   /** Paths that belong to the value that is selected elsewhere, whose lines are scrolled into view. */
   readonly linked?: readonly string[];
 }): JSX.Element {
-  const { what, text, find, explained, selected = -1, onSelect, linked = none } = props;
+  const { what, text, find, explained, selected = -1, onSelect, linked = none, folded = none, start = null } = props;
   const box = useRef<HTMLDivElement>(null);
   const [columns, setColumns] = useState(80);
   const [inView, setInView] = useState<{ readonly index: number } | null>(null);
@@ -44,16 +48,27 @@ export function TextPane(props: {
     return () => observer.disconnect();
   }, []);
   const json = useMemo(() => parsed(text), [text]);
+  const isOpen = find !== '' || folded.some((path) => linked.some((each) => isWithin(each, path)));
+  const closed = isOpen ? none : folded;
   const lines = useMemo(() => {
     if (text === '') return [];
-    return json === null ? textLines(text, columns, find) : jsonLines(json, { explained, find, columns });
-  }, [text, columns, explained, find]);
+    return json === null
+      ? textLines(text, columns, find)
+      : jsonLines(json, { explained, find, columns, folded: closed });
+  }, [text, columns, explained, find, closed]);
   const found = useMemo(() => lines.flatMap(({ isFound }, index) => (isFound ? [index] : [])), [lines]);
   const isLinked = ({ path }: JsonLine) => path !== null && linked.some((each) => isWithin(path, each));
   const firstLinked = selected === -1 ? lines.findIndex(isLinked) : -1;
   useEffect(() => {
     if (firstLinked >= 0) setInView({ index: firstLinked });
   }, [firstLinked, linked]);
+  const wasStarted = useRef(false);
+  useEffect(() => {
+    const index = start === null || wasStarted.current ? -1 : lines.findIndex(({ path }) => path === start);
+    if (index === -1) return;
+    wasStarted.current = true;
+    setInView({ index });
+  }, [lines, start]);
   return (
     <div class="pane" ref={box}>
       <p class="pane-title">
@@ -88,8 +103,8 @@ export function TextPane(props: {
 const none: readonly string[] = [];
 
 function Line({ line, isLinked }: { readonly line: JsonLine; readonly isLinked: boolean }): JSX.Element {
-  const { mark, isFound, depth, key, kind, text, note } = line;
-  const words = ['line', mark ?? '', isFound ? 'found' : '', isLinked ? 'linked' : ''];
+  const { mark, isFound, isFolded, depth, key, kind, text, note } = line;
+  const words = ['line', mark ?? '', isFound ? 'found' : '', isFolded ? 'folded' : '', isLinked ? 'linked' : ''];
   return (
     <span class={words.filter((word) => word !== '').join(' ')} dir="ltr">
       <span class="gutter" aria-label={mark === null || mark === 'same' ? undefined : mark} />

@@ -19,6 +19,8 @@ export interface JsonLine {
   readonly mark: Mark | null;
   /** What the field became, if it has another name on the other side. */
   readonly note: string | null;
+  /** It stands for a value that is folded. */
+  readonly isFolded: boolean;
   /** It contains part of the text that is searched for. */
   readonly isFound: boolean;
 }
@@ -28,6 +30,8 @@ export interface JsonLineOptions {
   readonly explained?: ReadonlyMap<string, Explained> | undefined;
   /** Text to search for, ignoring case. */
   readonly find?: string;
+  /** Paths of values of which only the first line is shown. */
+  readonly folded?: readonly string[];
   /** Characters of a line. */
   readonly columns: number;
 }
@@ -45,13 +49,24 @@ interface Place extends Pick<JsonLine, 'depth' | 'key' | 'mark' | 'note'> {
 }
 
 /** A JSON value as lines, its long texts broken at line ends and at the width, with what became of it. */
-export function jsonLines(value: unknown, { explained, find = '', columns }: JsonLineOptions): JsonLine[] {
+export function jsonLines(value: unknown, { explained, find = '', folded = [], columns }: JsonLineOptions): JsonLine[] {
   const lines: JsonLine[] = [];
   const isIn = (text: string) => find !== '' && text.toLowerCase().includes(find.toLowerCase());
 
   function add({ path, depth, key, mark, note }: Place, text: string, kind: JsonLine['kind'], isFound = false): void {
     const hasWord = isIn(key ?? '') || (kind === 'literal' && isIn(text));
-    lines.push({ path, depth, key: key && visible(key), text, kind, mark, note, isFound: isFound || hasWord });
+    const isFolded = folded.includes(path);
+    lines.push({
+      path,
+      depth,
+      key: key && visible(key),
+      text,
+      kind,
+      mark,
+      note,
+      isFolded,
+      isFound: isFound || hasWord,
+    });
   }
 
   /** The mark of the place is that of the enclosing value. */
@@ -77,6 +92,10 @@ export function jsonLines(value: unknown, { explained, find = '', columns }: Jso
       add(place, `${open}${close}${comma}`, 'bracket');
       return;
     }
+    if (folded.includes(path)) {
+      add(place, `${open} ${entries.length} folded ${close}${comma}`, 'bracket');
+      return;
+    }
     add(place, open, 'bracket');
     for (const [index, [name, inner]] of entries.entries())
       write(inner, {
@@ -93,6 +112,11 @@ export function jsonLines(value: unknown, { explained, find = '', columns }: Jso
     const shown = shortened(value);
     const isFound = finderIn(shown, find);
     const parts = brokenText(shown, width);
+    if (folded.includes(place.path) && parts.length > 1) {
+      const text = visible(JSON.stringify(parts[0]?.trimEnd() ?? '').slice(1, -1));
+      add(place, `"${text} …"${place.comma}`, 'string');
+      return;
+    }
     let at = 0;
     for (const [index, part] of parts.entries()) {
       const [first, last] = [index === 0, index === parts.length - 1];
@@ -110,7 +134,7 @@ export function jsonLines(value: unknown, { explained, find = '', columns }: Jso
 
 /** Text that is not JSON, as lines. */
 export function textLines(text: string, columns: number, find = ''): JsonLine[] {
-  const plain = { path: null, depth: 0, key: null, kind: 'plain', mark: null, note: null } as const;
+  const plain = { path: null, depth: 0, key: null, kind: 'plain', mark: null, note: null, isFolded: false } as const;
   const shown = shortened(text);
   const isFound = finderIn(shown, find);
   let at = 0;

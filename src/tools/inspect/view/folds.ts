@@ -1,0 +1,32 @@
+/** Characters of JSON: what is shorter is read faster than it is unfolded. */
+const shortText = 300;
+
+/** What a pane begins with. */
+export interface Opening {
+  /** The paths of what is long and the same in every turn: the tools, the instructions, and the messages that carry them. */
+  readonly folded: readonly string[];
+  /** The path of the user's last message; null without one. */
+  readonly last: string | null;
+}
+
+/** What of a request's body, of Responses or Chat, is folded at first, and what is scrolled to. */
+export function openingOf(body: unknown): Opening {
+  const { tools, instructions, input, messages } = (typeof body === 'object' ? (body as Json | null) : null) ?? {};
+  const name = Array.isArray(messages) ? 'messages' : 'input';
+  const items: readonly (Json | null)[] = [messages, input].find(Array.isArray) ?? [];
+  const hidden = items.flatMap((item, index) =>
+    ['system', 'developer'].includes(String(item?.role)) && isLong(item?.content) ? [`${name}[${index}].content`] : [],
+  );
+  const last = items.findLastIndex((item) => item?.role === 'user');
+  return {
+    folded: [...(isLong(tools) ? ['tools'] : []), ...(isLong(instructions) ? ['instructions'] : []), ...hidden],
+    last: last === -1 ? null : `${name}[${last}]`,
+  };
+}
+
+/** The fields of a body, or of an item, that matter here. */
+type Json = Readonly<Partial<Record<'tools' | 'instructions' | 'input' | 'messages' | 'role' | 'content', unknown>>>;
+
+function isLong(value: unknown): boolean {
+  return (JSON.stringify(value) ?? '').length > shortText;
+}
