@@ -6,10 +6,10 @@ const MiB = 1024 * 1024;
 
 /** What the words of the table in docs/operating.md (Sizing) stand for. */
 const actions: Readonly<Record<string, RegExp>> = {
-  collect: /garbage is collected|until a collection/,
+  collect: /garbage is collected|until a collection/i,
   'give back': /are given back/,
   pause: /are paused/,
-  evict: /conversations are evicted/,
+  evict: /conversations are evicted/i,
   refuse: /(?:is|are) refused with 503/,
   cut: /are cut/,
 };
