@@ -1,4 +1,4 @@
-/** `docs/requirements.md`: what becomes of each requirement of the documents that this service was asked for by. */
+/** `docs/decisions/requirements.md`: what becomes of each requirement of the documents that this service was asked for by. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Generator, textOf } from './generator.ts';
@@ -23,7 +23,7 @@ export interface Requirement {
 }
 
 const root = join(import.meta.dirname, '..');
-const data = 'docs/requirements.json';
+const data = 'docs/decisions/requirements.json';
 
 /** The rows. Throws for a row that nothing shows, that does not say why it differs, or whose case or test is not there. */
 export function requirements(): readonly RequirementDocument[] {
@@ -40,7 +40,7 @@ export function requirements(): readonly RequirementDocument[] {
 export const requirementsPage: Generator = {
   name: 'the requirements',
   source: data,
-  files: () => ({ 'docs/requirements.md': pageOf(requirements()) }),
+  files: () => ({ 'docs/decisions/requirements.md': pageOf(requirements()) }),
 };
 
 /** What is wrong with a row, or null. */
@@ -75,8 +75,10 @@ function pageOf(documents: readonly RequirementDocument[]): string {
 
 # Requirements
 
-[What five documents ask](${data.slice('docs/'.length)}) of a service without state, by their numbers and in our words. Of ${rows.length} rows, ${count('met')} are met,
-${count('differs')} differ and ${count('refused')} are refused, with an error that names the field. Here are those that are not met.
+For contributors who want to know which published requirements of a Responses server the service meets, and why it differs
+where it does not. [The file](${data.slice('docs/decisions/'.length)}) has what five documents ask of a service without state, with their numbers and in our words.
+Of ${rows.length} rows, ${count('met')} are met, ${count('differs')} differ, and ${count('refused')} are refused with an error that names the field.
+This page lists the rows that are not met, and why.
 
 ${documents.map(sectionOf).join('\n\n')}
 `;
@@ -97,5 +99,5 @@ function sectionOf({ document, title, rows }: RequirementDocument): string {
 
 /** The number in its document, which links what shows it. */
 function numberOf({ id, shown: [first, ...more] }: Requirement): string {
-  return [`[${id}](../${first})`, ...more.map((link, index) => `[${index + 2}](../${link})`)].join(', ');
+  return [`[${id}](../../${first})`, ...more.map((link, index) => `[${index + 2}](../../${link})`)].join(', ');
 }
