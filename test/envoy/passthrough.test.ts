@@ -65,7 +65,7 @@ test.each([
   expect(await response.json()).toMatchObject({
     error: {
       code: 'not_found',
-      message: expect.stringContaining('The Responses API is at /v1/responses: a base URL ends in /v1'),
+      message: expect.stringContaining('The Responses API is at POST /v1/responses.'),
     },
   });
   expect(mesh.upstream.received(path)).toEqual([]);

@@ -86,7 +86,10 @@ export async function startTestMesh(options: TestMeshOptions = {}): Promise<Test
     webSocket: options.webSocket === true ? at(webSocket) : undefined,
   });
   // Shipped as 10 s, which a large request may take on a slow machine.
-  connectionManagerOf(config).http_filters[0].typed_config['message_timeout'] = '120s';
+  for (const { typed_config } of connectionManagerOf(config).http_filters as {
+    typed_config: Record<string, unknown>;
+  }[])
+    if ('message_timeout' in typed_config) typed_config['message_timeout'] = '120s';
   if (options.http2Upstream) speakHttp2(config);
   options.edit?.(config);
 
