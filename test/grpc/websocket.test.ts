@@ -366,6 +366,36 @@ describe('memory', () => {
     await expect.poll(() => guard.held).toBe(0);
   });
 
+  test('that is short stops the reading of a connection, until it is not', async () => {
+    const holders: Parameters<typeof guard.enter>[0][] = [];
+    await start({
+      memory: {
+        refusal: () => null,
+        setStore: () => () => {},
+        worked() {},
+        enter(holder) {
+          holders.push(holder);
+          return guard.enter(holder);
+        },
+      },
+    });
+    const answer = { headers: eventStream, body: [completed('resp_1'), done] };
+    proxy.script('paused', answer);
+    proxy.script('other', answer);
+    const client = await open();
+    holders[0]?.pause();
+    let isAnswered = false;
+    const turn = client.turn(ask('paused', 1)).then(() => {
+      isAnswered = true;
+    });
+    const other = await open();
+    await other.turn(ask('other', 1));
+    expect(isAnswered).toBe(false);
+    holders[0]?.resume();
+    await turn;
+    await Promise.all([client.close(), other.close()]);
+  });
+
   test('is given back at once when its client does not read', async () => {
     let shed = (_error: ApiError) => {};
     await start({

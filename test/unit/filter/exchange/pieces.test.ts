@@ -19,6 +19,11 @@ describe('events in pieces', () => {
     expect(cutEvents(Buffer.from(texts.join(''))).map(String)).toEqual(texts);
   });
 
+  test('an event that was cut off stays whole, however large', () => {
+    const texts = [event(100), event(200_000).slice(0, -2)];
+    expect(cutEvents(Buffer.from(texts.join(''))).map(String)).toEqual(texts);
+  });
+
   test('as many events as fit share a piece, up to the last byte', () => {
     const half = event(maxPieceBytes / 2);
     expect(cutEvents(Buffer.from(half.repeat(4))).map((piece) => piece.length)).toEqual([62_000, 62_000]);

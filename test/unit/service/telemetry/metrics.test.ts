@@ -1,8 +1,13 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
-import { metricRows } from '../../../../src/service/telemetry/metric-rows.ts';
-import { createMetrics, createSupervisorMetrics } from '../../../../src/service/telemetry/metrics.ts';
+import { expect, it, vi } from 'vitest';
+import { metricRows, stateRows, supervisorRows, typeOf } from '../../../../src/service/telemetry/metric-rows.ts';
+import {
+  createMetrics,
+  createSupervisorMetrics,
+  labelIdleMs,
+  otherLabel,
+} from '../../../../src/service/telemetry/metrics.ts';
 
 const root = join(import.meta.dirname, '../../../..');
 const sources = globSync('src/**/*.ts', { cwd: root }).map((path) => ({
@@ -10,16 +15,15 @@ const sources = globSync('src/**/*.ts', { cwd: root }).map((path) => ({
   text: readFileSync(join(root, path), 'utf8'),
 }));
 
+const state = { ready: true, exchanges: 3, bufferedBytes: 0, profilesRejected: false, lostLogLines: 0 };
+const createTestMetrics = () =>
+  createMetrics({ version: '1', maxModels: 1, profile: 'generic', worker: null, state: () => state });
+const createTestSupervisorMetrics = () =>
+  createSupervisorMetrics(() => ({ readyWorkers: 2, restarts: 0, lostLogLines: 0 }));
+
 it('what is registered has a row in docs/watching.md, which is written from the rows', async () => {
-  const state = { ready: true, exchanges: 0, bufferedBytes: 0, profilesRejected: false, lostLogLines: 0 };
-  const { registry } = createMetrics({
-    version: '1',
-    maxModels: 1,
-    profile: 'generic',
-    worker: null,
-    state: () => state,
-  });
-  const ofSupervisor = createSupervisorMetrics(() => ({ readyWorkers: 2, restarts: 0, lostLogLines: 0 }));
+  const { registry } = createTestMetrics();
+  const ofSupervisor = createTestSupervisorMetrics();
   const names = [...(await registry.getMetricsAsJSON()), ...(await ofSupervisor.getMetricsAsJSON())]
     .map(({ name }) => name)
     .filter((name) => !/^(process|nodejs)_/.test(name));
@@ -43,4 +47,32 @@ it.each(Object.keys(metricRows))('something counts in metrics.%s', (name) => {
     ({ path, text }) => path !== 'src/service/telemetry/metric-rows.ts' && counts.test(text),
   );
   expect(users, 'count in it, or remove its row').not.toEqual([]);
+});
+
+it('what is read at each scrape is told as the type that its name says', async () => {
+  const text = (await createTestMetrics().registry.metrics()) + (await createTestSupervisorMetrics().metrics());
+  for (const row of Object.values({ ...stateRows, ...supervisorRows }))
+    expect(text).toContain(`# TYPE ${row.name} ${typeOf(row)}\n`);
+  expect(text).toContain(`\n${stateRows.exchanges.name} 3\n`);
+});
+
+it('a model that makes room for another takes all of its series along', async () => {
+  vi.useFakeTimers({ toFake: ['performance'] });
+  try {
+    const metrics = createTestMetrics();
+    const { registry, modelLabel } = metrics;
+    expect(modelLabel('gone')).toBe('gone');
+    metrics.tokens.inc({ model: 'gone' });
+    metrics.estimatedTokens.inc({ model: 'gone' });
+    for (const metric of [metrics.requestSeconds, metrics.firstTokenSeconds, metrics.tokenSeconds])
+      metric.observe({ gen_ai_request_model: 'gone' }, 1);
+    expect(await registry.metrics()).toContain('"gone"');
+    expect(modelLabel('new')).toBe(otherLabel);
+    vi.advanceTimersByTime(labelIdleMs);
+    expect(modelLabel('new')).toBe('new');
+    await new Promise(setImmediate);
+    expect(await registry.metrics()).not.toContain('"gone"');
+  } finally {
+    vi.useRealTimers();
+  }
 });

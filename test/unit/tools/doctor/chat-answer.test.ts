@@ -1,5 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { hasReasoned, type ReadAnswer, readChatAnswer, tagsIn } from '../../../../src/tools/doctor/chat-answer.ts';
+import {
+  hasReasoned,
+  isStream,
+  type ReadAnswer,
+  readChatAnswer,
+  tagsIn,
+} from '../../../../src/tools/doctor/chat-answer.ts';
 import type { Answer } from '../../../../src/tools/doctor/probe-types.ts';
 
 const answered: Answer = {
@@ -106,4 +112,15 @@ it.each([
   ['', null],
 ])('reasoning in the text %j: %s', (text, tags) => {
   expect(tagsIn(text)).toBe(tags);
+});
+
+it.each([
+  [199, 'text/event-stream', false],
+  [200, 'text/event-stream; charset=utf-8', true],
+  [299, 'text/event-stream', true],
+  [300, 'text/event-stream', false],
+  [200, 'application/json', false],
+  [200, null, false],
+])('an answer of status %i and type %s is read as a stream: %s', (status, type, expected) => {
+  expect(isStream(status, type)).toBe(expected);
 });

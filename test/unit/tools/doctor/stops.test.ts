@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import dns from 'node:dns';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer as createTcp } from 'node:net';
@@ -7,9 +8,10 @@ import { join } from 'node:path';
 import { json } from 'node:stream/consumers';
 import { describe, expect, it, vi } from 'vitest';
 import { readProfilesFile } from '../../../../src/filter/upstream/profiles-file.ts';
-import type { Answer } from '../../../../src/tools/doctor/probe-types.ts';
+import { type Answer, fewTokens, type Probe } from '../../../../src/tools/doctor/probe-types.ts';
 import { allProbes } from '../../../../src/tools/doctor/probes/all-probes.ts';
-import { runProbes } from '../../../../src/tools/doctor/run-probes.ts';
+import { maxOverflowTokens } from '../../../../src/tools/doctor/probes/limit-probes.ts';
+import { runProbes, worstCase } from '../../../../src/tools/doctor/run-probes.ts';
 import {
   type Behaviour,
   type ProbedBody,
@@ -139,6 +141,20 @@ describe('a run is bounded', () => {
     });
   });
 
+  it('by a sum in which only questions to the model cost tokens', () => {
+    const probe = (requests: number, tokens: Probe['tokens']): Probe => ({
+      ...(allProbes[0] as Probe),
+      requests,
+      tokens,
+    });
+    const limits = { requests: 100, tokensPerRequest: 1000, tokens: 1e9, seconds: 1 };
+    expect(worstCase([probe(2, 'none'), probe(3, 'few'), probe(2, 'many')], limits)).toEqual({
+      requests: 7,
+      inputTokens: 5 * 200 + maxOverflowTokens,
+      outputTokens: 1000 + 4 * fewTokens,
+    });
+  });
+
   it('by --max-requests', async () => {
     await withServer({}, async (server, url) => {
       const { code, report } = await runDoctorJson([url, '--model', 'm', '--max-requests', '9']);
@@ -149,6 +165,11 @@ describe('a run is bounded', () => {
         detail: expect.stringContaining('--max-requests'),
       });
       expect(code).toBe(3);
+      expect(report.verdict.failing).toContain('tool_call');
+      const { out } = await runDoctor([url, '--model', 'm', '--max-requests', '9']);
+      expect(out.replace(/\s+/g, ' ')).toContain(
+        `Verdict: open, since ${report.verdict.failing.join(', ')} could not be tested.`,
+      );
     });
   });
 
@@ -253,6 +274,21 @@ describe('a server that is not what was meant is named soon, with the remedy:', 
     } finally {
       vi.useRealTimers();
       silent.close();
+    }
+  });
+
+  it('a host of which nothing is heard', async () => {
+    const asked = Promise.withResolvers<void>();
+    const lookup = vi.spyOn(dns, 'lookup').mockImplementation((() => asked.resolve()) as never);
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    try {
+      const run = runDoctorJson(['http://chat.example/v1', '--model', 'm']);
+      await asked.promise;
+      vi.advanceTimersByTime(5000);
+      expect((await run).report.stopped).toContain('no connection to chat.example:80 could be made (ETIMEDOUT)');
+    } finally {
+      vi.useRealTimers();
+      lookup.mockRestore();
     }
   });
 
@@ -380,6 +416,18 @@ describe('Ollama', () => {
       });
       expect(report.warnings.join(' ')).not.toContain('40960');
     });
+  });
+});
+
+it('a question says that it is JSON, and what has no body does not', async () => {
+  await withServer({}, async (server, url) => {
+    await runDoctor([url, '--model', 'm', '--max-requests', '9']);
+    const types = (isQuestion: boolean) =>
+      server.requests
+        .filter(({ body }) => (body !== null) === isQuestion)
+        .map(({ headers }) => headers['content-type']);
+    expect(new Set(types(true))).toEqual(new Set(['application/json']));
+    expect(new Set(types(false))).toEqual(new Set([undefined]));
   });
 });
 

@@ -29,7 +29,7 @@ async function doctorAsked(typed: string) {
   await server.close();
   // Its lines are as long as the terminal that was made is wide.
   const [before = '', after = ''] = screen.replaceAll(/\s+/g, ' ').split(/\[y\/N\] (.*)/);
-  return { code, before, after, questions };
+  return { code, before, after, questions, screen };
 }
 
 // At once, since most of the time they wait: 5 s, so that on a busy machine nothing but the answer without end takes longer.
@@ -44,8 +44,10 @@ describe.concurrent('after the first timeout doctor asks in a terminal whether t
   });
 
   it('and probes all the rest where it is yes', async ({ expect }) => {
-    const { before, after, questions } = await doctorAsked('y\r');
+    const { before, after, questions, screen } = await doctorAsked('y\r');
     expect(questions).toBe(1);
+    // The last line of progress is gone when the report begins.
+    expect(screen.replaceAll('\r\u001b[K', '<erased>')).toMatch(/<erased>(\d+)\/\1 [^\r\n]*<erased>\r?\n/);
     expect(before).not.toMatch(/too slow/);
     expect(after).not.toMatch(/too slow, or silent/);
     const [, all = ''] = /\d\/(\d+) /.exec(before) ?? [];

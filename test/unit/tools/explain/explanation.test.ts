@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { explainRequest } from '../../../../src/tools/explain/explain-request.ts';
 import type { ExplainedField } from '../../../../src/tools/explain/explanation.ts';
@@ -179,6 +180,18 @@ describe('a field', () => {
   it('called as something every object has is absent where it is', () => {
     const [field] = explain(plain, {}, { fields: [['constructor'], ['input', 'length']] }).fields;
     expect(field).toMatchObject({ fate: 'absent' });
+  });
+
+  it('in a compressed body is sent without the header that says so', () => {
+    const headers = new Map([
+      ['content-type', 'application/json'],
+      ['content-encoding', 'gzip'],
+    ]);
+    const request = requestOf(plain, { headers, body: gzipSync(JSON.stringify(plain)) });
+    const { chat_request } = explain(plain, {}, { request });
+    expect(chat_request?.headers_removed).toContain('content-encoding');
+    expect(chat_request?.headers).not.toHaveProperty('content-encoding');
+    expect(chat_request?.headers).toHaveProperty('content-type');
   });
 
   it('keeps a number that JavaScript has not', () => {

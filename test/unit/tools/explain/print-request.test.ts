@@ -49,3 +49,25 @@ it('a request that is answered at once says so, and why', () => {
   expect(text).toContain('The profile’s flag prefixCache is false.');
   expect(text).toMatch(/Dropped, and named in x-responses-dropped\n {2}prompt_cache_options\.prewarm\n$/);
 });
+
+it('three items or tools in a row that were only sent are one line, two are not', () => {
+  const items = (count: number) => Array.from({ length: count }, (_, index) => ({ role: 'user', content: `${index}` }));
+  const tools = (count: number) =>
+    Array.from({ length: count }, (_, index) => ({
+      type: 'function',
+      name: `f${index}`,
+      parameters: { type: 'object' },
+    }));
+  const three = printed({ model: 'm', input: items(3), tools: tools(3) });
+  expect(three).toMatch(/^ {2}input\[0\]…\[2\] +sent +messages\[0\]…\[2\]$/m);
+  expect(three).toMatch(/^ {2}tools\[0\]…\[2\] +sent +tools\[0\]…\[2\]$/m);
+  const two = printed({ model: 'm', input: items(2), tools: tools(2) });
+  for (const name of ['input[0]', 'input[1]', 'tools[0]', 'tools[1]']) expect(two).toContain(`\n  ${name}  sent`);
+});
+
+it('the column of names is as wide as the longest, and at most 36', () => {
+  expect(printed({ model: 'm', input: 'Hi' })).toContain('\n  model  sent');
+  const text = printed({ model: 'm', input: 'Hi', [`x${'y'.repeat(40)}`]: 1 });
+  expect(text).toContain(`\n  x${'y'.repeat(34)}…  sent`);
+  expect(text).toContain(`\n  ${'model'.padEnd(36)}  sent`);
+});

@@ -1,0 +1,29 @@
+import { expect, it } from 'vitest';
+import { plainStyle } from '../../../../src/tools/cli/style.ts';
+import { printAnswer } from '../../../../src/tools/explain/print-answer.ts';
+import type { ClientEvent } from '../../../../src/tools/explain/run-answer.ts';
+import { cut } from '../../../../src/tools/explain/shorten-json.ts';
+
+function printed(event: ClientEvent): string {
+  const chunks = [{ number: 1, at_ms: null, text: 'data: {}', events: [event] }];
+  const answer = { status: 200, outcome: 'completed', error_code: null, headers: {}, chunks, body: null } as const;
+  return [...printAnswer(answer as never, plainStyle(120), false)].join('\n');
+}
+
+it.each<[ClientEvent, string]>([
+  [{ event: 'outer', data: { type: 'inner', delta: 'a' } }, 'inner {"delta":"a"}'],
+  [{ event: 'outer', data: { delta: 'a' } }, 'outer {"delta":"a"}'],
+  [{ event: null, data: { delta: 'a' } }, ' {"delta":"a"}'],
+  [{ event: null, data: '[DONE]' }, '[DONE]'],
+])('an event has the name of its type, or of its line: %j', (event, text) => {
+  expect(printed(event).slice(-text.length - 1)).toBe(` ${text}`);
+});
+
+it.each([
+  ['abc', 3, 'abc'],
+  ['abcd', 3, 'ab…'],
+  ['abcd', 2, 'a…'],
+  ['abcd', 0, 'a…'],
+])('%s, cut to %i, is %s', (text, most, expected) => {
+  expect(cut(text, most)).toBe(expected);
+});
