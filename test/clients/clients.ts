@@ -87,11 +87,33 @@ export const clients = {
 } as const satisfies Record<string, Client>;
 export type ClientId = keyof typeof clients;
 
+/** What goes wrong once, in the middle of a session: a row of the second table in docs/clients.md, in its order. */
+export const faults = {
+  cut: 'The stream breaks off in a call',
+  'torn-line': 'The stream loses a piece of a call',
+  stall: 'The stream stalls in a call (`UPSTREAM_IDLE_TIMEOUT_MS`)',
+  'said-twice': 'The server sends a call twice',
+  'retry-after': 'A 429 with `retry-after`',
+  'no-retry-after': 'A 429 without `retry-after`',
+  'full-context': 'The context is full',
+  service: 'The service is killed in a call, and started again',
+  envoy: 'Envoy is killed in a call, with another one beside it',
+} as const;
+export type Fault = keyof typeof faults;
+
+/** The clients that run tools by themselves, in a loop. */
+export const faultedClients = ['codex', 'agents', 'agents-python', 'ai-sdk-openai', 'ai-sdk-open-responses'] as const;
+
+/** How a session that met a fault ended: with the work done and the answer, or with an error that its user sees. */
+export type Ending = 'whole' | 'error';
+
 declare module 'vitest' {
   interface TaskMeta {
-    /** Which cell of the table in docs/clients.md the test speaks for. */
+    /** Which cell of the tables in docs/clients.md the test speaks for. */
     client?: ClientId;
     feature?: Feature;
+    fault?: Fault;
+    ending?: Ending;
   }
 }
 

@@ -1,13 +1,13 @@
 /**
  * `npm run test:clients`: the programs of others, run through a real Envoy and the service against a scripted upstream.
- * Fails too when the table in docs/clients.md is not what the run showed; with `--update` it writes the table. Other
- * arguments go to vitest (`npm run test:clients -- -t Codex`), and the table is then left alone. The last line says how
+ * Fails too when the tables in docs/clients.md are not what the run showed; with `--update` it writes them. Other
+ * arguments go to vitest (`npm run test:clients -- -t Codex`), and the tables are then left alone. The last line says how
  * many tests passed and failed.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { outcomesOf, type Report, tableIn, tableOf, withTable } from './table.ts';
+import { type Report, type TableName, tableIn, tablesOf, withTable } from './table.ts';
 
 const root = join(import.meta.dirname, '../..');
 const page = join(root, 'docs/clients.md');
@@ -17,17 +17,17 @@ const update = process.argv.includes('--update');
 const filters = process.argv.slice(2).filter((argument) => argument !== '--update');
 
 let { passed, failed, result } = runVitest();
-if (filters.length === 0 && result !== null) {
-  const text = readFileSync(page, 'utf8');
-  const table = tableOf(outcomesOf(result));
-  if (update) writeFileSync(page, withTable(text, table));
-  else if (tableIn(text) === table) passed += 1;
-  else {
-    failed += 1;
-    console.log('FAILED: the table in docs/clients.md is not what this run showed:\n');
-    console.log(`${table}\n\n\`npm run test:clients -- --update\` writes it.`);
+if (filters.length === 0 && result !== null)
+  for (const [name, table] of Object.entries(tablesOf(result)) as [TableName, string][]) {
+    const text = readFileSync(page, 'utf8');
+    if (update) writeFileSync(page, withTable(text, name, table));
+    else if (tableIn(text, name) === table) passed += 1;
+    else {
+      failed += 1;
+      console.log(`FAILED: the table of ${name} in docs/clients.md is not what this run showed:\n`);
+      console.log(`${table}\n\n\`npm run test:clients -- --update\` writes it.`);
+    }
   }
-}
 console.log(`${passed} passed, ${failed} failed`);
 process.exitCode = failed === 0 ? 0 : 1;
 

@@ -1,14 +1,33 @@
-import { type Client, type ClientId, clients, type Feature, features, versionsOf } from './clients.ts';
+import {
+  type Client,
+  type ClientId,
+  clients,
+  type Ending,
+  type Fault,
+  type Feature,
+  faultedClients,
+  faults,
+  features,
+  versionsOf,
+} from './clients.ts';
 
 /** What a run showed of a client and a feature: no entry where it has no test. */
 export type Outcomes = Partial<Record<`${ClientId} ${Feature}`, 'passed' | 'failed'>>;
+
+/** How each session that met a fault ended, `failed` where it was not the right end. */
+export type Endings = Partial<Record<`${ClientId} ${Fault}`, Ending | 'failed'>>;
 
 /** What is read of vitest's JSON report. */
 export interface Report {
   readonly testResults: readonly {
     readonly assertionResults: readonly {
       readonly status: string;
-      readonly meta: { readonly client?: ClientId; readonly feature?: Feature };
+      readonly meta: {
+        readonly client?: ClientId;
+        readonly feature?: Feature;
+        readonly fault?: Fault;
+        readonly ending?: Ending;
+      };
     }[];
   }[];
 }
@@ -24,7 +43,18 @@ export function outcomesOf(report: Report): Outcomes {
   return outcomes;
 }
 
+/** Reads a run's sessions with faults. */
+export function endingsOf(report: Report): Endings {
+  const endings: Endings = {};
+  for (const { status, meta } of report.testResults.flatMap(({ assertionResults }) => assertionResults))
+    if (meta.client !== undefined && meta.fault !== undefined)
+      endings[`${meta.client} ${meta.fault}`] =
+        status === 'passed' && meta.ending !== undefined ? meta.ending : 'failed';
+  return endings;
+}
+
 const marks = { passed: '✓', failed: '✗' };
+export const endingMarks = { whole: '✓', error: 'error', failed: '✗' } as const;
 
 /** Columns that fit GitHub's page. */
 const widest = 5;
@@ -56,10 +86,28 @@ function tableOfGroup(ids: readonly ClientId[], outcomes: Outcomes): string {
       });
       return [features[feature], ...cells];
     });
-  const titles = ids.map((id) => titleOf(clients[id]));
-  const table = [['', ...titles], ['---', ...ids.map(() => ':-:')], ...rows].map((cells) => `| ${cells.join(' | ')} |`);
+  const table = markdownOf(ids, rows);
   const ofAll = tested.filter(isOfAll).map((feature) => features[feature]);
-  return `${table.join('\n')}\n\n${ofAllBegin}${ofAll.join('; ')}.`;
+  return `${table}\n\n${ofAllBegin}${ofAll.join('; ')}.`;
+}
+
+/** The table of docs/clients.md that has a row for each fault. */
+export function faultTableOf(endings: Endings): string {
+  const rows = (Object.keys(faults) as Fault[]).map((fault) => {
+    const cells = faultedClients.map((id) => {
+      const ending = endings[`${id} ${fault}`];
+      return ending === undefined ? '–' : endingMarks[ending];
+    });
+    return [faults[fault], ...cells];
+  });
+  return markdownOf(faultedClients, rows);
+}
+
+/** A column for each client, below its name and versions. */
+function markdownOf(ids: readonly ClientId[], rows: readonly (readonly string[])[]): string {
+  const titles = ids.map((id) => titleOf(clients[id]));
+  const lines = [['', ...titles], ['---', ...ids.map(() => ':-:')], ...rows];
+  return lines.map((cells) => `| ${cells.join(' | ')} |`).join('\n');
 }
 
 /** How the list of what works with all clients of a table begins. */
@@ -69,18 +117,28 @@ function titleOf(client: Client): string {
   return `${client.name}<br>${versionsOf(client).join(' + ')}`;
 }
 
-const begin = '<!-- Written by `npm run test:clients -- --update` -->\n\n';
-const end = '\n\n<!-- End of the table -->';
+/** The tables that a run writes, by the word that marks their place on the page. */
+export type TableName = 'Features' | 'Faults';
 
-/** The tables as a page has them. Throws when the page has no place for one. */
-export function tableIn(page: string): string {
+/** What a run showed, as the page is to have it. */
+export function tablesOf(report: Report): Readonly<Record<TableName, string>> {
+  return { Features: tableOf(outcomesOf(report)), Faults: faultTableOf(endingsOf(report)) };
+}
+
+const beginOf = (name: TableName) => `<!-- ${name}, written by \`npm run test:clients -- --update\` -->\n\n`;
+const endOf = (name: TableName) => `\n\n<!-- End of ${name} -->`;
+
+/** Such a table as a page has it. Throws when the page has no place for it. */
+export function tableIn(page: string, name: TableName): string {
+  const [begin, end] = [beginOf(name), endOf(name)];
   const from = page.indexOf(begin);
   const to = page.indexOf(end, from);
   if (from < 0 || to < 0) throw new Error(`The page has no ${begin.trim()} … ${end.trim()}`);
   return page.slice(from + begin.length, to);
 }
 
-/** The page with other tables in the same place. */
-export function withTable(page: string, table: string): string {
-  return page.replace(`${begin}${tableIn(page)}${end}`, () => `${begin}${table}${end}`);
+/** The page with another table in the same place. */
+export function withTable(page: string, name: TableName, table: string): string {
+  const [begin, end] = [beginOf(name), endOf(name)];
+  return page.replace(`${begin}${tableIn(page, name)}${end}`, () => `${begin}${table}${end}`);
 }

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { OpenAI } from 'openai';
 import type { Child } from '../../tools/mesh/child-process.ts';
 import { type EnvoyBinary, findEnvoy } from '../../tools/mesh/envoy-binary.ts';
-import { connectionManagerOf, type EnvoyConfig, placeEnvoy } from '../../tools/mesh/envoy-config.ts';
+import { addressOf, connectionManagerOf, type EnvoyConfig, placeEnvoy } from '../../tools/mesh/envoy-config.ts';
 import { shippedEnvoyConfig, startEnvoy, startService, stopAtOnce } from '../../tools/mesh/parts.ts';
 import { anyFreePort, untilListening } from '../../tools/mesh/ports.ts';
 import { serviceMain } from './service-main.ts';
@@ -20,7 +20,10 @@ export interface TestMesh {
   /** `http://127.0.0.1:PORT` */
   readonly url: string;
   readonly upstream: ScriptedUpstream;
+  /** The one that runs now. */
   readonly envoy: Child;
+  /** Starts another Envoy on the same port, and kills the first once it is ready: no connection is refused between. */
+  replaceEnvoy(): Promise<void>;
   readonly service: TestService;
   /** The official SDK, without retries. */
   readonly client: OpenAI;
@@ -107,21 +110,36 @@ export async function startTestMesh(options: TestMeshOptions = {}): Promise<Test
     ),
   );
   const lines: string[] = [];
-  const envoy = startEnvoy(options.envoy ?? findEnvoy(process.env), config, {
-    folder,
-    concurrency: options.concurrency ?? 1,
-    logLevel: 'error',
-    onLine: (line) => lines.push(line),
-  });
+  const fromAdmin = async (path: string) => {
+    const { address, port_value: port } = config.admin.address.socket_address;
+    return (await fetch(`http://${address}:${port}${path}`)).text();
+  };
+  async function start(): Promise<Child> {
+    const started = startEnvoy(options.envoy ?? findEnvoy(process.env), config, {
+      folder,
+      concurrency: options.concurrency ?? 1,
+      logLevel: 'error',
+      onLine: (line) => lines.push(line),
+    });
+    await Promise.race([envoyIsReady(fromAdmin), endedUnasked(started, lines)]);
+    return started;
+  }
+  let envoy = await start();
   const url = `http://127.0.0.1:${listen}`;
-  const fromAdmin = async (path: string) => (await fetch(`http://127.0.0.1:${admin}${path}`)).text();
-  const failed = endedUnasked(envoy, lines);
-  await Promise.race([envoyIsReady(fromAdmin), failed]);
 
   return {
     url,
     upstream,
-    envoy,
+    get envoy() {
+      return envoy;
+    },
+    async replaceEnvoy() {
+      const first = envoy;
+      config.admin.address = addressOf(at(await anyFreePort()));
+      envoy = await start();
+      first.kill('SIGKILL');
+      await first.ended;
+    },
     service,
     client: new OpenAI({ baseURL: `${url}/v1`, apiKey: 'sk-of-the-client', maxRetries: 0 }),
     post: (body, { path = '/v1/responses', headers, ...init } = {}) =>

@@ -119,6 +119,23 @@ export const scenarios = {
     const boxed = new SandboxAgent({ name: 'boxed', instructions: 'Be brief.', model: modelOf(options) });
     return (await run(boxed, 'Hi', { sandbox: { client: new UnixLocalSandboxClient() } })).finalOutput;
   },
+  async bells(options) {
+    const rung = [];
+    const ring = tool({
+      name: 'ring',
+      description: 'Rings a bell.',
+      parameters: z.object({ bell: z.string() }),
+      async execute({ bell }) {
+        rung.push(bell);
+        return `${bell} rang`;
+      },
+    });
+    try {
+      return { rung, text: (await streamed(options, { tools: [ring] }, 'Ring both bells.')).finalOutput };
+    } catch (error) {
+      return { rung, error: String(error.message) };
+    }
+  },
   'rate-limit': text,
   error: text,
   cut: async (options) => (await streamed(options)).finalOutput,

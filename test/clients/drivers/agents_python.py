@@ -154,7 +154,23 @@ async def websocket(baseURL, model):
     return [first.final_output, again.final_output]
 
 
+async def bells(**options):
+    rung = []
+
+    @agents.function_tool
+    def ring(bell: str) -> str:
+        """Rings a bell."""
+        rung.append(bell)
+        return f"{bell} rang"
+
+    try:
+        return {"rung": rung, "text": (await streamed(options, "Ring both bells.", tools=[ring])).final_output}
+    except Exception as error:
+        return {"rung": rung, "error": str(error)}
+
+
 scenarios = {
+    "bells": bells,
     "websocket": websocket,
     "text": text,
     "stream": stream,

@@ -44,6 +44,23 @@ export function scenariosOf(modelOf, providerOptions) {
       const turns = [{ role: 'user', content: 'Hi' }, ...messages, { role: 'user', content: 'And now?' }];
       return { shown, text: (await generate(options, { prompt: undefined, messages: turns })).text };
     },
+    async bells(options) {
+      const rung = [];
+      const ring = tool({
+        description: 'Rings a bell.',
+        inputSchema: z.object({ bell: z.string() }),
+        async execute({ bell }) {
+          rung.push(bell);
+          return `${bell} rang`;
+        },
+      });
+      const settings = { prompt: 'Ring both bells.', tools: { ring }, stopWhen: stepCountIs(4) };
+      try {
+        return { rung, text: (await stream(options, settings)).text };
+      } catch (error) {
+        return { rung, error: String((error.lastError ?? error).message) };
+      }
+    },
     'rate-limit': text,
     error: text,
     cut: async (options) => (await stream(options)).text,

@@ -1,9 +1,27 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { type ClientId, clients, type Feature, features } from '../../clients/clients.ts';
-import { type Outcomes, ofAllBegin, tableIn, tableOf } from '../../clients/table.ts';
+import {
+  type ClientId,
+  clients,
+  type Ending,
+  type Fault,
+  type Feature,
+  faultedClients,
+  faults,
+  features,
+} from '../../clients/clients.ts';
+import {
+  type Endings,
+  endingMarks,
+  faultTableOf,
+  type Outcomes,
+  ofAllBegin,
+  tableIn,
+  tableOf,
+} from '../../clients/table.ts';
 
-const text = tableIn(readFileSync(new URL('../../../docs/clients.md', import.meta.url), 'utf8'));
+const page = readFileSync(new URL('../../../docs/clients.md', import.meta.url), 'utf8');
+const text = tableIn(page, 'Features');
 const ids = Object.keys(clients) as ClientId[];
 
 /** What the tables say, each of them of the next clients. */
@@ -41,4 +59,18 @@ it('has a tick for each client', () => {
       outcomes.some((cell) => cell.startsWith(`${id} `)),
       id,
     ).toBe(true);
+});
+
+it('says how a session of each client ended after each fault', () => {
+  const shown = tableIn(page, 'Faults');
+  const cells = shown.split('\n').map((row) => row.slice(2, -2).split(' | '));
+  const endings: Endings = {};
+  for (const [row, fault] of (Object.keys(faults) as Fault[]).entries())
+    for (const [column, client] of faultedClients.entries()) {
+      const cell = cells[row + 2]?.[column + 1];
+      const ending = (['whole', 'error'] as Ending[]).find((one) => endingMarks[one] === cell);
+      expect(ending, `${client} ${fault}`).toBeDefined();
+      if (ending !== undefined) endings[`${client} ${fault}`] = ending;
+    }
+  expect(shown).toBe(faultTableOf(endings));
 });
