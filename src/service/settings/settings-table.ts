@@ -287,7 +287,7 @@ const ofTranslation = {
     'OMITTED_STORE',
     choice('accept', 'reject'),
     'accept',
-    'A request without `store`: accept it as `store: false`, or reject it.',
+    'How to handle requests that omit `store`, whose default at OpenAI is true. `accept`: treat as `store: false`. `reject`: return 400.',
   ),
   reasoningEvents: setting(
     'REASONING_EVENTS',
@@ -312,25 +312,25 @@ const ofTranslation = {
     'UNSUPPORTED_ITEMS',
     choice('reject', 'drop'),
     'drop',
-    'Finished items of hosted tools in `input`: keep their text and name the rest as dropped, or reject the request.',
+    'Finished items of hosted tools in `input`: keep their text and list the rest in `x-responses-dropped`, or reject the request.',
   ),
   unknownItems: setting(
     'UNKNOWN_ITEMS',
     choice('text', 'drop', 'reject', 'extensions'),
     'text',
-    'Items, content parts and tools of an unknown type: keep their text and name the rest as dropped, drop them whole, or reject the request. `extensions` keeps the text of types named `provider:type`, and rejects others.',
+    'How to handle items, content parts and tools of an unknown type. `text`: keep their text and list the rest in `x-responses-dropped`. `drop`: drop them whole. `reject`: return 400. `extensions`: keep the text of types named `provider:type`, and reject other types.',
   ),
   latestImages: setting(
     'LATEST_IMAGES',
     choice('omit', 'reject'),
     'omit',
-    'An image in the user’s latest message, where the profile has `image: omit`: leave it out and name it, as earlier ones are, or reject the request.',
+    'An image in the user’s latest message, where the profile has `image: omit`: drop it and list it in `x-responses-dropped`, as earlier images are, or reject the request.',
   ),
   contextManagement: setting(
     'CONTEXT_MANAGEMENT',
     choice('accept', 'reject'),
     'accept',
-    'The field `context_management`: run the request and name the field as dropped, or reject it.',
+    'The field `context_management`: run the request and list the field in `x-responses-dropped`, or reject the request.',
   ),
   orphanOutputs: setting(
     'ORPHAN_OUTPUTS',

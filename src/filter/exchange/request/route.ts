@@ -33,7 +33,7 @@ export function routeOf(headers: HeaderMap): Route {
   if (at === -1) {
     const meant = meantPath(path);
     if (meant !== null)
-      return { type: 'refuse', error: notFound(`There is nothing at this path. It is spelt ${meant}.`) };
+      return { type: 'refuse', error: notFound(`Not found. This path is spelled ${meant}: send the request there.`) };
     return { type: 'pass', operation: passedOperation(method, segments, query), withoutBody: false };
   }
   if (segments[at + 1] === 'conversations') return { type: 'refuse', error: nothingStored('Conversations are') };
@@ -147,7 +147,7 @@ function isOwn(segment: string | undefined): boolean {
 }
 
 function nothingStored(what: string): ApiError {
-  return notFound(`${what} not stored here: send the whole conversation as \`input\` of POST /v1/responses.`);
+  return notFound(`${what} not stored here. Send the full conversation as 'input' of POST /v1/responses.`);
 }
 
 function notFound(message: string): ApiError {
