@@ -6,15 +6,20 @@
  */
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { parse } from 'yaml';
+import { startApiServer } from '../test/kubernetes/api-server.ts';
+import { parseObjects } from '../test/kubernetes/manifests.ts';
+import { type PublicNames, readFrozen, unannounced } from './public-names.ts';
+import { tryUpgrade } from './try-upgrade.ts';
 
 const root = join(import.meta.dirname, '..');
 const temporary = mkdtempSync(join(tmpdir(), 'responses-extproc-release-'));
 const clone = join(temporary, 'clone');
+const tools = join(root, '.cache/kubernetes/bin');
 const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string };
 
 interface Step {
@@ -53,28 +58,40 @@ const notHere: readonly (readonly [step: string, reason: string])[] = [
 
 /** Programs that read the workflows. */
 const linters: readonly (readonly [name: string, command: string])[] = [
-  ['actionlint', `"${root}/.cache/kubernetes/bin/actionlint"`],
+  ['actionlint', `"${tools}/actionlint"`],
   ['zizmor', `"${root}/.cache/zizmor/bin/zizmor" --offline --quiet .github/workflows`],
 ];
 
-/** What was made, used as a stranger would. Each throws when something is wrong. */
-const strangers: readonly (readonly [name: string, check: () => void | Promise<void>])[] = [
+/** What was made, used as a stranger would. Each throws when something is wrong; `missing` says why it cannot be run here. */
+const strangers: readonly (readonly [name: string, check: () => unknown, missing?: () => string | undefined])[] = [
   ['npm: the package in an empty folder: version, explain, doctor', usePackage],
   ['npm: the package in an empty folder: `try`, and a request through its Envoy', tryPackage],
   ['image: read-only, without capabilities, as any user', useImage],
   ['chart: rendered from the package, with the image by its digest', useChart],
+  [
+    'chart: installed from the package on an API server',
+    installChart,
+    () =>
+      ['kube-apiserver', 'etcd'].every((name) => existsSync(join(tools, name)))
+        ? undefined
+        : 'npm run test:kubernetes builds the server, and has not',
+  ],
   ['release: checksums, and a bill of materials with every runtime dependency', checkBill],
+  ['upgrade: no name or default of the former build is lost without a word in docs/upgrading.md', keepNames, noFormer],
+  ['upgrade: the former build replaced by this one under load, and back', upgrade, noFormer],
 ];
 
 let passed = 0;
 let failed = 0;
 
-async function step(name: string, run: () => void | Promise<void>): Promise<void> {
+/** A text that `run` gives says what it has seen. */
+async function step(name: string, run: () => unknown): Promise<void> {
   const before = performance.now();
   try {
-    await run();
+    const detail = await run();
     passed += 1;
-    console.log(`ok       ${name}  ${((performance.now() - before) / 1000).toFixed(1)} s`);
+    const seconds = ((performance.now() - before) / 1000).toFixed(1);
+    console.log(`ok       ${name}${typeof detail === 'string' ? `: ${detail}` : ''}  ${seconds} s`);
   } catch (error) {
     failed += 1;
     console.log(`FAILED   ${name}\n${error instanceof Error ? error.message : error}`);
@@ -102,11 +119,12 @@ function shell(script: string, env: Readonly<Record<string, string>>, stepId: st
   writeFileSync(output, '');
   const environment = {
     ...process.env,
-    PATH: `${join(root, '.cache/kubernetes/bin')}:${process.env['PATH']}`,
+    PATH: `${tools}:${process.env['PATH']}`,
     GITHUB_OUTPUT: output,
     GITHUB_REF_NAME: `v${version}`,
     // Upper case, as an owner may have it: names of images must be lower case all the same.
     GITHUB_REPOSITORY: 'Example/Responses-ExtProc',
+    GITHUB_REPOSITORY_OWNER: 'Example',
     ...env,
   };
   const { status, stdout, stderr } = spawnSync('bash', ['-eo', 'pipefail', '-c', script], {
@@ -248,12 +266,67 @@ function useImage(): void {
   }
 }
 
+const helm = join(tools, 'helm');
+
+/** The package that `helm package` made of the chart. */
+function chartArchive(): string {
+  return join(clone, `responses-extproc-${version}.tgz`);
+}
+
 function useChart(): void {
-  const helm = join(root, '.cache/kubernetes/bin/helm');
-  const archive = join(clone, `responses-extproc-${version}.tgz`);
-  includes(run(clone, helm, 'show', 'chart', archive), `version: ${version}`);
-  const rendered = run(clone, helm, 'template', 'release', archive, '--set', 'networkPolicy.enabled=false');
+  const about = run(clone, helm, 'show', 'chart', chartArchive());
+  const chart = parse(about) as { version: string; appVersion: string; home: string };
+  same(`${chart.version} ${chart.appVersion}`, `${version} ${version}`);
+  includes(chart.home, 'https://github.com/Example/');
+  if (about.includes('OWNER')) throw new Error(`OWNER is left in Chart.yaml:\n${about}`);
+  const rendered = run(clone, helm, 'template', 'release', chartArchive(), '--set', 'networkPolicy.enabled=false');
   includes(rendered, `image: ${values.get('needs.version.outputs.image')}@sha256:`);
+}
+
+async function installChart(): Promise<string> {
+  const server = await startApiServer();
+  try {
+    const use = (...args: readonly string[]) =>
+      run(clone, helm, ...args, '--kubeconfig', server.kubeconfig, '--namespace', 'llm');
+    use('install', 'release', chartArchive(), '--create-namespace', '--set', 'networkPolicy.enabled=false');
+    const objects = parseObjects(use('get', 'manifest', 'release'));
+    for (const object of objects)
+      if ((await server.find(object, 'llm')) === null)
+        throw new Error(`The server has no ${object.kind} ${object.metadata.name}.`);
+    use('uninstall', 'release');
+    return `${objects.map(({ kind }) => kind).join(', ')} in Kubernetes ${server.version}`;
+  } finally {
+    await server.close();
+  }
+}
+
+/** The build that this one replaces: of the newest tag before it; as long as there is none, of the commit before. */
+function formerCommit(): string {
+  const git = (...args: readonly string[]) => spawnSync('git', args, { cwd: clone, encoding: 'utf8' });
+  const tag = git('describe', '--tags', '--match=v*', '--abbrev=0', 'HEAD^');
+  return (tag.status === 0 ? tag : git('rev-parse', '--quiet', '--verify', '--short', 'HEAD^')).stdout.trim();
+}
+
+function noFormer(): string | undefined {
+  return formerCommit() === '' ? 'this clone has no commit before its last' : undefined;
+}
+
+function keepNames(): string {
+  const former = formerCommit();
+  const frozen = JSON.parse(run(clone, 'git', 'show', `${former}:docs/public-names.json`)) as PublicNames;
+  const lost = unannounced(frozen, readFrozen());
+  if (lost.length > 0) throw new Error(lost.join('\n'));
+  return `${Object.values(frozen).flatMap((names) => Object.keys(names)).length} names of ${former}`;
+}
+
+async function upgrade(): Promise<string> {
+  const former = formerCommit();
+  const folder = join(temporary, 'former');
+  run(clone, 'git', 'worktree', 'add', '--quiet', '--detach', folder, former);
+  run(folder, 'npm', 'ci', '--ignore-scripts', '--no-audit', '--no-fund');
+  run(folder, process.execPath, 'scripts/npm-package.ts', 'package');
+  const [before, after] = [folder, clone].map((of) => join(of, 'package/dist/main.js')) as [string, string];
+  return `${former}: ${await tryUpgrade(before, after)}`;
 }
 
 /** A bill of materials in SPDX: every runtime dependency of package.json is in it, with its licence. */
@@ -285,7 +358,11 @@ try {
   execFileSync('git', ['clone', '--quiet', root, clone]);
   for (const [name, command] of linters) await step(`lint: ${name}`, () => shell(command, {}, undefined));
   await workflow();
-  for (const [name, check] of strangers) await step(`stranger: ${name}`, check);
+  for (const [name, check, missing] of strangers) {
+    const reason = missing?.();
+    if (reason === undefined) await step(`stranger: ${name}`, check);
+    else console.log(`not here stranger: ${name}: ${reason}`);
+  }
 } finally {
   rmSync(temporary, { recursive: true, force: true });
 }

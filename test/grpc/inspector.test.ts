@@ -6,6 +6,7 @@ import { anyFreePort } from '../../tools/mesh/ports.ts';
 import { connectExtProc, type ExtProcClient } from '../support/extproc-client.ts';
 import { loadDetail } from '../support/recorded-exchange.ts';
 import { beginStream, endStream, sendRequest } from '../support/scripted-exchange.ts';
+import { serviceFromSources } from '../support/service-main.ts';
 import { type ServiceProcess, startServiceProcess } from '../support/service-process.ts';
 import { done, eventStream, type ScriptedUpstream, startScriptedUpstream } from '../support/upstream.ts';
 import { openWebSocket } from '../support/websocket-client.ts';
@@ -78,7 +79,7 @@ describe('INSPECT=on', () => {
     webSocket = `127.0.0.1:${await anyFreePort()}`;
     const forwardTo = `http://127.0.0.1:${proxy.port}/v1`;
     const settings = { INSPECT: 'on', WEBSOCKET_LISTEN: webSocket, WEBSOCKET_FORWARD_TO: forwardTo };
-    shared = await startServiceProcess(settings, { fromSources: true });
+    shared = await startServiceProcess(settings, { program: serviceFromSources });
   });
   afterAll(async () => {
     await shared.remove();

@@ -10,7 +10,7 @@ import { readConfig } from '../../src/service/settings/config.ts';
 import { createAuthority } from '../support/certificates.ts';
 import { connectExtProc } from '../support/extproc-client.ts';
 import { beginStream, sendRequest } from '../support/scripted-exchange.ts';
-import { serviceMain } from '../support/service-main.ts';
+import { serviceFromSources, serviceMain } from '../support/service-main.ts';
 import { startServiceProcess } from '../support/service-process.ts';
 
 const root = join(import.meta.dirname, '../..');
@@ -113,11 +113,11 @@ describe('what keeps the service from starting', () => {
 });
 
 describe.each([
-  [1, 'as it is built', false],
-  [2, 'from its sources', true],
-])('the end, with WORKERS=%i, %s', (workers, _start, fromSources) => {
+  [1, 'as it is built', serviceMain],
+  [2, 'from its sources', serviceFromSources],
+])('the end, with WORKERS=%i, %s', (workers, _start, program) => {
   test('a stream that still runs after DRAIN_TIMEOUT_MS is cancelled, and the process ends with 0', async () => {
-    const service = await startServiceProcess({ WORKERS: String(workers), DRAIN_TIMEOUT_MS: '300' }, { fromSources });
+    const service = await startServiceProcess({ WORKERS: String(workers), DRAIN_TIMEOUT_MS: '300' }, { program });
     const client = connectExtProc(service.listen[0] ?? '');
     try {
       const { call } = await sendRequest(client, JSON.stringify({ model: 'm', input: 'Hi', stream: true }));

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { connectExtProc, type ExtProcClient } from '../support/extproc-client.ts';
 import { beginStream, endStream, sendRequest } from '../support/scripted-exchange.ts';
+import { serviceFromSources } from '../support/service-main.ts';
 import { type ServiceProcess, startServiceProcess } from '../support/service-process.ts';
 import { startTraceCollector, type TraceCollector } from '../support/trace-collector.ts';
 
@@ -56,7 +57,7 @@ const spanCount = () => collector.spans.length;
 
 describe('tracing', () => {
   it('continues the client’s trace and describes the answer in the words of the GenAI conventions', async () => {
-    await start({}, { fromSources: true });
+    await start({}, { program: serviceFromSources });
     await stream({ headers: { traceparent, ':authority': 'gateway.example:8443' } });
     await expect.poll(spanCount).toBe(1);
     const [span] = collector.spans;

@@ -8,7 +8,7 @@ import { type EnvoyBinary, findEnvoy } from '../../tools/mesh/envoy-binary.ts';
 import { addressOf, connectionManagerOf, type EnvoyConfig, placeEnvoy } from '../../tools/mesh/envoy-config.ts';
 import { shippedEnvoyConfig, startEnvoy, startService, stopAtOnce } from '../../tools/mesh/parts.ts';
 import { anyFreePort, untilListening } from '../../tools/mesh/ports.ts';
-import { serviceMain } from './service-main.ts';
+import { type ServiceMain, serviceMain } from './service-main.ts';
 import { readLogLine } from './service-process.ts';
 import { type ScriptedUpstream, startScriptedUpstream } from './upstream.ts';
 
@@ -60,6 +60,8 @@ export interface TestMeshOptions {
   readonly http2Upstream?: boolean;
   /** Variables of the service; `{proxy}` is Envoy's URL. */
   readonly environment?: Readonly<Record<string, string>>;
+  /** Another build of the service than that of this run. */
+  readonly program?: ServiceMain;
   /** Envoy's configuration, if it is not the shipped one. */
   readonly configFile?: string;
   /** Changes the configuration, addresses already replaced. */
@@ -108,6 +110,7 @@ export async function startTestMesh(options: TestMeshOptions = {}): Promise<Test
       },
       `http://127.0.0.1:${listen}`,
     ),
+    options.program,
   );
   const lines: string[] = [];
   const fromAdmin = async (path: string) => {
@@ -167,6 +170,7 @@ async function startTestService(
   port: number,
   metrics: number,
   environment: Readonly<Record<string, string>>,
+  program = serviceMain,
 ): Promise<TestService> {
   const log: LogLine[] = [];
   let child: Child;
@@ -177,11 +181,7 @@ async function startTestService(
       raw.push(line);
       readLogLine(line, child, log);
     };
-    child = startService(
-      { ...serviceMain.environment, ...stopAtOnce, ...environment, ...ports },
-      onLine,
-      serviceMain.main,
-    );
+    child = startService({ ...program.environment, ...stopAtOnce, ...environment, ...ports }, onLine, program.main);
     const over = new AbortController();
     const failed = endedUnasked(child, raw);
     await Promise.race([untilListening(port, over.signal), failed]).finally(() => over.abort());

@@ -1,12 +1,12 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import type { EnvoyBinary } from '../../tools/mesh/envoy-binary.ts';
 import { anyFreePort } from '../../tools/mesh/ports.ts';
 import { addEndpoint, untilHealthy } from './envoy-clusters.ts';
 import { failures, startFailingReplica, untilMet } from './failing-replica.ts';
-import { startTestMesh, type TestMesh } from './mesh.ts';
+import { startLoad } from './load.ts';
+import { startTestMesh } from './mesh.ts';
 import { startServiceProcess } from './service-process.ts';
-import { completion, delta, done, eventStream, finish } from './upstream.ts';
+import { completion } from './upstream.ts';
 
 const failed = { error: { type: 'server_error', code: 'upstream_unavailable' } };
 
@@ -22,11 +22,6 @@ export function testDeadReplicas(envoy: () => EnvoyBinary): void {
     const start = () => startServiceProcess({ LISTEN: `127.0.0.1:${port}` });
     let second = await start();
     try {
-      mesh.upstream.script('json', { body: [completion({ content: 'Hi' })] });
-      mesh.upstream.script('sse', {
-        headers: eventStream,
-        body: [delta({ content: 'Hi' }), 5, delta({ content: '!' }), finish('stop'), done],
-      });
       for (let round = 0; round < 3; round += 1) {
         await untilHealthy(mesh.admin, 2);
         const load = startLoad(mesh, 8);
@@ -75,54 +70,4 @@ export function testDeadReplicas(envoy: () => EnvoyBinary): void {
       }
     },
   );
-}
-
-interface Result {
-  readonly id: number;
-  /** It was answered in full. */
-  readonly ok: boolean;
-  readonly answer: { readonly status: number; readonly body: unknown };
-}
-
-/** `clients` that send one request after another, alternating JSON and streams, until they are stopped. */
-function startLoad(mesh: TestMesh, clients: number) {
-  const results: Result[] = [];
-  const begun = new Set<number>();
-  let stopped = false;
-  let next = 0;
-
-  async function send(id: number): Promise<Result> {
-    const stream = id % 2 === 1;
-    const response = await mesh.post({ model: stream ? 'sse' : 'json', input: `${id}`, stream });
-    try {
-      const text = await response.text();
-      const whole = stream ? text.includes('event: response.completed\n') : text.includes('"status":"completed"');
-      const body = response.status === 200 ? null : JSON.parse(text);
-      return { id, ok: response.status === 200 && whole, answer: { status: response.status, body } };
-    } catch {
-      return { id, ok: false, answer: { status: response.status, body: 'broken off' } };
-    }
-  }
-  const running = Promise.all(
-    Array.from({ length: clients }, async () => {
-      while (!stopped) {
-        const id = next++;
-        begun.add(id);
-        results.push(await send(id));
-        begun.delete(id);
-      }
-    }),
-  );
-  return {
-    /** Resolves when that many more requests have ended. */
-    async sent(count: number): Promise<void> {
-      for (const from = results.length; results.length < from + count; ) await sleep(5);
-    },
-    inFlight: (): ReadonlySet<number> => new Set(begun),
-    async stop(): Promise<readonly Result[]> {
-      stopped = true;
-      await running;
-      return results;
-    },
-  };
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Child, startChild } from '../../tools/mesh/child-process.ts';
-import { serviceFromSources, serviceMain } from './service-main.ts';
+import { serviceMain } from './service-main.ts';
 
 export type LogLine = Readonly<Record<string, unknown>>;
 
@@ -34,17 +34,17 @@ export interface ServiceProcess {
 
 /**
  * Resolves when each of its workers listens; rejects with the output when the process exits before. Starts the build of
- * this run, or the service `fromSources`; `wrap` may wrap the command in another.
+ * this run, or another `program`; `wrap` may wrap the command in another.
  */
 export async function startServiceProcess(
   environment: Readonly<Record<string, string>>,
   {
     nodeOptions = [] as readonly string[],
-    fromSources = false,
+    program = serviceMain,
     wrap = (command: string, args: readonly string[]): readonly [string, readonly string[]] => [command, args],
   } = {},
 ): Promise<ServiceProcess> {
-  const { main, environment: ofMain } = fromSources ? serviceFromSources : serviceMain;
+  const { main, environment: ofMain } = program;
   const log: LogLine[] = [];
   const output: string[] = [];
   const child = startChild('service', ...wrap(process.execPath, [...nodeOptions, main]), {
