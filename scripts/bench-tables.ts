@@ -23,7 +23,7 @@ function recorded(name: TableName): string {
 
 /** What every attack did to a container of each size. */
 function attacks(): string {
-  const { headings, rows } = tableFor('attacks');
+  const { date, machine, headings, rows } = tableFor('attacks');
   const all = rows.map((row) => {
     const of = (heading: string) => Number(row[headings.indexOf(heading)]);
     const [own, cpuMs] = [of('own MiB more'), of('others’ CPU ms')];
@@ -43,7 +43,8 @@ function attacks(): string {
   });
   const ofMemory = ['most resident', 'more than before, 30 s later', 'free, but kept by the C library'];
   const ofTime = 'CPU time before another request is served';
-  return markdownTable(['container', 'attacks survived', ...ofMemory, ofTime], lines);
+  const table = markdownTable(['container', 'attacks survived', ...ofMemory, ofTime], lines);
+  return `Run on ${date} (${machine}):\n\n${table}`;
 }
 
 function sizeName(mib: number): string {

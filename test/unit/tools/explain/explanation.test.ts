@@ -89,9 +89,11 @@ describe('a field', () => {
   });
 
   it('is not told of rules that the profile does not have, unless it is lost without them', () => {
-    const effort = fieldOf('reasoning.effort', { reasoning: { effort: 'high' } });
-    expect(effort).toMatchObject({ fate: 'renamed', dropped: [] });
-    expect(namesOf(effort)).not.toContain('effortRules');
+    for (const effort of ['minimal', 'high', 'xhigh']) {
+      const field = fieldOf('reasoning.effort', { reasoning: { effort } });
+      expect(field).toMatchObject({ fate: 'renamed', dropped: [] });
+      expect(namesOf(field)).not.toContain('effortRules');
+    }
     expect(namesOf(fieldOf('service_tier', { service_tier: 'flex' }))).toEqual(['serviceTiers']);
   });
 
@@ -105,6 +107,8 @@ describe('a field', () => {
     const field = fieldOf('text.verbosity', { text: { verbosity: 'low' } });
     expect(field).toMatchObject({ fate: 'dropped', dropped: ['text.verbosity'], becomes: [] });
     expect(namesOf(field)).toEqual(['verbosity']);
+    const { dropped } = explain({ ...plain, text: { verbosity: 'low' } });
+    expect(dropped).toMatchObject([{ name: 'text.verbosity', causes: [{ kind: 'flag', name: 'verbosity' }] }]);
   });
 
   it('that is dropped says by which variable', () => {

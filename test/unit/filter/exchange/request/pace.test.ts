@@ -1,8 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Exchange } from '../../../../../src/filter/exchange/exchange.ts';
-import { prepareRequest } from '../../../../../src/filter/exchange/request/prepare-request.ts';
 import type { BodyMode, RequestEvent } from '../../../../../src/filter/exchange/types.ts';
-import { responses } from '../../../../../src/filter/translate/operations/responses.ts';
 import { exchangeOptions, headersOf } from '../../../../support/exchange-options.ts';
 
 const KiB = 1024;
@@ -52,18 +50,6 @@ describe('the translation of a body', () => {
   it('is done in steps if the body is compressed: how long it is nobody knows', () => {
     const exchange = begun('FULL_DUPLEX_STREAMED', 0, { 'content-encoding': 'gzip' });
     expect(exchange.pace(bodyOf(1, true))).toBe('in_steps');
-  });
-
-  it('is written in steps of 4 MiB', () => {
-    const bytes = Buffer.from(JSON.stringify({ model: 'm', input: 'x'.repeat(8 * MiB - KiB) }));
-    const request = { operation: responses, headers: headersOf({}), bytes };
-    let steps = 0;
-    const preparing = prepareRequest(request, exchangeOptions({ bodyLimits }), () => {
-      steps = 0;
-    });
-    while (!preparing.next().done) steps += 1;
-    // One before it is translated, one before its body is written, one within the body.
-    expect(steps).toBe(3);
   });
 
   it('is over once the request was answered or refused: what was in flight takes no time', () => {
