@@ -56,7 +56,7 @@ export const metricRows = {
       ...['completed', 'incomplete', 'failed', 'passed', 'refused', 'local_reply', 'upstream_error'],
       ...['aborted', 'protocol_error', 'crashed'],
     ],
-    more: '`completed`, `incomplete`, `failed` (the Response’s status), `refused`, `local_reply` (Envoy answered by itself: a rate limit, a missing key), `upstream_error`, `passed` (not translated), `aborted` (the client disconnected, or the upstream reset the connection, as Envoy’s counters tell), `protocol_error`, `crashed`.',
+    more: '`completed`, `incomplete`, `failed` (the Response’s status), `refused`, `local_reply` (Envoy answered by itself: a rate limit, a missing key), `upstream_error`, `passed` (not translated), `aborted` (the client disconnected or the upstream reset the connection: Envoy’s response flags say which), `protocol_error`, `crashed`.',
   },
   refusals: {
     name: 'responses_extproc_refusals_total',

@@ -50,7 +50,7 @@ export const shell: ClientTool<ShellCallItem> = {
       if (tools.isOwn) {
         throw unsupportedParameter(
           `${at}.environment`,
-          `A shell in ${quote(environment.type)} runs on OpenAI's servers, and this server has none. Send "environment": {"type": "local"} and run the commands yourself.`,
+          `A shell in ${quote(environment.type)} runs on OpenAI's servers and is not available here. Send "environment": {"type": "local"} and run the commands yourself.`,
         );
       }
       tools.dropped.push(`${at}.shell`);

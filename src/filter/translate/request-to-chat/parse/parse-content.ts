@@ -222,7 +222,7 @@ function parseImage(
     if (file_id == null) throw missingParameter(`${at}.image_url`);
     const notHeld = unsupportedParameter(
       `${at}.file_id`,
-      `Uploaded files are not held here: 'file_id' leads to none. Send the image itself in 'image_url', as a URL or as data:image/…;base64,….`,
+      `Uploaded files are not held here: 'file_id' cannot be used. Send the image itself in 'image_url', as a URL or as data:image/…;base64,….`,
     );
     return refuseOrOmit('uploaded_image', notHeld, reading);
   }

@@ -41,7 +41,7 @@ export function parseFile(
   if (profile.file === 'openai') return { type: 'file', file: { file_id } };
   return notTaken(
     `${at}.file_id`,
-    `Uploaded files are not held here: 'file_id' leads to none. Send the content in 'file_data', as data:…;base64,….`,
+    `Uploaded files are not held here: 'file_id' cannot be used. Send the content in 'file_data', as data:…;base64,….`,
   );
 
   function fileAt(url: string): InputContent {

@@ -176,7 +176,7 @@ function checkMeaning(name: keyof CreateResponseFields, value: unknown, settings
       if (value === true)
         throw unsupportedValue(
           name,
-          `Background responses need a store, and there is none here. Use "stream": true for long answers.`,
+          `Background responses need a store, which is not available here. Use "stream": true for long answers.`,
         );
       return;
     case 'conversation':
@@ -330,7 +330,7 @@ function parseUnknown(
     if (window != null && window !== 'soonest')
       throw unsupportedValue(
         `${name}.completion_window`,
-        `Background responses need a store, and there is none here. Send "soonest", or leave 'completion_window' out.`,
+        `Background responses need a store, which is not available here. Send "soonest", or leave 'completion_window' out.`,
       );
     dropped.push(name);
     return;

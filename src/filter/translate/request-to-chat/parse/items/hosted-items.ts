@@ -84,7 +84,7 @@ function hostedItem(type: string, textIn: (item: LooseHostedItem) => string): It
     if (input.settings.unsupportedItems === 'reject') {
       throw unsupportedParameter(
         `${at}.type`,
-        `Items of type '${type}' belong to tools that OpenAI's servers run, and this server has none. Leave them out.`,
+        `Items of type '${type}' belong to tools that OpenAI's servers run, which are not available here. Leave them out.`,
       );
     }
     input.dropped.push(`${at}.${type}`);
