@@ -153,7 +153,8 @@ export function describeLocalReplies(name: string, tellsAll: boolean, envoy?: ()
       ]);
     });
 
-    test.runIf(tellsAll)('the log has Envoy’s id, method and path, and no status of an upstream', async () => {
+    if (!tellsAll) return;
+    test('the log has Envoy’s id, method and path, and no status of an upstream', async () => {
       for (const [id, status] of Object.entries({ 'limited-1': 429, 'anonymous-2': 401, late: 403 })) {
         const line = await mesh.service.logged(({ request_id }) => request_id === id);
         expect(line).toMatchObject({ outcome: 'local_reply', status, upstream_status: null });
@@ -161,7 +162,7 @@ export function describeLocalReplies(name: string, tellsAll: boolean, envoy?: ()
       }
     });
 
-    test.runIf(tellsAll)('an upstream that cannot be reached is still its own error, without a status', async () => {
+    test('an upstream that cannot be reached is still its own error, without a status', async () => {
       const gone = await startTestMesh({
         ...(envoy !== undefined && { envoy: envoy() }),
         edit(config) {
