@@ -289,7 +289,7 @@ export const profileFlags = {
   ),
   cumulativeDeltas: off('Each delta repeats the text, the reasoning or the arguments before it.'),
   passExtensions: off(
-    'A provider’s own goes through: events named `provider:type`, content parts, and fields and keys of usage without such a name to the client, whose library must take them; parts, tools and fields so named to the server. Else they are left out, and counted or named.',
+    'A provider’s own goes through: events named `provider:type`, content parts, and fields and keys of usage without such a name to the client, whose library must take them; parts, tools and fields so named, and such keys of messages, parts and tools, to the server. Else they are left out, and counted or named.',
     'It depends on the clients: some throw on events that they do not know.',
   ),
 } as const;

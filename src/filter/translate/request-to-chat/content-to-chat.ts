@@ -26,7 +26,8 @@ export function joinText(content: readonly InputContent[]): string {
 
 /** Whether every part is text and nothing else. */
 export function isPlainText(content: readonly InputContent[]): boolean {
-  return content.every(
-    (part) => part.type === 'text' && !('prompt_cache_breakpoint' in part || 'cache_control' in part),
-  );
+  return content.every((part) => part.type === 'text' && Object.keys(part).every((key) => textKeys.has(key)));
 }
+
+/** A text part with others, of hints or of the server's own, cannot be joined. */
+const textKeys: ReadonlySet<string> = new Set<keyof InputText>(['type', 'text', 'hasOwnLines']);

@@ -59,7 +59,7 @@ export function createToolTable(definitions: readonly ToolDefinition[], { settin
   }
 
   function functionOf(definition: FunctionDefinition): ChatTool {
-    const { param, chatName: name, description, parameters, strict, cacheControl } = definition;
+    const { param, chatName: name, description, parameters, strict, cacheControl, extensions } = definition;
     let isLoosened = false;
     const schema = toolSchemaToChat(parameters, profile, (keyword) => {
       isLoosened = true;
@@ -73,6 +73,7 @@ export function createToolTable(definitions: readonly ToolDefinition[], { settin
       type: 'function',
       function: { name, ...described(description), parameters: schema, ...strictness },
       ...(cacheControl === undefined ? {} : { cache_control: cacheControl }),
+      ...extensions,
     };
   }
 
@@ -90,20 +91,22 @@ export function createToolTable(definitions: readonly ToolDefinition[], { settin
 }
 
 /** A custom tool as itself, or wrapped in a function of one string where the server knows functions only. */
-function customOf({ chatName: name, description, format }: CustomDefinition, profile: Profile): ChatTool {
+function customOf({ chatName: name, description, format, extensions }: CustomDefinition, profile: Profile): ChatTool {
   const grammar = format?.type === 'grammar' ? { definition: format.definition, syntax: format.syntax } : null;
   if (profile.customTools === 'native') {
     const chatFormat = grammar === null ? ({ type: 'text' } as const) : ({ type: 'grammar', grammar } as const);
     return {
       type: 'custom',
       custom: { name, ...described(description), ...(format === null ? {} : { format: chatFormat }) },
+      ...extensions,
     };
   }
   const rules =
     grammar === null ? '' : `The input must conform to this ${grammar.syntax} grammar:\n${grammar.definition}`;
   const text = [description ?? '', rules].filter((paragraph) => paragraph !== '').join('\n\n');
   const strict = profile.customTools === 'wrapped_strict' ? { strict: true } : {};
-  return { type: 'function', function: { name, ...described(text), parameters: wrapperParameters, ...strict } };
+  const wrapper = { name, ...described(text), parameters: wrapperParameters, ...strict };
+  return { type: 'function', function: wrapper, ...extensions };
 }
 
 function described(description: string | null): { description?: string } {

@@ -29,7 +29,7 @@ export class AssistantTurn {
 
 /** A user, system or developer message as Chat's. */
 export function chatMessageOf(item: InputMessage, profile: Profile): ChatMessage {
-  const message: ChatMessage = { role: item.role, content: contentOf(item, profile) };
+  const message: ChatMessage = { role: item.role, content: contentOf(item, profile), ...item.extensions };
   carry(message, item);
   return message;
 }

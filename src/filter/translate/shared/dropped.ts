@@ -1,3 +1,4 @@
+import type { ExtensionKeys } from '../../wire/schema/chat-request.ts';
 import type { Provenance } from './provenance.ts';
 import type { TranslationSettings } from './settings.ts';
 
@@ -45,11 +46,19 @@ export class Dropped {
 
   /**
    * The keys of `value` that are not in `known`, which is one set for all values of a kind; null ones say nothing, and are not
-   * named. A key that was named is not made a path again: of three in an item, that takes as long as the item itself.
+   * named, nor those that are `passed` on. A key that was named is not made a path again: of three in an item, that takes as
+   * long as the item itself.
    */
-  pushUnknownKeys(value: Readonly<Record<string, unknown>>, known: ReadonlySet<string>, path: string): void {
-    for (const key in value)
-      if (!known.has(key) && value[key] != null && this.#isNew(key, known)) this.push(`${path}.${key}`);
+  pushUnknownKeys(
+    value: Readonly<Record<string, unknown>>,
+    known: ReadonlySet<string>,
+    path: string,
+    passed: ExtensionKeys | null = null,
+  ): void {
+    for (const key in value) {
+      if (known.has(key) || value[key] == null || (passed !== null && Object.hasOwn(passed, key))) continue;
+      if (this.#isNew(key, known)) this.push(`${path}.${key}`);
+    }
   }
 
   #isNew(key: string, known: ReadonlySet<string>): boolean {

@@ -1,4 +1,4 @@
-import type { CacheHints, ChatContentPart, ChatExtensionTool } from '../../wire/schema/chat-request.ts';
+import type { CacheHints, ChatContentPart, ChatExtensionTool, ExtensionKeys } from '../../wire/schema/chat-request.ts';
 import type { CreateResponseFields, JsonSchemaFormat } from '../../wire/schema/create-response.ts';
 import type { ToolEcho } from '../../wire/schema/response-resource.ts';
 import type { RestoredTool } from './context.ts';
@@ -34,6 +34,8 @@ export interface InputMessage {
   readonly kind: 'message';
   readonly role: 'user' | 'assistant' | 'system' | 'developer';
   readonly content: readonly InputContent[];
+  /** The server's own keys, which its Chat message has too. */
+  readonly extensions?: ExtensionKeys;
 }
 
 /** A message of the user's with that text. */
@@ -86,7 +88,7 @@ export type InputContent =
   | { readonly type: 'refusal'; readonly refusal: string }
   | Exclude<ChatContentPart, { readonly type: 'text' }>;
 
-export interface InputText extends CacheHints {
+export interface InputText extends CacheHints, ExtensionKeys {
   readonly type: 'text';
   readonly text: string;
   /** The text has lines of its own: a file, say, is not a piece of the text next to it. */
@@ -101,6 +103,8 @@ interface NamedDefinition {
   /** The client's own name and type of the tool. */
   readonly origin: RestoredTool;
   readonly description: string | null;
+  /** The server's own keys, which stand beside the function. */
+  readonly extensions?: ExtensionKeys | null;
   /** For a tool that the model may call before any search: the tool as a search of OpenAI's servers would have given it. */
   readonly found?: ToolEcho;
 }

@@ -162,6 +162,7 @@ export const mlxLm = server({
     strict: [false, 'Not in its API. †'],
     parallelToolCalls: [false, 'Not in its API. †'],
     toolChoice: [ignoredChoice, 'It does not read the field. †'],
+    user: [false, 'Its server does not read the field (`mlx_lm/server.py`).'],
     prefixCache: [true, 'It keeps prompts (`LRUPromptCache`).'],
   },
   models: templateRules,

@@ -182,6 +182,7 @@ export const snowflake = server({
       'max_completion_tokens',
       '`max_tokens` is ignored: an answer ends at 4,096 (langchain-snowflake#132).',
     ],
+    user: [false, 'LiteLLM leaves it out there (`get_supported_openai_params`). †'],
     audio: noSound,
   },
   models: [...templateRules, claudeRule],

@@ -332,7 +332,7 @@ export const zai = server({
   about:
     'z.ai (GLM), and bigmodel.cn. For its coding plan set `UPSTREAM_PATH` to `/api/coding/paas/v4/chat/completions`.',
   flags: {
-    user: [false, 'Its API has `user_id`, of at least six characters.'],
+    user: [false, 'Its API has `user_id`, of at least six characters (z-ai-sdk-python).'],
     path: ['/api/paas/v4/chat/completions', 'Where its Chat API lives.'],
     refusedFields: [['presence_penalty', 'frequency_penalty', 'logprobs'], 'Not in its API.'],
     defaults: [

@@ -44,7 +44,10 @@ export interface ChatCompletionRequest {
 /** A client's own object that is written as it came. */
 type JsonObject = Readonly<Record<string, unknown>>;
 
-export interface ChatMessage extends OpaqueFields {
+/** Keys of the server's own, `acme:hint`, as the client wrote them. */
+export type ExtensionKeys = { readonly [name: `${string}:${string}`]: unknown };
+
+export interface ChatMessage extends OpaqueFields, ExtensionKeys {
   readonly role: 'system' | 'developer' | 'user' | 'assistant' | 'tool';
   readonly content?: string | null | readonly (ChatContentPart | ChatThinkingPart)[];
   readonly refusal?: string;
@@ -83,18 +86,20 @@ export interface CacheHints {
   readonly cache_control?: unknown;
 }
 
-export type ChatContentPart =
-  | ({ readonly type: 'text'; readonly text: string } & CacheHints)
-  | ({
-      readonly type: 'image_url';
-      readonly image_url: { readonly url: string; readonly detail?: 'low' | 'high' | 'original' };
-    } & CacheHints)
-  | { readonly type: 'input_audio'; readonly input_audio: { readonly data: string; readonly format: string } }
-  | { readonly type: 'video_url'; readonly video_url: { readonly url: string } }
-  | { readonly type: 'file'; readonly file: ChatFile }
-  /** Mistral. */
-  | { readonly type: 'document_url'; readonly document_url: string }
-  | ChatExtensionPart;
+export type ChatContentPart = ExtensionKeys &
+  (
+    | ({ readonly type: 'text'; readonly text: string } & CacheHints)
+    | ({
+        readonly type: 'image_url';
+        readonly image_url: { readonly url: string; readonly detail?: 'low' | 'high' | 'original' };
+      } & CacheHints)
+    | { readonly type: 'input_audio'; readonly input_audio: { readonly data: string; readonly format: string } }
+    | { readonly type: 'video_url'; readonly video_url: { readonly url: string } }
+    | { readonly type: 'file'; readonly file: ChatFile }
+    /** Mistral. */
+    | { readonly type: 'document_url'; readonly document_url: string }
+    | ChatExtensionPart
+  );
 
 /** A part of the server's own, as the client wrote it. */
 export interface ChatExtensionPart {
@@ -115,7 +120,7 @@ export type ChatToolCall = { readonly id: string } & OpaqueFields &
     | { readonly type: 'custom'; readonly custom: { readonly name: string; readonly input: string } }
   );
 
-export interface ChatFunctionTool {
+export interface ChatFunctionTool extends ExtensionKeys {
   readonly type: 'function';
   readonly function: {
     readonly name: string;
@@ -126,7 +131,7 @@ export interface ChatFunctionTool {
   readonly cache_control?: unknown;
 }
 
-export interface ChatCustomTool {
+export interface ChatCustomTool extends ExtensionKeys {
   readonly type: 'custom';
   readonly custom: {
     readonly name: string;

@@ -10,6 +10,7 @@ import {
 import type { ToolEcho } from '../../../wire/schema/response-resource.ts';
 import { chatToolName } from '../../shared/chat-tool-name.ts';
 import { knownKeys } from '../../shared/dropped.ts';
+import { extensionKeysOf } from '../../shared/extension-name.ts';
 import type { CustomDefinition, FunctionDefinition } from '../../shared/parsed.ts';
 import { quote, unsupportedParameter } from '../../shared/request-errors.ts';
 import { withoutEncrypted } from './encrypted-parameters.ts';
@@ -83,13 +84,15 @@ function functionEcho(
 
 function functionAt(tool: Tool, at: string, namespace: Namespace | null, tools: ToolsBuilder): FunctionDefinition {
   const { settings, dropped } = tools;
-  dropped.pushUnknownKeys(tool, settings.profile.cacheControl ? cachedFunctionKeys : functionKeys, 'tools[]');
+  const own = extensionKeysOf(tool, settings.profile);
+  dropped.pushUnknownKeys(tool, settings.profile.cacheControl ? cachedFunctionKeys : functionKeys, 'tools[]', own);
   const read = readShape(namespace === null ? functionTool : namespacedFunctionTool, tool, at);
   const parameters = read.parameters == null ? null : withoutEncrypted(read.parameters);
   if (parameters !== null && parameters !== read.parameters) dropped.push(`${at}.parameters.encrypted`);
   return {
     kind: 'function',
     ...namedAs('function', read, at, namespace, settings.profile),
+    extensions: own,
     parameters,
     strict: read.strict,
   };
@@ -101,9 +104,11 @@ function customAt(
   namespace: Namespace | null,
   { dropped, settings }: ToolsBuilder,
 ): CustomDefinition {
-  dropped.pushUnknownKeys(tool, customKeys, 'tools[]');
+  const own = extensionKeysOf(tool, settings.profile);
+  dropped.pushUnknownKeys(tool, customKeys, 'tools[]', own);
   const read = readShape(namespace === null ? customTool : namespacedCustomTool, tool, at);
-  return { kind: 'custom', ...namedAs('custom', read, at, namespace, settings.profile), format: read.format ?? null };
+  const named = namedAs('custom', read, at, namespace, settings.profile);
+  return { kind: 'custom', ...named, extensions: own, format: read.format ?? null };
 }
 
 const functionKeys = knownKeys(...Object.keys(functionTool.shape));
@@ -137,9 +142,9 @@ function isDeferred(tool: Tool): boolean {
 
 /** Chat has such a tool one level down, `{"type": "function", "function": {…}}`; clients written for that API send it so. */
 function flatTool(given: Tool, type: string, at: string): { readonly tool: Tool; readonly toolAt: string } {
-  const nested = given[type];
+  const { [type]: nested, ...beside } = given;
   if (given['name'] !== undefined || !isJsonObject(nested)) return { tool: given, toolAt: at };
-  return { tool: { ...nested, type }, toolAt: `${at}.${type}` };
+  return { tool: { ...beside, ...nested, type }, toolAt: `${at}.${type}` };
 }
 
 /** Chat has the grammar of a custom tool in an object of its own. */

@@ -1,6 +1,9 @@
 import type * as z from 'zod/mini';
+import type { Profile } from '../../../upstream/profile.ts';
+import type { ExtensionKeys } from '../../../wire/schema/chat-request.ts';
 import type { CreateResponseFields } from '../../../wire/schema/create-response.ts';
 import { type Dropped, knownKeys, type Reading } from '../../shared/dropped.ts';
+import { extensionKeysOf } from '../../shared/extension-name.ts';
 import type { InputContent, InputItem, InputMessage } from '../../shared/parsed.ts';
 import type { Provenance } from '../../shared/provenance.ts';
 import type { TranslationSettings } from '../../shared/settings.ts';
@@ -68,16 +71,23 @@ export class InputBuilder implements Reading {
   }
 }
 
-/** An item with a schema. Keys that are neither in it nor in `otherKeys` are named as left out. */
+/**
+ * An item with a schema. Keys that are neither in it nor in `otherKeys` are named as left out, but for the server's own where
+ * `hasPlace` says that Chat has a place for them: `read` receives those.
+ */
 export function itemType<Schema extends z.ZodMiniObject>(
   schema: Schema,
-  read: (fields: z.output<Schema>, at: string, input: InputBuilder) => void,
+  read: (fields: z.output<Schema>, at: string, input: InputBuilder, own: ExtensionKeys | null) => void,
   otherKeys: readonly string[] = [],
+  hasPlace: (fields: z.output<Schema>, profile: Profile) => boolean = () => false,
 ): ItemType {
   const keys = knownKeys(...Object.keys(schema.shape), ...otherKeys);
   return (item, at, input) => {
-    read(readShape(schema, item, at), at, input);
-    input.dropped.pushUnknownKeys(item, keys, 'input[]');
+    const { profile } = input.settings;
+    const fields = readShape(schema, item, at);
+    const own = hasPlace(fields, profile) ? extensionKeysOf(item, profile) : null;
+    read(fields, at, input, own);
+    input.dropped.pushUnknownKeys(item, keys, 'input[]', own);
   };
 }
 

@@ -1,4 +1,5 @@
 import type * as z from 'zod/mini';
+import type { Profile } from '../../../upstream/profile.ts';
 import type { ApiError } from '../../../wire/schema/api-error.ts';
 import type { CacheHints, ChatExtensionPart } from '../../../wire/schema/chat-request.ts';
 import {
@@ -15,7 +16,7 @@ import {
   videoPart,
 } from '../../../wire/schema/create-response.ts';
 import { knownKeys, type Reading } from '../../shared/dropped.ts';
-import { isExtensionName } from '../../shared/extension-name.ts';
+import { extensionKeysOf, isExtensionName } from '../../shared/extension-name.ts';
 import type { InputContent, InputMessage } from '../../shared/parsed.ts';
 import {
   aboveMax,
@@ -80,10 +81,23 @@ function parsePart(part: unknown, speaker: Speaker, at: string, reading: Reading
     return isPassed ? part : parseUnknownPart(type, part, at, reading);
   }
   const keys = settings.profile.cacheControl ? known.cachedKeys : known.keys;
-  dropped.pushUnknownKeys(part, keys, 'input[].content[]');
+  const own = extensionKeysOf(part, settings.profile);
+  dropped.pushUnknownKeys(part, keys, 'input[].content[]', own);
   if (!known.speakers.includes(speaker)) throw misplaced(type, known.speakers, speaker, at);
   checkSize(part, known.media, at, settings);
-  return known.read(part, at, reading);
+  const read = known.read(part, at, reading);
+  if (own === null) return read;
+  if (read !== null && staysAPart(read, speaker, settings.profile)) return { ...read, ...own };
+  dropped.pushUnknownKeys(own, keys, 'input[].content[]');
+  return read;
+}
+
+/** Whether the part is one of the Chat message too: texts are joined where the server, or the role, takes one text. */
+function staysAPart(part: InputContent, speaker: Speaker, { arrayContent, systemMessages }: Profile): boolean {
+  if (part.type !== 'text') return part.type !== 'refusal';
+  if (part.text === '') return false;
+  const isSystem = speaker === 'system' || speaker === 'developer';
+  return speaker === 'user' || (isSystem && arrayContent && systemMessages !== 'leading_only');
 }
 
 /** What a part can hold, each with its limit, and how its error calls it. */

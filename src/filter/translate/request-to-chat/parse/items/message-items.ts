@@ -1,4 +1,6 @@
+import type { Profile } from '../../../../upstream/profile.ts';
 import { agentMessageItem, messageItem } from '../../../../wire/schema/create-response.ts';
+import type { InputMessage } from '../../../shared/parsed.ts';
 import { unsupportedParameter } from '../../../shared/request-errors.ts';
 import { type ItemType, itemType } from '../input-builder.ts';
 import { parseContent } from '../parse-content.ts';
@@ -11,16 +13,23 @@ const chatMessageFields = [
 
 const checkedMessage = itemType(
   messageItem,
-  ({ role, content, phase }, at, input) => {
+  ({ role, content, phase }, at, input, own) => {
     const parts = parseContent(content, role, `${at}.content`, input);
     // An assistant's is what the answer was given here: it says nothing that a model could miss.
     if (phase != null && role !== 'assistant') input.dropped.push('input[].phase');
     // A message whose every part was left out is left out too; one that was empty from the start stays.
     if (parts.length === 0 && content.length > 0) return;
-    input.add({ kind: 'message', role, content: parts });
+    input.add({ kind: 'message', role, content: parts, ...(own === null ? {} : { extensions: own }) });
   },
   chatMessageFields.map(([name]) => name),
+  ({ role }, profile) => staysAMessage(role, profile),
 );
+
+/** Whether the message is one in Chat too: neighbours may be merged, and an assistant's is made of several items. */
+function staysAMessage(role: InputMessage['role'], { alternateRoles, systemMessages }: Profile): boolean {
+  if (role === 'assistant') return false;
+  return role === 'user' ? !alternateRoles : systemMessages === 'anywhere';
+}
 
 /** Refuses fields of Chat messages: ignored, they would silently be missing from the conversation. */
 export const message: ItemType = (item, at, input) => {
