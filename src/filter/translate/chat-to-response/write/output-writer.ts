@@ -463,12 +463,11 @@ export class OutputWriter {
     if (this.#tags === null) return;
     const held = this.#copy?.toString() ?? '';
     const rest = this.#tags.finish();
-    // Beside a field a block that does not end is no block.
+    // Beside a field a block that does not end is no block. The answer may be words of the reasoning, and is shown all the same.
     if (held !== '' && rest.text === '' && !endsBlock(held)) {
       this.#copy?.clear();
       this.#tags = null;
-      if (!isCopy(readToEnd(new ThinkTagReader(this.#parts.context.profile), held).thinking, this.#shown()))
-        this.#text(held, false);
+      this.#text(held, false);
       return;
     }
     this.#addTagged(rest);
@@ -480,6 +479,8 @@ export class OutputWriter {
     const copy = this.#copy?.toString() ?? '';
     if (copy === '') return;
     this.#copy?.clear();
+    // What follows is the answer, which is no copy of anything.
+    this.#copy = null;
     const { thinking } = readToEnd(new ThinkTagReader(this.#parts.context.profile), copy);
     if (!isCopy(thinking, this.#shown())) this.#reason(thinking);
   }
