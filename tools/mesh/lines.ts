@@ -1,4 +1,4 @@
-/** What `npm start` shows of its children's output: one short line for each request, or all of it as it is. */
+/** The form in which `npm start` shows its children's output: one short line for each request, or all of it as it is. */
 export type LineFormat = 'json' | 'short';
 
 /** Short lines are for people: in a terminal, unless `LOG_FORMAT` says otherwise. Throws a message for an unknown format. */
@@ -36,7 +36,7 @@ interface AccessLine {
   readonly duration_ms?: number | null;
 }
 
-/** What ends a trouble that was shown: without it the error would stay the last line. */
+/** Messages that end a trouble that was shown: without them the error would stay the last line. */
 const goodNews: ReadonlySet<string> = new Set(['profiles file read again', 'new certificate']);
 
 /** A line of the service's log for people; null if it is of no interest to them. */

@@ -113,7 +113,7 @@ function shownAs(format: LineFormat, name: string, short: (line: string) => stri
   return format === 'short' ? short : (line: string) => `${name} | ${line}`;
 }
 
-/** What becomes known of a real server, until the signal aborts. */
+/** Watches a real server until the signal aborts. */
 function watch({ upstream, upstreamKey: key, profile }: MeshOptions & { upstream: URL }, signal: AbortSignal) {
   const isGeneric = (profile ?? (process.env['UPSTREAM_PROFILE'] || 'generic')) === 'generic';
   return watchUpstream({
@@ -123,7 +123,7 @@ function watch({ upstream, upstreamKey: key, profile }: MeshOptions & { upstream
   });
 }
 
-/** What else can be opened in a browser. */
+/** Returns the other pages that can be opened in a browser. */
 function pagesOf(environment: Readonly<Record<string, string>>, version: string, admin: number): string[] {
   const { ADMIN_LISTEN: listen = 'off', INSPECT } = environment;
   // A wildcard address cannot be opened in a browser.

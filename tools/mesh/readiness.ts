@@ -10,7 +10,7 @@ export const demoModel = 'demo';
 /** The request id of the probes below, by which their log lines can be left out. */
 export const probeId = `probe-${randomUUID()}`;
 
-/** What is asked, until when. */
+/** The question to ask, and until when. */
 export interface Readiness {
   /** Where Envoy and the service listen, on 127.0.0.1. */
   readonly port: number;

@@ -2,14 +2,14 @@ import { builtInProfiles } from '../../src/filter/index.ts';
 import { modelToShow } from './upstream-check.ts';
 import { intervalMs, type UpstreamNews, watchMs } from './watch-upstream.ts';
 
-/** What the lines are about. */
+/** The subject of the lines. */
 export interface Told {
   /** Where clients connect. */
   readonly url: string;
   readonly upstream: URL;
   /** A command to paste, for a model. */
   curl(model: string): string;
-  /** What else can be opened in a browser. */
+  /** Other pages that can be opened in a browser. */
   readonly pages: string;
 }
 

@@ -7,9 +7,9 @@ import { createSend } from '../../src/tools/doctor/send-probe.ts';
 export interface UpstreamState {
   /** Names of its models, as it lists them. */
   readonly models: readonly string[];
-  /** What keeps requests from being answered, with the remedy; null if no problem was found. */
+  /** The problem that keeps requests from being answered, with the remedy; null if no problem was found. */
   readonly problem: string | null;
-  /** It is there and does not answer yet, as while a model is loaded. */
+  /** Whether the server is there and does not answer yet, as while a model is loaded. */
   readonly isLoading: boolean;
   /** The built-in profile for what it says it is; null if it does not say, or was not asked. */
   readonly profile: string | null;

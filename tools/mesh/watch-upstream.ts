@@ -1,13 +1,13 @@
 import type { UpstreamState } from './upstream-check.ts';
 
-/** What becomes known of a Chat server, in the order of time. */
+/** News of a Chat server, in the order of time. */
 export type UpstreamNews =
-  /** It answers, `afterMs` after the first question. */
+  /** The server answers, `afterMs` after the first question. */
   | { readonly type: 'there'; readonly state: UpstreamState; readonly afterMs: number }
-  /** It has not answered yet, or says that it loads. */
+  /** The server has not answered yet, or says that it loads. */
   | { readonly type: 'awaited' }
   | { readonly type: 'unusable'; readonly state: UpstreamState; readonly problem: string }
-  /** It is asked no more. */
+  /** The server is asked no more. */
   | { readonly type: 'given_up' };
 
 export interface Watch {

@@ -24,7 +24,7 @@ export class Exchange {
   readonly #responseLeg: ResponseLeg;
   /** An immediate response ends the exchange: messages already in flight when it was sent get no reply. */
   #closed = false;
-  /** What the metadata has told Envoy so far: nothing, that the request was sent upstream, or how the answer ended. */
+  /** The state that Envoy's metadata shows so far: nothing, that the request was sent upstream, or how the answer ended. */
   #metadataSent: 'nothing' | 'begin' | 'end' = 'nothing';
   /** Output tokens at which Envoy is told again. */
   #nextUpdate = 1;

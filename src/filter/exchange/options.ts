@@ -16,7 +16,7 @@ export interface ExchangeOptions extends ExchangeSettings {
   readonly tap?: ExchangeTap | undefined;
 }
 
-/** What an operator may set about an exchange. The table of settings has a row for each. */
+/** Settings that an operator may choose about an exchange. The table of settings has a row for each. */
 export interface ExchangeSettings {
   readonly upstreamPath: string | null;
   /** Name of the request header that is set from `prompt_cache_key`. */

@@ -14,6 +14,6 @@ export type RequestOutcome =
       readonly context: ResponseContext;
       readonly dropped: readonly string[];
       readonly unknownTypes: readonly UnknownType[];
-      /** Of the upstream's request, estimated; null where no model answers it. */
+      /** Estimated input tokens of the upstream's request; null where no model answers it. */
       readonly inputTokens: number | null;
     };

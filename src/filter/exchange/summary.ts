@@ -35,7 +35,7 @@ export type TokenCounts = Omit<Usage, `${string}_details`> &
 /** An estimate, for as long as the upstream has not counted; no Response's `usage` has it. */
 export type EstimatedTokens = Pick<TokenCounts, 'input_tokens' | 'output_tokens' | 'total_tokens'>;
 
-/** What may be recorded of an exchange: sizes and names, never content. The one home of each such fact. */
+/** Facts that may be recorded of an exchange: sizes and names, never content. The one home of each such fact. */
 export interface ExchangeSummary
   extends HeaderFacts,
     Pick<RequestLegReport, 'asked'>,
@@ -63,7 +63,7 @@ export interface ExchangeSummary
   readonly tokens: TokenCounts | null;
   /** Stands in for `tokens`; null where the upstream reported usage, and where nothing is to be paid. */
   readonly estimate: EstimatedTokens | null;
-  /** What was dropped from the request, as named in `x-responses-dropped`. */
+  /** Names of what was dropped from the request, as named in `x-responses-dropped`. */
   readonly dropped: readonly string[];
   /** Types in the request, and events and fields of the answer, that this version does not know. */
   readonly unknownTypes: readonly UnknownType[];
@@ -86,9 +86,10 @@ export interface ExchangeReports {
   readonly responseId: string | null;
 }
 
-/** What Envoy is told of an exchange while it runs, for budgets and access logs. */
+/** Facts that Envoy is told of an exchange while it runs, for budgets and access logs. */
 export type BilledFacts = Pick<ExchangeSummary, 'outcome' | 'model' | 'upstreamModel' | 'tokens' | 'estimate'>;
 
+/** Gathers the facts that Envoy is told, from reports that may still change. */
 export function billedFactsOf(reports: ExchangeReports): BilledFacts {
   const { requestOutcome, response } = reports;
   const { usage } = response;
@@ -102,6 +103,7 @@ export function billedFactsOf(reports: ExchangeReports): BilledFacts {
   };
 }
 
+/** Gathers all that may be recorded of an exchange. */
 export function summaryOf(reports: ExchangeReports): ExchangeSummary {
   const { modes, profile, request, requestOutcome, response, responseId } = reports;
   const { outcome, model, upstreamModel, tokens, estimate } = billedFactsOf(reports);

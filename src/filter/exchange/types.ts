@@ -37,7 +37,7 @@ export interface BodyModes {
  */
 export type Hold = (bytes: number, body?: number) => ApiError | null;
 
-/** What Envoy tells of a response beside its headers, by CEL names: the texts among the filter's `response_attributes`. */
+/** Attributes that Envoy sends with a response's headers, by CEL names: the texts among the filter's `response_attributes`. */
 export type Attributes = ReadonlyMap<string, string>;
 
 export type ExchangeEvent =
@@ -57,11 +57,12 @@ export type ExchangeEvent =
 export type RequestEvent = Extract<ExchangeEvent, { type: `request_${string}` }>;
 export type ResponseEvent = Extract<ExchangeEvent, { type: `response_${string}` }>;
 
+/** Whether the event belongs to the request, not to the response. */
 export function isRequestEvent(event: ExchangeEvent): event is RequestEvent {
   return event.type !== 'response_body' && event.type !== 'response_headers' && event.type !== 'response_trailers';
 }
 
-/** What Envoy's access log, rate limits and headers may use of an answer: fields as in `envoy/README.md`. */
+/** Facts of an answer for Envoy's access log, rate limits and headers: fields as in `envoy/README.md`. */
 export type UsageMetadata = Readonly<Record<string, string | number>>;
 
 /** Replies in order; where their bodies are long, each is made when it is asked for, so that backpressure holds. */

@@ -44,7 +44,7 @@ export class GrowingBytes {
   }
 }
 
-/** Of more that is announced, nothing is believed before it comes. */
+/** The largest announced size that is believed before the bytes come. */
 const maxAnnouncedBytes = 16 * 1024 * 1024;
 
 const noBytes = Buffer.alloc(0);

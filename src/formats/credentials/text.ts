@@ -1,7 +1,7 @@
 import { redactionMark } from './names.ts';
 import { redactUrls } from './urls.ts';
 
-/** What follows the name of a scheme, as servers quote the header that they refuse; a word without a digit is prose. */
+/** Text after the name of a scheme, as servers quote the header that they refuse; a word without a digit is prose. */
 const afterScheme = /\b(bearer|basic|digest|negotiate|apikey|token)(\s{1,8})(?=[^\s"'<>,;]{0,400}\d)[\w.~+/=:-]{8,}/gi;
 
 /** Keys with a recognisable prefix: OpenAI's and others', GitHub, GitLab, Slack, AWS, Google, Hugging Face, Groq, xAI, JWT. */

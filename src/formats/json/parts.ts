@@ -8,7 +8,7 @@ export class JsonBytes {
     this.bytes = Buffer.from(withoutLineSeparators(json));
   }
 
-  /** What `JSON.stringify` writes. */
+  /** Returns the value that `JSON.stringify` writes. */
   toJSON(): unknown {
     return parseExactly(this.bytes.toString());
   }

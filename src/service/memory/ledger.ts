@@ -1,22 +1,22 @@
-/** What all calls and connections of the process hold, in bytes. */
+/** Bytes that all calls and connections of the process hold. */
 export class Ledger {
   bytes = 0;
-  /** Those outside V8's heap: bodies that are yet to be parsed, and what is kept as bytes for later. */
+  /** Bytes outside V8's heap: bodies that are yet to be parsed, and what is kept as bytes for later. */
   bodies = 0;
 
-  /** Those that are or may be in V8's heap. */
+  /** Bytes that are or may be in V8's heap. */
   get heap(): number {
     return this.bytes - this.bodies;
   }
 }
 
-/** What one of them holds. It counts until `close`. */
+/** Bytes that one call or connection holds. They count until `close`. */
 export class Account {
   readonly #ledger: Ledger;
   #unsent = 0;
-  /** What it says that it holds. */
+  /** Bytes that the holder reports. */
   held = 0;
-  /** Of that, bytes of a body that is yet to be parsed. */
+  /** The part of `held` that is a body yet to be parsed. */
   body = 0;
   isOpen = true;
 
@@ -24,7 +24,7 @@ export class Account {
     this.#ledger = ledger;
   }
 
-  /** What is held, with what is unsent. */
+  /** Bytes that are held or unsent. */
   get total(): number {
     return this.held + this.#unsent;
   }
@@ -45,7 +45,7 @@ export class Account {
     this.#unsent = bytes;
   }
 
-  /** It holds nothing any more, and will not again. */
+  /** Closes the account: the holder has nothing any more, and will not again. */
   close(): void {
     this.set(0, 0);
     this.setUnsent(0);

@@ -11,7 +11,7 @@ export interface MemoryShares {
 const checkIntervalBytes = 4 * 1024 * 1024;
 /** Pages are given back only where the process has a larger share of the memory. */
 const giveBackMemoryShare = 0.6;
-/** What neither the heap nor a holder has is given back above this share of the memory: mostly pages that V8 keeps. */
+/** The share of the memory above which pages of neither the heap nor a holder are given back: V8 keeps most of them. */
 const spareMemoryShare = 1 / 4;
 /**
  * Pages are given back only while the live heap is a smaller share of them: V8 makes up to seven collections for it, whose time
@@ -21,15 +21,15 @@ const cheapLiveShare = 1 / 4;
 
 /** How full the process's memory is: as last measured, with what the ledger says that has come since. */
 export class MemoryMeter {
-  /** What was held in the heap by those that were cut since it was last measured: garbage, though not collected yet. */
+  /** Heap bytes of holders that were cut since the last measurement: garbage, though not collected yet. */
   cutSinceMeasured = 0;
-  /** What the store has evicted since: it stays in the process until then. */
+  /** Bytes that the store has evicted since the last measurement: they stay in the process until the next. */
   evictedSinceMeasured = 0;
   readonly #ledger: Ledger;
   readonly #heap: HeapGauge;
   readonly #resident: ResidentMemory;
   #measuredHeap: number;
-  /** What was counted in the heap when it was last measured. */
+  /** Bytes that the ledger counted in the heap at the last measurement. */
   #heapWhenMeasured = 0;
   #residentBytes: number;
   #heldWhenSeen = 0;
@@ -73,7 +73,7 @@ export class MemoryMeter {
     return this.#workedSinceSeen >= checkIntervalBytes;
   }
 
-  /** Of what is held, so much was measured before it is in memory. */
+  /** Tells that so many of the held bytes were counted before they are in memory. */
   isToCome(bytes: number): void {
     this.#heldWhenSeen -= bytes;
   }

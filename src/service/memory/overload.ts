@@ -20,7 +20,7 @@ export interface Holder {
   resume(): void;
   /** Ends it with this error and frees what it holds: cheap, and immediate. */
   shed(error: ApiError): void;
-  /** What it holds of a body may arrive at any time, or wait for others: nobody else ends it. */
+  /** Whether its body may arrive at any time, or wait for others: nobody else ends it. */
   readonly mayTakeLong?: boolean;
 }
 
@@ -49,9 +49,9 @@ const memoryShares = {
 };
 /** How many checks in a row must find no room before the service is unavailable: a short burst only gets 503s. */
 const checksUntilUnavailable = 3;
-/** What is new is refused for so long; then those that hold the most are cut for it. */
+/** How long new work is refused before the largest holders are cut for it. */
 const longestRefusalMs = 500;
-/** It is available again below this share of each limit that made it unavailable. */
+/** The service is available again below this share of each limit that made it unavailable. */
 const recoveryShare = 0.85;
 /** Where connections are cut for want of room for bodies, they leave so much of the limit. */
 const roomyShare = 0.95;
@@ -313,7 +313,7 @@ export class OverloadGuard {
     return isMeasured;
   }
 
-  /** Those that hold the most: so many that they hold more than these bytes together. */
+  /** Returns the largest holders: as many as together hold more than these bytes. */
   #largest(bytes: number): (readonly [Account, Holder])[] {
     const sizes = [...this.#holders].filter(([account]) => account.total > smallHolderBytes);
     sizes.sort(([one], [other]) => other.total - one.total);

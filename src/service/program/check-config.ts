@@ -6,7 +6,7 @@ import { type Config, ConfigError } from '../settings/config.ts';
 import { messageOf } from '../settings/error-texts.ts';
 
 /**
- * What a variable's own form cannot check: files that cannot be read or do not match, tools that do not exist. Throws
+ * Checks what a variable's own form cannot: files that cannot be read or do not match, tools that do not exist. Throws
  * `ConfigError` naming every such variable.
  */
 export function checkConfig(config: Config): void {

@@ -3,13 +3,13 @@ import { usageProblem } from '../settings/error-texts.ts';
 import { settingsIn } from '../settings/setting.ts';
 import { settings } from '../settings/settings-table.ts';
 
-/** What the process was asked to do; `wrong_usage` has the message for standard error. */
+/** The command that the process was given; `wrong_usage` has the message for standard error. */
 export type Command =
   | { readonly type: 'serve' | 'help' | 'version' | 'print_config' }
   | { readonly type: SubcommandName; readonly args: readonly string[] }
   | { readonly type: 'wrong_usage'; readonly message: string };
 
-/** What the program does besides serving, with the line that `--help` has for each. */
+/** Commands besides serving, with the line that `--help` has for each. */
 const subcommands = {
   explain: 'show what becomes of a Responses request, field by field, and of a recorded answer',
   doctor: 'probe a Chat server and name the profile that fits it',

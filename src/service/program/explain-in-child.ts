@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 
 /**
- * What one explanation may take. `explain` runs a request some hundred times: of a long one that takes seconds. What it says
+ * Limits of one explanation. `explain` runs a request some hundred times: of a long one that takes seconds. What it says
  * repeats the request and the Chat request, field by field.
  */
 const usualLimits = { timeoutMs: 30_000, maxOutputBytes: 64 * 1024 * 1024 };

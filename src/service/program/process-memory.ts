@@ -32,7 +32,7 @@ const lookMs = 5000;
  * pages and the compiled code again: a small request took up to half as much CPU again in its first seconds.
  */
 const firstRelease = 4;
-/** What remains after this check is in use. */
+/** The last check that releases memory: what remains after it is in use. */
 const lastRelease = 5;
 /** Growth since the start from which it is worth giving memory back. */
 const spareBytes = 8 * 1024 * 1024;

@@ -16,7 +16,7 @@ import type { OpenExchange } from './process.ts';
 import type { ProfileSource } from './profile-source.ts';
 
 /**
- * What a route may choose: the call's initial metadata, which Envoy writes from its own configuration
+ * The key by which a route chooses a profile, in the call's initial metadata, which Envoy writes from its own configuration
  * (`grpc_service.initial_metadata`). Nothing that a client sends ends up there.
  */
 const profileKey = 'x-upstream-profile';

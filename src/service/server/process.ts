@@ -43,7 +43,7 @@ export interface OpenExchange {
   readonly exchange: Exchange;
   /** The modes in force. */
   readonly modes: BodyModes;
-  /** What it holds; null where nothing counts that. */
+  /** Memory that the call holds; null where nothing counts that. */
   readonly admission: Admission | null;
 }
 

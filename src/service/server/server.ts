@@ -30,7 +30,7 @@ export interface ServiceOptions extends Partial<typeof tolerances> {
   readonly observers: readonly ExchangeObserver[];
   /** Makes the exchanges, in place of the class itself: one that records them. */
   readonly createExchange?: ((options: ExchangeOptions) => Exchange) | undefined;
-  /** Those of the configuration, unless given. */
+  /** Profiles to use; without any, the profiles of the configuration. */
   readonly profiles?: ProfileSource;
   /** Not in a worker: another may just have bound the address that they share, so the supervisor does it before all of them. */
   readonly removesStaleSockets?: boolean;
@@ -59,7 +59,7 @@ const tickMs = 500;
 /** CPU time for which bodies that arrive together may keep the event loop (docs/decisions/0006-cpu-of-a-request.md). */
 const turnMs = 100;
 
-/** What is tolerated of proxies and other peers. */
+/** Limits on what proxies and other peers may do. */
 const tolerances = {
   /** Milliseconds between pings: without them, a proxy whose network vanished would keep its calls and their buffers for ever. */
   pingMs: 30_000,
@@ -72,9 +72,9 @@ const tolerances = {
    */
   resetLimits: { burst: 100_000, perSecond: 20_000 },
   /**
-   * Of calls that were not answered yet, on all connections together; beyond that those that reset most are closed. It is all that
-   * the clients of a busy service may cancel at once while it is behind by a second or two. A process reads some 25,000 of them a
-   * second and does nothing else meanwhile.
+   * Resets of calls that were not answered yet, on all connections together; beyond the limit, the connections that reset most
+   * are closed. The limit is all that the clients of a busy service may cancel at once while it is behind by a second or two. A
+   * process reads some 25,000 of them a second and does nothing else meanwhile.
    */
   unansweredResetLimits: { burst: 10_000, perSecond: 2000 },
   /** Within which a connection must open its first call: Envoy does as soon as it has a connection. */

@@ -2,7 +2,7 @@
 export interface TickListener {
   /** `at` in milliseconds of a monotonic clock. */
   tick(at: number): void;
-  /** Its slot in the ticker, which alone writes it; -1 when it has none. */
+  /** The slot in the ticker, which alone writes it; -1 when there is none. */
   tickSlot: number;
 }
 

@@ -48,6 +48,7 @@ export function watchFiles(
   };
 }
 
+/** Reads the files, in the order of their paths. Throws what `readFileSync` throws. */
 export function readFiles(paths: readonly string[]): readonly Buffer[] {
   return paths.map((path) => readFileSync(path));
 }

@@ -32,7 +32,7 @@ export function readConfig(given: Readonly<Record<string, string | undefined>>):
   return valid;
 }
 
-/** What is wrong with variables that are valid one by one. */
+/** Returns what is wrong with variables that are valid one by one. */
 function contradictions(config: Config): string[] {
   const found: string[] = [];
   if (config.UPSTREAM_PROFILES_FILE === '' && profileOf(config.UPSTREAM_PROFILE) === undefined)

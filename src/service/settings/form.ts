@@ -2,7 +2,7 @@
 export interface Form<Value> {
   /** The value; undefined where the text has another form. */
   read(text: string): Value | undefined;
-  /** What the text must be, for messages. */
+  /** The form that the text must have, for messages. */
   readonly takes: string;
   /** The values in a sentence of the documentation; null where the variable's meaning says it. */
   readonly values: string | null;

@@ -4,13 +4,13 @@ import { type Form, filePath } from './form.ts';
 export interface Setting<Variable extends string = string, Value = unknown, Used = unknown> {
   readonly variable: Variable;
   readonly form: Form<Value>;
-  /** Its text when it is unset or empty. */
+  /** The text that stands in when the variable is unset or empty. */
   readonly fallback: string;
   /** A sentence or two, for the documentation and `--help`. */
   readonly meaning: string;
   /** The values worth trying, besides this one, to find out what it changed in a request with this body. */
   others(value: Value, body: unknown): readonly Value[];
-  /** What the code gets for the value. `content` is that of its file, where it names one. */
+  /** Returns what the code gets for the value. `content` is that of its file, where it names one. */
   use(value: Value, content: unknown): Used;
   /** How the file that it names is read; null for any other setting. */
   readonly file: FileForm<unknown> | null;
@@ -18,7 +18,7 @@ export interface Setting<Variable extends string = string, Value = unknown, Used
 
 export interface FileForm<Content> {
   readonly maxBytes: number;
-  /** What the text must be, for messages. */
+  /** The form that the text must have, for messages. */
   readonly takes: string;
   /** The content of the file's text. Throws an `Error` that says in plain English what is wrong with it. */
   read(text: string): Content;
@@ -71,7 +71,7 @@ export type SettingIn<Table> = Table extends Setting
     ? One
     : { [Name in keyof Table]: SettingIn<Table[Name]> }[keyof Table];
 
-/** What the code gets of a table: the same shape, with values in place of settings. */
+/** Values that the code gets of a table: the same shape, with values in place of settings. */
 export type ValuesOf<Table> = {
   readonly [Name in keyof Table]: Table[Name] extends Setting<string, unknown, infer Used>
     ? Used
@@ -83,6 +83,7 @@ export type TableOf<Values> = {
   readonly [Name in keyof Values]: Setting<string, unknown, Values[Name]> | TableOf<Values[Name]>;
 };
 
+/** Whether the entry of a table is a setting, not a table of its own. */
 export function isSetting(entry: Setting | SettingTable): entry is Setting {
   return 'variable' in entry && typeof entry.variable === 'string';
 }

@@ -1,4 +1,4 @@
-/** What a name of `x-responses-dropped` stands for, as the counter's label: docs/mapping.md, "Reading x-responses-dropped". */
+/** Kinds of names in `x-responses-dropped`, as the counter's label: docs/mapping.md, "Reading x-responses-dropped". */
 export const droppedKinds = ['content', 'reasoning', 'tool', 'field'] as const;
 type DroppedKind = (typeof droppedKinds)[number];
 

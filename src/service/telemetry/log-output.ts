@@ -11,7 +11,7 @@ export type LogOutput = ReturnType<typeof createLogOutput>;
  */
 const flushDelayMs = 200;
 const flushBytes = 64 * 1024;
-/** What may wait for a slow reader; lines beyond it are lost. */
+/** Bytes that may wait for a slow reader; lines beyond them are lost. */
 const maxWaitingBytes = 1024 * 1024;
 const retryDelayMs = 50;
 /** A write that takes longer has no reader. */

@@ -37,7 +37,7 @@ function fieldsOf(fields: object): string {
   return json === '{}' ? '' : `,${json.slice(1, -1)}`;
 }
 
-/** What JSON leaves as it is, and some readers take for the end of a line or a command: in lines of a log it is escaped. */
+/** Characters that JSON leaves as they are, and some readers take for the end of a line or a command: logs escape them. */
 const unsafe = /[\u007f-\u009f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/g;
 
 /** The same JSON without such characters. */

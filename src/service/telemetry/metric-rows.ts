@@ -9,7 +9,7 @@ export interface MetricRow {
   /** Plain text, also in each scrape. */
   readonly help: string;
   readonly labels?: readonly string[];
-  /** More for the documentation alone, in Markdown. */
+  /** Further text for the documentation alone, in Markdown. */
   readonly more?: string;
   readonly buckets?: readonly number[];
   /** Values of the first label that are 0 from the start: a series that first appears with 1 shows no rate for its first event. */
@@ -26,6 +26,7 @@ export type MetricOf<Row extends MetricRow> = Row extends { readonly buckets: re
     ? Counter<LabelsOf<Row>>
     : Gauge<LabelsOf<Row>>;
 
+/** Returns the Prometheus type of a metric: with buckets a histogram, by the suffix `_total` a counter, else a gauge. */
 export function typeOf({ name, buckets }: MetricRow): 'counter' | 'gauge' | 'histogram' {
   if (buckets !== undefined) return 'histogram';
   return name.endsWith('_total') ? 'counter' : 'gauge';

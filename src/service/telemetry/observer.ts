@@ -26,7 +26,7 @@ export interface EndedCall {
   readonly how: CallEnd;
   readonly summary: ExchangeSummary;
   readonly times: CallTimes;
-  /** What was thrown, if anything was. */
+  /** The value that was thrown, if any was. */
   readonly cause: unknown;
 }
 

@@ -8,7 +8,7 @@ export type ClientMessage =
   | { readonly type: 'steer'; readonly steer: Readonly<Record<string, unknown>>; readonly inputIsValid: boolean }
   | { readonly type: 'interrupt'; readonly responseId: string };
 
-/** It is sent back. */
+/** The limit of a steering message, which is sent back to the client. */
 const maxSteerBytes = 1024 * 1024;
 /** The id is repeated in every event. */
 const maxStreamIdLength = 256;

@@ -57,7 +57,7 @@ interface Lane {
   running: Turn | null;
   /** Turns, and the errors of messages that were refused meanwhile: each is answered in its place. */
   readonly waiting: (Turn | TurnError)[];
-  /** Its last response that can be continued. */
+  /** The connection's last response that can be continued. */
   last: Conversation | null;
 }
 

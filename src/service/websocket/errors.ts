@@ -27,7 +27,7 @@ export function invalid(code: string, param: string | null, message: string): Tu
   return turnError(400, code, message, param);
 }
 
-/** What was read, or the client's error for a value that cannot be. Rethrows anything else. */
+/** Returns what was read, or the client's error for a value that cannot be read. Rethrows anything else. */
 export function readOrRefuse<Result>(read: () => Result): Result | TurnError {
   try {
     return read();

@@ -11,7 +11,7 @@ const notForwarded: ReadonlySet<string> = new Set([
 /** Headers of the handshake itself; and Envoy's own, with which a trusted client could set timeouts and retries. */
 const notForwardedPrefixes = ['sec-websocket-', 'x-envoy-', 'http2-settings'];
 
-/** What a URL may have as its host: a name or an address, without a user, with a port or none. */
+/** Hosts that a URL may have: a name or an address, without a user, with a port or none. */
 const hostPattern = /^(?:\[[\da-f:.]+\]|[^\s:[\]/?#@\\,]+)(?::\d{1,5})?$/i;
 
 /** Whether turns can be sent to this host: it becomes their `:authority`. */

@@ -2,7 +2,7 @@ import { Buffer } from 'node:buffer';
 import { estimatedOutput } from '../../filter/index.ts';
 import type { EventFields, ItemFields, RunningResource, StreamEvent } from './stream-event.ts';
 
-/** What is kept of a response while it streams, so that a client can interrupt it. */
+/** State that is kept of a response while it streams, so that a client can interrupt it. */
 export class RunningResponse {
   /** The event that began it, which has all its fields, and its id. */
   #begun: { readonly id: string; readonly event: Buffer } | null = null;
@@ -76,7 +76,7 @@ export class RunningResponse {
   }
 }
 
-/** What a client is sent of an interrupted response: JSON, and after it the event with the Response. */
+/** Parts of an interrupted response that a client is sent: JSON, and after it the event with the Response. */
 export interface Interruption {
   readonly events: readonly string[];
   readonly last: EventFields & { readonly response: RunningResource };

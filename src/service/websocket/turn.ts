@@ -12,7 +12,7 @@ import { type TurnEvent, type TurnPhase, turnMoves } from './websocket-phases.ts
 /** How a turn ended: as its Response did, with an error message, or without any because the connection is gone. */
 export type TurnOutcome = 'completed' | 'incomplete' | 'failed' | 'error' | 'aborted';
 
-/** What takes the proxy's answer to a turn's `POST /v1/responses`, as it arrives. */
+/** The receiver of the proxy's answer to a turn's `POST /v1/responses`, as it arrives. */
 export type AnswerListener = Pick<Turn, 'headers' | 'body' | 'end' | 'broken'>;
 
 interface AnswerHead {
@@ -60,7 +60,7 @@ export interface TurnHost {
   ended(turn: Turn, outcome: TurnOutcome): void;
 }
 
-/** What the connection to the proxy takes, with a turn on it. */
+/** Bytes that the connection to the proxy takes, with a turn on it. */
 const proxyConnectionBytes = 40 * 1024;
 
 /** Events that end a turn. */
@@ -92,7 +92,7 @@ export class Turn {
   /** Bytes of the request to the proxy. */
   #bodyBytes = 0;
   #head: AnswerHead | null = null;
-  /** Of an answer that is an error. */
+  /** Body chunks of an answer that is an error. */
   #errorBody: Buffer[] = [];
   #errorBytes = 0;
   /** The `error` event of the stream: the `response.failed` that follows says the same, and a turn has one end. */

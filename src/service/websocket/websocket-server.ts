@@ -42,7 +42,7 @@ export interface WebSocketObserver {
   refused(refusal: WebSocketRefusal, message: Buffer | null): void;
 }
 
-/** What was refused on the connection with that id, as in `ClosedConnection`; null where the handshake had none. */
+/** An error sent on the connection with that id, as in `ClosedConnection`; null where the handshake had none. */
 export type WebSocketRefusal = TurnError & { readonly id: string | null; readonly userAgent: string | null };
 
 /** A closed connection. */
@@ -64,11 +64,11 @@ export type WebSocketEndpoint = Awaited<ReturnType<typeof startWebSocketEndpoint
 
 /** Bytes pending for a client that reads slowly, above which its turns are paused. */
 const maxUnsentBytes = 256 * 1024;
-/** What one read of a socket gives at most. */
+/** The largest number of bytes that one read of a socket gives. */
 const fullReadBytes = 64 * 1024;
-/** What an open connection takes with nothing in it: its socket, its buffers, the objects around it. */
+/** Bytes that an open connection takes with nothing in it: its socket, its buffers, the objects around it. */
 const connectionBytes = 20 * 1024;
-/** What a frame has beside its payload, at least. */
+/** Bytes that a frame has beside its payload, at least. */
 const frameHeadBytes = 6;
 /** The codes with which a connection is closed for want of memory, and when the service stops before its turns have ended. */
 const tryAgainLater = 1013;
@@ -239,7 +239,7 @@ function openSocket(
   let arriving = 0;
   let lastRead = 0;
   let messages = 0;
-  /** Of those, what the proxy has not taken. */
+  /** The part of them that the proxy has not taken. */
   let untaken = 0;
 
   const account = memory.enter({
@@ -338,7 +338,7 @@ function openSocket(
     webSocket.terminate();
   }
 
-  /** What it holds is freed, and nothing more is read. The client is sent why, unless it does not read. */
+  /** Frees what the connection holds and reads nothing more. The client is sent why, unless it does not read. */
   function cutNow(code: number, why: string, farewell: Farewell | null): void {
     if (cutWith !== null) return;
     cutWith = code;

@@ -30,7 +30,7 @@ export function section(title: string, lines: readonly string[], { paint }: Styl
   return lines.length === 0 ? [] : [paint('bold', title), ...lines.map((line) => `${gap}${line}`)];
 }
 
-/** What is printed: blocks of lines with an empty line between them; those without lines are left out. */
+/** Joins the text to print: blocks of lines with an empty line between them; those without lines are left out. */
 export function document(blocks: readonly (readonly string[])[]): string {
   const texts = blocks.filter((lines) => lines.length > 0).map((lines) => lines.join('\n'));
   return `${texts.join('\n\n')}\n`;

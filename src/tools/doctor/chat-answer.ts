@@ -64,7 +64,7 @@ export interface ReadAnswer {
   readonly usage: Usage | null;
   /** Tokens that have a logprob. */
   readonly logprobs: number;
-  /** Its `system_fingerprint`; `''` without one. */
+  /** The answer's `system_fingerprint`; `''` without one. */
   readonly fingerprint: string;
 }
 
@@ -156,7 +156,7 @@ function* chunksOf(body: string): Generator<LooseChunk | 'done'> {
 /** Fewer may be chance. */
 const minRepeats = 4;
 
-/** What is looked for in the chunks of an answer; a completion is one. */
+/** Facts that are looked for in the chunks of an answer; a completion is one. */
 class SeenChunks {
   hasChoice = false;
   logprobs = 0;

@@ -24,14 +24,17 @@ export const weatherQuestion = 'What is the weather in Oslo? Use the tool get_we
 export const twoCities =
   'What is the weather in Oslo, and what is it in Rome? Call get_weather once for each city, both at once.';
 
+/** Builds a user message. */
 export function user(content: unknown): Message {
   return { role: 'user', content };
 }
 
+/** Builds an assistant message. */
 export function assistant(content: string): Message {
   return { role: 'assistant', content };
 }
 
+/** Builds a system message. */
 export function system(content: string): Message {
   return { role: 'system', content };
 }

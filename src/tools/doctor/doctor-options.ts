@@ -1,6 +1,6 @@
 import { parseOptions, UsageError } from '../cli/parse-options.ts';
 
-/** What the command line asks for. */
+/** Options that the command line gives. */
 export type DoctorOptions = NonNullable<ReturnType<typeof readOptions>>;
 
 const options = {

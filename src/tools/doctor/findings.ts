@@ -14,10 +14,10 @@ function findingOf(result: Result): (detail: string, facts?: Facts) => Finding {
 /** Results that show that a server does not support what was asked. */
 export const failed: readonly Result[] = ['refused', 'broken'];
 
-/** Those, and an effect that is missing. */
+/** Results that failed, or whose effect is missing. */
 export const lacking: readonly Result[] = [...failed, 'ignored'];
 
-/** What a result of a probe means, in the light of the others; undefined where that needs no words. */
+/** Returns what a result of a probe means, in the light of the others; undefined where that needs no words. */
 export function meaningOf({ means }: Pick<Probe, 'means'>, result: Result, findings: Findings): string | undefined {
   const meaning =
     means[result] ??

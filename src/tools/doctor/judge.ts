@@ -42,6 +42,7 @@ export function describeCalls(calls: readonly AnsweredCall[]): string {
   return calls.map(({ name, arguments: text }) => `${name}(${text.slice(0, 60)})`).join(', ');
 }
 
+/** Whether the text is a JSON object. */
 export function isObject(text: string): boolean {
   return objectOf(jsonOf(text)) !== null;
 }

@@ -82,14 +82,14 @@ export interface Facts {
 /** The judgement of one probe. */
 export interface Finding {
   readonly result: Result;
-  /** What was seen, in a few words. */
+  /** A few words on what was seen. */
   readonly detail: string;
   readonly facts?: Facts;
 }
 
 export type Findings = ReadonlyMap<string, Finding>;
 
-/** What is known when a probe runs. */
+/** Facts that are known when a probe runs. */
 export interface Known {
   readonly model: string;
   /** Whether a key is sent. */
@@ -118,7 +118,7 @@ export interface Probe {
   readonly means: Meanings;
 }
 
-/** What a result means for users of the server through this product; `failed` and `lacking` stand for each of theirs. */
+/** Meanings of a result for users of the server through this product; `failed` and `lacking` stand for each of theirs. */
 export type Meanings = Partial<
   Readonly<Record<Result | 'failed' | 'lacking', string | ((findings: Findings) => string)>>
 >;

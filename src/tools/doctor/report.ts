@@ -43,7 +43,7 @@ export function verdictOf(findings: Findings, turnTaken: boolean): Verdict {
   return { outcome: open.length > 0 || !turnTaken ? 'unclear' : 'usable', failing: open };
 }
 
-/** What is printed before the first request. */
+/** Returns the text to print before the first request. */
 export function announcement(url: string, model: string, spending: Spending, limits: Limits): string {
   const { requests, inputTokens, outputTokens } = spending;
   return `Probing ${url} with the model ${model}.

@@ -15,7 +15,7 @@ export interface Limits {
   readonly seconds: number;
 }
 
-/** What a run may spend at most, or has spent. */
+/** Amounts that a run may spend at most, or has spent. */
 export type Spending = ReturnType<typeof worstCase>;
 
 /** A finished run. */

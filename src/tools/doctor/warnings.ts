@@ -5,7 +5,7 @@ import { allProbes } from './probes/all-probes.ts';
 /** Below this an agent's instructions, its tools and a few files leave little room. */
 const smallContextWindow = 32_000;
 
-/** What a user should know before pointing an agent there, the most serious first; null where it does not apply. */
+/** Warnings that a user should read before pointing an agent there, the most serious first; null where it does not apply. */
 const rules: readonly ((findings: Findings, insecureKey: boolean) => string | null)[] = [
   (_findings, insecureKey) =>
     insecureKey ? 'The key travels unencrypted: the URL begins with http:// and the host is not this machine.' : null,
@@ -61,7 +61,7 @@ const rules: readonly ((findings: Findings, insecureKey: boolean) => string | nu
   meaning('error_key', ['ignored']),
 ];
 
-/** What matters for Codex and other agents. `insecureKey`: a key is sent in the clear. */
+/** Returns warnings that matter for Codex and other agents. `insecureKey`: a key is sent in the clear. */
 export function warningsOf(findings: Findings, insecureKey: boolean): string[] {
   return rules.flatMap((rule) => rule(findings, insecureKey) ?? []);
 }
@@ -78,7 +78,7 @@ function fact<Name extends keyof Facts>(
   };
 }
 
-/** What that result of a probe means, said again where nobody has to look for it. */
+/** Returns the meaning of such a probe's result, repeated where nobody has to look for it. */
 function meaning(name: string, results: readonly Result[]) {
   return (findings: Findings): string | null => {
     const result = findings.get(name)?.result;

@@ -95,7 +95,7 @@ function explainRefusals(run: RefusedRun, body: unknown, whatIf: WhatIf, options
   });
 }
 
-/** What the upstream gets, as it may be shown. */
+/** Returns the request that the upstream gets, as it may be shown. */
 function upstreamRequestOf(run: SentRun | CatalogRun, body: unknown): UpstreamRequest {
   const { method, path, headers, headerChanges } = run;
   // A client's key and cookies are shown only as present: output gets pasted.

@@ -18,7 +18,7 @@ export interface ChatPlace {
   readonly value: unknown;
 }
 
-/** What became of one field. */
+/** The fate of one field. */
 export interface ExplainedField extends Reason {
   readonly field: string;
   readonly value?: unknown;
@@ -37,7 +37,7 @@ export interface Refusal extends Reason {
   readonly error: ApiErrorObject;
 }
 
-/** What the upstream gets. */
+/** The request that the upstream gets. */
 export interface UpstreamRequest {
   readonly method: string;
   readonly path: string;
@@ -61,10 +61,10 @@ export interface RequestExplanation {
   readonly dropped: readonly (Reason & { readonly name: string })[];
   /** Parts of the Chat request that come from no field of the request. */
   readonly added: readonly (ChatPlace & Pick<Reason, 'causes'>)[];
-  /** What turns the upstream's list of models into the catalog for Codex; null for any other request. */
+  /** The reason why the upstream's list of models becomes the catalog for Codex; null for any other request. */
   readonly catalog: Reason | null;
   /** Why the client gets an empty Response, and nothing is sent upstream; null for any other request. */
   readonly answered: Reason | null;
-  /** What was not explained, and why. */
+  /** Notes on what was not explained, and why. */
   readonly notes: readonly string[];
 }

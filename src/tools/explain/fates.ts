@@ -15,17 +15,17 @@ import type { SentRun } from './run-request.ts';
  */
 export type Fate = 'sent' | 'renamed' | 'rewritten' | 'in_response' | 'dropped' | 'left_out' | 'absent';
 
-/** What became of one field in one run. */
+/** The fate of one field in one run. */
 type FieldOutcome = ReturnType<typeof outcomeOf>;
 
-/** What became of the field with that value; `isRepeated` where the answer is a Response, which repeats its request. */
+/** Returns what became of the field with that value; `isRepeated` where the answer is a Response, which repeats its request. */
 export function outcomeOf(field: Path, value: unknown, run: SentRun, isRepeated: boolean) {
   const places = run.places.of(field);
   const isElement = field.length === 2 && (field[0] === 'input' || field[0] === 'tools') && recordOf(value) !== null;
   const becomes = isElement ? places : places.flatMap((place) => narrowed(place, field, value));
   /** Names in `x-responses-dropped` that refer to it. */
   const dropped = run.dropped.filter((name) => isAbout(name, field, value, run.provenance, becomes.length > 0));
-  /** What the Response repeats of it, by path. */
+  /** Values of the field that the Response repeats, by path. */
   const repeated = isRepeated ? repeatedOf(field, value, run.provenance) : noChanges;
   /** Values of an item or a tool that differ from the request, by key in the Chat request. */
   const changes = isElement ? changesOf(field[0] === 'tools', value, becomes) : noChanges;

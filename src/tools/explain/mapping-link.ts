@@ -53,7 +53,7 @@ export function rowOfError(
   return rowOfValue(param, valueAt(body, path));
 }
 
-/** What the row says, and where to read it: at the repository's address if the package has one, else in its folder. */
+/** Returns what the row says, and where to read it: at the repository's address if the package has one, else in its folder. */
 export function ruleOf({ anchor, rule }: MappingRow, base: string): { readonly rule: string; readonly link: string } {
   return { rule, link: `${base}docs/mapping.md#${anchor}` };
 }

@@ -42,7 +42,7 @@ function chunkLines(chunk: ReplayedChunk, left: number, style: Style, full: bool
   return rowLines(cells, shown, style);
 }
 
-/** What is particular to a chunk: the delta, the finish reason, the usage. */
+/** Returns the text of what is particular to a chunk: the delta, the finish reason, the usage. */
 function chunkText(text: string): string {
   const data = text.trim().replace(/^data: ?/, '');
   const chunk = jsonOf(data);
@@ -60,7 +60,7 @@ function chunkText(text: string): string {
   return parts.length === 0 ? data.replaceAll(/\s+/g, ' ') : parts.join(' ');
 }
 
-/** Its type, then what is particular to it: where it belongs, and what it adds. */
+/** Returns the event's type, then what is particular to the event: where it belongs, and what it adds. */
 function eventText({ event, data }: ClientEvent, width: number, paint: Style['paint']): string {
   const record = recordOf(data);
   if (record === null) return printable(String(data));
@@ -72,7 +72,7 @@ function eventText({ event, data }: ClientEvent, width: number, paint: Style['pa
   return `${paint('cyan', printable(name))} ${paint('dim', rest)}`.trimEnd();
 }
 
-/** What is new first; ids and indices, which repeat, last. */
+/** Sorts new fields first; ids and indices, which repeat, last. */
 function byWeight(own: Readonly<Record<string, unknown>>): readonly (readonly [string, unknown])[] {
   const weightOf = (name: string) => (/_(id|index)$/.test(name) ? 1 : 0);
   return Object.entries(own).toSorted(([one], [other]) => weightOf(one) - weightOf(other));

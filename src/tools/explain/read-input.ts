@@ -153,7 +153,7 @@ function isLinesOfJson(bytes: Buffer): boolean {
   return first.startsWith('{') && parsed(Buffer.from(first)) !== undefined;
 }
 
-/** More values than a saved exchange has; brackets alone take 35 times their bytes once they are parsed. */
+/** A limit above the values of any saved exchange; brackets alone take 35 times their bytes once they are parsed. */
 const maxValues = 5_000_000;
 
 /** Undefined for what is not JSON, or has more values than any exchange: such a request is refused unread. */

@@ -97,7 +97,7 @@ function createCollector() {
       }
       return events;
     },
-    /** What the client gets; `response` is the final Response, null if there is none. */
+    /** Returns what the client gets; `response` is the final Response, null if there is none. */
     result() {
       const shown = Object.fromEntries(Object.entries(headers).filter(([name]) => !name.startsWith(':')));
       const text = Buffer.concat(json).toString();

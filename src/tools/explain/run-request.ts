@@ -20,7 +20,7 @@ import type { Path } from './fields.ts';
 import { type Place, type Places, placesIn } from './places.ts';
 import { type AnswerRun, runAnswer } from './run-answer.ts';
 
-/** What a request is run under: the service's configuration, and the profile that replaces the one it names. */
+/** Settings that a request is run under: the service's configuration, and the profile that replaces the one it names. */
 export interface Setup {
   readonly config: Config;
   readonly profile: Profile;
@@ -36,7 +36,7 @@ export interface ClientRequest {
   readonly body: Buffer;
 }
 
-/** What an explanation is asked for. */
+/** Options of an explanation. */
 export interface ExplainOptions {
   readonly setup: Setup;
   readonly request: ClientRequest;
@@ -44,7 +44,7 @@ export interface ExplainOptions {
   readonly now: number;
   /** The fields to explain; null for all. */
   readonly fields: readonly Path[] | null;
-  /** What links begin with; empty for a path in the repository. */
+  /** The beginning of links; empty for a path in the repository. */
   readonly linkBase: string;
   /** Bytes of request bodies that may be translated to find out why; some seconds of work by default. */
   readonly probedBytes?: number;
@@ -53,7 +53,7 @@ export interface ExplainOptions {
 /** The result of a request; `passed` where it is not one for this service, and passes as it is. */
 export type RequestRun = SentRun | CatalogRun | AnsweredRun | RefusedRun | { readonly type: 'passed' };
 
-/** What the upstream gets. */
+/** A run with the request that the upstream gets. */
 interface UpstreamRun {
   readonly method: string;
   readonly path: string;
@@ -178,13 +178,13 @@ function outsideOfBody(
   return places;
 }
 
-/** What an answer in JSON to this request becomes. Uses the run's exchange up. */
+/** Translates an answer in JSON to this request. Uses the run's exchange up. */
 export function answered({ exchange }: UpstreamRun, answer: unknown): AnswerRun {
   const chunks = [{ atMs: null, bytes: Buffer.from(JSON.stringify(answer)) }];
   return runAnswer(() => exchange, { status: 200, headers: new Map([['content-type', 'application/json']]), chunks });
 }
 
-/** It has everything that a request may ask for: reasoning, log probabilities. */
+/** An answer with everything that a request may ask for: reasoning, log probabilities. */
 export const plainAnswer = {
   id: 'chatcmpl-1',
   object: 'chat.completion',

@@ -16,9 +16,9 @@ import { type ExplainOptions, type RequestRun, runRequest, type Setup, withBody 
 export interface Cause {
   readonly kind: 'flag' | 'variable';
   readonly name: string;
-  /** Its value. */
+  /** The value that the flag or variable has. */
   readonly value: unknown;
-  /** What it means. */
+  /** The meaning of the value. */
   readonly meaning: string;
   /** Why this server, or this model, has this value, with the source; null where nothing is recorded. */
   readonly reason: string | null;
@@ -105,7 +105,7 @@ export function variationsOf(setup: Setup, model: string, body: unknown) {
   return [...variables, ...flags];
 }
 
-/** Those that the translation of a request may depend on. */
+/** Settings that the translation of a request may depend on. */
 const requestSettings = settingsIn({ exchange: settings.exchange, translation: settings.translation });
 
 const flagNames = Object.keys(profileFlags) as FlagName[];

@@ -5,7 +5,7 @@ import * as z from 'zod/mini';
 const format = 'responses-extproc exchange';
 const version = 1;
 
-/** What a field must be, as error messages say it. */
+/** Requirements of a field, as error messages say them. */
 const must = (be: string) => ({
   error: (issue: { readonly input?: unknown }) => (issue.input === undefined ? 'is missing' : `must be ${be}`),
 });

@@ -1,7 +1,7 @@
 import type { TokenCounts } from '../../filter/index.ts';
 import { type BodyName, perBody, type TurnLink } from './recording.ts';
 
-/** What the inspector keeps: bytes of memory, of all exchanges together, and exchanges. */
+/** Limits of what the inspector keeps: bytes of memory, of all exchanges together, and exchanges. */
 export const defaultStoreLimits = { maxBytes: 64 * 1024 * 1024, maxExchanges: 200 };
 
 export type StoreLimits = typeof defaultStoreLimits;
@@ -61,7 +61,7 @@ export interface Piece {
   readonly latin1: string;
 }
 
-/** What is known of an exchange as a whole, as JSON; grows while it runs. */
+/** Facts of an exchange as a whole, as JSON; grows while it runs. */
 export class ExchangeFacts {
   readonly request_id: string | null = null;
   readonly profile: string = '';
@@ -71,12 +71,12 @@ export class ExchangeFacts {
   readonly outcome: string = 'running';
   readonly status: number | null = null;
   readonly error_code: string | null = null;
-  /** What was thrown, with its stack and causes. */
+  /** The error that was thrown, with its stack and causes. */
   readonly cause: string | null = null;
   readonly finish_reason: string | null = null;
   readonly tokens: TokenCounts | null = null;
   readonly dropped: readonly string[] = [];
-  /** What was repaired in the answer. */
+  /** Names of repairs in the answer. */
   readonly repairs: readonly string[] = [];
   /** Milliseconds until it ended, and until its first delta. */
   readonly duration_ms: number | null = null;
@@ -90,12 +90,12 @@ export const noFacts = new ExchangeFacts();
 const exchangeShare = 1 / 2;
 /** Longer pieces are kept as several, so that a page is sent little at a time. */
 const maxPieceBytes = 64 * 1024;
-/** What they take besides their characters: an object, a number, a string, their place in a list. */
+/** Bytes that a piece takes besides its characters: an object, a number, a string, their place in a list. */
 const bytesPerPiece = 96;
 const bytesPerText = 32;
 const bytesPerExchange = 4096;
 
-/** What is kept of one exchange. */
+/** The record of one exchange. */
 export class StoredExchange {
   readonly id: number;
   /** Unix milliseconds. */

@@ -14,7 +14,7 @@ export interface InspectorOptions {
   readonly version: string;
   /** Base URL that the page's form sends requests to; null without one. */
   readonly sendTo: string | null;
-  /** What tokens cost, as `INSPECT_PRICES` has it. */
+  /** Prices of tokens, as `INSPECT_PRICES` has it. */
   readonly prices: string;
   /** The output of `explain --json` for an exchange, given as its file's JSON. Rejects with its message if it fails. */
   readonly explain: (exchange: string, signal: AbortSignal) => Promise<string>;

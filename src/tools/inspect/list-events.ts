@@ -6,7 +6,7 @@ import { noteWords } from './row-words.ts';
 import { createTurnLinker } from './turn-links.ts';
 import { createDeltaTexts } from './view/delta-texts.ts';
 
-/** What a page is sent of the list: the changes, or with `reset` the first of all of it. */
+/** A message to a page about the list: the changes, or with `reset` the first of all of it. */
 export interface ListMessage {
   readonly reset: boolean;
   readonly rows: readonly ExchangeRow[];
@@ -14,7 +14,7 @@ export interface ListMessage {
   readonly held_bytes: number;
 }
 
-/** Those of the exchanges that have ended since the last such message that have the text. */
+/** Exchanges with the text among those that have ended since the last such message. */
 export interface FoundMessage {
   readonly ids: readonly number[];
 }

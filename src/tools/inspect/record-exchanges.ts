@@ -79,7 +79,7 @@ function createRecord(store: ExchangeStore, messageOf: MessageOf, summary: () =>
   /** Null before the headers came, and for a probe. */
   let kept: StoredExchange | null = null;
   let requestHeaders: HeaderMap = new Map();
-  /** Those that are not complete yet. */
+  /** Bodies that are not complete yet. */
   const bodies = new Map<BodyName, BodyRecord>();
   /** A piece of the upstream's answer that is being handled, and how many events each chunk in it became. */
   let arrived: { readonly at: number; readonly bytes: Uint8Array } | null = null;

@@ -6,7 +6,7 @@ import { promptFields } from './view/turn-changes.ts';
 
 /** Longer conversations are not linked. */
 export const maxMessages = 20_000;
-/** Those that are looked for come early in a request, or in a message. */
+/** The most fields that are read: the wanted ones come early in a request, or in a message. */
 const maxFields = 1000;
 
 /**
@@ -67,7 +67,7 @@ export function readChatRequest(bytes: Buffer) {
     return range === undefined ? [] : [[name, hashOf(bytes, range)] as const];
   });
   return {
-    /** What chat templates write before the messages, with the model, by field. */
+    /** Hashes of what chat templates write before the messages, with the model, by field. */
     fields: Object.fromEntries(hashes),
     messages: list.members.map((range) => ({ hash: hashOf(bytes, range), role: roleOf(bytes, range) })),
   };

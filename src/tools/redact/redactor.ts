@@ -115,7 +115,7 @@ function decoded(text: string, read: (text: string) => string): string {
 }
 
 const wellKnownScheme = /^(?:bearer|basic|token|apikey)$/i;
-/** What JSON writes in another way. */
+/** Characters that JSON writes in another way. */
 const escaped = /["\\\p{Cc}\p{Cs}]/u;
 const maxValues = 128;
 const minLength = 8;

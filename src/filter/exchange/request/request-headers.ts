@@ -56,9 +56,10 @@ export function wholeAndPlain(headers: HeaderMap): HeaderMutation {
   return { set: { 'accept-encoding': 'identity' }, remove };
 }
 
-/** What a log line needs of the headers. */
+/** Facts from the headers that a log line needs. */
 export type HeaderFacts = Readonly<ReturnType<typeof factsOf>>;
 
+/** Reads from a request's headers the facts that a log line needs. */
 export function factsOf(headers: HeaderMap) {
   return {
     requestId: headers.get('x-request-id') ?? null,
@@ -67,7 +68,7 @@ export function factsOf(headers: HeaderMap) {
     path: pathAndQuery(headers.get(':path') ?? '')[0],
     /** The host the client asked. */
     authority: headers.get(':authority') ?? null,
-    /** Of the client's trace (W3C Trace Context). */
+    /** The `traceparent` header of the client's trace (W3C Trace Context). */
     traceParent: headers.get('traceparent') ?? null,
     traceState: headers.get('tracestate') ?? null,
   };

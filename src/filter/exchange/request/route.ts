@@ -4,7 +4,7 @@ import type { TranslatedOperation } from '../../translate/request-to-chat/transl
 import { ApiError } from '../../wire/schema/api-error.ts';
 import type { HeaderMap } from '../types.ts';
 
-/** What to do with a request, decided by its headers alone. */
+/** The way to handle a request, decided by its headers alone. */
 export type Route =
   | { readonly type: 'translate'; readonly path: RequestPath; readonly operation: TranslatedOperation }
   | { readonly type: 'refuse'; readonly error: ApiError }
@@ -22,7 +22,7 @@ export interface RequestPath {
   readonly apiVersion: string;
 }
 
-/** What to do with a request, by its path: that of an operation, of stored state, another spelling, or any other. */
+/** Returns the route of a request by its path: an operation, stored state, another spelling, or any other path. */
 export function routeOf(headers: HeaderMap): Route {
   const method = headers.get(':method') ?? 'GET';
   const target = headers.get(':path') ?? '';
@@ -57,6 +57,7 @@ export function routeOf(headers: HeaderMap): Route {
   return { type: 'translate', operation, path: { prefix: raw.slice(0, at).join('/'), apiVersion } };
 }
 
+/** Splits a request target at the first `?`; the query is empty without one. */
 export function pathAndQuery(target: string): readonly [path: string, query: string] {
   const at = target.indexOf('?');
   return at === -1 ? [target, ''] : [target.slice(0, at), target.slice(at + 1)];

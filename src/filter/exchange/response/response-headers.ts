@@ -27,7 +27,7 @@ const maxDroppedLength = 2048;
 
 export interface AnswerFacts {
   readonly stream: boolean;
-  /** What was dropped from the request, for `x-responses-dropped`. */
+  /** Names of what was dropped from the request, for `x-responses-dropped`. */
   readonly dropped: readonly string[];
 }
 

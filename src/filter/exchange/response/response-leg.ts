@@ -44,7 +44,7 @@ interface OpenBody extends AnswerFacts {
   readonly decoder: ContentDecoder;
 }
 
-/** What the leg has in each phase: of a body that has ended, what became of it. */
+/** The data of the leg in each phase; once a body has ended, its result. */
 type LegState =
   | { readonly phase: 'awaiting_headers' | 'passing' | 'passed' }
   | { readonly phase: 'holding_headers' | 'sending_body'; readonly body: OpenBody }
@@ -125,7 +125,7 @@ export class ResponseLeg {
     return this.#deliver('tick', body, body.reader.end(error, true), 'body');
   }
 
-  /** What is known of an answer that is translated; null where there is none. */
+  /** Returns what is known of an answer that is translated; null where there is none. */
   answer(): Readonly<AnswerState> | null {
     return 'answer' in this.#state ? this.#state.answer : (this.#openBody()?.reader.state ?? null);
   }

@@ -19,7 +19,7 @@ export interface UpstreamBodyReader {
 /** No bytes for the client yet. */
 export const nothing = Buffer.alloc(0);
 
-/** What is known of an answer, after each call of its reader. */
+/** State of an answer, after each call of its reader. */
 export class AnswerState {
   disposition: Disposition = null;
   /** The client's body is complete; the rest of the upstream's is ignored. */
@@ -30,16 +30,16 @@ export class AnswerState {
   hasToken = false;
   /** Bytes that stay in memory until more arrive, or until the answer ends. */
   bufferedBytes = 0;
-  /** They are of a body that is parsed once it is whole. */
+  /** Whether the buffered bytes belong to a body that is parsed once it is whole. */
   parsesWhole = true;
   /** Tokens of the output so far, as the upstream counts them or estimated. */
   outputTokens = 0;
   /**
-   * Of an answer that is translated as it arrives: what it has come to. Not a function that closes over its reader: with one, V8
+   * Reports on an answer that is translated as it arrives. Not a function that closes over its reader: with one, V8
    * kept each exchange until a full collection.
    */
   translator: { summary(): UpstreamBodyReport } | null = null;
-  /** Of any other. */
+  /** The report of an answer that is not translated as it arrives. */
   whole: UpstreamBodyReport = emptyReport;
 }
 
@@ -72,7 +72,7 @@ export interface UpstreamBodyOptions {
 
 export const emptyReport: UpstreamBodyReport = { ...nothingReported, status: null, events: 0 };
 
-/** What the upstream sent exceeds a limit, in bytes. */
+/** Returns the error for an upstream's data that exceeds a limit, in bytes. */
 export function tooLarge(what: 'a response' | 'an event' | 'an output', limit: number): ApiError {
   const message = `The upstream sent ${what} larger than ${limit} bytes.`;
   return new ApiError(message, { status: 502, code: 'upstream_response_too_large' });

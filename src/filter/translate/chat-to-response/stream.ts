@@ -36,7 +36,7 @@ export class StreamTranslator {
   readonly #parts = new ChoiceParts();
   /** The choice that the reason is of. */
   #finished: number | null = null;
-  /** That of all choices so far, for the fast path. */
+  /** The index that all choices so far share, for the fast path. */
   #choiceIndex: unknown;
   #chunks = 0;
   #malformed = 0;
@@ -45,7 +45,7 @@ export class StreamTranslator {
   #isTornAtEnd = false;
   /** Tokens, as all usages so far count them. */
   #counts: LooseUsage | null = null;
-  /** What the first data said that was not a chunk. */
+  /** The error in the first data that was not a chunk. */
   #unread: ApiError | null = null;
 
   constructor(context: ResponseContext) {

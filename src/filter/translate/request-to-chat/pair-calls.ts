@@ -6,7 +6,7 @@ import { invalidValue, quote } from '../shared/request-errors.ts';
 export interface PairedCall extends InputToolCall {
   /** Contents of its outputs, in order. */
   readonly outputs: InputContent[][];
-  /** It has no output in its turn; a placeholder is used. */
+  /** Whether the call has no output in its turn; a placeholder is used. */
   abandoned: boolean;
   /** The turn it was made in: the number of turns before it. */
   readonly turn: number;

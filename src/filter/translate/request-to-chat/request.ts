@@ -237,7 +237,10 @@ function tierOf(given: string | null | undefined, { serviceTiers }: Profile): st
   return Object.keys(serviceTiers).find((tier) => serviceTiers[tier] === given) ?? given;
 }
 
-/** Of these options Chat has the mode, and the shorter lifetime. What is not sent is named, key by key, unless it is the default. */
+/**
+ * Writes the cache options that Chat has: the mode and the shorter lifetime. Any other is listed as dropped, key by key, unless
+ * it is the default.
+ */
 function putCacheOptions(written: ChatWriter): void {
   const sent: Record<string, unknown> = {};
   for (const [key, value] of Object.entries(written.request.prompt_cache_options ?? {})) {

@@ -17,7 +17,7 @@ const maxOutputCharacters = 32_000;
 const bytesOfToken = 3;
 /** Tokens assumed for a part that is not text: most engines spend less on an image. */
 const tokensOfMedia = 1_500;
-/** What a chat template adds to each message. */
+/** Tokens that a chat template adds to each message. */
 const tokensOfMessage = 8;
 
 /**

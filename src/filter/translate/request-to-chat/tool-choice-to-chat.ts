@@ -12,7 +12,7 @@ export interface ToolChoice {
   readonly tools: readonly OfferedTool[];
   /** The only names the answer may call; null if the request does not restrict them. */
   readonly allowed: ReadonlySet<string> | null;
-  /** What the Response repeats. */
+  /** The value that the Response repeats. */
   readonly echo: unknown;
 }
 

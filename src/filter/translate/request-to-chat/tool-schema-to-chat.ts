@@ -127,7 +127,7 @@ function add(branch: Shape, shape: Shape): void {
   }
 }
 
-/** What of a branch has a place in the merged object, or says nothing of its values. */
+/** Keys of a branch that have a place in the merged object, or say nothing of its values. */
 const keptOfBranch: ReadonlySet<string> = new Set([
   ...['type', 'properties', 'required', '$ref', ...unions],
   ...['title', 'description', 'default', 'examples', 'deprecated', '$comment'],
@@ -188,7 +188,10 @@ function valuesOf(schema: unknown): readonly unknown[] | null {
 /** Characters of a reference that is followed: each step costs, and a schema may have many references. */
 const maxReference = 500;
 
-/** What a schema's `$ref` refers to within its root, as `#/$defs/name`, a JSON pointer (RFC 6901), does; null for nothing there. */
+/**
+ * Returns what a schema's `$ref` refers to within its root, as `#/$defs/name`, a JSON pointer (RFC 6901), does; null for
+ * nothing there.
+ */
 export function referred(reference: unknown, root: object): unknown {
   if (reference === '#') return root;
   if (typeof reference !== 'string' || !reference.startsWith('#/') || reference.length > maxReference) return null;

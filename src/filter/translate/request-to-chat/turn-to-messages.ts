@@ -9,7 +9,7 @@ import type { EarlierReasoning } from './earlier-reasoning.ts';
 import type { PairedCall } from './pair-calls.ts';
 import type { ToolTable } from './tools-to-chat.ts';
 
-/** What one assistant message is made of. */
+/** Parts of one assistant message. */
 export class AssistantTurn {
   readonly reasoning: EarlierReasoning[] = [];
   /** How much of the reasoning came before the text. */
@@ -114,7 +114,7 @@ function replayedReasoning(turn: AssistantTurn, { reasoningReplay: mode }: Profi
   return own === null ? reasoning : { ...reasoning, ...own };
 }
 
-/** What the upstream wants back with a call of the turn, or with its message (`''`); null for nothing. */
+/** Returns the fields that the upstream wants back with a call of the turn, or with its message (`''`); null for nothing. */
 function opaqueFieldsOf(turn: AssistantTurn, callId: string): OpaqueFields | null {
   for (const { fields } of turn.reasoning) {
     if (Object.hasOwn(fields, callId)) return fields[callId] ?? null;

@@ -28,7 +28,7 @@ export interface Engine {
   readonly ownedBy: string | null;
   /** A path that only this engine has; `doctor` knows how to read the answer. */
   readonly path: '/props' | '/api/version' | '/metrics' | null;
-  /** What the `system_fingerprint` of its answers looks like, where only this engine's does. */
+  /** The form of `system_fingerprint` in this engine's answers, where no other engine has it. */
   readonly fingerprint?: RegExp;
 }
 

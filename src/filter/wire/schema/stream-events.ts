@@ -112,14 +112,17 @@ export type UnnumberedEvent = LifecycleEvent | OutputEvent | ErrorEvent | Extens
 /** An event as it leaves: numbered from 0, without gaps, `error` included. */
 export type ResponseStreamEvent = UnnumberedEvent & { readonly sequence_number: number };
 
+/** Whether the event has a `delta`. */
 export function isDelta<Event extends UnnumberedEvent>(event: Event): event is Event & Delta {
   return 'delta' in event;
 }
 
+/** Whether the event is one of the upstream's own. */
 export function isExtension(event: ResponseStreamEvent): event is ExtensionEvent & ResponseStreamEvent {
   return 'fields' in event;
 }
 
+/** Whether the event belongs to an output item. */
 export function isOfItem<Event extends UnnumberedEvent>(event: Event): event is Event & ItemEvent {
   return 'output_index' in event;
 }

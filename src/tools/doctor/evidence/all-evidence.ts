@@ -118,7 +118,7 @@ export const allEvidence: readonly EvidenceRow[] = [
   { flags: ['reasoningReplay'], probes: ['reasoning_replay'], read: readReplay },
 ];
 
-/** What the findings say of the flags. */
+/** Returns what the findings say of the flags. */
 export function evidenceOf(findings: Findings, subject: Subject): Evidence[] {
   return allEvidence.flatMap((row) => row.read(findings, subject) ?? []);
 }

@@ -5,8 +5,8 @@ import type { Findings, Result } from '../probe-types.ts';
 export type Flags = Partial<ProfileFlags>;
 
 /**
- * What the probes say of some flags. Only measurements count: an effect seen or missing, or an error. A server that accepts
- * a field without an error does not contradict a flag not to send it.
+ * Evidence from the probes about some flags. Only measurements count: an effect seen or missing, or an error. A server that
+ * accepts a field without an error does not contradict a flag not to send it.
  */
 export interface Evidence {
   /** The probes it comes from. */
@@ -17,7 +17,7 @@ export interface Evidence {
   change(flags: ProfileFlags): Flags;
 }
 
-/** What was probed. */
+/** The server and model that were probed. */
 export interface Subject {
   /** The path of the Chat API. */
   readonly path: string;

@@ -86,7 +86,7 @@ function judgeReasoning(read: ReadAnswer): Finding {
   return counted > 0 ? accepted(`hidden: ${counted} tokens`, facts) : notTested('the model did not reason', facts);
 }
 
-/** More tokens in all than in and out together: reasoning is counted beside (xAI). */
+/** Whether the total exceeds input and output together: reasoning is counted beside them (xAI). */
 function isExtra({ usage }: ReadAnswer, reasoning: number): boolean {
   return usage !== null && reasoning > 0 && usage.total_tokens >= usage.input_tokens + usage.output_tokens + reasoning;
 }

@@ -1,4 +1,4 @@
-import { builtInProfiles } from '../../../filter/upstream/profiles.ts';
+import { builtInProfiles } from '../../../filter/index.ts';
 import { hasReasoned, type ReadAnswer, tagsIn } from '../chat-answer.ts';
 import { type LimitField, user } from '../chat-body.ts';
 import type { ChatRow } from '../chat-probe.ts';

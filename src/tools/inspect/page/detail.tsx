@@ -119,7 +119,7 @@ function Title({ detail, model }: { readonly detail: ExchangeDetail; readonly mo
   );
 }
 
-/** What can be done with an exchange: it is sent again, or saved as the file that `explain` and `npm run golden` read, or as HAR. */
+/** Actions on an exchange: it is sent again, or saved as the file that `explain` and `npm run golden` read, or as HAR. */
 function Actions({ detail, model }: { readonly detail: ExchangeDetail; readonly model: Model }): JSX.Element {
   const { file, row, omitted } = detail;
   const { client_request: client } = file;
@@ -186,7 +186,7 @@ function meaningOf(outcome: string): string {
   return outcome === 'protocol_error' ? 'The proxy sent what this service does not expect.' : '';
 }
 
-/** What the client has in the end: of a stream the Response of its last event. */
+/** The Response that the client has in the end: for a stream, the Response of the last event. */
 function ResponseSection({ detail, model }: { readonly detail: ExchangeDetail; readonly model: Model }): JSX.Element {
   const { row, file } = detail;
   const { client_response } = file;

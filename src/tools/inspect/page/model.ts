@@ -31,9 +31,9 @@ export class Model {
   filter = '';
   /** Whether bodies are still searched for the filter's text. */
   isSearching = false;
-  /** What the form sends for a key; not stored anywhere else. */
+  /** The key that the form sends; not stored anywhere else. */
   key = '';
-  /** What the open form starts from; null while it is closed. */
+  /** The draft that the open form starts from; null while it is closed. */
   draft: Draft | null = null;
   selectedId: number | null = null;
   /** The selected exchange, as far as it has come. */
@@ -46,7 +46,7 @@ export class Model {
   conversationId: number | null = null;
   readonly #draw: () => void;
   readonly #rows = new Map<number, ExchangeRow>();
-  /** What is shown while the list is paused. */
+  /** Rows that are shown while the list is paused. */
   #frozen: readonly ExchangeRow[] | null = null;
   /** Exchanges that have the filter's text in their bodies. */
   #found = new Set<number>();

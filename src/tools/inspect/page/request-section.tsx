@@ -211,7 +211,7 @@ function openingIn(request: ExchangeFileRequest | null): Opening {
 const none: readonly string[] = [];
 const nothing: Opening = { folded: none, last: null };
 
-/** What stands between backticks as code; unchanged where one of them is single. */
+/** Shows text between backticks as code; unchanged where one of them is single. */
 function quoted(text: string): ComponentChildren {
   const parts = text.split('`');
   if (parts.length % 2 === 0) return text;

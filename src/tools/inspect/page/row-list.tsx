@@ -3,7 +3,7 @@ import { visible } from '../view/json-lines.ts';
 import { timeOfDay, toneOf } from './format.ts';
 import { VirtualList } from './virtual-list.tsx';
 
-/** What a row says of an exchange or a conversation. */
+/** Texts that a row shows of an exchange or a conversation. */
 export interface RowTexts {
   /** The user's words, or where there are none the request. */
   readonly title: string;
@@ -13,7 +13,7 @@ export interface RowTexts {
   /** The outcome by which it is coloured. */
   readonly tone: string;
   readonly startedAt: number;
-  /** Those that are null are left out. */
+  /** Facts to show; null ones are left out. */
   readonly facts: readonly (string | null)[];
 }
 

@@ -19,15 +19,15 @@ export function TextPane(props: {
   /** Names it in the labels of the buttons. */
   readonly what: string;
   readonly text: string;
-  /** What is searched for. */
+  /** The text that is searched for. */
   readonly find: string;
-  /** More buttons. */
+  /** Further buttons. */
   readonly buttons?: ComponentChildren;
   /** Paths of values that are folded, unless a text is searched for or something in them is linked. */
   readonly folded?: readonly string[];
   /** The path of the value that is scrolled to at first. */
   readonly start?: string | null;
-  /** What became of its values; undefined while that is not known. */
+  /** The fate of the values in the text; undefined while that is not known. */
   readonly explained?: ReadonlyMap<string, Explained> | undefined;
   readonly selected?: number;
   readonly onSelect?: (line: JsonLine, index: number) => void;

@@ -1,7 +1,7 @@
 /** Characters of JSON: what is shorter is read faster than it is unfolded. */
 const shortText = 300;
 
-/** What a pane begins with. */
+/** The state that a pane begins with. */
 export interface Opening {
   /** The paths of what is long and the same in every turn: the tools, the instructions, and the messages that carry them. */
   readonly folded: readonly string[];
@@ -9,7 +9,7 @@ export interface Opening {
   readonly last: string | null;
 }
 
-/** What of a request's body, of Responses or Chat, is folded at first, and what is scrolled to. */
+/** Returns which parts of a request's body, of Responses or Chat, are folded at first, and what is scrolled to. */
 export function openingOf(body: unknown): Opening {
   const { tools, instructions, input, messages } = (typeof body === 'object' ? (body as Json | null) : null) ?? {};
   const name = Array.isArray(messages) ? 'messages' : 'input';

@@ -28,7 +28,7 @@ function conversationOf(turns: readonly ConversationTurn[]) {
   const sum = (counts: readonly (number | undefined)[]) => counts.reduce<number>((all, each) => all + (each ?? 0), 0);
   const costs = turns.flatMap(({ cost }) => (cost === null ? [] : [cost]));
   return {
-    /** That of its first known turn. */
+    /** The id of the first known turn. */
     id: rows[0]?.id ?? 0,
     turns,
     input: sum(rows.map(({ tokens }) => tokens?.input_tokens)),
@@ -42,7 +42,7 @@ function conversationOf(turns: readonly ConversationTurn[]) {
   };
 }
 
-/** What a million tokens of a model cost; its name, or the beginning of names before a `*`. */
+/** Prices of a million tokens of a model, with the model's name, or the beginning of names before a `*`. */
 type Price = ReturnType<typeof pricesIn>[number];
 
 /** The prices of `INSPECT_PRICES`, whose format the service has checked. */
@@ -55,7 +55,7 @@ export function pricesIn(text: string) {
   });
 }
 
-/** What the tokens of an exchange cost; null if its model has no price, or its tokens are unknown. */
+/** Returns the cost of an exchange's tokens; null if its model has no price, or its tokens are unknown. */
 export function costOf({ model, tokens }: ExchangeRow, prices: readonly Price[]): number | null {
   const price = prices.find(({ model: name }) =>
     name.endsWith('*') ? model?.startsWith(name.slice(0, -1)) : name === model,

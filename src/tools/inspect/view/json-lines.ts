@@ -1,7 +1,7 @@
-/** What became of a value; `moved`: the same value is on the other side, elsewhere or under another name. */
+/** The fate of a value; `moved`: the same value is on the other side, elsewhere or under another name. */
 export type Mark = 'same' | 'moved' | 'changed' | 'only' | 'dropped';
 
-/** What is known about the value at a path. */
+/** Facts about the value at a path. */
 export interface Explained {
   readonly mark: Mark;
   readonly note: string | null;
@@ -17,16 +17,16 @@ export interface JsonLine {
   readonly text: string;
   readonly kind: 'string' | 'literal' | 'bracket' | 'plain';
   readonly mark: Mark | null;
-  /** What the field became, if it has another name on the other side. */
+  /** The name that the field took, if it has another name on the other side. */
   readonly note: string | null;
-  /** It stands for a value that is folded. */
+  /** Whether the line stands for a value that is folded. */
   readonly isFolded: boolean;
-  /** It contains part of the text that is searched for. */
+  /** Whether the line contains part of the text that is searched for. */
   readonly isFound: boolean;
 }
 
 export interface JsonLineOptions {
-  /** What became of values, by path. */
+  /** Fates of values, by path. */
   readonly explained?: ReadonlyMap<string, Explained> | undefined;
   /** Text to search for, ignoring case. */
   readonly find?: string;

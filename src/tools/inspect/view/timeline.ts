@@ -6,7 +6,7 @@ import { bytesOf } from './join-parts.ts';
 /** One message of a stream, or a piece of another body. */
 export interface TimelineEntry {
   readonly atMs: number;
-  /** What was sent, without `data: `. */
+  /** The data that was sent, without `data: `. */
   readonly raw: string;
   readonly kind: 'data' | 'comment' | 'done' | 'bytes';
 }

@@ -1,4 +1,4 @@
-/** What is new in a turn's Chat request, compared with the turn before. */
+/** Changes in a turn's Chat request, compared with the turn before. */
 export type TurnChanges = ReturnType<typeof turnChanges>;
 
 interface Difference {

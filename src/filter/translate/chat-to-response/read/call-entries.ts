@@ -67,7 +67,7 @@ type OpaqueCarrier = Pick<
   'extra_content' | 'thoughtSignature' | 'thought_signature' | 'provider_specific_fields' | 'function'
 >;
 
-/** What the server wants back with a call or a message, in its original fields; null if nothing. */
+/** Fields that the server wants back with a call or a message, in its original fields; null if nothing. */
 export function opaqueFieldsOf(carrier: OpaqueCarrier): OpaqueFields | null {
   const content = extraContentOf(carrier);
   // LiteLLM's field, of the call, or of its function in some versions. It reads both places.
@@ -101,7 +101,7 @@ function withoutMark(value: unknown): unknown {
   return Object.fromEntries(Object.entries(google).filter(([name, field]) => name !== 'thought' && isGiven(field)));
 }
 
-/** Those of the object's fields that have a value; null for none. */
+/** Returns the fields of the object that have a value; null if none has. */
 function givenIn(value: unknown): Readonly<Record<string, unknown>> | null {
   const given = Object.entries(objectOf(value) ?? {}).filter(([, field]) => isGiven(field));
   return given.length === 0 ? null : Object.fromEntries(given);

@@ -8,14 +8,14 @@ import {
 } from '../../../wire/schema/chat-completion.ts';
 
 /**
- * Of which choice an answer has its text, its reasoning and its calls: for each, the first that has any. `n` is never sent,
+ * The choice that text, reasoning and calls are each taken from: the first that has any. `n` is never sent,
  * so further choices are either unrequested alternatives, or parts of one answer: GitHub Copilot puts Claude's text into
  * choice 0 and its calls into choice 1 (ericc-ch/copilot-api).
  */
 export class ChoiceParts {
   readonly #owners: Partial<Record<Kind, number>> = {};
   #only: number | null = null;
-  /** More than one choice has arrived. */
+  /** Whether more than one choice has arrived. */
   areSeveral = false;
 
   /** The choice's key: its index where it has one. */

@@ -24,7 +24,7 @@ export class CitationList {
     return citations.filter((citation) => this.#isNew(citation));
   }
 
-  /** It is counted no more. */
+  /** Stops counting the list. */
   discard(): void {
     this.#kept.bytes -= this.#bytes;
     this.#bytes = 0;

@@ -9,7 +9,7 @@ import type { Kept } from '../../shared/kept.ts';
 
 const textFields = ['content', 'reasoning_content', 'reasoning'] as const;
 
-/** What is new in the deltas of a server that repeats, in each, all of the text, arguments or details before it. */
+/** Finds what is new in the deltas of a server that repeats, in each, all of the text, arguments or details before it. */
 export class CumulativeDeltas {
   readonly #kept: Kept;
   /** By field, call or detail. */

@@ -60,7 +60,7 @@ export class DeltaTemplate {
   }
 }
 
-/** What stands in a JSON string, up to its closing quote. */
+/** Contents of a JSON string, up to its closing quote. */
 const content = /(?:[^"\\]|\\.)*/sy;
 
 /** A copy in memory of its own: the result of `slice` keeps the whole chunk alive, in two bytes a character if it has to. */

@@ -120,8 +120,8 @@ function retryDelayOf(details: unknown): number | null {
 }
 
 /**
- * What is told beside a message that says little: OpenRouter's “Provider returned error”, with the provider and its words in
- * `metadata`; the `value` or the `cause` of an error that a gateway caught (vercel/ai#18303).
+ * Adds the details that stand beside a message that says little: OpenRouter's “Provider returned error”, with the provider and
+ * its words in `metadata`; the `value` or the `cause` of an error that a gateway caught (vercel/ai#18303).
  */
 function withReason(reading: ErrorReading, error: LooseError, depth: number): ErrorReading {
   const metadata = objectOf<LooseErrorMetadata>(error.metadata);

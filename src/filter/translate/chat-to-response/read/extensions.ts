@@ -35,12 +35,12 @@ export type ExtensionPlace = keyof typeof ownFields;
 const maxFieldLength = 64 * 1024;
 
 /**
- * What an upstream adds of its own to an answer: fields with a provider's name, and with `passExtensions` all others too. The
- * last value of each counts.
+ * Fields that an upstream adds of its own to an answer: fields with a provider's name, and with `passExtensions` all others
+ * too. The last value of each counts.
  */
 export class Extensions {
   readonly #kept: Kept;
-  /** Those without a provider's name as well, and events. */
+  /** Whether fields without a provider's name are passed as well, and events. */
   readonly passesAll: boolean;
   /** By place and name, as JSON: it says at once how long a value is, and whether it is nested deeper than JSON can be written. */
   readonly #fields = new Map<ExtensionPlace, Map<string, string>>();

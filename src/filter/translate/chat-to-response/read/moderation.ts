@@ -17,7 +17,7 @@ function verdictOf(value: unknown): unknown {
   return first === undefined ? value : others.reduce<LooseModerationResult>(joined, first);
 }
 
-/** What is flagged in one text is flagged in all; of each score the highest counts. */
+/** Joins two results: a flag in one text counts for all, and of each score the highest counts. */
 function joined(one: LooseModerationResult, other: LooseModerationResult): LooseModerationResult {
   return {
     ...one,

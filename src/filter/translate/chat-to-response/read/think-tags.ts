@@ -25,7 +25,10 @@ const harmonyAnswer = '<|channel|>final<|message|>';
 const harmonyThinking = '<|channel|>analysis<|message|>';
 const harmonyStart = '<|start|>assistant';
 
-/** What may open an answer, and what ends the thinking after it; null if the answer follows at once, as after a closing tag. */
+/**
+ * Texts that may open an answer, and what ends the thinking after it; null if the answer follows at once, as after a closing
+ * tag.
+ */
 const openings = new Map<string, readonly string[] | null>([
   ...tagPairs.map(([opening, closing]) => [opening, [closing]] as const),
   ...allClosingTags.map((closing) => [closing, null] as const),
@@ -83,7 +86,7 @@ export class ThinkTagReader {
     return openedBy(this.#buffered + piece, this.#implicitThink, false)?.state.at !== 'answer';
   }
 
-  /** What came and may yet begin a block; null once it is decided. */
+  /** Returns text that came and may yet begin a block; null once it is decided. */
   undecided(): string | null {
     return this.#state.at === 'start' ? this.#buffered : null;
   }

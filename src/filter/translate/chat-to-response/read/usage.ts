@@ -89,7 +89,7 @@ export function usageOf(
 }
 
 /**
- * What the prompt's count leaves out of it: a cache, as Anthropic counts it and gateways in front of it, or sounds, as
+ * Returns tokens that the prompt's count leaves out: a cache, as Anthropic counts it and gateways in front of it, or sounds, as
  * Mistral does. The total says so; without one, or under Anthropic's names, more in the cache than in the prompt proves it
  * (litellm#40277).
  */

@@ -8,7 +8,7 @@ const replacementCharacter = Buffer.from('\uFFFD');
 /** Maximum bytes that a U+FFFD in a token stands for: the beginnings of a few characters. */
 const maxReplacedBytes = 16;
 
-/** More than text that is held back can have: white space before an answer and the beginning of a tag. */
+/** A limit above what held-back text can have: white space before an answer and the beginning of a tag. */
 const maxWaitingTokens = 512;
 
 /**

@@ -121,7 +121,7 @@ class FunctionCallWriter extends CallWriter {
   readonly #places: IntegerPlaces | null;
   readonly #numbers: WholeNumbers | null;
   #hasDelta = false;
-  /** What stands for an object without being one is sent as the object, once it is whole. */
+  /** Whether a value that stands for an object is held: it is sent as the object once it is whole. */
   #isHeld: boolean | null = null;
 
   constructor(named: NamedCall, name: string, parts: WriterParts) {
@@ -204,7 +204,7 @@ class CustomCallWriter extends CallWriter {
     return this.item(status, input);
   }
 
-  /** It is uncertain where the input ends. */
+  /** Whether it is uncertain where the input ends. */
   protected override breaksOff(): boolean {
     return this.#decoder.isReading() ? !this.#decoder.isWhole() : super.breaksOff();
   }

@@ -21,7 +21,7 @@ import { Call, isCompleteJson } from './call.ts';
 export class CallTracker {
   /** In order. */
   readonly calls: Call[] = [];
-  /** Those whose turn to be sent has not come. */
+  /** Calls whose turn to be sent has not come. */
   readonly waiting = new Set<Call>();
   readonly #byId = new Map<string, Call>();
   readonly #byIdAndIndex = new Map<string, Call>();

@@ -28,7 +28,7 @@ export class Call {
   callId: string | null = null;
   /** Null until it is sent; then name and id can no longer change. */
   item: OpenCall | null = null;
-  /** It said once more what an earlier one of its id did. */
+  /** Whether the call repeats an earlier call with the same id. */
   isRepeated = false;
   /** Nothing more of it can come. */
   isEnded = false;

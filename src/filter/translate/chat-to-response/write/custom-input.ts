@@ -37,7 +37,7 @@ export class CustomInputDecoder {
     }
   }
 
-  /** What was held back for a second half that never arrived. */
+  /** Returns text that was held back for a second half that never arrived. */
   finish(): string {
     const rest = this.#highSurrogate + (this.#state === 'string' ? this.#buffered : '');
     this.#highSurrogate = '';

@@ -11,21 +11,21 @@ import {
 } from '../read/reasoning-source.ts';
 import { carriedDetails, type ReasoningExtras } from './reasoning-item.ts';
 
-/** What one call, or the message, must have back. */
+/** Fields that one call, or the message, must have back. */
 export interface CarriedExtra {
   readonly fields: OpaqueFields;
   /** Gives the `call_id` it belongs to, minting it if none came; `''` for the message's own. */
   readonly callId: () => string;
 }
 
-/** What goes back to the upstream in the envelope of a reasoning item, gathered until the item is closed. */
+/** Contents that go back to the upstream in the envelope of a reasoning item, gathered until the item is closed. */
 export class EnvelopeContents {
   readonly #kept: Kept;
   readonly #details: JsonList<LooseReasoningDetail>;
   readonly #extras: CarriedExtra[] = [];
   readonly #blocks: JsonList<LooseThinkingBlock>;
   readonly #context: Pick<ResponseContext, 'wantsEncryptedReasoning' | 'profile'>;
-  /** Of what is in the lists, known when it comes: they are read again only for the end. */
+  /** Whether a listed detail is carried, noted on arrival: the lists are read again only at the end. */
   #hasCarriedDetail = false;
   /** There is a thinking block that a server takes back. */
   hasWholeBlock = false;

@@ -76,7 +76,7 @@ export class EventLog {
     else this.#events.push(own);
   }
 
-  /** What was emitted since the last call. */
+  /** Returns the events that were emitted since the last call. */
   take(): ResponseStreamEvent[] {
     const taken = this.#events;
     this.#events = null;

@@ -27,7 +27,7 @@ export interface ChunkExtras {
   readonly citations: readonly Annotation[];
   /** The chunk has a `finish_reason`. */
   readonly isLast: boolean;
-  /** It has a whole `message`, which repeats the reasoning of the deltas before it. */
+  /** Whether the chunk has a whole `message`, which repeats the reasoning of the deltas before it. */
   readonly isMessage: boolean;
 }
 
@@ -49,7 +49,7 @@ export class OutputWriter {
   #calls: ToolCalls | null = null;
   #current: MessageItemWriter | ReasoningItemWriter | null = null;
   #hadMessage = false;
-  /** Those that were written: gateways repeat them. Null until one comes. */
+  /** Pictures that were already written: gateways repeat them. Null until one comes. */
   #pictures: Set<string> | null = null;
   #tags: ThinkTagReader | null;
   /** Reasoning came in a field before any text: a block in tags may be a copy of it, and waits for its end. Null until then. */
@@ -59,7 +59,7 @@ export class OutputWriter {
   #logprobs: AnswerLogprobs | null = null;
   /** Citations that came before any message, until one has text. */
   #earlyCitations: CitationList | null = null;
-  /** What the envelope of the next reasoning item will hold. */
+  /** Contents for the envelope of the next reasoning item. */
   #pendingEnvelope: EnvelopeContents | null = null;
 
   constructor(log: EventLog, context: ResponseContext, kept: Kept, repairs: Set<Repair>) {
@@ -257,7 +257,7 @@ export class OutputWriter {
     return { ...message, content, refusal: textOf(message.refusal) || refusal };
   }
 
-  /** What is held back of the deltas is in the text of a whole message too. */
+  /** Forgets held-back text of the deltas: the text of a whole message has it too. */
   #forgetHeldText({ content }: LooseMessage, isBegun: boolean): void {
     if (contentOf(content).text === '') return;
     this.#space = '';
@@ -284,7 +284,7 @@ export class OutputWriter {
     return this.#current;
   }
 
-  /** That of the open reasoning item, or of the next. */
+  /** Returns the envelope of the open reasoning item, or of the next one. */
   #envelope(): EnvelopeContents {
     if (this.#current instanceof ReasoningItemWriter) return this.#current.envelope();
     this.#pendingEnvelope ??= new EnvelopeContents(this.#output.kept, this.#parts.context);
@@ -302,13 +302,13 @@ export class OutputWriter {
     for (const extra of extras) this.#envelope().addExtra(extra);
   }
 
-  /** What belongs to the message itself. */
+  /** Carries the fields that belong to the message itself. */
   #carryOwn({ extra_content }: LooseMessage): void {
     const fields = opaqueFieldsOf({ extra_content });
     if (fields !== null) this.#envelope().addExtra({ fields, callId: () => '' });
   }
 
-  /** What must go back to the upstream needs an item to travel in, even without text. */
+  /** Opens an item for the envelope, even without text: what must go back to the upstream travels in it. */
   #carryEnvelope(): void {
     if (this.#pendingEnvelope?.needsItem()) this.#reasoningItem();
   }
@@ -474,7 +474,7 @@ export class OutputWriter {
     this.#endCopy();
   }
 
-  /** What stood in tags is shown unless the field had it. */
+  /** Ends the copy: text that stood in tags is shown unless the field had it. */
   #endCopy(): void {
     const copy = this.#copy?.toString() ?? '';
     if (copy === '') return;

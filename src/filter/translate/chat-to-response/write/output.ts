@@ -29,7 +29,7 @@ export interface OpenCall extends OpenItem {
   unrunnable(): ApiError | null;
 }
 
-/** What the writers of one answer share; its `output` counts what they keep. */
+/** Parts that the writers of one answer share; its `output` counts what they keep. */
 export interface WriterParts {
   readonly log: EventLog;
   readonly output: Output;

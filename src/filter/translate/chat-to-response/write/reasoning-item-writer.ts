@@ -50,7 +50,7 @@ export class ReasoningItemWriter implements OpenItem {
     return this.#text.toString();
   }
 
-  /** What the item carries back to the upstream beside its text. */
+  /** Returns what the item carries back to the upstream beside its text. */
   envelope(): EnvelopeContents {
     this.#envelope ??= new EnvelopeContents(this.#parts.output.kept, this.#parts.context);
     return this.#envelope;

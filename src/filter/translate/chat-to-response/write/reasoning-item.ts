@@ -9,7 +9,7 @@ import { isWholeBlock } from '../read/reasoning-source.ts';
 export interface ReasoningExtras {
   readonly details: readonly unknown[];
   readonly blocks: readonly LooseThinkingBlock[];
-  /** What calls, and the message (`''`), must have back, by `call_id`. */
+  /** Fields that calls, and the message (`''`), must have back, by `call_id`. */
   readonly fields: Readonly<Record<string, OpaqueFields>>;
 }
 

@@ -25,17 +25,17 @@ export class ResponseWriter {
   readonly log: EventLog;
   readonly repairs = new Set<Repair>();
   output: OutputWriter;
-  /** What the upstream has reported so far; each event's Response shows it. */
+  /** Usage that the upstream has reported so far; each event's Response shows it. */
   usage: Usage | null = null;
   model: string | null = null;
   serviceTier: string | null = null;
-  /** What the upstream adds of its own; null where the client does not get it, or an item that all the output becomes. */
+  /** Fields that the upstream adds of its own; null where the client does not get it, or an item that all the output becomes. */
   readonly extensions: Extensions | null;
   #context: ResponseContext;
   /** The items that the output has become; null where it is sent as it comes. */
   #folded: readonly OutputItem[] | null;
   readonly #id: string;
-  /** Of the output's own events, wanted or not. */
+  /** The log of the output's own events, wanted or not. */
   readonly #outputLog: EventLog;
   status: ResponseStatus = 'in_progress';
   /** The error it failed with, or null. */
@@ -236,7 +236,7 @@ function withoutCalls(message: LooseMessage): LooseMessage {
   return { ...message, tool_calls: undefined, function_call: undefined };
 }
 
-/** Those that an error would have as an answer of its own; most have none. */
+/** Returns the headers that an error would have as an answer of its own; most errors have no headers. */
 function headersOf({ headers }: ApiError): WithHeaders {
   return Object.keys(headers).length === 0 ? {} : { headers };
 }

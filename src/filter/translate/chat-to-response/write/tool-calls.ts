@@ -19,7 +19,7 @@ export class ToolCalls {
   readonly #tracker: CallTracker;
   readonly #usedIds = new Set<string>();
   #gathered = new Set<Call>();
-  /** They came in one piece: each entry is a call, and there is no more of any. */
+  /** Whether the calls came in one piece: each entry is a call, and none grows. */
   #areWhole = false;
   /** There is a call whose item was sent. */
   hasSent = false;
@@ -69,7 +69,7 @@ export class ToolCalls {
     }
   }
 
-  /** More arguments of the call at that index. False, and nothing is done, if its item was not sent. */
+  /** Adds arguments to the call at that index. Returns false, and nothing is done, if its item was not sent. */
   grow(index: number, text: string): boolean {
     if (this.#growing?.index !== index) this.#growing = this.#tracker.latestOf(index);
     const growing = this.#growing;
@@ -131,7 +131,7 @@ export class ToolCalls {
     this.#growText(call, rest);
   }
 
-  /** What comes after the arguments of a call that is closed is dropped: they were whole, and more would spoil them. */
+  /** Adds arguments, unless the call is closed: its arguments were whole, and more would spoil them. */
   #growText(call: Call, text: string): void {
     if (call.isRepeated || (call.item !== null && !this.#parts.output.isOpen(call.item.outputIndex))) return;
     call.grow(text);
@@ -192,13 +192,13 @@ export class ToolCalls {
     return true;
   }
 
-  /** It waits for the rest of its name, or of its arguments. */
+  /** Whether the call waits for the rest of its name or its arguments. */
   #mayGrow(call: Call): boolean {
     if (this.#areWhole) return false;
     return (call.text.isEmpty() && this.#tracker.isNameOpen(call.name)) || this.#needsMore(call);
   }
 
-  /** It waits for all of its arguments if its item shows them from the start, or they may be those of a call that it repeats. */
+  /** Whether the call waits for all arguments: its item shows them from the start, or it may repeat an earlier call. */
   #needsMore(call: Call): boolean {
     const { text, isCustom } = call;
     const { kind } = restoredToolOf(

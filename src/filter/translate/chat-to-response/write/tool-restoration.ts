@@ -40,7 +40,10 @@ function isMeant(tool: RestoredTool, name: string): boolean {
   return tool.name === name || (tool.namespace.endsWith('__') && `${tool.namespace}${tool.name}` === name);
 }
 
-/** What a call of that name is returned as. A name that was never offered stands for itself: the client answers. */
+/**
+ * Returns the tool that a call of that name is returned as. A name that was never offered stands for itself: the client
+ * answers.
+ */
 export function restoredToolOf(
   { name, isCustom }: { readonly name: string; readonly isCustom: boolean },
   { restoredTools }: Pick<ResponseContext, 'restoredTools'>,

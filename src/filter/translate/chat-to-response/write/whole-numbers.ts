@@ -6,7 +6,7 @@ const maxDepth = 64;
 interface Open {
   readonly isObject: boolean;
   readonly places: IntegerPlaces | null;
-  /** That of the property that comes next or is read. */
+  /** The key of the property that comes next or is read. */
   key: string | null;
 }
 
@@ -22,7 +22,7 @@ export class WholeNumbers {
   /** The key that is read; null in any other string. */
   #key: string | null = null;
   #held = '';
-  /** It is nested deeper than any schema that is read: from there on it passes. */
+  /** Whether the value is nested deeper than any schema that is read: from there on it passes. */
   #isLost = false;
 
   constructor(root: IntegerPlaces, onRepair: () => void) {
@@ -55,7 +55,7 @@ export class WholeNumbers {
     return this.#state === 'fraction' ? out : out + text.slice(from);
   }
 
-  /** What is still held: the text broke off in a number. */
+  /** Returns the text that is still held: it broke off in a number. */
   finish(): string {
     const held = this.#held;
     this.#held = '';
@@ -125,7 +125,7 @@ export class WholeNumbers {
       open.key = this.#key.includes('\\') ? String(jsonOf(`"${this.#key}"`) ?? this.#key) : this.#key;
   }
 
-  /** Those of the value that is read. */
+  /** Returns the integer places of the value that is read. */
   #placesHere(): IntegerPlaces | null {
     const open = this.#open.at(-1);
     if (open === undefined) return this.#root;

@@ -16,13 +16,13 @@ export type ItemType = (item: Record<string, unknown>, at: string, input: InputB
 /** Tools that an item brings along. */
 export interface ToolList {
   readonly tools: readonly unknown[];
-  /** Its path in the request. */
+  /** The path of the list in the request. */
   readonly param: string;
 }
 
 /** The input while its items are read, one after the other. */
 export class InputBuilder implements Reading {
-  /** Those of the item that is read. */
+  /** Settings for the item that is read. */
   settings: TranslationSettings;
   readonly dropped: Dropped;
   readonly provenance: Provenance;

@@ -2,7 +2,7 @@ import type { ApiError } from '../../../wire/schema/api-error.ts';
 import type { Reading } from '../../shared/dropped.ts';
 import type { InputText } from '../../shared/parsed.ts';
 
-/** What stands where a part was that the server does not take. */
+/** Placeholders for parts that the server does not take. */
 const omitted = {
   image: { type: 'input_image', text: 'An image was here. It is left out, because this model takes no images.' },
   uploaded_image: {

@@ -100,7 +100,7 @@ function staysAPart(part: InputContent, speaker: Speaker, { arrayContent, system
   return speaker === 'user' || (isSystem && arrayContent && systemMessages !== 'leading_only');
 }
 
-/** What a part can hold, each with its limit, and how its error calls it. */
+/** Media that a part can hold, each with its limit and its name in errors. */
 const media = {
   text: { limit: 'maxTextBytes', what: 'text' },
   image: { limit: 'maxImageUrlBytes', what: 'image URL' },
@@ -125,7 +125,7 @@ interface PartType {
   readonly cachedKeys: ReadonlySet<string>;
   /** The roles whose messages may contain it. */
   readonly speakers: readonly Speaker[];
-  /** What is in it. */
+  /** The kind of media in the part. */
   readonly media: keyof typeof media;
   /** Null for a part that is left out, which `dropped` names. Throws `ApiError` for the first mistake. */
   read(part: Record<string, unknown>, at: string, reading: Reading): InputContent | null;

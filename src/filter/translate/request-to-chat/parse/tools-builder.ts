@@ -11,7 +11,7 @@ import { readShape } from './read-shape.ts';
 
 /** The rule for one type of tool. */
 export interface ToolType {
-  /** What `tool_choice` names it by: its `name`, or its type alone; null where it cannot be chosen. */
+  /** The way in which `tool_choice` names the tool: its `name`, or its type alone; null where it cannot be chosen. */
   readonly chosenBy: 'name' | 'type' | null;
   /** Offers what the tool stands for, and returns its echo; null for none, or one left out. Throws `ApiError`. */
   read(tool: Record<string, unknown>, at: string, tools: ToolsBuilder): ToolEcho | null;
@@ -52,9 +52,9 @@ export class ToolsBuilder implements Reading {
   /** The path of the list that is read. */
   param = '';
   /**
-   * It is the request's own: a name that is already taken is a mistake, and a tool that cannot be offered is refused. Later
-   * lists are part of the history: there, a tool declared again replaces the earlier one, and what cannot be offered is
-   * dropped and listed.
+   * Whether the list is the request's own: a name that is already taken is a mistake, and a tool that cannot be offered is
+   * refused. Later lists are part of the history: there, a tool declared again replaces the earlier one, and what cannot be
+   * offered is dropped and listed.
    */
   isOwn = true;
   /** OpenAI's servers would have searched. */

@@ -17,7 +17,7 @@ export function leaveOutOldReasoning(messages: Messages): Messages {
 /** Tells Gemini that a call was made without a signature (Google's documented value). */
 const noSignature = 'skip_thought_signature_validator';
 
-/** Of parallel calls only the first is signed; a turn of another provider has no signature at all. */
+/** Signs the first of parallel calls, the only one that is signed; a turn of another provider has no signature at all. */
 export function signFirstCall(messages: Messages): Messages {
   return mapRole(messages, 'assistant', (message) => {
     const [first, ...others] = message.tool_calls ?? [];

@@ -72,7 +72,7 @@ const beginnings = [
   ['R0lGOD', 'gif'],
 ] as const;
 
-/** Those items by type: dropped and listed, with their text kept; or refused. */
+/** Hosted items by type: dropped and listed, with their text kept; or refused. */
 export const hostedItems: ReadonlyMap<string, ItemType> = new Map([
   ...Object.entries(hostedTexts).map(([type, textIn]) => [type, hostedItem(type, textIn)] as const),
   ['mcp_approval_response', mcpApprovalResponse],
