@@ -3,9 +3,9 @@
 export type Fields = Record<string, unknown>;
 export type Fault = (text: string) => void;
 
-/** `provider:type`, as the specification names a provider's own events and parts. */
+/** `provider:type`, as the specification names a provider's own events and parts; and types of Chat's parts that are passed on. */
 export function isExtensionType(type: unknown): boolean {
-  return typeof type === 'string' && /^[^:\s]+:\S+$/.test(type);
+  return typeof type === 'string' && /^[^:\s]+:\S+$|_url$|^reference$/.test(type);
 }
 
 interface Part {
