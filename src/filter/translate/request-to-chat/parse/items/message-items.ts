@@ -1,7 +1,7 @@
-import type { Profile } from '../../../../upstream/profile.ts';
 import { agentMessageItem, messageItem } from '../../../../wire/schema/create-response.ts';
 import type { InputMessage } from '../../../shared/parsed.ts';
 import { unsupportedParameter } from '../../../shared/request-errors.ts';
+import type { TranslationSettings } from '../../../shared/settings.ts';
 import { type ItemType, itemType } from '../input-builder.ts';
 import { parseContent } from '../parse-content.ts';
 
@@ -26,7 +26,10 @@ const checkedMessage = itemType(
 );
 
 /** Whether the message is one in Chat too: neighbours may be merged, and an assistant's is made of several items. */
-function staysAMessage(role: InputMessage['role'], { alternateRoles, systemMessages }: Profile): boolean {
+function staysAMessage(
+  role: InputMessage['role'],
+  { alternateRoles, systemMessages }: TranslationSettings['profile'],
+): boolean {
   if (role === 'assistant') return false;
   return role === 'user' ? !alternateRoles : systemMessages === 'anywhere';
 }
