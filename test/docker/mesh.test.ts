@@ -134,8 +134,8 @@ describe('the mesh', () => {
 
   it('counts what went through', async () => {
     const scrape = await (await fetch(adminUrl('/metrics'))).text();
-    expect(scrape).toMatch(/^responses_extproc_exchanges_total\{outcome="completed"\} [1-9]/m);
-    expect(scrape).toMatch(/^responses_extproc_refusals_total\{code="unsupported_value"\} 1$/m);
+    expect(scrape).toMatch(/^responses_extproc_exchanges_total\{outcome="completed",profile="\w+"\} [1-9]/m);
+    expect(scrape).toMatch(/^responses_extproc_refusals_total\{code="unsupported_value",profile="\w+"\} 1$/m);
     expect(scrape).toMatch(/^responses_extproc_tokens_total\{model="demo",type="output"\} [1-9]/m);
     expect(scrape).toMatch(/^responses_extproc_time_to_first_event_seconds_count [1-9]/m);
   });
