@@ -137,7 +137,7 @@ describe('the mesh', () => {
     expect(scrape).toMatch(/^responses_extproc_exchanges_total\{outcome="completed",profile="\w+"\} [1-9]/m);
     expect(scrape).toMatch(/^responses_extproc_refusals_total\{code="unsupported_value",profile="\w+"\} 1$/m);
     expect(scrape).toMatch(/^responses_extproc_tokens_total\{model="demo",type="output"\} [1-9]/m);
-    expect(scrape).toMatch(/^responses_extproc_time_to_first_event_seconds_count [1-9]/m);
+    expect(scrape).toMatch(/^responses_extproc_time_to_first_event_seconds_count\{profile="\w+"\} [1-9]/m);
   });
 
   it('logs a line for each exchange, with the ids of request and trace and without what was said', async () => {
