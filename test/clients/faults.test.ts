@@ -32,15 +32,16 @@ type Play = (call: { readonly name: string; readonly args: object; readonly mesh
 const halfThen =
   (...steps: readonly (BodyStep | ((mesh: TestMesh) => Promise<unknown>))[]): Play =>
   ({ name, args, mesh }) => {
-    const sent = async () =>
-      Number((await mesh.admin('/stats?filter=http.ingress.downstream_cx_tx_bytes')).split(': ')[1]);
+    // Envoy counts an answer once it has sent its head. The bytes that it sent say nothing: the end of the answer before may be among them.
+    const answered = async () =>
+      Number((await mesh.admin('/stats?filter=http.ingress.downstream_rq_2xx')).split(': ')[1]);
     let before: number;
     const noted = async () => {
-      before = await sent();
+      before = await answered();
     };
     // The libraries try again where no answer has begun: whether it had must not be a matter of speed.
     const begun = async () => {
-      for (const end = Date.now() + 60_000; (await sent()) === before; await sleep(20))
+      for (const end = Date.now() + 60_000; (await answered()) === before; await sleep(20))
         if (Date.now() > end) throw new Error('The client got no beginning of the answer.');
     };
     const rest = steps.map((step) => (typeof step === 'function' ? () => step(mesh) : step));
