@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 
 /** Limits on what hangs, not on speed: a busy machine must not fail a test. */
-const limits = { testTimeout: 300_000, hookTimeout: 300_000 };
+const limits = { testTimeout: 600_000, hookTimeout: 600_000 };
 
 const shared = {
   ...limits,
@@ -12,7 +12,7 @@ const shared = {
   expect: {
     requireAssertions: true,
     // What is polled happens, or the test fails; the second that is vitest's default is a limit on the machine.
-    poll: { timeout: 60_000 },
+    poll: { timeout: 240_000 },
   },
   allowOnly: false,
   // Files share a process: none changes what is global, and reading zod, ajv and the OpenAI SDK anew for each doubled the time.

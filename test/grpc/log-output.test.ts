@@ -106,8 +106,8 @@ describe('a service', () => {
     const ended = new Promise<number | string | null>((resolve) => {
       child.once('exit', (code, signal) => resolve(code ?? signal));
     });
-    await untilListening(grpc, AbortSignal.timeout(60_000));
-    await untilListening(admin, AbortSignal.timeout(60_000));
+    await untilListening(grpc, AbortSignal.timeout(240_000));
+    await untilListening(admin, AbortSignal.timeout(240_000));
     const client = connectExtProc(`127.0.0.1:${grpc}`);
     return {
       async exchange(): Promise<void> {

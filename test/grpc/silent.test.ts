@@ -1,12 +1,13 @@
 import { once } from 'node:events';
 import { type ClientHttp2Session, connect, constants } from 'node:http2';
 import { connect as connectTcp } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { status } from '@grpc/grpc-js';
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { defaultModes, headersOf } from '../support/exchange-options.ts';
+import { holdTimers } from '../support/held-timers.ts';
 import { processMethod } from '../support/proto-definitions.ts';
 import { type RunningService, startService, until } from '../support/service.ts';
+import { ownTurn } from '../support/settled.ts';
 
 let running: RunningService;
 const sessions: ClientHttp2Session[] = [];
@@ -39,10 +40,16 @@ describe('a connection', () => {
   });
 
   test('that has opened a call stays, with none running for long', async () => {
-    running = await startService({}, { firstCallMs: 3000 });
+    const limit = holdTimers(3_600_001);
+    running = await startService({}, { firstCallMs: 3_600_001 });
     const session = open();
     startCall(session).close(constants.NGHTTP2_CANCEL);
-    await sleep(3500);
+    await once(session, 'connect');
+    const unused = open();
+    await once(unused, 'connect');
+    await until(() => limit.count === 1);
+    limit.pass();
+    await until(() => unused.closed);
     expect(session.closed).toBe(false);
     const again = startCall(session);
     again.end();
@@ -71,7 +78,7 @@ describe('a connection', () => {
     const reset = async (session: ClientHttp2Session, calls: number) => {
       for (let opened = 0; opened < calls && !session.destroyed; opened += 1) {
         startCall(session).close(constants.NGHTTP2_CANCEL);
-        if (opened % 50 === 0) await sleep(1);
+        if (opened % 50 === 0) await ownTurn();
       }
     };
     await reset(slow, 300);
@@ -90,12 +97,22 @@ describe('a call without a message', () => {
   });
 
   test('does not concern one that waits for its second', async () => {
-    running = await startService({}, { firstMessageMs: 3000 });
+    running = await startService({}, { firstMessageMs: 3_600_000 });
     const call = running.client.open(defaultModes);
     const headers = headersOf({ ':method': 'POST', ':path': '/v1/responses' });
     call.send({ type: 'request_headers', headers, endOfStream: false });
     await call.next();
-    await sleep(4200);
+    const session = open();
+    await once(session, 'connect');
+    const without = startCall(session);
+    await ownTurn();
+    await new Promise((resolve) => session.ping(resolve)); // the service has read the beginning of that call
+    const { now } = performance;
+    vi.spyOn(performance, 'now').mockImplementation(() => now.call(performance) + 3_600_001);
+    onTestFinished(() => {
+      vi.restoreAllMocks();
+    });
+    await once(without.resume(), 'response');
     call.send({ type: 'request_body', body: Buffer.from('{"model":"m","input":"Hi"}'), endOfStream: true });
     expect(await call.next()).toHaveProperty('request_body');
     call.cancel();

@@ -93,7 +93,7 @@ function call(client: Client): Promise<string> {
       echo.requestSerialize,
       echo.responseDeserialize,
       Buffer.from('ping'),
-      { deadline: Date.now() + 10_000 },
+      { deadline: Date.now() + 120_000 },
       (error, value) => (error ? reject(error) : resolve(String(value))),
     ),
   );

@@ -11,7 +11,7 @@ import { connect as connectTcp, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { deflateSync, gzipSync } from 'node:zlib';
 import { status } from '@grpc/grpc-js';
-import { afterEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import type { ExchangeEvent } from '../../src/filter/exchange/types.ts';
 import { OverloadGuard } from '../../src/service/memory/overload.ts';
 import { frameHeadBytes, MessageFrameReader, putFrameHead } from '../../src/service/server/message-frames.ts';
@@ -19,8 +19,10 @@ import { headersOf } from '../support/exchange-options.ts';
 import { messageOf } from '../support/extproc-client.ts';
 import type { ProcessingRequest } from '../support/generated/envoy/service/ext_proc/v3/ProcessingRequest.ts';
 import type { ProcessingResponse__Output as ProcessingResponse } from '../support/generated/envoy/service/ext_proc/v3/ProcessingResponse.ts';
+import { holdTimers } from '../support/held-timers.ts';
 import { processMethod } from '../support/proto-definitions.ts';
 import { type RunningService, startService, until } from '../support/service.ts';
+import { settled } from '../support/settled.ts';
 
 /** The HTTP/2 stream under a call, which the service reads and writes itself: every way it can go and end. */
 let running: RunningService;
@@ -174,36 +176,30 @@ function deltas({ replies }: WireCall): number {
   return text.join('').match(/^event: response\.output_text\.delta$/gm)?.length ?? 0;
 }
 
+/** The service has read what was sent on this connection: its answer to a ping comes after that. */
+const pinged = (session: ClientHttp2Session) => new Promise<void>((resolve) => session.ping(() => resolve()));
+
+/** Writes this on the call; resolves once the service has read it. */
+async function deliver({ stream }: WireCall, bytes: Uint8Array): Promise<void> {
+  await new Promise<void>((resolve) => stream.write(bytes, () => resolve()));
+  if (stream.session !== undefined) await pinged(stream.session as ClientHttp2Session);
+}
+
 /** A call that has been sent more than its client takes. */
 async function blocked(metadata = {}, after: readonly Uint8Array[] = []): Promise<WireCall> {
-  const wire = call(connection(), metadata, { reading: false });
+  const session = connection();
+  const wire = call(session, metadata, { reading: false });
   wire.stream.write(begun());
   const large = framesOf(chunk('x'.repeat(60_000)));
   wire.stream.write(Buffer.concat([...Array.from({ length: 40 }, () => large), ...after]));
   await until(() => running.readBytes() > 100_000);
-  await sleep(100);
-  expect(running.readBytes()).toBeLessThan(39 * 60_000);
+  expect(await settled(running.readBytes, () => pinged(session))).toBeLessThan(39 * 60_000);
   return wire;
 }
 
-const anHour = { 'grpc-timeout': '1H' };
-
-/** The deadline of the next call, which is an hour: it passes when the test says so, with what came before surely read. */
-function awaitedDeadline() {
-  const timers = vi.spyOn(globalThis, 'setTimeout');
-  const timer = () =>
-    timers.mock.calls.find(([, ms]) => ms === 3_600_000) as
-      | [end: (how: unknown) => void, ms: number, how: unknown]
-      | undefined;
-  return {
-    isSet: () => timer() !== undefined,
-    pass() {
-      const [end, , how] = timer() ?? [() => {}];
-      timers.mockRestore();
-      end(how);
-    },
-  };
-}
+/** The deadline of a call: it passes when the test says so, with what came before surely read. */
+const anHour = 3_600_000;
+const withinAnHour = { 'grpc-timeout': '1H' };
 
 describe('a call whose client takes nothing', () => {
   test.each([
@@ -222,8 +218,8 @@ describe('a call whose client takes nothing', () => {
     ['NO_ERROR', constants.NGHTTP2_NO_ERROR],
   ])('is over when its deadline has passed and it is reset with %s', async (_name, code) => {
     await start();
-    const deadline = awaitedDeadline();
-    const { stream } = await blocked(anHour);
+    const deadline = holdTimers(anHour);
+    const { stream } = await blocked(withinAnHour);
     deadline.pass(); // unseen, since its client takes nothing
     reset(stream, code);
     await expectNothingLeft();
@@ -248,7 +244,6 @@ describe('a call whose client takes nothing', () => {
     await start();
     const wire = await blocked();
     wire.stream.end();
-    await sleep(50);
     wire.read();
     await until(() => wire.status !== null);
     expect(wire.status).toBe(String(status.OK));
@@ -278,8 +273,7 @@ describe('a call whose client takes nothing', () => {
     wire.stream.write(frames);
     wire.stream.write(Buffer.concat([frames, unknownKind]));
     await until(() => running.ends.length === 1);
-    wire.stream.write(framesOf(chunk('late')));
-    await sleep(50);
+    await deliver(wire, framesOf(chunk('late')));
     reset(wire.stream, constants.NGHTTP2_NO_ERROR);
     await expectNothingLeft();
   });
@@ -352,8 +346,7 @@ describe('a call that ends', () => {
     await until(() => wire.replies.length === 2);
     const head = Buffer.alloc(5);
     head.writeUInt32BE(0xf000_0000, 1);
-    wire.stream.write(head);
-    await sleep(20);
+    await deliver(wire, head);
     // The bytes of that message, which happen to be messages too.
     wire.stream.write(unknownKind);
     wire.stream.write(framesOf(chunk('b')));
@@ -379,25 +372,23 @@ describe('a call that ends', () => {
     wire.stream.write(Buffer.concat([framesOf(chunk('x'.repeat(40_000))), behind]));
     await until(() => wire.status !== null);
     expect(wire.status).toBe(String(code));
-    wire.stream.write(framesOf(chunk('late')));
-    await sleep(50);
+    await deliver(wire, framesOf(chunk('late')));
     reset(wire.stream, constants.NGHTTP2_NO_ERROR);
     await expectNothingLeft();
   });
 
   test.each(['before its first message', 'in the middle of one', 'after one'])('by its deadline: %s', async (when) => {
     await start();
-    const deadline = awaitedDeadline();
-    const wire = call(connection(), anHour);
+    const deadline = holdTimers(anHour);
+    const wire = call(connection(), withinAnHour);
     const bytes = begun();
     if (when !== 'before its first message') wire.stream.write(when === 'after one' ? bytes : bytes.subarray(0, -3));
-    await until(() => deadline.isSet() && wire.replies.length === (when === 'before its first message' ? 0 : 2));
+    await until(() => deadline.count === 1 && wire.replies.length === (when === 'before its first message' ? 0 : 2));
     deadline.pass();
     await until(() => wire.status !== null);
     expect(wire.status).toBe(String(status.DEADLINE_EXCEEDED));
-    if (when === 'in the middle of one') wire.stream.write(bytes.subarray(-3));
-    if (when === 'after one') wire.stream.write(framesOf(chunk('late')));
-    await sleep(50);
+    if (when === 'in the middle of one') await deliver(wire, bytes.subarray(-3));
+    if (when === 'after one') await deliver(wire, framesOf(chunk('late')));
     reset(wire.stream, constants.NGHTTP2_NO_ERROR);
     await expectNothingLeft();
     expect(running.ends.map(({ how }) => how)).toEqual(when === 'before its first message' ? [] : ['aborted']);
@@ -410,14 +401,11 @@ describe('a call that ends', () => {
     ['3M', 180_000],
   ])('by its deadline, %s', async (timeout, ms) => {
     await start();
-    const timers = vi.spyOn(globalThis, 'setTimeout');
+    const deadline = holdTimers(ms);
     const wire = call(connection(), { 'grpc-timeout': timeout });
     wire.stream.write(begun());
-    const set = () => timers.mock.calls.find(([, after, ...more]) => after === ms && more.length > 0);
-    await until(() => set() !== undefined);
-    const [end, , how] = set() as unknown as [end: (how: unknown) => void, ms: number, how: unknown];
-    timers.mockRestore();
-    end(how);
+    await until(() => deadline.count === 1);
+    deadline.pass();
     await until(() => wire.status !== null);
     expect(wire.status).toBe(String(status.DEADLINE_EXCEEDED));
     await expectNothingLeft();
@@ -429,7 +417,6 @@ describe('a call that ends', () => {
     wire.stream.write(begun());
     await until(() => wire.status !== null);
     expect(wire.status).toBe(String(status.INTERNAL));
-    await sleep(50);
     await expectNothingLeft();
   });
 
@@ -438,7 +425,9 @@ describe('a call that ends', () => {
     const wire = call(connection(), { 'grpc-timeout': '99999999H' });
     wire.stream.write(begun());
     await until(() => wire.replies.length === 2);
-    await sleep(50);
+    // Node makes one millisecond of what is too long for it: a deadline of that length would have passed before this one.
+    await sleep(1);
+    await deliver(wire, noBytes);
     expect(wire.status).toBeNull();
     wire.stream.end();
     await until(() => wire.status !== null);
@@ -478,8 +467,7 @@ describe('a call that ends', () => {
   test.each(['HEAD', 'GET'])('by %s harms nobody', async (method) => {
     await start();
     const wire = call(connection(), { ':method': method });
-    wire.stream.write(begun());
-    await sleep(300);
+    await deliver(wire, begun());
     reset(wire.stream, constants.NGHTTP2_CANCEL);
     await expectNothingLeft();
   });
@@ -506,8 +494,8 @@ describe('a reset', () => {
     const session = connection();
     for (let at = 0; at <= bytes.length; at += 7) {
       const wire = call(session);
-      wire.stream.write(bytes.subarray(0, at));
-      await sleep(at % 2);
+      if (at % 2 === 0) wire.stream.write(bytes.subarray(0, at));
+      else await deliver(wire, bytes.subarray(0, at));
       reset(wire.stream, code);
     }
     await expectNothingLeft();

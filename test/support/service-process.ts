@@ -67,7 +67,7 @@ export async function startServiceProcess(
   });
 
   async function logged(wanted: (line: LogLine) => boolean): Promise<LogLine> {
-    for (const until = Date.now() + 60_000; ; await sleep(20)) {
+    for (const until = Date.now() + 240_000; ; await sleep(20)) {
       const line = log.find(wanted);
       if (line !== undefined) return line;
       if (end !== null || Date.now() > until)

@@ -37,8 +37,8 @@ async function serve(answers: Answers): Promise<string> {
 const list = JSON.stringify({ object: 'list', data: [{ id: 'nomic-embed-text:latest' }, { id: 'qwen3:8b' }] });
 const refusesEmpty = [400, '{"error":{"message":"messages is missing"}}'] as const;
 
-async function problemOf(url: string, key?: string): Promise<string | null> {
-  return (await askUpstream(new URL(url), { key, timeoutMs: 700 })).problem;
+async function problemOf(url: string, key?: string, timeoutMs = 240_000): Promise<string | null> {
+  return (await askUpstream(new URL(url), { key, timeoutMs })).problem;
 }
 
 describe('what npm start says of an upstream', () => {
@@ -148,7 +148,7 @@ describe('what npm start says of an upstream', () => {
 
   it('that it is silent', async () => {
     const port = await portOf(createTcp(() => {}));
-    expect(await problemOf(`http://127.0.0.1:${port}/v1`)).toContain('does not answer within 0.7 s');
+    expect(await problemOf(`http://127.0.0.1:${port}/v1`, undefined, 700)).toContain('does not answer within 0.7 s');
   });
 
   it('that the certificate is not trusted, or the scheme is the other one', async () => {
