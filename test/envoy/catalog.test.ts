@@ -63,7 +63,7 @@ describe('an upstream that falls silent in the middle of its list', () => {
       environment: { UPSTREAM_IDLE_TIMEOUT_MS: '400', MAX_RESPONSE_BYTES: '1024' },
       edit(config) {
         const { routes } = connectionManagerOf(config).route_config.virtual_hosts[0];
-        for (const route of routes) if (route.name === 'catalog') route.route = { ...route.route, idle_timeout: '2s' };
+        for (const route of routes) if (route.name === 'catalog') route.route = { ...route.route, idle_timeout: '6s' };
       },
     });
   });

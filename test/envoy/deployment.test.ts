@@ -1,10 +1,10 @@
 import { copyFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { clusterOf, type EnvoyCluster } from '../../tools/mesh/envoy-config.ts';
+import { portIsFree } from '../../tools/mesh/ports.ts';
 import { createAuthority, replaceFiles } from '../support/certificates.ts';
 import { addEndpoint, untilHealthy } from '../support/envoy-clusters.ts';
 import { startTestMesh } from '../support/mesh.ts';
@@ -75,11 +75,13 @@ describe('two workers with a UNIX socket each, and a replica on TCP', () => {
 describe('two replicas', () => {
   test('of which one is stopped under load fail no request: it takes calls until Envoy has noticed', async () => {
     const leaving = await startServiceProcess({ DRAIN_DELAY_MS: '15000' });
+    const port = Number((leaving.listen[0] ?? '').split(':')[1]);
     const mesh = await startTestMesh({
       concurrency: 2,
       edit(config) {
-        const [, port] = (leaving.listen[0] ?? '').split(':');
-        addEndpoint(config, 'responses_extproc', { host: '127.0.0.1', port: Number(port) });
+        addEndpoint(config, 'responses_extproc', { host: '127.0.0.1', port });
+        for (const check of clusterOf(config, 'responses_extproc')['health_checks'] as Record<string, string>[])
+          check['interval'] = '0.5s'; // shipped as 3 s: on a busy machine Envoy might be told twice only after the delay
       },
     });
     const over = { yet: false };
@@ -103,8 +105,11 @@ describe('two replicas', () => {
         }),
       );
       leaving.child.kill('SIGTERM');
-      await sleep(17_000); // the delay and more: by now it takes no calls
-      while (statuses.length <= 100) await sleep(100);
+      await untilHealthy(mesh.admin, 1);
+      // The delay is over once nothing listens there.
+      await expect.poll(() => portIsFree(port)).toBe(true);
+      const before = statuses.length;
+      await expect.poll(() => statuses.length).toBeGreaterThan(before + 100);
       over.yet = true;
       expect(await leaving.child.ended).toBe('exit code 0');
       stopped = true;
@@ -161,18 +166,21 @@ describe('mTLS between Envoy and the service', () => {
       mesh.upstream.script('tls', { body: [completion({ content: 'Safe.' })] });
       let rotated = false;
       const statuses = new Set<number>();
+      let requests = 0;
       const load = (async () => {
         while (!rotated) {
           const response = await mesh.post({ model: 'tls', input: 'Hi' });
           statuses.add(response.status);
           await response.text();
+          requests += 1;
         }
       })();
       replaceFiles(authority.issue('second'), files);
       // It looks every 10 s.
       const taken = () => mesh.service.log.some((line) => line['msg'] === 'new certificate');
       await expect.poll(taken).toBe(true);
-      await sleep(200);
+      const before = requests;
+      await expect.poll(() => requests).toBeGreaterThan(before + 20);
       rotated = true;
       await load;
       expect([...statuses]).toEqual([200]);

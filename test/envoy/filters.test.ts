@@ -54,7 +54,7 @@ describe.each([
   let mesh: TestMesh;
   beforeAll(async () => {
     mesh = await withFilter({
-      message_timeout: '10s',
+      message_timeout: '120s',
       processing_mode: { request_header_mode: 'SEND', response_header_mode: 'SEND', ...more },
     });
   });
@@ -129,7 +129,7 @@ test('a filter in observability_mode is answered with nothing, and disturbs noth
 test('a service that hangs is a 504 in the API’s form after message_timeout', async () => {
   const mesh = await startTestMesh({
     edit(config) {
-      connectionManagerOf(config).http_filters[0].typed_config['message_timeout'] = '0.3s';
+      connectionManagerOf(config).http_filters[0].typed_config['message_timeout'] = '2s';
     },
   });
   try {

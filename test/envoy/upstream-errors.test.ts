@@ -123,8 +123,14 @@ describe('an upstream that breaks off in the middle of a stream', () => {
     ['closes its connection', cut],
     ['resets its connection', reset],
   ])('when it %s the client’s stream breaks too: Envoy leaves nobody to say why', async (_name, end) => {
-    mesh.upstream.script('broken', { headers: eventStream, body: [delta({ content: 'Once upon' }), 100, end] });
+    // A reset overtakes what Envoy has not read yet: it comes once the client has the beginning.
+    let arrived = () => {};
+    const begun = new Promise<void>((resolve) => {
+      arrived = resolve;
+    });
+    mesh.upstream.script('broken', { headers: eventStream, body: [delta({ content: 'Once upon' }), () => begun, end] });
     const response = await mesh.post({ model: 'broken', input: 'Hi', stream: true });
+    arrived();
     await expect(response.text()).rejects.toThrow();
   });
 });

@@ -145,8 +145,17 @@ describe('a turn on a WebSocket', () => {
   });
 
   test('whose upstream resets the connection is told so at once, without Envoy’s delayed_close_timeout', async () => {
-    mesh.upstream.script('resets', { headers: eventStream, body: [delta({ content: 'a' }), 50, reset] }, says('b'));
+    let arrived = () => {};
+    const begun = new Promise<void>((resolve) => {
+      arrived = resolve;
+    });
+    mesh.upstream.script(
+      'resets',
+      { headers: eventStream, body: [delta({ content: 'a' }), () => begun, reset] },
+      says('b'),
+    );
     const client = await open();
+    client.socket.on('message', arrived);
     const broken = await client.turn({ model: 'resets', input: 'Hi' });
     expect(broken.at(-1)).toMatchObject({ type: 'error', error: { code: 'upstream_stream_truncated' } });
     expect((await client.turn({ model: 'resets', input: 'Hi' })).at(-1)?.type).toBe('response.completed');
@@ -207,7 +216,7 @@ describe('a connection', () => {
   test('is not bound by the time that Envoy gives requests', async () => {
     mesh.upstream.script('later', says('Hi'));
     const client = await open();
-    await outlastTimeouts();
+    await outlastTimeouts(mesh);
     expect((await client.turn({ model: 'later', input: 'Hi' })).at(-1)?.type).toBe('response.completed');
     await client.close();
   });

@@ -28,7 +28,7 @@ function meshWithPicker(envoy: string, place: string, picker: EndpointPicker): P
         typed_config: {
           '@type': 'type.googleapis.com/envoy.extensions.filters.http.ext_proc.v3.ExternalProcessor',
           grpc_service: { envoy_grpc: { cluster_name: 'picker' } },
-          message_timeout: '10s',
+          message_timeout: '120s',
           // As Istio and Envoy Gateway configure an endpoint picker.
           processing_mode: {
             request_header_mode: 'SEND',

@@ -18,7 +18,7 @@ describe.each([...envoyVersions])('WebSockets through Envoy %s', (_version, inst
     const client = await open();
     const first = (await client.turn({ model: 'chain', input: 'Hi' })).at(-1);
     expect(first?.type).toBe('response.completed');
-    await outlastTimeouts();
+    await outlastTimeouts(mesh);
     const next = await client.turn({ model: 'chain', previous_response_id: first?.response?.id, input: 'And?' });
     expect(next.at(-1)?.type).toBe('response.completed');
     expect(mesh.upstream.received('chain').at(-1)?.json().messages).toHaveLength(3);

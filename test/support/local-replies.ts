@@ -46,7 +46,7 @@ const extAuthz = {
   typed_config: {
     '@type': typeOf('ext_authz.v3.ExtAuthz'),
     http_service: {
-      server_uri: { uri: 'http://authorizer', cluster: 'authorizer', timeout: '60s' },
+      server_uri: { uri: 'http://authorizer', cluster: 'authorizer', timeout: '240s' },
       authorization_request: { allowed_headers: { patterns: [{ exact: 'x-deny' }] } },
     },
   },

@@ -5,7 +5,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { OpenAI } from 'openai';
 import type { Child } from '../../tools/mesh/child-process.ts';
 import { type EnvoyBinary, findEnvoy } from '../../tools/mesh/envoy-binary.ts';
-import { addressOf, connectionManagerOf, type EnvoyConfig, placeEnvoy } from '../../tools/mesh/envoy-config.ts';
+import {
+  addressOf,
+  clusterOf,
+  connectionManagerOf,
+  type EnvoyCluster,
+  type EnvoyConfig,
+  placeEnvoy,
+} from '../../tools/mesh/envoy-config.ts';
 import { shippedEnvoyConfig, startEnvoy, startService, stopAtOnce } from '../../tools/mesh/parts.ts';
 import { anyFreePort, untilListening } from '../../tools/mesh/ports.ts';
 import { type ServiceMain, serviceMain } from './service-main.ts';
@@ -90,6 +97,7 @@ export async function startTestMesh(options: TestMeshOptions = {}): Promise<Test
     upstream: at(upstream.port),
     webSocket: options.webSocket === true ? at(webSocket) : undefined,
   });
+  makePatient(clusterOf(config, 'responses_extproc'));
   // Shipped as 10 s, which a large request may take on a slow machine.
   for (const { typed_config } of connectionManagerOf(config).http_filters as {
     typed_config: Record<string, unknown>;
@@ -240,7 +248,7 @@ async function untilFound(
   wanted: (line: LogLine) => boolean,
   what: string,
 ): Promise<LogLine> {
-  for (const end = Date.now() + 60_000; ; ) {
+  for (const end = Date.now() + 240_000; ; ) {
     const found = lines().find(wanted);
     if (found !== undefined) return found;
     if (Date.now() > end)
@@ -251,6 +259,17 @@ async function untilFound(
       );
     await sleep(20);
   }
+}
+
+/** Not what is shipped: a service that gets no processor for seconds is alive, and Envoy's threads know at once who is healthy. */
+function makePatient(service: EnvoyCluster): void {
+  Object.assign(service['common_lb_config'] as object, { update_merge_window: '0s' });
+  const options = service['typed_extension_protocol_options'] as Record<string, { explicit_http_config: Http2Config }>;
+  for (const { explicit_http_config: http } of Object.values(options))
+    http.http2_protocol_options.connection_keepalive.timeout = '240s';
+}
+interface Http2Config {
+  http2_protocol_options: { connection_keepalive: { timeout: string } };
 }
 
 function speakHttp2(config: EnvoyConfig): void {
