@@ -1,6 +1,12 @@
 import { globSync, readdirSync, readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { choiceFields, chunkFields, messageKinds } from '../../src/filter/wire/schema/chat-completion.ts';
+import {
+  choiceFields,
+  chunkFields,
+  messageKinds,
+  tokenDetailsFields,
+  usageFields,
+} from '../../src/filter/wire/schema/chat-completion.ts';
 import { readGoldenCases } from '../support/golden.ts';
 
 const folder = new URL('./', import.meta.url);
@@ -25,10 +31,9 @@ const answers = globSync('{stream,completion}-*.md', { cwd: folder.pathname })
   .map((name) => readFileSync(new URL(name, folder), 'utf8'))
   .join('\n');
 
-it.each(Object.keys({ ...chunkFields, ...choiceFields, ...messageKinds }))(
-  'the field %s of an answer has a case',
-  (name) => {
-    const message = `Write a case in test/golden/stream-*.md or completion-*.md in which an answer has the field "${name}".`;
-    expect(answers.includes(`"${name}"`), message).toBe(true);
-  },
-);
+const fields = { ...chunkFields, ...choiceFields, ...messageKinds, ...usageFields, ...tokenDetailsFields };
+
+it.each(Object.keys(fields))('the field %s of an answer has a case', (name) => {
+  const message = `Write a case in test/golden/stream-*.md or completion-*.md in which an answer has the field "${name}".`;
+  expect(answers.includes(`"${name}"`), message).toBe(true);
+});

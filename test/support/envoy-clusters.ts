@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { addressOf, clusterOf, type EnvoyConfig, type Place } from '../../tools/mesh/envoy-config.ts';
+import { addressOf, clusterOf, type EnvoyConfig, type HostAndPort } from '../../tools/mesh/envoy-config.ts';
 
 /** Adds a copy of the cluster `from` under another name, with its only endpoint at another address. */
-export function addClusterLike(config: EnvoyConfig, from: string, name: string, place: Place): void {
+export function addClusterLike(config: EnvoyConfig, from: string, name: string, place: HostAndPort): void {
   const copy = structuredClone(clusterOf(config, from));
   copy.name = name;
   copy.load_assignment.endpoints[0].lb_endpoints[0].endpoint.address = addressOf(place);
@@ -15,7 +15,7 @@ export function addDeadCluster(config: EnvoyConfig): void {
 }
 
 /** Adds one more endpoint to a cluster. */
-export function addEndpoint(config: EnvoyConfig, cluster: string, place: Place): void {
+export function addEndpoint(config: EnvoyConfig, cluster: string, place: HostAndPort): void {
   clusterOf(config, cluster).load_assignment.endpoints[0].lb_endpoints.push({
     endpoint: { address: addressOf(place) },
   });

@@ -153,6 +153,14 @@ export const serverGuards: readonly ServerGuard[] = [
     },
   },
   {
+    profile: 'together',
+    model: 'openai/gpt-oss-120b',
+    source: 'litellm#38263: gpt-oss with any other effort is a 400',
+    check(body) {
+      refuseEfforts(body, ['low', 'medium', 'high']);
+    },
+  },
+  {
     profile: 'llama-cpp-python',
     source: 'observed: llama-cpp-python 0.3.36 with chatml-function-calling',
     check(body) {

@@ -51,14 +51,14 @@ interface ConnectionManager {
 
 /** Addresses that replace those of the shipped file. */
 export interface EnvoyPlaces {
-  readonly listen: Place;
-  readonly admin: Place;
-  readonly service: Place;
-  readonly upstream: Place;
+  readonly listen: HostAndPort;
+  readonly admin: HostAndPort;
+  readonly service: HostAndPort;
+  readonly upstream: HostAndPort;
   /** Where the service listens for WebSockets, if it does. */
-  readonly webSocket?: Place | undefined;
+  readonly webSocket?: HostAndPort | undefined;
 }
-export interface Place {
+export interface HostAndPort {
   readonly host: string;
   readonly port: number;
 }
@@ -174,7 +174,7 @@ function endpointOf(config: EnvoyConfig, cluster: string): { address: EnvoyAddre
 }
 
 /** An address as Envoy writes it. */
-export function addressOf({ host, port }: Place): EnvoyAddress {
+export function addressOf({ host, port }: HostAndPort): EnvoyAddress {
   return { socket_address: { address: host, port_value: port } };
 }
 

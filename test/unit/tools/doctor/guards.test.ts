@@ -51,6 +51,13 @@ const expectedForServers: Readonly<Record<string, { base: string; flags: object;
     flags: { geminiSignatures: true, effortRules: [{ models: '/./', efforts: { xhigh: 'high', max: 'high' } }] },
     code: 0,
   },
+  together: {
+    base: 'generic',
+    flags: {
+      effortRules: [{ models: '/./', efforts: { none: 'low', minimal: 'low', xhigh: 'high', max: 'high' } }],
+    },
+    code: 0,
+  },
   'llama-cpp-python': { base: 'llama-cpp-python', flags: {}, code: 0 },
 };
 
