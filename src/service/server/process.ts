@@ -3,6 +3,7 @@ import { status } from '@grpc/grpc-js';
 import {
   type ApiError,
   type BodyModes,
+  checkMove,
   deserializeRequest,
   type Exchange,
   type ExchangeEvent,
@@ -15,6 +16,7 @@ import {
 } from '../../filter/index.ts';
 import type { Admission, Holder } from '../memory/overload.ts';
 import type { CallEnd, CallTimes, ExchangeObserver } from '../telemetry/observer.ts';
+import { type CallMove, callMoves } from './call-phases.ts';
 import type { GrpcCall, GrpcCallListener } from './grpc-call.ts';
 import { frameHeadBytes } from './message-frames.ts';
 import type { StepQueue } from './step-queue.ts';
@@ -53,6 +55,16 @@ export interface OpenExchange {
  */
 const burstBytes = 32 * 1024;
 
+/** A message of the caller's, or null: it half-closes. */
+type Arrived = Buffer | null;
+type Idle = { readonly phase: 'idle'; readonly opened: OpenExchange };
+/** A message waits for its turn, or is handled in steps; `waiting` is what has arrived behind it. */
+type Queued = { readonly phase: 'queued'; readonly opened: OpenExchange; readonly waiting: Arrived[] };
+/** The rest of a long answer is generated as the caller reads. */
+type Sending = Omit<Queued, 'phase'> & { readonly phase: 'sending'; readonly replies: Iterator<ExchangeReply, void> };
+/** The data of the call in each phase. */
+type CallState = { readonly phase: 'silent' | 'observed' | 'over' } | Idle | Queued | Sending;
+
 /**
  * One call of Envoy from its first message to its end: the complete data path. A class rather than closures, so that a token
  * that arrives alone finds all of the call's state in one object.
@@ -61,23 +73,13 @@ export class ProcessCall implements GrpcCallListener, TickListener, Holder {
   tickSlot = -1;
   readonly #call: GrpcCall;
   readonly #options: ProcessOptions;
-  #opened: OpenExchange | null = null;
-  /** A message waits for its turn, is handled in steps, or has a long answer. */
-  #isBusy = false;
-  /** Messages that arrived meanwhile. */
-  #waiting: Buffer[] = [];
-  /** The replies of a long answer that have not been generated yet. */
-  #long: Iterator<ExchangeReply, void> | null = null;
-  /** The caller half-closed meanwhile. */
-  #isHalfClosed = false;
-  /** No message has arrived yet. */
-  #silent = true;
-  #over = false;
+  #state: CallState = { phase: 'silent' };
+  /** Memory is short, in whatever phase the call is. */
+  #isPaused = false;
   /** When the call was opened, then when its first message arrived. */
   #startedAt = performance.now();
   #firstByteAt = Number.NaN;
   #firstTokenAt = Number.NaN;
-  #isPaused = false;
   #requestMs = 0;
   #responseMs = 0;
 
@@ -88,14 +90,11 @@ export class ProcessCall implements GrpcCallListener, TickListener, Holder {
   }
 
   message(bytes: Buffer): void {
-    if (this.#over) return;
-    this.#silent = false;
+    if (this.#state.phase === 'over') return;
     try {
+      // For want of memory the guard may fail this very call.
       this.#options.worked(bytes.length);
-      // For want of memory the guard may have failed this very call.
-      if (this.#over) return;
-      if (this.#isBusy) this.#waiting.push(bytes);
-      else this.#onMessage(bytes);
+      this.#take(bytes);
     } catch (thrown) {
       this.#fail(thrown);
     }
@@ -103,28 +102,27 @@ export class ProcessCall implements GrpcCallListener, TickListener, Holder {
 
   tick(at: number): void {
     // A call without a message is counted nowhere, and would last as long as its connection.
-    if (this.#silent && at - this.#startedAt >= this.#options.firstMessageMs) {
-      this.#end('done');
-      this.#call.end({ code: status.DEADLINE_EXCEEDED, details: 'No message came on this call.' });
-    }
+    if (this.#state.phase === 'silent' && at - this.#startedAt >= this.#options.firstMessageMs)
+      this.#finish(status.DEADLINE_EXCEEDED, 'No message came on this call.');
     // Always called: it also detects that the call was reset.
     const isBlocked = this.#call.isBlocked();
-    if (this.#opened === null) return;
+    const state = this.#state;
+    if (!('opened' in state)) return;
     try {
-      const hearsNothing = isBlocked || this.#isPaused || this.#isBusy;
-      this.#reply(this.#opened, this.#opened.exchange.tick(at, hearsNothing));
+      const hearsNothing = isBlocked || this.#isPaused || state.phase !== 'idle';
+      this.#reply(state, state.opened.exchange.tick(at, hearsNothing));
     } catch (thrown) {
       this.#fail(thrown);
     }
   }
 
   blocked(bytes: number): void {
-    this.#opened?.admission?.setUnsent(bytes);
+    if ('opened' in this.#state) this.#state.opened.admission?.setUnsent(bytes);
   }
 
   drained(): void {
-    this.#opened?.admission?.setUnsent(0);
-    if (this.#long !== null) this.#sendLong();
+    this.blocked(0);
+    this.#sendLong();
   }
 
   pause(): void {
@@ -135,36 +133,33 @@ export class ProcessCall implements GrpcCallListener, TickListener, Holder {
   resume(): void {
     this.#isPaused = false;
     // Nothing is read while a message waits for its turn.
-    if (!this.#isBusy || this.#long !== null) this.#call.resume();
+    if (this.#state.phase !== 'queued') this.#call.resume();
   }
 
   shed(error: ApiError): void {
     try {
-      const opened = this.#opened;
+      const state = this.#state;
       // A client that does not read would not read this either, and half an event cannot be ended in another way.
-      const canSay = opened !== null && this.#long === null && !this.#call.isBlocked();
-      const replies = canSay ? opened.exchange.shed(error) : null;
-      if (opened !== null && replies !== null) {
-        this.#reply(opened, replies);
+      const canSay = (state.phase === 'idle' || state.phase === 'queued') && !this.#call.isBlocked();
+      const replies = canSay ? state.opened.exchange.shed(error) : null;
+      if (canSay && replies !== null) {
+        this.#reply(state, replies);
         this.resume();
         return;
       }
-      this.#end('done');
       // Of a status the proxy makes a 503 where no answer has begun. One that reads nothing would not read that either.
-      if (this.#call.isBlocked()) this.#call.cancel();
-      else this.#call.end({ code: status.RESOURCE_EXHAUSTED, details: error.message });
+      if (!this.#call.isBlocked()) this.#finish(status.RESOURCE_EXHAUSTED, error.message);
+      else {
+        this.#end('done');
+        this.#call.cancel();
+      }
     } catch (thrown) {
       this.#fail(thrown);
     }
   }
 
   halfClosed(): void {
-    if (this.#isBusy) {
-      this.#isHalfClosed = true;
-      return;
-    }
-    this.#end('done');
-    this.#call.end({ code: status.OK, details: 'OK' });
+    this.#take(null);
   }
 
   /** Envoy resets the call when it needs nothing more: the normal end, not an error. */
@@ -172,23 +167,38 @@ export class ProcessCall implements GrpcCallListener, TickListener, Holder {
     this.#end('done');
   }
 
+  /** Handles what arrives, or keeps it until the replies to what came before are sent. */
+  #take(arrived: Arrived): void {
+    const state = this.#state;
+    if ('waiting' in state) state.waiting.push(arrived);
+    else if (arrived === null) this.#finish(status.OK, 'OK');
+    else if (state.phase !== 'over') this.#onMessage(arrived);
+  }
+
   /** Throws `ProtocolError` for a message that may not come now. */
   #onMessage(bytes: Buffer): void {
     const { event, modes, observed } = deserializeRequest(bytes);
-    if (observed) return;
-    const startedAt = performance.now();
-    if (this.#opened === null) {
-      this.#opened = this.#options.open(modes, this);
-      this.#startedAt = startedAt;
-    }
-    const opened = this.#opened;
-    const pace = paceOf(event, opened.exchange);
-    if (pace === 'in_steps' || (pace === 'in_turn' && !this.#options.queues.in_turn.hasTime())) {
-      this.#enqueue(opened, event, pace);
+    if (observed) {
+      if (this.#state.phase === 'silent') this.#move('observe', { phase: 'observed' });
       return;
     }
-    this.#reply(opened, opened.exchange.repliesTo(event));
+    const startedAt = performance.now();
+    const state = this.#state.phase === 'idle' ? this.#state : this.#open(modes, startedAt);
+    const { exchange } = state.opened;
+    const pace = paceOf(event, exchange);
+    if (pace === 'in_steps' || (pace === 'in_turn' && !this.#options.queues.in_turn.hasTime())) {
+      this.#enqueue(state.opened, event, pace);
+      return;
+    }
+    this.#reply(state, exchange.repliesTo(event));
     this.#worked(event, startedAt);
+  }
+
+  #open(modes: BodyModes | null, startedAt: number): Idle {
+    const state: Idle = { phase: 'idle', opened: this.#options.open(modes, this) };
+    this.#move('open', state);
+    this.#startedAt = startedAt;
+    return state;
   }
 
   /** Handles the message in its turn, or in steps; messages of this call wait for it, other calls do not. */
@@ -198,18 +208,19 @@ export class ProcessCall implements GrpcCallListener, TickListener, Holder {
     const addedAt = performance.now();
     const refusal = () => (performance.now() - addedAt > longestWaitMs ? waitedTooLong() : null);
     const steps = pace === 'in_steps' && isRequestEvent(event) ? exchange.handleInSteps(event, refusal) : null;
-    this.#isBusy = true;
+    const state: Queued = { phase: 'queued', opened, waiting: [] };
+    this.#move('enqueue', state);
     this.#call.pause();
     this.#options.queues[pace].add(() => {
-      if (this.#over) return true;
+      if (this.#state !== state) return true;
       const startedAt = performance.now();
       try {
         const step = steps?.next() ?? { done: true, value: exchange.repliesTo(event) };
         this.#worked(event, startedAt);
         if (!step.done) return false;
         if (!this.#isPaused) this.#call.resume();
-        this.#reply(opened, step.value);
-        if (Array.isArray(step.value)) this.#goOn();
+        this.#reply(state, step.value);
+        if (this.#state === state) this.#goOn(state);
       } catch (thrown) {
         this.#fail(thrown);
       }
@@ -217,15 +228,10 @@ export class ProcessCall implements GrpcCallListener, TickListener, Holder {
     });
   }
 
-  /** Takes the messages that have come meanwhile, until one of them is long too, and then the end. */
-  #goOn(): void {
-    this.#isBusy = false;
-    for (let bytes = this.#next(); bytes !== undefined; bytes = this.#next()) this.#onMessage(bytes);
-    if (this.#isHalfClosed && !this.#isBusy && !this.#over) this.halfClosed();
-  }
-
-  #next(): Buffer | undefined {
-    return this.#isBusy || this.#over ? undefined : this.#waiting.shift();
+  /** Takes what has arrived meanwhile; behind a message that makes the call busy again, the rest waits once more. */
+  #goOn({ opened, waiting }: Queued | Sending): void {
+    this.#move('answered', { phase: 'idle', opened });
+    for (const arrived of waiting) this.#take(arrived);
   }
 
   #worked(event: ExchangeEvent, startedAt: number): void {
@@ -234,27 +240,25 @@ export class ProcessCall implements GrpcCallListener, TickListener, Holder {
     else this.#responseMs += elapsed;
   }
 
-  #reply(opened: OpenExchange, replies: Replies): void {
+  #reply(state: Idle | Queued | Sending, replies: Replies): void {
+    const { opened } = state;
     if (Array.isArray(replies)) {
       this.#send(opened, replies);
       return;
     }
-    this.#isBusy = true;
-    this.#long = replies;
+    this.#move('send_long', { phase: 'sending', opened, waiting: 'waiting' in state ? state.waiting : [], replies });
     this.#sendLong();
   }
 
   /** Sends as much of a long answer as the caller reads; the rest is not generated before that. */
   #sendLong(): void {
+    const state = this.#state;
+    if (state.phase !== 'sending') return;
     try {
-      while (this.#opened !== null && this.#long !== null && this.#call.hasRoom()) {
-        const { done, value } = this.#long.next();
-        if (!done) {
-          this.#send(this.#opened, [value]);
-          continue;
-        }
-        this.#long = null;
-        this.#goOn();
+      while (this.#state === state && this.#call.hasRoom()) {
+        const { done, value } = state.replies.next();
+        if (done) this.#goOn(state);
+        else this.#send(state.opened, [value]);
       }
     } catch (thrown) {
       this.#fail(thrown);
@@ -269,9 +273,15 @@ export class ProcessCall implements GrpcCallListener, TickListener, Holder {
     if (Number.isNaN(this.#firstTokenAt) && exchange.hasToken()) this.#firstTokenAt = performance.now();
   }
 
+  /** Ends the call with this status. */
+  #finish(code: status, details: string): void {
+    this.#end('done');
+    this.#call.end({ code, details });
+  }
+
   #fail(thrown: unknown): void {
     const known = thrown instanceof ProtocolError;
-    if (!known && this.#opened === null) this.#options.onFault(thrown);
+    if (!known && !('opened' in this.#state)) this.#options.onFault(thrown);
     this.#end(known ? 'protocol_error' : 'crashed', thrown);
     const details = known ? thrown.message : 'The service failed on this call.';
     this.#call.end({ code: known ? status.INVALID_ARGUMENT : status.INTERNAL, details });
@@ -279,17 +289,14 @@ export class ProcessCall implements GrpcCallListener, TickListener, Holder {
 
   /** Never throws: it runs in event handlers, where an exception would end the process and every other call with it. */
   #end(how: CallEnd, cause?: unknown): void {
-    if (this.#over) return;
-    this.#over = true;
-    this.#options.ticker.remove(this);
-    const opened = this.#opened;
-    if (opened === null) return;
+    const state = this.#state;
+    if (state.phase === 'over') return;
     // Node's Map of streams may keep this call for long (see `Http2Call`): one that is over holds nothing large.
-    this.#opened = null;
-    this.#long = null;
-    this.#waiting = [];
-    opened.admission?.release();
-    const { exchange } = opened;
+    this.#move('end', { phase: 'over' });
+    this.#options.ticker.remove(this);
+    if (!('opened' in state)) return;
+    const { exchange, admission } = state.opened;
+    admission?.release();
     const summary = exchange.summary();
     const aborted = how === 'done' && summary.outcome === 'open';
     const { metadata } = this.#call;
@@ -310,6 +317,11 @@ export class ProcessCall implements GrpcCallListener, TickListener, Holder {
       firstToken: Number.isNaN(this.#firstTokenAt) ? null : this.#firstTokenAt - this.#startedAt,
       work: { request: this.#requestMs, response: this.#responseMs },
     };
+  }
+
+  #move(by: CallMove, to: CallState): void {
+    checkMove(callMoves, this.#state.phase, by, to.phase);
+    this.#state = to;
   }
 }
 
