@@ -1,16 +1,22 @@
 /** The state diagrams of `docs/architecture.md`, drawn from the tables of moves. */
 import { requestMoves, responseMoves } from '../src/filter/index.ts';
+import { flowMoves } from '../src/service/memory/flow-phases.ts';
 import { callMoves } from '../src/service/server/call-phases.ts';
 import { turnMoves } from '../src/service/websocket/websocket-phases.ts';
 import { documentsWith, type Generator } from './generator.ts';
 
 export const stateDiagrams: Generator = {
   name: 'state diagrams',
-  source: 'src/filter/exchange/phases.ts, src/service/server/call-phases.ts, src/service/websocket/websocket-phases.ts',
+  source: 'the `*Moves` of src/filter/exchange/phases.ts and src/service/*/*-phases.ts',
   files: () => {
     const legs = `The request leg:\n\n${diagramOf(requestMoves)}\n\nThe response leg:\n\n${diagramOf(responseMoves)}`;
     return documentsWith({
-      'docs/architecture.md': { legs, call: diagramOf(callMoves), websocket: diagramOf(turnMoves) },
+      'docs/architecture.md': {
+        legs,
+        call: diagramOf(callMoves),
+        flow: diagramOf(flowMoves),
+        websocket: diagramOf(turnMoves),
+      },
     });
   },
 };

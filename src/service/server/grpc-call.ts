@@ -1,6 +1,7 @@
 import { constants, type OutgoingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
 import { type StatusObject, status } from '@grpc/grpc-js';
 import type { CallMetadata } from '../../filter/index.ts';
+import { type FlowEvent, type FlowPhase, flowMoves, isBlocked } from '../memory/flow-phases.ts';
 import { MessageFrameError, MessageFrameReader, putFrameHead } from './message-frames.ts';
 
 /** A call as its listener sees it. */
@@ -63,10 +64,9 @@ class Http2Call {
   #unsent: Buffer | null = null;
   #more: Buffer[] | null = null;
   #deadline: NodeJS.Timeout | null = null;
-  #reading = false;
-  #blocked = false;
-  #paused = false;
-  #over = false;
+  /** A batch of incoming messages is being read. */
+  #isReading = false;
+  #flow: FlowPhase = 'open';
 
   constructor(
     stream: ServerHttp2Stream,
@@ -81,7 +81,7 @@ class Http2Call {
     this.#reader = new MessageFrameReader(maxMessageBytes);
     stream.on('data', (bytes: Buffer) => this.#read(bytes));
     stream.on('end', () => this.#guard(() => this.#halfClose()));
-    stream.on('drain', () => this.#guard(() => this.#unblock()));
+    stream.on('drain', () => this.#guard(() => this.#drained()));
     stream.on('close', () => this.#guard(() => this.#close()));
     this.#listener = accept(this);
     const timeout = this.metadata['grpc-timeout'];
@@ -97,7 +97,7 @@ class Http2Call {
     if (this.#unsent === null) this.#unsent = frame;
     else if (this.#more === null) this.#more = [this.#unsent, frame];
     else this.#more.push(frame);
-    if (!this.#reading) this.#flush();
+    if (!this.#isReading) this.#flush();
   }
 
   /**
@@ -105,32 +105,30 @@ class Http2Call {
    * meanwhile: it also detects streams that have been reset.
    */
   isBlocked(): boolean {
-    if (this.#blocked || this.#paused) this.#destroyIfReset();
-    return this.#blocked;
+    if (this.#flow !== 'open') this.#destroyIfReset();
+    return isBlocked(this.#flow);
   }
 
   /** Sends what is pending; false if the caller should read some of it before it is sent more. */
   hasRoom(): boolean {
     this.#flush();
-    return !this.#blocked && isOpen(this.#stream);
+    return !isBlocked(this.#flow) && isOpen(this.#stream);
   }
 
   /** Pauses and resumes reading, when this process is short of memory. */
   pause(): void {
-    this.#paused = true;
-    this.#stream.pause();
+    this.#move('pause');
   }
 
   resume(): void {
-    this.#paused = false;
-    if (!this.#blocked) this.#stream.resume();
+    this.#move('resume');
   }
 
   /** Resets the call: what has not been sent yet is discarded. */
   cancel(): void {
     this.#unsent = null;
     this.#more = null;
-    this.#over = true;
+    this.#move('end');
     this.#stream.close(constants.NGHTTP2_INTERNAL_ERROR);
     this.#stream.destroy();
   }
@@ -138,13 +136,10 @@ class Http2Call {
   /** Sends the status and ends the call; later calls do nothing. */
   end(how: CallStatus): void {
     this.#flush();
-    this.#over = true;
     // Not if a status was sent: its stream accepts nothing more.
     if (isOpen(this.#stream)) this.#sendStatus(how);
     else this.#destroyIfReset();
-    this.#unblock();
-    // Whoever paused it is gone with the call.
-    this.resume();
+    this.#move('end');
   }
 
   #startDeadline(timeout: string): void {
@@ -179,7 +174,7 @@ class Http2Call {
   }
 
   #close(): void {
-    this.#over = true;
+    this.#move('end');
     if (this.#deadline !== null) clearTimeout(this.#deadline);
     const listener = this.#listener;
     // Node keeps its streams in a Map, whose old tables keep some of those removed, and all that is reachable from
@@ -198,14 +193,14 @@ class Http2Call {
 
   #read(bytes: Buffer): void {
     // There is no listener any more; the bytes are still read, because the stream closes only when it is drained.
-    if (this.#over) return;
-    this.#reading = true;
+    if (this.#flow === 'over') return;
+    this.#isReading = true;
     try {
       this.#reader.push(bytes, this.#listener);
     } catch (thrown) {
       this.#fail(thrown);
     } finally {
-      this.#reading = false;
+      this.#isReading = false;
     }
     this.#guard(() => this.#flush());
   }
@@ -240,16 +235,21 @@ class Http2Call {
     if (!this.#stream.headersSent) this.#stream.respond(responseHeaders, responseOptions);
     // Backpressure: once a slow caller's window is full, nothing more is read from it until it has caught up.
     if (this.#stream.write(bytes) || this.#stream.writableLength < maxUnsentBytes) return;
-    this.#blocked = true;
-    this.#stream.pause();
+    this.#move('fill');
     this.#listener.blocked(this.#stream.writableLength);
   }
 
-  #unblock(): void {
-    if (!this.#blocked) return;
-    this.#blocked = false;
-    if (!this.#paused) this.#stream.resume();
+  #drained(): void {
+    if (!isBlocked(this.#flow)) return;
+    this.#move('drain');
     this.#listener.drained();
+  }
+
+  /** Reads the caller while the call is open, and what it still sends once the call is over. */
+  #move(event: FlowEvent): void {
+    this.#flow = flowMoves[this.#flow][event][0];
+    if (this.#flow === 'open' || this.#flow === 'over') this.#stream.resume();
+    else this.#stream.pause();
   }
 }
 
