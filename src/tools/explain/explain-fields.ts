@@ -1,7 +1,7 @@
 import { isWithin } from '../../formats/json/paths.ts';
 import type { ChatPlace, ExplainedField } from './explanation.ts';
 import { isOtherwise, isThere, outcomeOf } from './fates.ts';
-import { fieldsOf, type Path, pathText, recordOf, valueAt } from './fields.ts';
+import { fieldsOf, isSame, type Path, pathText, recordOf, valueAt } from './fields.ts';
 import { rowOf, rowOfValue, ruleOf } from './mapping-link.ts';
 import { type Place, partsOfBody } from './places.ts';
 import type { ExplainOptions, RequestRun, SentRun } from './run-request.ts';
@@ -77,7 +77,7 @@ function partsOf(path: Path, body: unknown): readonly Path[] {
 
 /** `[]` or `{}`. */
 function isEmptyTable(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && Object.keys(value).length === 0;
+  return isSame(value, []) || isSame(value, {});
 }
 
 function shown({ path, value }: Place): ChatPlace {

@@ -216,9 +216,7 @@ function changesOf(replies: readonly ExchangeReply[]): HeaderMutation {
 }
 
 function applied({ set = {}, remove = [] }: HeaderMutation, headers: HeaderMap): Map<string, string> {
-  const changed = new Map([...headers, ...Object.entries(set)]);
-  for (const name of remove) if (!(name in set)) changed.delete(name);
-  return changed;
+  return new Map([...[...headers].filter(([name]) => !remove.includes(name)), ...Object.entries(set)]);
 }
 
 /** `resp_1`, `msg_1`, `msg_2`, … */

@@ -61,6 +61,28 @@ describe('a field', () => {
     expect(explain({ ...plain, ...body }, { profile }).added).toEqual([]);
   });
 
+  const audio = { type: 'input_audio', input_audio: { data: 'AAAA', format: 'mp3', odd: 1 } };
+  const action = { type: 'exec', command: ['ls'], env: {} };
+  const shellCall = { type: 'local_shell_call', call_id: 'a', status: 'completed', action };
+  const shellOutput = { type: 'local_shell_call_output', call_id: 'a', output: 'x' };
+  const f = { type: 'function', name: 'f' };
+  it.each<[field: string, fate: string, body: object, causes: readonly string[]]>([
+    ['store', 'left_out', { store: null }, []],
+    ['input[0]', 'rewritten', { input: [{ role: 'user', content: [audio] }] }, []],
+    [
+      'input[0]',
+      'rewritten',
+      { input: [shellCall, shellOutput], tools: [{ type: 'local_shell' }] },
+      ['geminiSignatures', 'callIdForm'],
+    ],
+    ['reasoning.effort', 'renamed', { reasoning: { effort: 'low' } }, ['reasoningEffort']],
+    ['tool_choice', 'rewritten', { tools: [f], tool_choice: f }, ['toolChoice']],
+    ['tools[0]', 'rewritten', { tools: [{ ...f, odd: 1 }], tool_choice: 'none' }, []],
+  ])('%s is %s for its own causes alone: %j', (field, fate, body, causes) => {
+    const found = fieldOf(field, body);
+    expect([found.fate, namesOf(found)]).toEqual([fate, causes]);
+  });
+
   it('is told of each key that it lost, whatever other items lost as well', () => {
     const input = ['a', 'b'].map((content) => ({ role: 'user', content, odd: 1 }));
     const { fields, dropped } = explain({ model: 'm', input });
