@@ -103,7 +103,7 @@ function translatedOrRefused<Result>(translate: () => Result): Result | ApiError
   }
 }
 
-it('an answer is the same Response, whether it comes whole or in pieces', { timeout: (seconds + 60) * 1000 }, () => {
+it('an answer is the same Response, whether it comes whole or in pieces', { timeout: seconds * 1000 + 600_000 }, () => {
   fc.assert(
     fc.property(messages, reasons, contexts, fc.integer({ min: 1, max: 9 }), (message, reason, settings, size) => {
       const whole = { model: 'up', choices: [{ index: 0, message, finish_reason: reason }], usage };

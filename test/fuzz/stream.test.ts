@@ -19,7 +19,7 @@ const options =
   seconds > 0
     ? { numRuns: 1e9, interruptAfterTimeLimit: seconds * 1000, markInterruptAsFailure: false }
     : { numRuns: 100 };
-const timeout = Math.max(60_000, seconds * 1000 + 60_000);
+const timeout = seconds * 1000 + 600_000;
 
 const runs: Record<string, number> = {};
 const count = (what: string) => {
