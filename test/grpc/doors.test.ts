@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { connect as connectHttp2 } from 'node:http2';
-import { connect, type Socket } from 'node:net';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import * as fc from 'fast-check';
@@ -31,30 +31,39 @@ const samplesOf = (name: string, bytes: fc.Arbitrary<Buffer>, count: number) => 
   return samples;
 };
 
-/** What an input may take, where nothing says that it has been handled. */
-const patienceMs = 300;
-
-/** Sends these bytes on a connection of its own, and waits until the service has answered, or closed it, or for a moment. */
-function sendRaw(address: string, pieces: readonly Uint8Array[]): Promise<void> {
-  const [host = '', port] = address.split(':');
-  return new Promise((resolve) => {
-    const socket: Socket = connect(Number(port), host);
-    const end = () => {
-      socket.destroy();
-      resolve();
-    };
-    socket.on('error', () => {});
-    socket.once('close', end);
-    socket.once('data', () => setTimeout(end, 5));
-    setTimeout(end, patienceMs);
-    for (const piece of pieces) socket.write(piece);
-  });
+/** An input that was sent. */
+interface Sent {
+  /** The service has handled it. Nothing says so of most. */
+  readonly handled: Promise<unknown>;
+  /** Nothing more is sent, or read. */
+  end(): void;
 }
 
-/** All of them, twenty at a time. */
-async function each(inputs: readonly Buffer[], handle: (input: Buffer, index: number) => Promise<unknown>) {
-  for (let begun = 0; begun < inputs.length; begun += 20)
-    await Promise.all(inputs.slice(begun, begun + 20).map((input, index) => handle(input, begun + index)));
+/** Sends these bytes on a connection of its own. */
+function sendRaw(address: string, pieces: readonly Uint8Array[]): Sent {
+  const [host = '', port] = address.split(':');
+  const socket = connect(Number(port), host);
+  socket.on('error', () => {}).resume();
+  const handled = new Promise((resolve) => socket.once('close', resolve));
+  for (const piece of pieces) socket.write(piece);
+  return { handled, end: () => socket.destroy() };
+}
+
+/** Handles all of them, twenty at a time. */
+async function each(inputs: readonly Buffer[], handle: (some: readonly Buffer[], first: number) => Promise<unknown>) {
+  for (let first = 0; first < inputs.length; first += 20) await handle(inputs.slice(first, first + 20), first);
+}
+
+/** Sends all of them; each has as many turns of the service as it takes to answer ten requests that came after it. */
+async function sendEach(service: ServiceProcess, inputs: readonly Buffer[], send: (input: Buffer) => Sent) {
+  const turns = async () => {
+    for (let turn = 0; turn < 10; turn += 1) await service.get('/healthz');
+  };
+  await each(inputs, async (some) => {
+    const all = some.map(send);
+    await Promise.race([Promise.all(all.map(({ handled }) => handled)), turns()]);
+    for (const one of all) one.end();
+  });
 }
 
 const nodes: readonly (readonly [string, () => string])[] = [
@@ -119,7 +128,7 @@ describe.each(nodes)('with %s', (_which, node) => {
     };
     const whole = Buffer.concat([framed(message), framed(body)]);
     const session = connectHttp2(`http://${service.listen[0]}`).on('error', () => {});
-    await each(samplesOf('gRPC stream', mutated([whole, framed(message)]), 500), (bytes) => {
+    await sendEach(service, samplesOf('gRPC stream', mutated([whole, framed(message)]), 500), (bytes) => {
       const headers = {
         ':method': 'POST',
         ':path': processMethod.path,
@@ -127,15 +136,9 @@ describe.each(nodes)('with %s', (_which, node) => {
         te: 'trailers',
       };
       const call = session.request(headers).on('error', () => {});
-      return new Promise<void>((resolve) => {
-        const end = () => {
-          call.close(8);
-          resolve();
-        };
-        call.once('data', end).once('close', end);
-        setTimeout(end, patienceMs);
-        call.end(bytes);
-      });
+      const handled = new Promise((resolve) => call.once('data', resolve).once('close', resolve));
+      call.end(bytes);
+      return { handled, end: () => call.close(8) };
     });
     session.destroy();
     await expectUnharmed();
@@ -154,7 +157,9 @@ describe.each(nodes)('with %s', (_which, node) => {
       handshake(names),
       handshake('cookie: a\r\norigin: b\r\nte: c\r\nx-request-id: d\r\n'),
     ];
-    await each(samplesOf('handshake', mutated(samples), 300), (bytes) => sendRaw(webSocket, [bytes, create]));
+    await sendEach(service, samplesOf('handshake', mutated(samples), 300), (bytes) =>
+      sendRaw(webSocket, [bytes, create]),
+    );
     await expectUnharmed();
   });
 
@@ -164,7 +169,7 @@ describe.each(nodes)('with %s', (_which, node) => {
     const lane = text('{"type":"response.create","stream_id":"a","previous_response_id":"resp_1","input":[]}');
     const ping = Buffer.from([0x89, 0x80, 0, 0, 0, 0]);
     const samples = [create, Buffer.concat([create, lane, ping]), Buffer.concat([steer, interrupt, create])];
-    await each(samplesOf('frames', mutated(samples), 300), (bytes) =>
+    await sendEach(service, samplesOf('frames', mutated(samples), 300), (bytes) =>
       sendRaw(webSocket, [Buffer.from(handshake('')), bytes]),
     );
     await expectUnharmed();
@@ -183,7 +188,7 @@ describe.each(nodes)('with %s', (_which, node) => {
     const error = '{"error":{"type":"invalid_request","code":"a","param":null,"message":"b"}}';
     const failed = `event: error\ndata: {"type":"error","sequence_number":1}\n\ndata: ${response('response.failed')}\n\n`;
     const answers = samplesOf('answers', mutated([stream, `${stream}data: [DONE]\n\n`, failed, error]), 300);
-    await each(answers, async (bytes, index) => {
+    const answer = async (bytes: Buffer, index: number) => {
       const status = [200, 200, 200, 400, 500][index % 5] ?? 200;
       const headers = status === 200 ? eventStream : { 'content-type': 'application/json', 'retry-after': '1' };
       proxy.script(`any-${index}`, { status, headers, body: [bytes.subarray(0, index), bytes.subarray(index)] });
@@ -193,7 +198,8 @@ describe.each(nodes)('with %s', (_which, node) => {
       await client.message(({ type }) => /^(error|response\.(completed|incomplete|failed))$/.test(type));
       for (const { type } of client.received) expect(type).toEqual(expect.any(String));
       client.socket.terminate();
-    });
+    };
+    await each(answers, (some, first) => Promise.all(some.map((bytes, index) => answer(bytes, first + index))));
     await expectUnharmed();
   });
 
@@ -210,7 +216,7 @@ describe.each(nodes)('with %s', (_which, node) => {
       `GET ${path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n${names}\r\n`,
       `POST ${path} HTTP/1.1\r\nhost: localhost\r\norigin: http://localhost\r\nsec-fetch-site: none\r\ncontent-length: 2\r\n\r\n{}`,
     ]);
-    await each(samplesOf('admin', mutated(samples), 300), (bytes) => sendRaw(admin, [bytes]));
+    await sendEach(service, samplesOf('admin', mutated(samples), 300), (bytes) => sendRaw(admin, [bytes]));
     await expectUnharmed();
   });
 });

@@ -545,10 +545,11 @@ describe('a handshake', () => {
   test('while the service stops is a 503, and health says so before', async () => {
     await start();
     const client = await open();
-    // Long enough for two connections on any machine.
-    const drained = endpoint.drain(60_000, 5_000);
+    const delay = holdTimers(3_600_000);
+    const drained = endpoint.drain(240_000, 3_600_000);
     expect((await fetch(`http://${endpoint.address}/healthz`)).status).toBe(503);
     const late = await open(); // a proxy that has not noticed
+    delay.pass();
     expect(await late.closed).toEqual({ code: 1001, reason: 'server_shutting_down' });
     expect(await client.closed).toEqual({ code: 1001, reason: 'server_shutting_down' });
     await drained;

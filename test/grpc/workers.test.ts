@@ -51,13 +51,13 @@ describe('WORKERS=2', () => {
     for (let n = 0; n < 4; n += 1) await openStream(address);
     expect(await metric(active, { worker: '1' })).toBe(2);
     expect(await metric(active, { worker: '2' })).toBe(2);
-    expect(await metric('responses_extproc_ready_workers')).toBe(2);
+    await expect.poll(() => metric('responses_extproc_ready_workers')).toBe(2);
   });
 
   it('is not ready while every worker is stuck, and is again when one goes on', async () => {
     const { workers, get, metric } = shared;
     const ready = async () => (await get('/readyz')).status;
-    expect(await ready()).toBe(200);
+    await expect.poll(ready).toBe(200);
     const pids = workers();
     for (const pid of pids) process.kill(pid, 'SIGSTOP');
     try {
@@ -97,8 +97,9 @@ describe('WORKERS=2, where workers end', () => {
     service = await startServiceProcess({ WORKERS: '2' }, { nodeOptions });
     const { log } = service;
     await expect.poll(() => log.filter(({ msg }) => msg === 'told').length).toBeGreaterThanOrEqual(2);
-    expect(await service.metric('responses_extproc_ready_workers')).toBe(2);
-    expect(await service.metric('responses_extproc_worker_restarts_total')).toBe(0);
+    const { metric } = service;
+    await expect.poll(() => metric('responses_extproc_ready_workers')).toBe(2);
+    expect(await metric('responses_extproc_worker_restarts_total')).toBe(0);
   });
 
   it('starts a dead worker again, with counters from 0, while the other’s streams go on', async () => {
@@ -112,7 +113,7 @@ describe('WORKERS=2, where workers end', () => {
 
     const ends = await Promise.allSettled(calls.map((call) => endStream(call)));
     expect(ends.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
-    expect((await get('/readyz')).status).toBe(200);
+    await expect.poll(async () => (await get('/readyz')).status).toBe(200);
     await expect.poll(() => metric('responses_extproc_ready_workers')).toBe(2);
     expect(await metric('responses_extproc_worker_restarts_total')).toBe(1);
     const dead = String(died['worker']);

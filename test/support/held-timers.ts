@@ -1,3 +1,5 @@
+import { syncBuiltinESMExports } from 'node:module';
+import timersPromises from 'node:timers/promises';
 import { onTestFinished, vi } from 'vitest';
 
 /** Timers that pass when the test says so. */
@@ -8,28 +10,38 @@ export interface HeldTimers {
   pass(): void;
 }
 
-/** Holds the timers of exactly `ms` milliseconds that this process sets from now on, until the test has finished. */
+/**
+ * Holds the timers of exactly `ms` milliseconds that this process sets from now on, until the test has finished; those of
+ * `node:timers/promises` too, which cannot be cleared here.
+ */
 export function holdTimers(ms: number): HeldTimers {
   const held = new Map<unknown, () => void>();
   const { setTimeout: set, clearTimeout: clear } = globalThis;
-  const setting = vi.spyOn(globalThis, 'setTimeout').mockImplementation(((
-    call: (...args: unknown[]) => void,
-    after?: number,
-    ...args: unknown[]
-  ) => {
-    if (after !== ms) return set(call, after, ...args);
-    const timer = set(() => {}, 2 ** 31 - 1).unref();
-    held.set(timer, () => call(...args));
-    return timer;
-  }) as typeof setTimeout);
-  const clearing = vi.spyOn(globalThis, 'clearTimeout').mockImplementation((timer) => {
-    held.delete(timer);
-    clear(timer);
-  });
+  const sleep = timersPromises.setTimeout;
+  const spies = [
+    vi.spyOn(globalThis, 'setTimeout').mockImplementation(((
+      call: (...args: unknown[]) => void,
+      after?: number,
+      ...args: unknown[]
+    ) => {
+      if (after !== ms) return set(call, after, ...args);
+      const timer = set(() => {}, 2 ** 31 - 1).unref();
+      held.set(timer, () => call(...args));
+      return timer;
+    }) as typeof setTimeout),
+    vi.spyOn(globalThis, 'clearTimeout').mockImplementation((timer) => {
+      held.delete(timer);
+      clear(timer);
+    }),
+    vi.spyOn(timersPromises, 'setTimeout').mockImplementation(((after?: number, value?: unknown, options?: object) => {
+      if (after !== ms) return sleep(after, value, options);
+      return new Promise<unknown>((resolve) => held.set({}, () => resolve(value)));
+    }) as typeof sleep),
+  ];
+  syncBuiltinESMExports();
   onTestFinished(() => {
-    setting.mockRestore();
-    clearing.mockRestore();
-    for (const timer of held.keys()) clear(timer as NodeJS.Timeout);
+    for (const spy of spies) spy.mockRestore();
+    syncBuiltinESMExports();
   });
   return {
     get count() {
@@ -38,7 +50,6 @@ export function holdTimers(ms: number): HeldTimers {
     pass() {
       for (const [timer, call] of [...held]) {
         held.delete(timer);
-        clear(timer as NodeJS.Timeout);
         call();
       }
     },
