@@ -46,7 +46,12 @@ const openingTags = [...openings.keys()];
 const maxLeadingSpace = 256;
 
 type Begun =
-  | { readonly at: 'thinking'; readonly closingTags: readonly string[]; readonly isFirst: boolean }
+  | {
+      readonly at: 'thinking';
+      readonly opening: string;
+      readonly closingTags: readonly string[];
+      readonly isFirst: boolean;
+    }
   | { readonly at: 'answer'; readonly newlinesToSkip: number };
 
 /**
@@ -86,9 +91,15 @@ export class ThinkTagReader {
     return openedBy(this.#buffered + piece, this.#implicitThink, false)?.state.at !== 'answer';
   }
 
-  /** Returns text that came and may yet begin a block; null once it is decided. */
-  undecided(): string | null {
-    return this.#state.at === 'start' ? this.#buffered : null;
+  /** Returns all that came, while none of it was given back: it may yet begin a block, or has begun one. Null from then on. */
+  unshown(): string | null {
+    if (this.#state.at === 'start') return this.#buffered;
+    return this.#state.at === 'thinking' && this.#state.isFirst ? this.#state.opening + this.#buffered : null;
+  }
+
+  /** Is a block open? */
+  isInBlock(): boolean {
+    return this.#state.at === 'thinking';
   }
 
   /** True once only unchanged text of the answer can follow. */
@@ -139,11 +150,12 @@ function openedBy(text: string, implicitThink: boolean, isEnd: boolean): { state
     const rest = trimmed.slice(tag.length);
     const newlinesToSkip = allClosingTags.includes(tag) ? 2 : 0;
     if (closingTags === null) return { state: { at: 'answer', newlinesToSkip }, rest };
-    return { state: { at: 'thinking', closingTags, isFirst: true }, rest };
+    return { state: { at: 'thinking', opening: tag, closingTags, isFirst: true }, rest };
   }
   const isShort = text.length <= maxLeadingSpace;
   if (!isEnd && isShort && openingTags.some((candidate) => candidate.startsWith(trimmed))) return null;
-  if (implicitThink) return { state: { at: 'thinking', closingTags: allClosingTags, isFirst: true }, rest: text };
+  if (implicitThink)
+    return { state: { at: 'thinking', opening: '', closingTags: allClosingTags, isFirst: true }, rest: text };
   return { state: { at: 'answer', newlinesToSkip: 0 }, rest: text };
 }
 

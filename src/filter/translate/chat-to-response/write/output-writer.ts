@@ -16,6 +16,7 @@ import { endsBlock, newTagReader, ThinkTagReader, type ThinkTagTexts } from '../
 import { AnswerLogprobs } from './answer-logprobs.ts';
 import { type CarriedExtra, EnvelopeContents } from './envelope-contents.ts';
 import type { EventLog } from './event-log.ts';
+import { LateCopy } from './late-copy.ts';
 import { MessageItemWriter } from './message-item-writer.ts';
 import { type ClosingStatus, Output, type WriterParts } from './output.ts';
 import { ReasoningItemWriter } from './reasoning-item-writer.ts';
@@ -54,6 +55,8 @@ export class OutputWriter {
   #tags: ThinkTagReader | null;
   /** Reasoning came in a field before any text: a block in tags may be a copy of it, and waits for its end. Null until then. */
   #copy: GrowingText | null = null;
+  /** Reasoning in tags came before any of a field, which may be its copy. Null until then, and once the field has said more. */
+  #lateCopy: LateCopy | null = null;
   /** White space before any text: held back, because before calls it is only a template's markup (docs/answers.md §1.3). */
   #space = '';
   #logprobs: AnswerLogprobs | null = null;
@@ -122,7 +125,8 @@ export class OutputWriter {
     const isBlock = reasoning.text === '' || endsBlock(text);
     const tagged = this.#tags === null || !isBlock ? { thinking: '', text } : readToEnd(this.#tags, text);
     this.#tags = null;
-    this.#reason(reasoning.text);
+    this.#endBlock();
+    this.#reason(reasoning.text, true);
     if (reasoning.text === '' || !isCopy(tagged.thinking, reasoning.text)) this.#reason(tagged.thinking);
     this.#carryEnvelope();
     this.#pushLogprobs(extras.logprobs);
@@ -144,9 +148,9 @@ export class OutputWriter {
         return true;
       case 'reasoning_content':
       case 'reasoning':
-        // The first reasoning from a field changes the reading of tags, which is for `add` to do.
-        if (!(this.#current instanceof ReasoningItemWriter) || (this.#tags !== null && this.#copy === null))
-          return false;
+        // The first reasoning from a field changes the reading of tags, which is for `add` to do, and so is the reading of a copy.
+        if (!(this.#current instanceof ReasoningItemWriter) || this.#lateCopy !== null) return false;
+        if (this.#tags !== null && this.#copy === null) return false;
         this.#current.text(text);
         return true;
       case 'arguments':
@@ -262,17 +266,40 @@ export class OutputWriter {
     if (contentOf(content).text === '') return;
     this.#space = '';
     this.#copy?.clear();
-    if (!isBegun || this.#tags?.undecided() != null) this.#tags = newTagReader(this.#parts.context.profile);
+    if (!isBegun || this.#tags?.unshown() != null) this.#tags = newTagReader(this.#parts.context.profile);
   }
 
   #reason(text: string, isOfField = false): void {
     if (text === '') return;
-    // MiniMax's gateways leave it in the text too, in tags at its start.
-    const undecided = isOfField && this.#copy === null ? (this.#tags?.undecided() ?? null) : null;
-    if (undecided !== null) {
-      this.#copy = new GrowingText(this.#output.kept);
-      if (undecided !== '') this.#copy.append(undecided);
+    if (isOfField && this.#lateCopy !== null) {
+      this.#showLate(this.#lateCopy.push(text));
+      return;
     }
+    // MiniMax's gateways leave it in the text too, in tags at its start.
+    const unshown = isOfField && this.#copy === null ? (this.#tags?.unshown() ?? null) : null;
+    if (unshown !== null) {
+      this.#copy = new GrowingText(this.#output.kept);
+      if (unshown !== '') this.#copy.append(unshown);
+    }
+    this.#reasoningItem().text(text);
+  }
+
+  /** Thinking from tags: shown as it comes, since what comes first cannot be a copy. */
+  #reasonInTags(thinking: string): void {
+    if (thinking === '') return;
+    const item = this.#reasoningItem();
+    item.text(thinking);
+    this.#lateCopy ??= new LateCopy(this.#output.kept, () => item.written());
+  }
+
+  /** The block of thinking is over: a field's reasoning that came beside it and is no copy is shown. */
+  #endBlock(): void {
+    this.#showLate(this.#lateCopy?.endBlock() ?? '');
+  }
+
+  #showLate(text: string): void {
+    if (text === '') return;
+    this.#lateCopy = null;
     this.#reasoningItem().text(text);
   }
 
@@ -334,7 +361,8 @@ export class OutputWriter {
   }
 
   #addTagged({ thinking, text: answer }: ThinkTagTexts): void {
-    if (this.#copy === null) this.#reason(thinking);
+    if (this.#copy === null) this.#reasonInTags(thinking);
+    if (this.#tags?.isInBlock() !== true) this.#endBlock();
     if (answer === '') return;
     this.#endCopy();
     this.#text(answer, false);
@@ -450,6 +478,7 @@ export class OutputWriter {
 
   #beforeCall(): void {
     this.#flushTags();
+    this.#lateCopy = null;
     // `auto` looks at the very start of the answer alone.
     if (this.#tags !== null)
       this.#tags = this.#parts.context.profile.thinkTags === 'on' ? newTagReader(this.#parts.context.profile) : null;
@@ -471,6 +500,7 @@ export class OutputWriter {
       return;
     }
     this.#addTagged(rest);
+    this.#endBlock();
     this.#endCopy();
   }
 
