@@ -103,6 +103,14 @@ function translatedOrRefused<Result>(translate: () => Result): Result | ApiError
   }
 }
 
+/** The property below once failed for it. */
+const unclosedTwice: Message = {
+  content: '<think>never closed',
+  reasoning: '<think>never closed',
+  refusal: null,
+  tool_calls: [],
+};
+
 it('an answer is the same Response, whether it comes whole or in pieces', { timeout: seconds * 1000 + 600_000 }, () => {
   fc.assert(
     fc.property(messages, reasons, contexts, fc.integer({ min: 1, max: 9 }), (message, reason, settings, size) => {
@@ -120,6 +128,6 @@ it('an answer is the same Response, whether it comes whole or in pieces', { time
       if (asJson instanceof ApiError) expect(end?.type).toBe('response.failed');
       else expect(withoutIds(end !== undefined && 'response' in end && end.response)).toEqual(withoutIds(asJson));
     }),
-    options,
+    { ...options, examples: [[unclosedTwice, 'stop', { profile: 'generic' }, 3]] },
   );
 });

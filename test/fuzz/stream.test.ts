@@ -3,7 +3,7 @@ import { afterAll, expect, it } from 'vitest';
 import { translateCompletion } from '../../src/filter/translate/chat-to-response/completion.ts';
 import { ApiError } from '../../src/filter/wire/schema/api-error.ts';
 import { SseDecoder, SseLimitError } from '../../src/filter/wire/sse/sse-decoder.ts';
-import { chunks, contexts } from '../support/chat-chunks.ts';
+import { chunks, contexts, plainSettings } from '../support/chat-chunks.ts';
 import { codePoint } from '../support/code-point.ts';
 import { type ContextSettings, createTestContext, emptyResponse, minimalEcho } from '../support/context.ts';
 import { faultsOfStream } from '../support/invariants.ts';
@@ -95,6 +95,9 @@ it('a field that no one knows changes nothing, wherever it is', { timeout }, () 
   );
 });
 
+/** The property below once failed for a part of the upstream's own without any text. */
+const partAlone = { choices: [{ index: 0, delta: { content: [{ type: 'reference' }] } }] };
+
 it('where extensions are passed, only they are added to a stream', { timeout }, () => {
   const extension = fc.record({
     name: fc.constantFrom('acme:trace', 'acme:note'),
@@ -127,7 +130,7 @@ it('where extensions are passed, only they are added to a stream', { timeout }, 
         if (!hasPart) expect(withoutExtensions(text)).toEqual(withoutExtensions(read([upstream], settings)));
       },
     ),
-    options,
+    { ...options, examples: [[[{ text: sse([partAlone]), value: partAlone }], plainSettings, 1]] },
   );
 });
 

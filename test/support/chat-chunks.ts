@@ -187,3 +187,22 @@ export const contexts = fc.record({
     reasoningTokensExtra: fc.boolean(),
   }),
 });
+
+type StreamSettings = typeof contexts extends fc.Arbitrary<infer Settings> ? Settings : never;
+
+/** One of them, for a case that a property once failed for. */
+export const plainSettings: StreamSettings = {
+  toolNames: [],
+  restoredTools: {},
+  wantsEncryptedReasoning: false,
+  wantsLogprobs: false,
+  obfuscate: false,
+  reasoningEvents: 'summary',
+  profileFlags: {
+    thinkTags: 'on',
+    implicitThink: true,
+    dedupeTail: false,
+    cumulativeDeltas: false,
+    reasoningTokensExtra: false,
+  },
+};

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { fastDeltaOf } from '../../../../../../src/filter/translate/chat-to-response/read/fast-delta.ts';
 import { StreamTranslator } from '../../../../../../src/filter/translate/chat-to-response/stream.ts';
 import type { ResponseContext } from '../../../../../../src/filter/translate/shared/context.ts';
-import { contexts } from '../../../../../support/chat-chunks.ts';
+import { contexts, plainSettings } from '../../../../../support/chat-chunks.ts';
 import { codePoint } from '../../../../../support/code-point.ts';
 import { createTestContext } from '../../../../../support/context.ts';
 import { runs } from '../../../../../support/property-runs.ts';
@@ -135,6 +135,14 @@ function resultOf(
   return { events, written: translator.holds(), summary: { ...translator.summary(), unread: [] } };
 }
 
+/** The property below once failed for them. */
+const blocksBesideAField = [
+  { reasoning: '\0', reasoning_content: '\0' },
+  { content: '</think>' },
+  { content: '<think>' },
+  { content: '\0', thinking: null },
+].map((delta) => ({ model: 'm', choices: [{ index: 0, delta, finish_reason: null }] }));
+
 describe('the short way', () => {
   const ascii = (value: object) =>
     JSON.stringify(value).replace(/[^\x20-\x7e]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
@@ -156,7 +164,7 @@ describe('the short way', () => {
         });
         expect(fromJson).toEqual(general);
       }),
-      { numRuns: runs(2000) },
+      { numRuns: runs(2000), examples: [[blocksBesideAField, plainSettings, JSON.stringify]] },
     );
   });
 
