@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { startBrowser } from '../support/browser.ts';
+import { patienceMs, startBrowser } from '../support/browser.ts';
 
 const root = join(import.meta.dirname, '../..');
 
@@ -48,6 +48,7 @@ let page: Page;
 beforeAll(async () => {
   browser = await startBrowser();
   page = await browser.newPage();
+  page.setDefaultTimeout(patienceMs);
   await page.addScriptTag({ path: mermaidScript() });
 });
 afterAll(() => browser.close());

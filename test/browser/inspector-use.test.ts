@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { inspectedMesh } from '../support/inspected-mesh.ts';
-import { completion, delta, done, eventStream, finish, reset } from '../support/upstream.ts';
+import { completion, delta, done, eventStream, finish, gate, reset } from '../support/upstream.ts';
 
 const inspected = inspectedMesh();
 const { open, answered } = inspected;
@@ -86,11 +86,23 @@ describe('text in bodies', () => {
   });
 
   test('is found where two chunks cut it and no event repeats it: a stream that broke', async () => {
-    inspected.mesh.upstream.script('broken', {
+    const { upstream, client } = inspected.mesh;
+    const [first, second] = [gate(), gate()];
+    upstream.script('broken', {
       headers: eventStream,
-      body: [delta({ content: 'A spotted gir' }), 100, delta({ content: 'affe sleeps.' }), 100, reset],
+      body: [
+        delta({ content: 'A spotted gir' }),
+        first.passed,
+        delta({ content: 'affe sleeps.' }),
+        second.passed,
+        reset,
+      ],
     });
-    await expect(answered('broken', { stream: true })).rejects.toThrow();
+    const read = async () => {
+      for await (const event of await client.responses.create({ model: 'broken', input: 'Hi', stream: true }))
+        if (event.type === 'response.output_text.delta') (event.delta.startsWith('A') ? first : second).open();
+    };
+    await expect(read()).rejects.toThrow();
     const { page } = await open();
     await page.getByRole('searchbox').fill('spotted giraffe');
     await page.getByRole('option', { name: /broken.*aborted.*text found/ }).click();

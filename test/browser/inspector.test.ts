@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { bytesOf, readExchangeFile } from '../../src/tools/files/exchange-file.ts';
-import { gate, inspectedMesh } from '../support/inspected-mesh.ts';
-import { completion, delta, done, eventStream, finish, usage } from '../support/upstream.ts';
+import { inspectedMesh } from '../support/inspected-mesh.ts';
+import { completion, delta, done, eventStream, finish, gate, usage } from '../support/upstream.ts';
 import { openWebSocket } from '../support/websocket-client.ts';
 
 const run = promisify(execFile);

@@ -1,6 +1,6 @@
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { startBrowser } from '../support/browser.ts';
+import { patienceMs, startBrowser } from '../support/browser.ts';
 import { columnWidth, docTables } from '../support/doc-tables.ts';
 
 let browser: Browser;
@@ -8,6 +8,7 @@ let page: Page;
 beforeAll(async () => {
   browser = await startBrowser();
   page = await browser.newPage({ viewport: { width: columnWidth, height: 900 } });
+  page.setDefaultTimeout(patienceMs);
 });
 afterAll(() => browser?.close());
 

@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { terminalFile, terminalStillFile } from '../../scripts/terminal-recording.ts';
-import { startBrowser } from '../support/browser.ts';
+import { patienceMs, startBrowser } from '../support/browser.ts';
 
 const readmeFile = join(import.meta.dirname, '../../README.md');
 
@@ -17,6 +17,7 @@ afterAll(() => browser.close());
 /** The picture as README shows it, with its animations at `seconds`. */
 async function openAt(seconds: number, options: BrowserContextOptions = {}): Promise<Page> {
   const page = await browser.newPage({ viewport: { width: 900, height: 640 }, ...options });
+  page.setDefaultTimeout(patienceMs);
   await page.goto(pathToFileURL(terminalFile).href);
   await page.evaluate(`for (const animation of document.getAnimations()) {
     animation.pause();
@@ -40,6 +41,8 @@ test('shows its last frame, at once, to who asks for less motion', async () => {
   expect((await itself.screenshot()).equals(end)).toBe(true);
 
   const still = await browser.newPage({ viewport: { width: 900, height: 640 } });
+
+  still.setDefaultTimeout(patienceMs);
   await still.goto(pathToFileURL(terminalStillFile).href);
   expect(await still.evaluate('document.getAnimations().length')).toBe(0);
   expect((await still.screenshot()).equals(end)).toBe(true);
@@ -50,6 +53,7 @@ test.each([
   ['no-preference', 'terminal.svg'],
 ] as const)('README shows who prefers %s of motion %s', async (reducedMotion, shown) => {
   const page = await browser.newPage({ reducedMotion });
+  page.setDefaultTimeout(patienceMs);
   await page.goto(pathToFileURL(readmeFile).href);
   const [picture = ''] =
     /<picture>(?:(?!<\/picture>).)*terminal\.svg.*?<\/picture>/s.exec(readFileSync(readmeFile, 'utf8')) ?? [];

@@ -203,7 +203,7 @@ describe('the mesh while the service is stuck', () => {
               .responses.create({ model: 'demo', input: 'hello' })
               .then(String, (error) => error),
           {
-            timeout: 60_000,
+            timeout: 240_000,
             interval: 1_000,
           },
         )

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { connectionManagerOf, responsesRouteOf } from '../../tools/mesh/envoy-config.ts';
 import { addDeadCluster } from '../support/envoy-clusters.ts';
 import { startTestMesh, type TestMesh } from '../support/mesh.ts';
-import { type BodyStep, cut, delta, eventStream, reset, type Script } from '../support/upstream.ts';
+import { type BodyStep, cut, delta, eventStream, gate, reset, type Script } from '../support/upstream.ts';
 
 let mesh: TestMesh;
 beforeAll(async () => {
@@ -124,13 +124,13 @@ describe('an upstream that breaks off in the middle of a stream', () => {
     ['resets its connection', reset],
   ])('when it %s the client’s stream breaks too: Envoy leaves nobody to say why', async (_name, end) => {
     // A reset overtakes what Envoy has not read yet: it comes once the client has the beginning.
-    let arrived = () => {};
-    const begun = new Promise<void>((resolve) => {
-      arrived = resolve;
+    const arrived = gate();
+    mesh.upstream.script('broken', {
+      headers: eventStream,
+      body: [delta({ content: 'Once upon' }), arrived.passed, end],
     });
-    mesh.upstream.script('broken', { headers: eventStream, body: [delta({ content: 'Once upon' }), () => begun, end] });
     const response = await mesh.post({ model: 'broken', input: 'Hi', stream: true });
-    arrived();
+    arrived.open();
     await expect(response.text()).rejects.toThrow();
   });
 });

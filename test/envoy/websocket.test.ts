@@ -1,7 +1,7 @@
 import { connect as connectHttp2 } from 'node:http2';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startTestMesh, type TestMesh } from '../support/mesh.ts';
-import { completion, delta, done, eventStream, finish, reset } from '../support/upstream.ts';
+import { completion, delta, done, eventStream, finish, gate, reset } from '../support/upstream.ts';
 import { HandshakeError, openWebSocket } from '../support/websocket-client.ts';
 import { expectEndAtUpstream, outlastTimeouts, says, startWebSocketMesh } from '../support/websocket-mesh.ts';
 
@@ -145,17 +145,14 @@ describe('a turn on a WebSocket', () => {
   });
 
   test('whose upstream resets the connection is told so at once, without Envoy’s delayed_close_timeout', async () => {
-    let arrived = () => {};
-    const begun = new Promise<void>((resolve) => {
-      arrived = resolve;
-    });
+    const arrived = gate();
     mesh.upstream.script(
       'resets',
-      { headers: eventStream, body: [delta({ content: 'a' }), () => begun, reset] },
+      { headers: eventStream, body: [delta({ content: 'a' }), arrived.passed, reset] },
       says('b'),
     );
     const client = await open();
-    client.socket.on('message', arrived);
+    client.socket.on('message', arrived.open);
     const broken = await client.turn({ model: 'resets', input: 'Hi' });
     expect(broken.at(-1)).toMatchObject({ type: 'error', error: { code: 'upstream_stream_truncated' } });
     expect((await client.turn({ model: 'resets', input: 'Hi' })).at(-1)?.type).toBe('response.completed');

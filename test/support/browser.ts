@@ -3,6 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 
+/** A limit on what hangs, not on speed: Playwright’s own 30 s are a limit on the machine. */
+export const patienceMs = 240_000;
+
 /** Paths of Chromium on Debian, Fedora and Arch. */
 const places = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 
@@ -12,7 +15,7 @@ export function startBrowser(): Promise<Browser> {
   if (executablePath === undefined)
     throw new Error('No browser: install Debian’s package `chromium`, or set CHROMIUM_BIN to a Chromium.');
   // Tests run as root in containers, where Chromium's sandbox cannot.
-  return chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-dev-shm-usage'] });
+  return chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-dev-shm-usage'], timeout: patienceMs });
 }
 
 /** The inspector's page, which collects everything that must not happen: errors, console messages, requests elsewhere. */
@@ -31,6 +34,7 @@ export async function openInspector(
   options: BrowserContextOptions = {},
 ): Promise<InspectorPage> {
   const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, ...options });
+  context.setDefaultTimeout(patienceMs);
   const page = await context.newPage();
   const problems: string[] = [];
   page.on('pageerror', (error) => problems.push(error.message));

@@ -49,12 +49,3 @@ export function inspectedMesh(environment: Readonly<Record<string, string>> = {}
     },
   };
 }
-
-/** A promise that the test fulfils: the upstream waits for it. */
-export function gate(): { open(): void; readonly passed: () => Promise<void> } {
-  let open = () => {};
-  const promise = new Promise<void>((resolve) => {
-    open = resolve;
-  });
-  return { open: () => open(), passed: () => promise };
-}

@@ -17,6 +17,15 @@ export const reset = Symbol('reset');
 /** A step of a response body: bytes to write, milliseconds to wait, something to wait for, or an abrupt end. */
 export type BodyStep = string | Uint8Array | number | (() => Promise<unknown>) | typeof cut | typeof reset;
 
+/** A promise that the test fulfils: the upstream waits for it. */
+export function gate(): { open(): void; readonly passed: () => Promise<void> } {
+  let open = () => {};
+  const promise = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return { open: () => open(), passed: () => promise };
+}
+
 /** What the upstream does with one request. */
 export interface Script {
   readonly status?: number;
