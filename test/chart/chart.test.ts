@@ -62,6 +62,13 @@ test.each(refusals)('%s fails with a message that names the problem', (values, m
   expect(said.get(values)).toMatch(message);
 });
 
+test.each(['heapMiB', 'gateway.messageTimeout', 'gateway.auth.apiKey.secretName'])(
+  'a release that lacks the value %s, as after helm upgrade --reuse-values, has its default',
+  (name) => {
+    expect(renderChart(argumentsOf(`${name}=null`))).toEqual(renderChart(argumentsOf('')));
+  },
+);
+
 test('every refusal of the templates has its case above', () => {
   const templates = readdirSync(join(chart, 'templates'), { recursive: true, encoding: 'utf8' })
     .filter((name) => /\.(yaml|tpl)$/.test(name))

@@ -119,6 +119,10 @@ export const refusals: readonly (readonly [values: string, message: RegExp])[] =
   ],
   ['webSocket.enabled=true,gateway.create=false', /webSocket\.forwardTo: say where pods reach the gateway/],
   [
+    'webSocket.enabled=true,gateway.kind=none,networkPolicy.enabled=false',
+    /webSocket\.forwardTo: say where pods reach the gateway/,
+  ],
+  [
     'webSocket.enabled=true,gateway.tlsSecretName=certificate',
     /webSocket\.forwardTo: say where pods reach the gateway/,
   ],
