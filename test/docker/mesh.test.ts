@@ -244,6 +244,52 @@ describe('two replicas of the service', () => {
   });
 });
 
+describe('the upgrade that docs/upgrading.md shows', () => {
+  const next = 'responses-extproc:next';
+  const environment = { ...process.env, SERVICE_IMAGE: image, ENVOY_PORT: '0' };
+  const run = async (command: string, more: NodeJS.ProcessEnv = {}) =>
+    (
+      await promisify(execFile)('sh', ['-euc', command], {
+        cwd: root,
+        env: { ...environment, COMPOSE_PROJECT_NAME: 'responses-extproc-upgraded', ...more },
+      })
+    ).stdout.trim();
+  const commands =
+    readFileSync(join(root, 'docs/upgrading.md'), 'utf8').match(/```sh\n(SERVICE_IMAGE=[^`]+)```/)?.[1] ?? '';
+  afterAll(() => run('docker compose down --timeout 5 --volumes'));
+
+  it('loses no request and no stream', async () => {
+    await run(`docker tag ${image} ${next}; docker compose up --detach --wait`);
+    const baseURL = `http://${await run('docker compose port envoy 10000')}/v1`;
+    const gateway = new OpenAI({ baseURL, apiKey: 'unused', maxRetries: 0 });
+    const words = Array.from({ length: 60 }, (_, n) => `word${n}`);
+    const stream = gateway.responses.stream({ model: 'demo-slow', input: words.join(' ') });
+    expect(await untilFirstText(stream)).toBe(true);
+
+    let upgraded = false;
+    const ends: string[] = [];
+    const load = Promise.all(
+      Array.from({ length: 4 }, async () => {
+        while (!upgraded)
+          ends.push(
+            await gateway.responses.create({ model: 'demo', input: 'hello' }).then(({ status }) => `${status}`, String),
+          );
+      }),
+    );
+    await run(commands.replace(/SERVICE_IMAGE=\S+/, `SERVICE_IMAGE=${next}`)).finally(() => {
+      upgraded = true;
+    });
+    await load;
+
+    const response = await stream.finalResponse();
+    for (const word of words) expect(response.output_text).toContain(word);
+    expect(new Set(ends)).toEqual(new Set(['completed']));
+    const running = await run('docker inspect --format "{{.Config.Image}}" $(docker compose ps --quiet service)');
+    expect(running).toBe(next);
+    expect((await gateway.responses.create({ model: 'demo', input: 'hello' })).status).toBe('completed');
+  });
+});
+
 async function logOfService(): Promise<string> {
   return execFileSync('docker', ['logs', service().getId()], { encoding: 'utf8' });
 }
