@@ -55,7 +55,7 @@ export async function buildService(folder: string): Promise<void> {
   });
   const page = await writeInspector(join(folder, 'inspect'));
   writeFileSync(join(folder, 'package.json'), '{"type":"commonjs"}\n');
-  writeFileSync(join(folder, 'THIRD_PARTY_LICENSES.txt'), licensesOf([metafile, page]));
+  writeThirdParties(folder, [metafile, page]);
 }
 
 /** `bundle-main.ts` reads it as Latin-1. esbuild escapes what is in strings, but not in regular expressions. */
@@ -125,18 +125,23 @@ const placeInSources: Plugin = {
   },
 };
 
-/** The licences of every package in the bundle, with their texts. Throws if a package has none. */
-function licensesOf(metafiles: readonly Metafile[]): string {
+/**
+ * Names every package in the bundles: with its licence in `THIRD_PARTY_LICENSES.txt`, and as `third-party/NAME/package.json`,
+ * where the scanners that write a bill of materials of an image look for packages. Throws if one has no licence.
+ */
+function writeThirdParties(folder: string, metafiles: readonly Metafile[]): void {
   const inputs = metafiles.flatMap((metafile) => Object.keys(metafile.inputs));
-  const folders = new Set(inputs.flatMap((path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0] ?? []));
-  const parts = [...folders].sort().map((folder) => {
-    const { name, version, license } = JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8'));
-    const file = readdirSync(join(root, folder)).find((entry) => /^(licen[cs]e|copying)/i.test(entry));
-    const text = file === undefined ? '' : readFileSync(join(root, folder, file), 'utf8').trim();
-    if (text === '' && typeof license !== 'string') throw new Error(`${folder} has no licence`);
+  const packages = new Set(inputs.flatMap((path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0] ?? []));
+  const parts = [...packages].sort().map((path) => {
+    const { name, version, license } = JSON.parse(readFileSync(join(root, path, 'package.json'), 'utf8'));
+    const file = readdirSync(join(root, path)).find((entry) => /^(licen[cs]e|copying)/i.test(entry));
+    const text = file === undefined ? '' : readFileSync(join(root, path, file), 'utf8').trim();
+    if (text === '' && typeof license !== 'string') throw new Error(`${path} has no licence`);
+    mkdirSync(join(folder, 'third-party', name), { recursive: true });
+    writeFileSync(join(folder, 'third-party', name, 'package.json'), JSON.stringify({ name, version, license }));
     return `${name} ${version} (${license})\n\n${text}\n`;
   });
-  return parts.join(`\n${'-'.repeat(80)}\n\n`);
+  writeFileSync(join(folder, 'THIRD_PARTY_LICENSES.txt'), parts.join(`\n${'-'.repeat(80)}\n\n`));
 }
 
 if (import.meta.main) await buildService(resolve(process.argv[2] ?? join(root, 'dist')));

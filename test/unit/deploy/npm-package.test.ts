@@ -83,7 +83,12 @@ test('a service that ran keeps what V8 compiled, which the next one takes', () =
 test('the licence of everything that is in it goes with it', () => {
   const licences = readFileSync(join(folder, 'dist/THIRD_PARTY_LICENSES.txt'), 'utf8');
   const { dependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
-  for (const name of Object.keys(dependencies)) expect(`\n${licences}`).toContain(`\n${name} `);
+  for (const name of Object.keys(dependencies)) {
+    expect(`\n${licences}`).toContain(`\n${name} `);
+    // Where scanners look for packages.
+    const { version } = JSON.parse(readFileSync(join(folder, 'dist/third-party', name, 'package.json'), 'utf8'));
+    expect(version).toBe(dependencies[name]);
+  }
 });
 
 test('an error in it names the place in the sources', () => {
