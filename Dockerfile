@@ -38,7 +38,7 @@ HEALTHCHECK --interval=10s --timeout=5s --start-period=15s --retries=3 CMD ["nod
 # Collections on one thread: docs/operating.md, "The garbage collector".
 ENTRYPOINT ["node", "--single-threaded-gc", "--max-semi-space-size=16", "--initial-heap-size=96", "/app/dist/main.js"]
 # Last, since the revision changes with every build. The version equals package.json's; test/docker compares them.
-ARG VERSION=0.1.0
+ARG VERSION=1.0.0-rc.1
 ARG REVISION=unknown
 ARG SOURCE=unknown
 LABEL org.opencontainers.image.title="responses-extproc" \

@@ -9,6 +9,7 @@ import { serviceFromSources } from '../support/service-main.ts';
 import { type ServiceProcess, startServiceProcess } from '../support/service-process.ts';
 import { startTraceCollector, type TraceCollector } from '../support/trace-collector.ts';
 
+const { version } = JSON.parse(readFileSync(join(import.meta.dirname, '../../package.json'), 'utf8'));
 const traceId = '4bf92f3577b34da6a3ce929d0e0e4736';
 const traceparent = `00-${traceId}-00f067aa0ba902b7-01`;
 const unsampled = '00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-00';
@@ -68,7 +69,7 @@ describe('tracing', () => {
       kind: 'SPAN_KIND_CLIENT',
       status: 'STATUS_CODE_UNSET',
     });
-    expect(span?.resource).toMatchObject({ 'service.name': 'responses-extproc', 'service.version': '0.1.0' });
+    expect(span?.resource).toMatchObject({ 'service.name': 'responses-extproc', 'service.version': version });
     expect(span?.attributes).toEqual({
       'gen_ai.operation.name': 'chat',
       'gen_ai.provider.name': 'generic',

@@ -101,7 +101,7 @@ const checks: Readonly<Record<string, (started: Started) => unknown>> = {
     expect(named?.metadata.name).toBe(name);
   },
   docker({ args: [command = '', ...args] }) {
-    expect(['build', 'push', 'run', 'compose']).toContain(command);
+    expect(['build', 'push', 'run', 'stop', 'compose']).toContain(command);
     args.forEach((word, index) => {
       const value = args[index + 1] ?? '';
       if (word === '-f') expect(isFile(value), value).toBe(true);
@@ -120,7 +120,7 @@ const checks: Readonly<Record<string, (started: Started) => unknown>> = {
 };
 
 /** Of others, and nothing here says what they take. */
-const unchecked = ['sudo', 'cosign', 'istioctl', 'egctl', 'codex'];
+const unchecked = ['sudo', 'cosign', 'istioctl', 'egctl', 'codex', 'sleep'];
 
 /** A script of package.json with these words behind it. */
 async function checkScript(script: string, words: readonly string[], environment: Started['environment']) {
