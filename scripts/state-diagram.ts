@@ -2,7 +2,7 @@
 import { requestMoves, responseMoves } from '../src/filter/index.ts';
 import { flowMoves } from '../src/service/memory/flow-phases.ts';
 import { callMoves } from '../src/service/server/call-phases.ts';
-import { turnMoves } from '../src/service/websocket/websocket-phases.ts';
+import { connectionMoves, turnMoves } from '../src/service/websocket/websocket-phases.ts';
 import { documentsWith, type Generator } from './generator.ts';
 
 export const stateDiagrams: Generator = {
@@ -10,12 +10,13 @@ export const stateDiagrams: Generator = {
   source: 'the `*Moves` of src/filter/exchange/phases.ts and src/service/*/*-phases.ts',
   files: () => {
     const legs = `The request leg:\n\n${diagramOf(requestMoves)}\n\nThe response leg:\n\n${diagramOf(responseMoves)}`;
+    const websocket = `A connection:\n\n${diagramOf(connectionMoves)}\n\nA turn:\n\n${diagramOf(turnMoves)}`;
     return documentsWith({
       'docs/architecture.md': {
         legs,
         call: diagramOf(callMoves),
         flow: diagramOf(flowMoves),
-        websocket: diagramOf(turnMoves),
+        websocket,
       },
     });
   },

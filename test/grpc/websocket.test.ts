@@ -7,12 +7,11 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFin
 import { WebSocket } from 'ws';
 import { ApiError } from '../../src/filter/wire/schema/api-error.ts';
 import { OverloadGuard } from '../../src/service/memory/overload.ts';
+import type { ClosedConnection, WebSocketRefusal } from '../../src/service/websocket/websocket-observer.ts';
 import {
-  type ClosedConnection,
   startWebSocketEndpoint,
   type WebSocketEndpoint,
   type WebSocketOptions,
-  type WebSocketRefusal,
 } from '../../src/service/websocket/websocket-server.ts';
 import { anyFreePort } from '../../tools/mesh/ports.ts';
 import { holdTimers } from '../support/held-timers.ts';

@@ -1,5 +1,5 @@
 import { ApiError } from '../../src/filter/wire/schema/api-error.ts';
-import { type Connection, type ConnectionHost, createConnection } from '../../src/service/websocket/connection.ts';
+import { Connection, type ConnectionHost } from '../../src/service/websocket/connection.ts';
 import { createConversations } from '../../src/service/websocket/conversations.ts';
 import type { AnswerListener } from '../../src/service/websocket/turn.ts';
 
@@ -71,7 +71,7 @@ export function startWebSocketSession(
     refused: ({ error: { code } }) => lines.push(`refused: ${code}`),
     turnEnded: (outcome) => lines.push(`ended: ${outcome}`),
   };
-  const connection = createConnection(host);
+  const connection = new Connection(host);
   return {
     connection,
     held: () => held,

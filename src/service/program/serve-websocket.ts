@@ -6,7 +6,8 @@ import { causeOf } from '../telemetry/exchange-log.ts';
 import { createSampledInfo, type Log } from '../telemetry/log.ts';
 import { webSocketRows } from '../telemetry/metric-rows.ts';
 import { type Metrics, readAtScrapes } from '../telemetry/metrics.ts';
-import type { WebSocketEndpoint, WebSocketObserver } from '../websocket/websocket-server.ts';
+import type { WebSocketObserver } from '../websocket/websocket-observer.ts';
+import type { WebSocketEndpoint } from '../websocket/websocket-server.ts';
 
 /** Clients choose close codes: only those with a defined meaning have their own label. */
 const knownCodes = new Set([1000, 1001, 1002, 1003, 1005, 1006, 1007, 1008, 1009, 1011, 1012, 1013]);

@@ -1,10 +1,20 @@
 import type { Buffer } from 'node:buffer';
-import type { ApiError } from '../../filter/index.ts';
+import { type ApiError, checkMove } from '../../filter/index.ts';
 import { readClientMessage, steerFailed } from './client-message.ts';
 import type { Conversation, Conversations } from './conversations.ts';
 import { errorMessage, invalid, type TurnError, turnError, turnErrorOf } from './errors.ts';
+import { type Lane, Lanes } from './lanes.ts';
 import type { RawFields } from './raw-fields.ts';
-import { type ForwardTurn, Turn, type TurnHost, type TurnLimits, type TurnOutcome } from './turn.ts';
+import {
+  type AnswerListener,
+  type ForwardedTurn,
+  type ForwardTurn,
+  Turn,
+  type TurnHost,
+  type TurnLimits,
+  type TurnOutcome,
+} from './turn.ts';
+import { type ConnectionMove, connectionMoves } from './websocket-phases.ts';
 
 export interface ConnectionLimits extends TurnLimits {
   /** Maximum lanes at once, the unnamed one included. */
@@ -50,226 +60,213 @@ const farewells: Readonly<Record<Farewell, TurnError>> = {
   ),
 };
 
-export type Connection = ReturnType<typeof createConnection>;
-
-interface Lane {
-  readonly streamId: string | null;
-  running: Turn | null;
-  /** Turns, and the errors of messages that were refused meanwhile: each is answered in its place. */
-  readonly waiting: (Turn | TurnError)[];
-  /** The connection's last response that can be continued. */
-  last: Conversation | null;
-}
+/** The data of the connection in each phase; `isSaid`: a message of the client's has been answered with the farewell. */
+type ConnectionState =
+  | { readonly phase: 'open' }
+  | { readonly phase: 'closed' }
+  | { readonly phase: 'ending'; readonly why: Farewell; isSaid: boolean };
 
 /** The protocol of one WebSocket: lanes of turns, and the response that the next turn of each may continue. */
-export function createConnection(host: ConnectionHost) {
-  const { limits, conversations, send } = host;
-  /** By `stream_id`, in the order of their last turns; null is the lane without one. */
-  const lanes = new Map<string | null, Lane>();
+export class Connection implements TurnHost {
+  readonly limits: ConnectionLimits;
+  readonly #host: ConnectionHost;
+  readonly #lanes: Lanes;
   /** Turns whose answer has not ended, in any phase. */
-  const onTheWay = new Set<Turn>();
-  let isClosed = false;
-  let farewell: Farewell | null = null;
-  let farewellSaid = false;
-  let waiting = 0;
-  let number = 0;
+  readonly #onTheWay = new Set<Turn>();
+  #state: ConnectionState = { phase: 'open' };
+  #number = 0;
   /** Messages since the proxy was asked last. */
-  let unasked = 0;
-  let blocked = false;
+  #unasked = 0;
+  #isBlocked = false;
 
-  function find(responseId: string): Conversation | null {
-    for (const { last } of lanes.values())
-      if (last?.responseId === responseId) return last.items === null ? null : last;
+  constructor(host: ConnectionHost) {
+    this.limits = host.limits;
+    this.#host = host;
+    this.#lanes = new Lanes(host.limits.maxLanes, host.conversations);
+  }
+
+  /** A text message of the client, in UTF-8. */
+  message(data: Buffer): void {
+    const state = this.#state;
+    if (state.phase === 'closed') return;
+    this.#unasked += 1;
+    if (this.#unasked > this.limits.maxUnasked) {
+      this.#refuseAll(data);
+      return;
+    }
+    const message = readClientMessage(data, this.limits.maxValues);
+    if ('status' in message) this.#refuse(message, null, data);
+    else if (message.type === 'steer') this.send(steerFailed(message));
+    else if (message.type === 'interrupt') {
+      // One that has ended meanwhile has told its client so.
+      for (const turn of this.#onTheWay) if (turn.interrupt(message.responseId)) return;
+    } else if (state.phase === 'open') this.#createTurn(message.fields, message.streamId, data);
+    else {
+      state.isSaid = true;
+      this.#refuse(farewells[state.why], message.streamId, data);
+    }
+  }
+
+  /** No new turn begins; running turns finish, and after the last the connection is closed. */
+  end(why: Farewell): void {
+    if (this.#state.phase !== 'open') return;
+    this.#move('end', { phase: 'ending', why, isSaid: false });
+    this.#closeIfIdle();
+  }
+
+  /** Ends what runs and what waits, with an error if anybody still listens, and discards kept conversations. */
+  abort(why: Farewell | null): void {
+    this.#move('abort', { phase: 'closed' });
+    const error = why === null ? null : farewells[why];
+    const unanswered = [...this.#onTheWay, ...this.#lanes.all().flatMap((lane) => lane.waiting.splice(0))];
+    this.#onTheWay.clear();
+    for (const one of unanswered)
+      if (one instanceof Turn) one.cancel(error);
+      else this.#host.turnEnded('error');
+    this.#forgetAll();
+  }
+
+  /** The message of a turn that has not ended, as it came; null for any other. */
+  messageOf(number: number): Buffer | null {
+    for (const lane of this.#lanes.all())
+      for (const turn of [lane.running, ...lane.waiting])
+        if (turn instanceof Turn && turn.number === number) return turn.message;
     return null;
   }
 
-  function setLast(lane: Lane, conversation: Conversation | null): void {
-    if (lane.last !== null) conversations.forget(lane.last);
-    lane.last = conversation;
-    if (conversation !== null) conversations.keep(conversation);
+  /** Whether the client reads more slowly than its turns are answered. */
+  setBlocked(now: boolean): void {
+    this.#isBlocked = now;
+    for (const { forwarded } of this.#onTheWay)
+      if (now) forwarded?.pause();
+      else forwarded?.resume();
+  }
+
+  send(text: string): void {
+    this.#host.send(text);
+  }
+
+  hold(bytes: number, untaken: number): void {
+    this.#host.hold(bytes, untaken);
+  }
+
+  refused(error: TurnError, message: Buffer): void {
+    this.#host.refused(error, message);
+  }
+
+  forward(body: readonly Buffer[], number: number, answer: AnswerListener): ForwardedTurn {
+    this.#unasked = 0;
+    const forwarded = this.#host.forward(body, number, answer);
+    if (this.#isBlocked) forwarded.pause();
+    return forwarded;
+  }
+
+  find(responseId: string): Conversation | null {
+    return this.#lanes.find(responseId);
+  }
+
+  keep({ streamId }: Turn, conversation: Conversation): void {
+    const lane = this.#lanes.get(streamId);
+    if (lane !== undefined) this.#lanes.setLast(lane, conversation);
+  }
+
+  evict(responseId: string): void {
+    for (const lane of this.#lanes.all()) if (lane.last?.responseId === responseId) this.#lanes.setLast(lane, null);
+  }
+
+  answerEnded(turn: Turn): void {
+    this.#onTheWay.delete(turn);
+  }
+
+  ended(turn: Turn, outcome: TurnOutcome): void {
+    if (turn.forwarded === null) this.#onTheWay.delete(turn);
+    this.#host.turnEnded(outcome);
+    const lane = this.#lanes.get(turn.streamId);
+    if (lane?.running === turn) lane.running = null;
+    if (lane !== undefined) this.#startNext(lane);
+    this.#closeIfIdle();
   }
 
   /** Answers a message with an error once the turns before it have ended: clients take an error for the end of the turn that runs. */
-  function refuse(error: TurnError, streamId: string | null, message: Buffer): void {
-    host.refused(error, message);
-    const lane = lanes.get(streamId);
-    if (lane === undefined || lane.running === null) sendError(error, streamId);
-    else {
-      lane.waiting.push(error);
-      waiting += 1;
-    }
+  #refuse(error: TurnError, streamId: string | null, message: Buffer): void {
+    this.#host.refused(error, message);
+    const lane = this.#lanes.get(streamId);
+    if (lane === undefined || lane.running === null) this.#sendError(error, streamId);
+    else lane.waiting.push(error);
   }
 
   /** Closes the connection of a client that goes on sending what is refused: each of its messages costs CPU, and a line of the log. */
-  function refuseAll(message: Buffer): void {
-    const text = `The last ${limits.maxUnasked} messages of this connection asked for no response: it is closed.`;
+  #refuseAll(message: Buffer): void {
+    const text = `The last ${this.limits.maxUnasked} messages of this connection asked for no response: it is closed.`;
     const error = turnError(429, 'too_many_refused_messages', text);
-    host.refused(error, message);
-    sendError(error, null);
-    abort(null);
-    host.close(1008, String(error.error.code));
+    this.#host.refused(error, message);
+    this.#sendError(error, null);
+    this.abort(null);
+    this.#host.close(1008, String(error.error.code));
   }
 
-  function sendError(error: TurnError, streamId: string | null): void {
-    send(errorMessage(error, streamId));
-    host.turnEnded('error');
+  #sendError(error: TurnError, streamId: string | null): void {
+    this.send(errorMessage(error, streamId));
+    this.#host.turnEnded('error');
   }
 
-  /** The least recently used lane without a turn, where a new lane has to replace one; null if all are busy. */
-  function replaceable(): Lane | null {
-    return [...lanes.values()].find(({ running }) => running === null) ?? null;
-  }
-
-  /** The lane of that name, which is the last in order from now on; a new one may replace another. */
-  function laneOf(streamId: string | null): Lane {
-    const lane: Lane = lanes.get(streamId) ?? { streamId, running: null, waiting: [], last: null };
-    lanes.delete(streamId);
-    const replaced = lanes.size < limits.maxLanes ? null : replaceable();
-    if (replaced !== null) {
-      setLast(replaced, null);
-      lanes.delete(replaced.streamId);
+  #createTurn(fields: RawFields, streamId: string | null, message: Buffer): void {
+    const { maxLanes, maxWaiting } = this.limits;
+    if (!this.#lanes.hasRoomFor(streamId)) {
+      const text = `There are ${maxLanes} lanes already, and all of them are busy.`;
+      this.#refuse(turnError(429, 'too_many_lanes', text, 'stream_id'), streamId, message);
+      return;
     }
-    lanes.set(streamId, lane);
-    return lane;
+    const waiting = this.#lanes.all().reduce((sum, lane) => sum + lane.waiting.length, 0);
+    if (waiting >= maxWaiting && this.#lanes.get(streamId)?.running != null) {
+      const text = `${maxWaiting} requests are waiting on this connection already: wait for a response.`;
+      this.#refuse(turnError(429, 'too_many_waiting_responses', text), streamId, message);
+      return;
+    }
+    const overload = this.#host.hold(message.length, message.length);
+    if (overload !== null) {
+      this.#refuse(turnErrorOf(overload), streamId, message);
+      return;
+    }
+    // Only now, since it may take another lane's conversation.
+    const lane = this.#lanes.enter(streamId);
+    this.#number += 1;
+    lane.waiting.push(new Turn(message, fields, streamId, this.#number, this));
+    this.#startNext(lane);
   }
 
-  function startNext(lane: Lane): void {
-    while (lane.running === null && !isClosed) {
+  #startNext(lane: Lane): void {
+    while (lane.running === null && this.#state.phase !== 'closed') {
       const next = lane.waiting.shift();
       if (next === undefined) return;
-      waiting -= 1;
-      if (!(next instanceof Turn)) sendError(next, lane.streamId);
-      else if (farewell !== null) {
-        farewellSaid = true;
-        next.cancel(farewells[farewell]);
+      if (!(next instanceof Turn)) this.#sendError(next, lane.streamId);
+      else if (this.#state.phase === 'ending') {
+        this.#state.isSaid = true;
+        next.cancel(farewells[this.#state.why]);
       } else {
         lane.running = next;
-        onTheWay.add(next);
+        this.#onTheWay.add(next);
         next.start();
       }
     }
   }
 
-  function createTurn(fields: RawFields, streamId: string | null, message: Buffer): void {
-    const known = lanes.get(streamId);
-    if (known === undefined && lanes.size >= limits.maxLanes && replaceable() === null) {
-      const text = `There are ${limits.maxLanes} lanes already, and all of them are busy.`;
-      refuse(turnError(429, 'too_many_lanes', text, 'stream_id'), streamId, message);
-      return;
-    }
-    if (known !== undefined && known.running !== null && waiting >= limits.maxWaiting) {
-      const text = `${limits.maxWaiting} requests are waiting on this connection already: wait for a response.`;
-      refuse(turnError(429, 'too_many_waiting_responses', text), streamId, message);
-      return;
-    }
-    const overload = host.hold(message.length, message.length);
-    if (overload !== null) {
-      refuse(turnErrorOf(overload), streamId, message);
-      return;
-    }
-    // Only now, since it may take another lane's conversation.
-    const lane = laneOf(streamId);
-    number += 1;
-    const turn = new Turn(message, fields, streamId, number, turnHost);
-    lane.waiting.push(turn);
-    waiting += 1;
-    startNext(lane);
+  #closeIfIdle(): void {
+    const state = this.#state;
+    if (state.phase !== 'ending' || this.#lanes.all().some(({ running }) => running !== null)) return;
+    const error = farewells[state.why];
+    this.#move('last_turn', { phase: 'closed' });
+    if (!state.isSaid && state.why === 'time_limit') this.send(errorMessage(error, null));
+    this.#forgetAll();
+    this.#host.close(1001, String(error.error.code));
   }
 
-  const turnHost: TurnHost = {
-    ...{ limits, send, find, hold: host.hold, refused: host.refused },
-    forward(body, ofTurn, answer) {
-      unasked = 0;
-      const forwarded = host.forward(body, ofTurn, answer);
-      if (blocked) forwarded.pause();
-      return forwarded;
-    },
-    keep({ streamId }, conversation) {
-      const lane = lanes.get(streamId);
-      if (lane !== undefined) setLast(lane, conversation);
-    },
-    evict(responseId) {
-      for (const lane of lanes.values()) if (lane.last?.responseId === responseId) setLast(lane, null);
-    },
-    answerEnded: (turn) => onTheWay.delete(turn),
-    ended(turn, outcome) {
-      if (turn.forwarded === null) onTheWay.delete(turn);
-      host.turnEnded(outcome);
-      const lane = lanes.get(turn.streamId);
-      if (lane?.running === turn) lane.running = null;
-      if (isClosed) return;
-      if (lane !== undefined) startNext(lane);
-      closeIfIdle();
-    },
-  };
-
-  function closeIfIdle(): void {
-    if (isClosed || farewell === null) return;
-    if ([...lanes.values()].some(({ running }) => running !== null)) return;
-    isClosed = true;
-    if (!farewellSaid && farewell === 'time_limit') send(errorMessage(farewells[farewell], null));
-    forgetAll();
-    host.close(1001, String(farewells[farewell].error.code));
+  #forgetAll(): void {
+    for (const lane of this.#lanes.all()) this.#lanes.setLast(lane, null);
   }
 
-  /** Ends what runs and what waits, with an error if anybody still listens, and discards kept conversations. */
-  function abort(why: Farewell | null): void {
-    isClosed = true;
-    const error = why === null ? null : farewells[why];
-    const unanswered = [...onTheWay, ...[...lanes.values()].flatMap((lane) => lane.waiting.splice(0))];
-    onTheWay.clear();
-    waiting = 0;
-    for (const one of unanswered)
-      if (one instanceof Turn) one.cancel(error);
-      else host.turnEnded('error');
-    forgetAll();
+  #move(by: ConnectionMove, to: ConnectionState): void {
+    checkMove(connectionMoves, this.#state.phase, by, to.phase);
+    this.#state = to;
   }
-
-  function forgetAll(): void {
-    for (const lane of lanes.values()) setLast(lane, null);
-  }
-
-  return {
-    /** A text message of the client, in UTF-8. */
-    message(data: Buffer): void {
-      if (isClosed) return;
-      unasked += 1;
-      if (unasked > limits.maxUnasked) {
-        refuseAll(data);
-        return;
-      }
-      const message = readClientMessage(data, limits.maxValues);
-      if ('status' in message) refuse(message, null, data);
-      else if (message.type === 'steer') send(steerFailed(message));
-      else if (message.type === 'interrupt') {
-        // One that has ended meanwhile has told its client so.
-        for (const turn of onTheWay) if (turn.interrupt(message.responseId)) return;
-      } else if (farewell === null) createTurn(message.fields, message.streamId, data);
-      else {
-        farewellSaid = true;
-        refuse(farewells[farewell], message.streamId, data);
-      }
-    },
-    /** No new turn begins; running turns finish, and after the last the connection is closed. */
-    end(why: Farewell): void {
-      if (isClosed || farewell !== null) return;
-      farewell = why;
-      closeIfIdle();
-    },
-    abort,
-    /** The message of a turn that has not ended, as it came; null for any other. */
-    messageOf(number: number): Buffer | null {
-      for (const lane of lanes.values())
-        for (const turn of [lane.running, ...lane.waiting])
-          if (turn instanceof Turn && turn.number === number) return turn.message;
-      return null;
-    },
-    /** Whether the client reads more slowly than its turns are answered. */
-    setBlocked(now: boolean): void {
-      blocked = now;
-      for (const { forwarded } of onTheWay)
-        if (now) forwarded?.pause();
-        else forwarded?.resume();
-    },
-  };
 }

@@ -114,7 +114,7 @@ export class Turn {
     const fields: RawFields = this.#fields ?? new Map();
     this.#fields = null;
     this.#previousId = previousIdOf(fields);
-    const request = readTurnRequest(fields, this.#host.find, this.#host.limits.maxValues);
+    const request = readTurnRequest(fields, (id) => this.#host.find(id), this.#host.limits.maxValues);
     if ('status' in request) {
       this.#refused(request);
       this.#refuse('start', request);

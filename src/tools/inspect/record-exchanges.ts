@@ -13,7 +13,7 @@ import {
 } from '../../filter/index.ts';
 import { jsonOf, objectOf } from '../../formats/json/loose.ts';
 import type { EndedCall } from '../../service/telemetry/observer.ts';
-import type { WebSocketRefusal } from '../../service/websocket/websocket-server.ts';
+import type { WebSocketRefusal } from '../../service/websocket/websocket-observer.ts';
 import { type BodyKind, Redactor } from '../redact/redactor.ts';
 import { type ExchangeFacts, type ExchangeStore, type Head, noFacts, type StoredExchange } from './exchange-store.ts';
 import { type BodyRecord, createBodyRecord } from './record-body.ts';

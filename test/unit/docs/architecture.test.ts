@@ -11,13 +11,14 @@ const stops = [...document.matchAll(/`([\w./-]+\.ts):([\w.]+)`/g)].map(([, file 
   symbol,
 }));
 
-/** A function or class at the top of the file, or a method or function inside it. */
+/** A function or class at the top of the file, or a method, handler or function inside it. */
 function declares(source: string, symbol: string): boolean {
   const [owner, method] = symbol.split('.');
   const top = new RegExp(`^(export )?(async )?(function\\*?|class|const) ${owner}\\b`, 'm').exec(source);
   if (top === null || method === undefined) return top !== null;
   const [body = ''] = source.slice(top.index).split(/^}/m, 1);
-  return new RegExp(`^ {2,4}(async )?(function )?\\*?#?${method}\\([^;]*$`, 'm').test(body);
+  const declared = `(async )?(function )?\\*?#?${method}(<.*>)?\\([^;]*|readonly #?${method} = .*`;
+  return new RegExp(`^ {2,4}(${declared})$`, 'm').test(body);
 }
 
 test('the tour of docs/architecture.md has a request, a token, a refusal, a call, a lack of memory and a turn', () => {

@@ -1,10 +1,11 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { turnMoves } from '../../../../src/service/websocket/websocket-phases.ts';
+import { connectionMoves, turnMoves } from '../../../../src/service/websocket/websocket-phases.ts';
 import { describeMoves } from '../../../support/moves.ts';
 import { runs } from '../../../support/property-runs.ts';
 import { perform, startWebSocketSession } from '../../../support/websocket-session.ts';
 
+describeMoves('a connection', connectionMoves, 'open', ['closed']);
 describeMoves('a turn', turnMoves, 'waiting', ['ended']);
 
 /** What can happen to a connection, in any order that sockets allow. */
