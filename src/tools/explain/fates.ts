@@ -1,7 +1,7 @@
 import type { RecordedProvenance } from '../../filter/index.ts';
 import { isWithin } from '../../formats/json/paths.ts';
 import { isSame, type Path, pathText, recordOf, valueAt } from './fields.ts';
-import { type Place, partOf } from './places.ts';
+import { type Place, type Places, partOf } from './places.ts';
 import type { SentRun } from './run-request.ts';
 
 /**
@@ -28,7 +28,7 @@ export function outcomeOf(field: Path, value: unknown, run: SentRun, isRepeated:
   /** Values of the field that the Response repeats, by path. */
   const repeated = isRepeated ? repeatedOf(field, value, run.provenance) : noChanges;
   /** Values of an item or a tool that differ from the request, by key in the Chat request. */
-  const changes = isElement ? changesOf(field[0] === 'tools', value, becomes) : noChanges;
+  const changes = isElement ? changesOf(field, value, becomes, run.places) : noChanges;
   return { value, fate: fateOf(), becomes, dropped, repeated, changes };
 
   function fateOf(): Fate {
@@ -128,54 +128,46 @@ function repeatedOf(field: Path, value: unknown, { result }: RecordedProvenance)
   return noChanges;
 }
 
-/** Names of an item's or a tool's keys in the Chat request, where both mean the same. */
-const messageKeys = { role: 'role', content: 'content', refusal: 'content', phase: 'phase' };
-const outputKeys = { tool_call_id: 'call_id', content: 'output' };
-const itemKeys: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  message: messageKeys,
-  function_call: { id: 'call_id', 'function.name': 'name', 'function.arguments': 'arguments' },
-  function_call_output: outputKeys,
-  custom_tool_call: { id: 'call_id', 'custom.name': 'name', 'custom.input': 'input' },
-  custom_tool_call_output: outputKeys,
-};
-const functionKeys = ['name', 'description', 'parameters', 'strict'];
-const customKeys = ['name', 'description', 'format'];
-const toolKeys: typeof itemKeys = {
-  function: Object.fromEntries(functionKeys.map((key) => [`function.${key}`, key])),
-  custom: Object.fromEntries(customKeys.map((key) => [`custom.${key}`, key])),
-};
-
 /** An item or a tool that has only another form in Chat: it differs as a whole. */
 const itself = 'itself';
 
-function changesOf(isTool: boolean, value: unknown, becomes: readonly Place[]): ReadonlyMap<string, unknown> {
-  const type = valueAt(value, ['type']);
-  const keys = (isTool ? toolKeys : itemKeys)[typeof type === 'string' ? type : 'message'];
-  if (becomes.length === 0) return noChanges;
-  if (keys === undefined) return new Map(becomes.map((place) => [itself, place.value]));
-  const changes = new Map<string, unknown>();
-  for (const { path, value: written } of becomes) {
-    for (const [key, part] of entriesOf(path, written)) {
-      const own = keys[key];
-      if (own === undefined || !isSameContent(valueAt(value, [own]), part)) changes.set(key, part);
-    }
-  }
-  return changes;
+/** The parts of what an item or a tool became that are not as they were, by key; all of it where it has none of their keys. */
+function changesOf(
+  field: Path,
+  value: unknown,
+  becomes: readonly Place[],
+  places: Places,
+): ReadonlyMap<string, unknown> {
+  const parts = becomes.flatMap(({ path, value: written }) => entriesOf(path, written));
+  const made = parts.map(([path, part]) => ({ path, part, own: ownKeyOf(field, places.sourcesAt(path)) }));
+  // A call has its item's id in every form.
+  const hasForm = made.some(
+    ({ path, own }) => own !== null && path.at(-1) !== 'id' && valueAt(value, [own]) !== undefined,
+  );
+  if (!hasForm) return new Map(becomes.map((place) => [itself, place.value]));
+  const changed = made.filter(({ own, part }) => own === null || !isSameContent(valueAt(value, [own]), part));
+  return new Map(changed.map(({ path, part }) => [generalOf(pathText(path)), part]));
 }
 
-/** The contents of a message, a call or a tool, by key; a place may be one key of a message. */
-function entriesOf(path: Path, written: unknown): readonly (readonly [string, unknown])[] {
-  const last = path.at(-1);
+/** The key of the item or tool that is among those sources; null if none is. */
+function ownKeyOf(field: Path, sources: readonly string[]): string | null {
+  const start = `${pathText(field)}.`;
+  return sources.find((source) => source.startsWith(start))?.slice(start.length) ?? null;
+}
+
+/** The contents of a message, a call or a tool, by path; a place may be one key of a message. */
+function entriesOf(path: Path, written: unknown): readonly (readonly [Path, unknown])[] {
   const record = recordOf(written);
-  if (typeof last === 'string' || record === null) return [[String(last), written]];
-  const inner = Object.entries(record).flatMap(([key, part]): readonly (readonly [string, unknown])[] => {
-    if (key === 'function' || key === 'custom')
-      return Object.entries(recordOf(part) ?? {}).map(([name, value]) => [`${key}.${name}`, value]);
-    return [[key, part]];
-  });
-  return inner.filter(
-    ([key, part]) => part !== null && key !== 'type' && key !== 'tool_calls' && !(key === 'role' && part === 'tool'),
+  if (typeof path.at(-1) === 'string' || record === null) return [[path, written]];
+  const inner = Object.entries(record).flatMap(([key, part]): readonly (readonly [Path, unknown])[] =>
+    key === 'function' || key === 'custom'
+      ? Object.entries(recordOf(part) ?? {}).map(([name, value]) => [[...path, key, name], value])
+      : [[[...path, key], part]],
   );
+  return inner.filter(([at, part]) => {
+    const key = at.at(-1);
+    return part !== null && key !== 'type' && key !== 'tool_calls' && !(key === 'role' && part === 'tool');
+  });
 }
 
 /** Whether both are the same text, the same parts, or the same object, one of them written as JSON. */

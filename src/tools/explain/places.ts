@@ -19,6 +19,7 @@ export function placesIn({ result }: RecordedProvenance, body: unknown, others: 
     .map((place) => ({ ...place, value: valueAt(body, place.path) }))
     .filter(({ value }) => value !== undefined);
   const sourced = [...marked, ...others].flatMap((place) => place.sources.map((source) => ({ source, place })));
+  const sourcesOfPath = new Map(marked.map(({ path, sources }) => [pathText(path), sources]));
   const byRoot = Map.groupBy(sourced, ({ source }) => rootOf(source));
 
   /** Where that field can be seen: what it, or a part of it, became. */
@@ -37,7 +38,12 @@ export function placesIn({ result }: RecordedProvenance, body: unknown, others: 
   const ofBody = partsOfBody(body).filter(({ path }) => !roots.has(pathText(path)));
   // Messages, tools, fields and headers that come from no field of the request.
   const added = [...ofBody, ...others.filter(({ sources }) => sources.length === 0)];
-  return { of, added };
+  /** The paths of the request that such a place, or a key of it, was made of. */
+  function sourcesAt(path: Path): readonly string[] {
+    return sourcesOfPath.get(pathText(path)) ?? [];
+  }
+
+  return { of, added, sourcesAt };
 }
 
 /** The top-level field, or the element of a top-level list: `messages[2].content` is in `messages[2]`. */
@@ -46,16 +52,18 @@ function rootOf(path: string): string {
 }
 
 /** Parts of a Chat request that can be marked, and lists of them. */
-const lists = ['messages', 'tools', 'content', 'tool_calls'];
+const markable = ['messages', 'tools', 'content', 'tool_calls', 'function', 'custom'];
 
 function* markedIn(thing: object, path: Path): Generator<Omit<Place, 'value'>> {
   for (const [key, sources] of Object.entries(sourcesOf(thing)))
     yield { path: key === '' ? path : [...path, key], sources };
-  for (const name of lists) {
-    const list = (thing as Readonly<Record<string, unknown>>)[name];
-    if (!Array.isArray(list)) continue;
-    for (const [index, element] of list.entries())
-      if (typeof element === 'object' && element !== null) yield* markedIn(element, [...path, name, index]);
+  for (const name of markable) {
+    const inner = (thing as Readonly<Record<string, unknown>>)[name];
+    if (typeof inner !== 'object' || inner === null) continue;
+    if (!Array.isArray(inner)) yield* markedIn(inner, [...path, name]);
+    else
+      for (const [index, element] of inner.entries())
+        if (typeof element === 'object' && element !== null) yield* markedIn(element, [...path, name, index]);
   }
 }
 

@@ -1,7 +1,7 @@
 import type { ChatMessage } from '../../wire/schema/chat-request.ts';
 import { upstreamCallId } from '../shared/call-ids.ts';
 import type { InputMessage } from '../shared/parsed.ts';
-import { carry } from '../shared/provenance.ts';
+import { carry, carryKeys } from '../shared/provenance.ts';
 import type { TranslationSettings } from '../shared/settings.ts';
 import { joinText } from './content-to-chat.ts';
 import { earlierReasoningOf } from './earlier-reasoning.ts';
@@ -90,11 +90,13 @@ export function translateMessages(
     }
     open.reasoningBeforeText = open.reasoning.length;
     carry(open, item, 'content');
+    carryKeys(open, item, { content: 'content' });
     const refusals = item.content.flatMap((part) => (part.type === 'refusal' ? [part.refusal] : []));
     const text = joinText(item.content);
     if (refusals.length > 0 && profile.refusalField) {
       open.refusal = refusals.join('');
       carry(open, item, 'refusal');
+      carryKeys(open, item, { refusal: 'content' });
       open.text = text === '' ? null : text;
     } else {
       open.text = text + refusals.join('');

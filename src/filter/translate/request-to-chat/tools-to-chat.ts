@@ -5,7 +5,7 @@ import { chatToolName } from '../shared/chat-tool-name.ts';
 import type { RestoredTool } from '../shared/context.ts';
 import type { Reading } from '../shared/dropped.ts';
 import type { CustomDefinition, FunctionDefinition, ToolDefinition } from '../shared/parsed.ts';
-import { carry } from '../shared/provenance.ts';
+import { carry, carryKeys } from '../shared/provenance.ts';
 import { toolSchemaToChat } from './tool-schema-to-chat.ts';
 
 /** A tool as it is offered to the upstream. */
@@ -69,9 +69,16 @@ export function createToolTable(definitions: readonly ToolDefinition[], { settin
     const isStrict = profile.strict && !isLoosened;
     if (strict === true && !isStrict) dropped.push(`${param}.strict`);
     const strictness = strict != null && isStrict ? { strict } : {};
+    const offer = { name, ...described(description), parameters: schema, ...strictness };
+    carryKeys(offer, definition, {
+      name: 'name',
+      description: 'description',
+      parameters: 'parameters',
+      strict: 'strict',
+    });
     return {
       type: 'function',
-      function: { name, ...described(description), parameters: schema, ...strictness },
+      function: offer,
       ...(cacheControl === undefined ? {} : { cache_control: cacheControl }),
       ...extensions,
     };
@@ -91,15 +98,14 @@ export function createToolTable(definitions: readonly ToolDefinition[], { settin
 }
 
 /** A custom tool as itself, or wrapped in a function of one string where the server knows functions only. */
-function customOf({ chatName: name, description, format, extensions }: CustomDefinition, profile: Profile): ChatTool {
+function customOf(definition: CustomDefinition, profile: Profile): ChatTool {
+  const { chatName: name, description, format, extensions } = definition;
   const grammar = format?.type === 'grammar' ? { definition: format.definition, syntax: format.syntax } : null;
   if (profile.customTools === 'native') {
     const chatFormat = grammar === null ? ({ type: 'text' } as const) : ({ type: 'grammar', grammar } as const);
-    return {
-      type: 'custom',
-      custom: { name, ...described(description), ...(format === null ? {} : { format: chatFormat }) },
-      ...extensions,
-    };
+    const offer = { name, ...described(description), ...(format === null ? {} : { format: chatFormat }) };
+    carryKeys(offer, definition, { name: 'name', description: 'description', format: 'format' });
+    return { type: 'custom', custom: offer, ...extensions };
   }
   const rules =
     grammar === null ? '' : `The input must conform to this ${grammar.syntax} grammar:\n${grammar.definition}`;

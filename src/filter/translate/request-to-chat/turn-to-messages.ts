@@ -3,7 +3,7 @@ import type { ChatContentPart, ChatMessage, ChatToolCall, OpaqueFields } from '.
 import { upstreamCallId } from '../shared/call-ids.ts';
 import { chatToolName } from '../shared/chat-tool-name.ts';
 import type { InputContent, InputMessage } from '../shared/parsed.ts';
-import { carry } from '../shared/provenance.ts';
+import { carry, carryKeys } from '../shared/provenance.ts';
 import { chatPartsOf, isPlainText, joinText } from './content-to-chat.ts';
 import type { EarlierReasoning } from './earlier-reasoning.ts';
 import type { PairedCall } from './pair-calls.ts';
@@ -31,6 +31,7 @@ export class AssistantTurn {
 export function chatMessageOf(item: InputMessage, profile: Profile): ChatMessage {
   const message: ChatMessage = { role: item.role, content: contentOf(item, profile), ...item.extensions };
   carry(message, item);
+  carryKeys(message, item, { role: 'role', content: 'content' });
   return message;
 }
 
@@ -52,6 +53,7 @@ export function messagesOfTurn(turn: AssistantTurn, profile: Profile, tools: Too
   const calls = turn.calls.map((call) => {
     const written = toolCallOf(call, turn, profile, tools);
     carry(written, call);
+    carryKeys(written, call, { id: 'call_id' });
     return written;
   });
   const replayed = replayedReasoning(turn, profile);
@@ -77,8 +79,16 @@ function toolCallOf(call: PairedCall, turn: AssistantTurn, profile: Profile, too
   const id = upstreamCallId(callId);
   const name = tools.find(call.name, call.namespace)?.name ?? chatToolName(call.name, call.namespace, profile);
   const kept = opaqueFieldsOf(turn, callId);
-  if (!takesText) return { id, type: 'function', function: { name, arguments: input }, ...kept };
-  if (profile.customTools === 'native') return { id, type: 'custom', custom: { name, input }, ...kept };
+  if (!takesText) {
+    const called = { name, arguments: input };
+    carryKeys(called, call, { name: 'name', arguments: 'arguments' });
+    return { id, type: 'function', function: called, ...kept };
+  }
+  if (profile.customTools === 'native') {
+    const called = { name, input };
+    carryKeys(called, call, { name: 'name', input: 'input' });
+    return { id, type: 'custom', custom: called, ...kept };
+  }
   return { id, type: 'function', function: { name, arguments: JSON.stringify({ input }) }, ...kept };
 }
 
@@ -94,7 +104,10 @@ function toolMessageOf({ callId, outputs }: PairedCall): ChatMessage {
     tool_call_id: upstreamCallId(callId),
     content: media.length === 0 ? text : parts,
   };
-  for (const output of outputs) carry(message, output);
+  for (const output of outputs) {
+    carry(message, output);
+    carryKeys(message, output, { tool_call_id: 'call_id', content: 'output' });
+  }
   return message;
 }
 

@@ -133,6 +133,19 @@ export function carry(made: object, from: object, key?: string): void {
   for (const [own, paths] of Object.entries(sources)) add(made, key ?? own, paths);
 }
 
+/** Marks keys of `made`, by their names there, as made of those keys of what `from` was read from. */
+export function carryKeys(made: object, from: object, keys: Readonly<Record<string, string>>): void {
+  const paths = (from as Marked)[madeOf]?.[''];
+  if (paths === undefined) return;
+  for (const [key, own] of Object.entries(keys)) {
+    add(
+      made,
+      key,
+      paths.map((path) => `${path}.${own}`),
+    );
+  }
+}
+
 function add(made: Marked, key: string, paths: readonly string[]): void {
   const before = made[madeOf] ?? {};
   const known = Object.hasOwn(before, key) ? (before[key] ?? []) : [];
