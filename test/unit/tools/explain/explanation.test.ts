@@ -66,7 +66,9 @@ describe('a field', () => {
   const shellCall = { type: 'local_shell_call', call_id: 'a', status: 'completed', action };
   const shellOutput = { type: 'local_shell_call_output', call_id: 'a', output: 'x' };
   const f = { type: 'function', name: 'f' };
-  it.each<[field: string, fate: string, body: object, causes: readonly string[]]>([
+  const output = { type: 'function_call_output', call_id: 'a', output: 'x' };
+  const customCall = { type: 'custom_tool_call', call_id: 'a', name: 'run', input: 'ls' };
+  it.each<[field: string, fate: string, body: object, causes: readonly string[], settings?: SettingsOverrides]>([
     ['store', 'left_out', { store: null }, []],
     ['input[0]', 'rewritten', { input: [{ role: 'user', content: [audio] }] }, []],
     [
@@ -78,8 +80,16 @@ describe('a field', () => {
     ['reasoning.effort', 'renamed', { reasoning: { effort: 'low' } }, ['reasoningEffort']],
     ['tool_choice', 'rewritten', { tools: [f], tool_choice: f }, ['toolChoice']],
     ['tools[0]', 'rewritten', { tools: [{ ...f, odd: 1 }], tool_choice: 'none' }, []],
-  ])('%s is %s for its own causes alone: %j', (field, fate, body, causes) => {
-    const found = fieldOf(field, body);
+    ['input[0]', 'rewritten', { input: [output] }, ['ORPHAN_OUTPUTS'], { orphanOutputs: 'synthesize' }],
+    [
+      'input[0]',
+      'sent',
+      { input: [customCall, { ...output, type: 'custom_tool_call_output' }] },
+      [],
+      { profile: 'openai' },
+    ],
+  ])('%s is %s for its own causes alone: %j', (field, fate, body, causes, settings) => {
+    const found = fieldOf(field, body, settings);
     expect([found.fate, namesOf(found)]).toEqual([fate, causes]);
   });
 
