@@ -56,11 +56,12 @@ function createSniffer(create: (kind: Kind, state: AnswerState) => UpstreamBodyR
       return kind === null ? nothing : decide(kind).push(buffered);
     },
     start: () => reader?.start() ?? nothing,
-    end(error, sheds) {
-      if (reader !== null) return reader.end(error, sheds);
+    end(error) {
+      if (reader !== null) return reader.end(error);
       const chosen = decide('neither');
-      return error !== undefined || buffered.length === 0 ? chosen.end(error, sheds) : chosen.push(buffered);
+      return error !== undefined || buffered.length === 0 ? chosen.end(error) : chosen.push(buffered);
     },
+    shed: (error) => (reader ?? decide('neither')).shed(error),
     state,
   };
 }

@@ -51,11 +51,13 @@ export class EventStreamReader implements UpstreamBodyReader {
     return this.#updated(this.#encode(this.#translator.start()));
   }
 
-  end(error?: ApiError, sheds = false): ClientBytes {
-    const translator = this.#translator;
-    if (translator.ended()) return nothing;
-    if (error === undefined) return this.#updated(this.#finish());
-    return this.#updated(this.#encode(sheds ? translator.shed(error) : translator.fail(error)));
+  end(error?: ApiError): ClientBytes {
+    if (this.#translator.ended()) return nothing;
+    return this.#updated(error === undefined ? this.#finish() : this.#encode(this.#translator.fail(error)));
+  }
+
+  shed(error: ApiError): ClientBytes {
+    return this.#translator.ended() ? nothing : this.#updated(this.#encode(this.#translator.shed(error)));
   }
 
   #updated(out: ClientBytes): ClientBytes {

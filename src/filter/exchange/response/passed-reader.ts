@@ -1,6 +1,7 @@
 import { GrowingBytes } from '../../../formats/bytes/growing-bytes.ts';
 import { jsonOf } from '../../../formats/json/loose.ts';
 import { scanJson } from '../../../formats/json/scan.ts';
+import type { ApiError } from '../../wire/schema/api-error.ts';
 import { AnswerState, type Disposition, nothing, type UpstreamBodyReader } from './upstream-body-reader.ts';
 
 /**
@@ -21,6 +22,13 @@ export function createPassedReader(complete: (answer: unknown) => object | null,
     return bytes;
   }
 
+  /** Drops all that was buffered; the leg reports the error. */
+  function fail(error: ApiError): Buffer {
+    state.isComplete = true;
+    take(error);
+    return nothing;
+  }
+
   return {
     push(bytes) {
       body.append(bytes);
@@ -28,10 +36,10 @@ export function createPassedReader(complete: (answer: unknown) => object | null,
       return body.length > maxBytes ? take('untouched') : nothing;
     },
     start: () => nothing,
+    shed: fail,
     end(error) {
+      if (error !== undefined) return fail(error);
       state.isComplete = true;
-      // The leg reports an error.
-      if (error !== undefined) take(error);
       if (state.disposition !== null) return nothing;
       const bytes = take('untouched');
       const { tooDeepAt } = scanJson(bytes, { maxNesting });

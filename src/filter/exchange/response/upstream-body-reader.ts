@@ -10,8 +10,10 @@ export interface UpstreamBodyReader {
   push(bytes: Buffer): ClientBytes;
   /** Begins the client's stream before the upstream has sent anything; only for a client that wants one, and before `isComplete`. */
   start(): ClientBytes;
-  /** Ends with the body, or by an error of ours; then `disposition` is set. `sheds`: in few bytes, output is freed. */
-  end(error?: ApiError, sheds?: boolean): ClientBytes;
+  /** Ends with the body, or by an error of ours; then `disposition` is set. */
+  end(error?: ApiError): ClientBytes;
+  /** Ends by an error as `end` does, in few bytes: what was kept of the answer is freed, and not repeated. */
+  shed(error: ApiError): ClientBytes;
   /** One object as long as the reader lives. */
   readonly state: Readonly<AnswerState>;
 }

@@ -91,10 +91,13 @@ export function createWholeBodyReader(
       return jsonEnd.isWhole() ? finish() : nothing;
     },
     start: () => nothing,
-    end(error, sheds) {
-      if (sheds) body.clear();
+    end(error) {
       if (state.isComplete) return nothing;
       return error === undefined ? finish() : refuse(error);
+    },
+    shed(error) {
+      body.clear();
+      return state.isComplete ? nothing : refuse(error);
     },
     state,
   };

@@ -181,8 +181,8 @@ class CustomCallWriter extends CallWriter {
 
   constructor(named: NamedCall, parts: WriterParts) {
     super(named, '', parts);
-    this.#input = new GrowingText(parts.output.kept);
-    parts.output.kept.add('decoder');
+    this.#input = new GrowingText(parts.log.kept);
+    parts.log.kept.add('decoder');
   }
 
   add(text: string): void {

@@ -22,8 +22,11 @@ export class EventLog {
   #deltas = 0;
   #characters = 0;
   #held: HeldEvents | null = null;
+  /** Counts what the answer keeps: its items and parts, and events that are held, as they are emitted; texts where they grow. */
+  readonly kept: Kept;
 
-  constructor({ obfuscate, newId }: Pick<ResponseContext, 'obfuscate' | 'newId'>, isWanted = true) {
+  constructor({ obfuscate, newId }: Pick<ResponseContext, 'obfuscate' | 'newId'>, kept: Kept, isWanted = true) {
+    this.kept = kept;
     this.#padding = obfuscate ? newId : null;
     this.#isWanted = isWanted;
   }
@@ -32,14 +35,15 @@ export class EventLog {
     if (isDelta(event)) {
       this.#deltas += 1;
       this.#characters += event.delta.length;
-    }
+    } else if (event.type === 'response.output_item.added') this.kept.add('item');
+    else if (event.type === 'response.content_part.done') this.kept.add('part');
     if (!this.#isWanted || this.#held?.hold(event)) return;
     this.#append(event);
   }
 
   /** From now on, events of items after that one are held. */
-  holdAfter(outputIndex: number, kept: Kept): void {
-    if (this.#isWanted) this.#held ??= new HeldEvents(outputIndex, kept);
+  holdAfter(outputIndex: number): void {
+    if (this.#isWanted) this.#held ??= new HeldEvents(outputIndex, this.kept);
   }
 
   /** Emits held events, up to those of that item; later ones are still held. With null, none are. */

@@ -41,7 +41,7 @@ export class MessageItemWriter implements OpenItem {
     if (delta === '') return;
     open.text.append(delta);
     if (logprobs.length > 0) {
-      open.logprobs ??= new JsonList(this.#parts.output.kept);
+      open.logprobs ??= new JsonList(this.#parts.log.kept);
       for (const logprob of logprobs) open.logprobs.push(logprob);
     }
     this.#parts.log.emit({
@@ -64,7 +64,7 @@ export class MessageItemWriter implements OpenItem {
   cite(citations: readonly Annotation[]): void {
     const part = this.#part;
     if (part?.type !== 'output_text') return;
-    part.citations ??= new CitationList(this.#parts.output.kept);
+    part.citations ??= new CitationList(this.#parts.log.kept);
     let index = part.citations.all.length;
     for (const annotation of part.citations.add(citations))
       this.#parts.log.emit({
@@ -81,7 +81,7 @@ export class MessageItemWriter implements OpenItem {
     this.#parts.log.emit({ type: 'response.content_part.added', ...this.#place(), part });
     this.#parts.log.emit({ type: 'response.content_part.done', ...this.#place(), part });
     this.#content.push(part);
-    this.#parts.output.kept.add('part', length);
+    this.#parts.log.kept.bytes += length;
   }
 
   /** The text of the open part. */
@@ -109,7 +109,7 @@ export class MessageItemWriter implements OpenItem {
     this.#closePart();
     const part = type === 'refusal' ? { type, refusal: '' } : { type, text: '', annotations: [], logprobs: [] };
     this.#parts.log.emit({ type: 'response.content_part.added', ...this.#place(), part });
-    this.#part = { type, text: new GrowingText(this.#parts.output.kept), logprobs: null, citations: null };
+    this.#part = { type, text: new GrowingText(this.#parts.log.kept), logprobs: null, citations: null };
     return this.#part;
   }
 
@@ -118,7 +118,6 @@ export class MessageItemWriter implements OpenItem {
     const part = this.#closed(this.#part);
     this.#parts.log.emit({ type: 'response.content_part.done', ...this.#place(), part });
     this.#content.push(part);
-    this.#parts.output.kept.add('part');
     this.#part = null;
   }
 

@@ -3,7 +3,7 @@ import type { ApiError } from '../../../wire/schema/api-error.ts';
 import type { LooseAudio, LooseMessage } from '../../../wire/schema/chat-completion.ts';
 import type { Annotation, ExtensionPart, Logprob, OutputItem } from '../../../wire/schema/response-resource.ts';
 import type { ResponseContext } from '../../shared/context.ts';
-import { GrowingText, type Kept } from '../../shared/kept.ts';
+import { GrowingText } from '../../shared/kept.ts';
 import type { Repair } from '../../shared/repairs.ts';
 import { isThought, opaqueFieldsOf } from '../read/call-entries.ts';
 import { CitationList } from '../read/citations.ts';
@@ -65,8 +65,8 @@ export class OutputWriter {
   /** Contents for the envelope of the next reasoning item. */
   #pendingEnvelope: EnvelopeContents | null = null;
 
-  constructor(log: EventLog, context: ResponseContext, kept: Kept, repairs: Set<Repair>) {
-    this.#output = new Output(log, kept);
+  constructor(log: EventLog, context: ResponseContext, repairs: Set<Repair>) {
+    this.#output = new Output(log);
     this.#parts = { log, output: this.#output, context, repairs };
     this.#tags = newTagReader(context.profile);
   }
@@ -163,7 +163,7 @@ export class OutputWriter {
     if (citations.length === 0) return;
     if (this.#current instanceof MessageItemWriter) this.#current.cite(citations);
     else if (!this.#hadMessage) {
-      this.#earlyCitations ??= new CitationList(this.#output.kept);
+      this.#earlyCitations ??= new CitationList(this.#parts.log.kept);
       this.#earlyCitations.add(citations);
     }
   }
@@ -278,7 +278,7 @@ export class OutputWriter {
     // MiniMax's gateways leave it in the text too, in tags at its start.
     const unshown = isOfField && this.#copy === null ? (this.#tags?.unshown() ?? null) : null;
     if (unshown !== null) {
-      this.#copy = new GrowingText(this.#output.kept);
+      this.#copy = new GrowingText(this.#parts.log.kept);
       if (unshown !== '') this.#copy.append(unshown);
     }
     this.#reasoningItem().text(text);
@@ -289,7 +289,7 @@ export class OutputWriter {
     if (thinking === '') return;
     const item = this.#reasoningItem();
     item.text(thinking);
-    this.#lateCopy ??= new LateCopy(this.#output.kept, () => item.written());
+    this.#lateCopy ??= new LateCopy(this.#parts.log.kept, () => item.written());
   }
 
   /** The block of thinking is over: a field's reasoning that came beside it and is no copy is shown. */
@@ -314,7 +314,7 @@ export class OutputWriter {
   /** Returns the envelope of the open reasoning item, or of the next one. */
   #envelope(): EnvelopeContents {
     if (this.#current instanceof ReasoningItemWriter) return this.#current.envelope();
-    this.#pendingEnvelope ??= new EnvelopeContents(this.#output.kept, this.#parts.context);
+    this.#pendingEnvelope ??= new EnvelopeContents(this.#parts.log.kept, this.#parts.context);
     return this.#pendingEnvelope;
   }
 
@@ -389,7 +389,7 @@ export class OutputWriter {
 
   #pushLogprobs(logprobs: readonly Logprob[]): void {
     if (logprobs.length === 0) return;
-    this.#logprobs ??= new AnswerLogprobs(this.#output.kept);
+    this.#logprobs ??= new AnswerLogprobs(this.#parts.log.kept);
     this.#logprobs.push(logprobs);
   }
 
@@ -466,7 +466,7 @@ export class OutputWriter {
       }
       this.#pictures ??= new Set();
       this.#pictures.add(url);
-      this.#output.kept.add('address', url.length);
+      this.#parts.log.kept.add('address', url.length);
     }
   }
 

@@ -1,7 +1,6 @@
 import type { ApiError } from '../../../wire/schema/api-error.ts';
 import type { OutputItem } from '../../../wire/schema/response-resource.ts';
 import type { ResponseContext } from '../../shared/context.ts';
-import type { Kept } from '../../shared/kept.ts';
 import type { Repair } from '../../shared/repairs.ts';
 import type { EventLog } from './event-log.ts';
 
@@ -29,7 +28,7 @@ export interface OpenCall extends OpenItem {
   unrunnable(): ApiError | null;
 }
 
-/** Parts that the writers of one answer share; its `output` counts what they keep. */
+/** Parts that the writers of one answer share; its `log` counts what they keep. */
 export interface WriterParts {
   readonly log: EventLog;
   readonly output: Output;
@@ -52,21 +51,17 @@ export class Output {
   size = 0;
   /** The first item that is not closed: the one whose events are sent. */
   #firstOpen = 0;
-  /** Counts what the items keep. */
-  readonly kept: Kept;
 
-  constructor(log: EventLog, kept: Kept) {
+  constructor(log: EventLog) {
     this.#log = log;
-    this.kept = kept;
   }
 
   /** Sends `output_item.added` at the next index and gives that index; `open` is what closes the item. */
   add(item: OutputItem, open: OpenItem | OpenCall): number {
     const index = this.size++;
     this.closeWhole();
-    if (this.#firstOpen < index) this.#log.holdAfter(this.#firstOpen, this.kept);
+    if (this.#firstOpen < index) this.#log.holdAfter(this.#firstOpen);
     this.#log.emit({ type: 'response.output_item.added', output_index: index, item });
-    this.kept.add('item');
     // Nearly always it is the only one, and an array literal takes a tenth of the memory of one that grows.
     if (index === 0) this.#open = [open];
     else this.#open[index] = open;

@@ -14,11 +14,11 @@ export class ReasoningItemWriter implements OpenItem {
 
   /** `envelope` holds what came before the item did. */
   constructor(parts: WriterParts, envelope: EnvelopeContents | null) {
-    const { context, output } = parts;
+    const { context, output, log } = parts;
     this.#parts = parts;
     this.#envelope = envelope;
-    output.kept.add('parts');
-    this.#text = new GrowingText(output.kept);
+    log.kept.add('parts');
+    this.#text = new GrowingText(log.kept);
     const id = context.newId('rs');
     const content = context.reasoningEvents !== 'summary' && { content: [] };
     const begun = { id, type: 'reasoning', status: 'in_progress', summary: [], ...content } as const;
@@ -52,7 +52,7 @@ export class ReasoningItemWriter implements OpenItem {
 
   /** Returns what the item carries back to the upstream beside its text. */
   envelope(): EnvelopeContents {
-    this.#envelope ??= new EnvelopeContents(this.#parts.output.kept, this.#parts.context);
+    this.#envelope ??= new EnvelopeContents(this.#parts.log.kept, this.#parts.context);
     return this.#envelope;
   }
 
@@ -62,7 +62,7 @@ export class ReasoningItemWriter implements OpenItem {
     const extras = this.#envelope?.extras() ?? { details: [], blocks: [], fields: {} };
     this.#envelope?.clear();
     const item = reasoningItemOf({ id: this.#place.item_id, status, text, ...extras }, this.#parts.context);
-    this.#parts.output.kept.bytes += item.encrypted_content?.length ?? 0;
+    this.#parts.log.kept.bytes += item.encrypted_content?.length ?? 0;
     return item;
   }
 

@@ -48,12 +48,12 @@ export class ResponseWriter {
   constructor(context: ResponseContext, kept: Kept, wantsEvents = true) {
     this.#context = context;
     this.#id = context.newId('resp');
-    this.log = new EventLog(context, wantsEvents);
+    this.log = new EventLog(context, kept, wantsEvents);
     const isFolded = context.answer.fold !== null;
     this.#folded = isFolded ? [] : null;
     this.extensions = isFolded ? null : new Extensions(kept, context.profile.passExtensions);
-    this.#outputLog = isFolded ? new EventLog(context, false) : this.log;
-    this.output = new OutputWriter(this.#outputLog, context, kept, this.repairs);
+    this.#outputLog = isFolded ? new EventLog(context, kept, false) : this.log;
+    this.output = new OutputWriter(this.#outputLog, context, this.repairs);
   }
 
   /** Emits `response.created` and `response.in_progress`, once. */
@@ -132,7 +132,7 @@ export class ResponseWriter {
     this.#context = { ...this.#context, echo: { ...this.#context.echo, instructions: null, tools: [], metadata: {} } };
     this.log.drop();
     this.extensions?.drop();
-    this.output = new OutputWriter(new EventLog(this.#context, false), this.#context, new Kept(), this.repairs);
+    this.output = new OutputWriter(new EventLog(this.#context, new Kept(), false), this.#context, this.repairs);
     this.fail(error);
   }
 

@@ -30,7 +30,7 @@ export class ToolCalls {
   constructor(parts: WriterParts, beforeCall: () => void) {
     this.#parts = parts;
     this.#beforeCall = beforeCall;
-    this.#tracker = new CallTracker(parts.context.toolNames, parts.output.kept);
+    this.#tracker = new CallTracker(parts.context.toolNames, parts.log.kept);
   }
 
   /** Gathers a delta's calls and sends none. Gives what must be in a reasoning item before they are sent. */
@@ -158,7 +158,7 @@ export class ToolCalls {
     this.#tellFound(name);
     call.unsent = call.text.toString();
     this.hasSent = true;
-    this.#parts.output.kept.add('sentCall');
+    this.#parts.log.kept.add('sentCall');
     call.item = openCallItem(call, name, this.#idOf(call), this.#parts);
     // Before another item begins: that may close this one.
     this.#sendText(call);
