@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url';
 // Debian 13's; older ones are without security updates, and their npm without what is used here.
 if (Number.parseInt(process.versions.node, 10) < 20)
   fail(
-    `Node ${process.versions.node} is too old: 20 or later is needed, which then installs the Node that runs everything.`,
+    `Node ${process.versions.node} is too old. Install Node 20 or later. It then installs the exact Node that runs everything.`,
   );
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));

@@ -134,7 +134,9 @@ describe('Codex', () => {
           .messages.map(({ content }) => content)
           .slice(-2),
       ).toEqual(['Paint the shed.', 'Make it blue.']);
-      const line = await mesh.service.logged(({ msg, turns }) => msg === 'websocket' && Object(turns).incomplete === 1);
+      const line = await mesh.service.logged(
+        ({ msg, turns }) => msg === 'websocket closed' && Object(turns).incomplete === 1,
+      );
       expect(line['turns']).toMatchObject({ incomplete: 1, completed: 2 });
     } finally {
       codex.remove();

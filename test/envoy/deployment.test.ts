@@ -177,7 +177,7 @@ describe('mTLS between Envoy and the service', () => {
       })();
       replaceFiles(authority.issue('second'), files);
       // It looks every 10 s.
-      const taken = () => mesh.service.log.some((line) => line['msg'] === 'new certificate');
+      const taken = () => mesh.service.log.some((line) => line['msg'] === 'certificate files read again');
       await expect.poll(taken).toBe(true);
       const before = requests;
       await expect.poll(() => requests).toBeGreaterThan(before + 20);

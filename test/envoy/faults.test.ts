@@ -212,7 +212,7 @@ test('a call that the service ends for want of memory is a 503 that says so, and
     { process: processMethod },
     {
       process: (call: ServerDuplexStream<unknown, unknown>) =>
-        call.once('data', () => call.emit('error', { code: status.RESOURCE_EXHAUSTED, details: 'memory is short' })),
+        call.once('data', () => call.emit('error', { code: status.RESOURCE_EXHAUSTED, details: 'memory is low' })),
     },
   );
   const port = await new Promise<number>((resolve, reject) =>

@@ -155,6 +155,6 @@ test('its own address as --upstream is refused before anything starts', async ()
   });
   expect(await mesh.exit).toBe(1);
   expect(mesh.stderr()).toBe(
-    `Nothing listens at http://localhost:${port}/v1, and this is where npm start would: it would ask itself. Start the Chat server first, or correct --upstream.\n`,
+    `Nothing listens at http://localhost:${port}/v1, and npm start would listen there itself. Start the Chat server first, or correct --upstream.\n`,
   );
 });

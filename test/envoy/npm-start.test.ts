@@ -180,7 +180,7 @@ describe('npm start', () => {
     process.kill(children.get(name) ?? 0, 'SIGKILL');
 
     expect(await mesh.exit).toBe(1);
-    expect(mesh.stderr()).toContain(`The mesh stops: ${name} ended (signal SIGKILL).`);
+    expect(mesh.stderr()).toContain(`npm start stops: ${name} ended (signal SIGKILL).`);
     await untilGone(children.values());
   });
 
@@ -205,7 +205,7 @@ describe('npm start', () => {
     expect(mesh.stderr()).toMatch(
       /service \| .*Configuration: MAX_TOOLS: must be a whole number from 1 to 100000 \(got \\"many\\"\)/,
     );
-    expect(mesh.stderr()).toContain('The mesh stops: service ended (exit code 1).');
+    expect(mesh.stderr()).toContain('npm start stops: service ended (exit code 1).');
   });
 
   test('a port that is taken stops the start', async () => {

@@ -94,7 +94,7 @@ describe('a turn on a WebSocket', () => {
     await mesh.service.logged((line) => line['request_id'] === 'conversation-7-turn-2' && line['msg'] === 'exchange');
     await client.close();
     const line = await mesh.service.logged((entry) => entry['connection_id'] === 'conversation-7');
-    expect(line).toMatchObject({ msg: 'websocket', code: 1005, reason: null, turns: { completed: 2 } });
+    expect(line).toMatchObject({ msg: 'websocket closed', code: 1005, reason: null, turns: { completed: 2 } });
   });
 
   test('is continued from the connection’s memory', async () => {
@@ -141,7 +141,7 @@ describe('a turn on a WebSocket', () => {
 
   test('whose client disconnects ends at the upstream at once', async () => {
     await expectEndAtUpstream(mesh, await open());
-    await mesh.service.logged((line) => line['msg'] === 'websocket' && line['code'] === 1006);
+    await mesh.service.logged((line) => line['msg'] === 'websocket closed' && line['code'] === 1006);
   });
 
   test('whose upstream resets the connection is told so at once, without Envoy’s delayed_close_timeout', async () => {

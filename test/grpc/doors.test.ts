@@ -103,7 +103,7 @@ describe.each(nodes)('with %s', (_which, node) => {
     await other.close();
     expect((await service.get('/readyz')).status).toBe(200);
     const isDefect = ({ msg, outcome }: LogLine) =>
-      msg === 'failed' || msg === 'uncaught' || msg === 'stopping' || outcome === 'crashed';
+      msg === 'internal error' || msg === 'uncaught exception' || msg === 'stopping' || outcome === 'crashed';
     expect(service.log.filter(isDefect)).toEqual([]);
   }
 
@@ -256,7 +256,7 @@ test('what no handler catches is logged, drains the process, and ends it with an
   const client = connectExtProc(service.listen[0] ?? '');
   const { call } = await sendRequest(client, '{"model":"m","input":"Hi","stream":true}');
   process.kill(service.child.pid, 'SIGUSR2');
-  const line = await service.logged(({ msg }) => msg === 'uncaught');
+  const line = await service.logged(({ msg }) => msg === 'uncaught exception');
   expect(line).toMatchObject({
     level: 'fatal',
     cause: 'TypeError',

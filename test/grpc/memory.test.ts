@@ -41,7 +41,7 @@ async function statusOf(body: string, headers: Readonly<Record<string, string>> 
 
 describe('with 96 MiB of heap', () => {
   it('says at the start which limits it had to lower', async () => {
-    const lowered = service.log.filter((line) => line['msg'] === 'a limit does not fit in memory');
+    const lowered = service.log.filter((line) => line['msg'] === 'limit lowered to fit in memory');
     expect(lowered.map(({ reason }) => String(reason).split(' ', 1)[0])).toContain('MAX_REQUEST_BYTES');
     const config = (await (await service.get('/config')).json()) as Record<string, number>;
     expect(config['MAX_REQUEST_BYTES']).toBeLessThan(3 * MiB);

@@ -120,7 +120,7 @@ describe('a handshake that fails', () => {
         await once(socket.resume(), 'close');
       }
       await expect.poll(() => service.metric('responses_extproc_tls_handshake_failures_total')).toBe(3);
-      const failed = (line: object) => 'msg' in line && line.msg === 'a TLS handshake failed';
+      const failed = (line: object) => 'msg' in line && line.msg === 'TLS handshake failed';
       await service.logged(failed);
       const said = service.log.filter(failed);
       expect(said).toMatchObject([{ level: 'warn', address: '127.0.0.1', reason: expect.any(String) }]);

@@ -108,7 +108,7 @@ describe('WORKERS=2, where workers end', () => {
     const calls = [await openStream(address), await openStream(address)];
     const [victim = 0] = workers();
     process.kill(victim, 'SIGKILL');
-    const died = await logged((line) => line['msg'] === 'a worker died');
+    const died = await logged((line) => line['msg'] === 'worker exited');
     expect(died).toMatchObject({ how: 'SIGKILL', restart_in_ms: 100, pid: victim });
 
     const ends = await Promise.allSettled(calls.map((call) => endStream(call)));
@@ -141,7 +141,7 @@ describe('WORKERS=2, where workers end', () => {
     const all = Array.from({ length: most }, () => connectTcp(Number(port), host).on('error', () => {}));
     await expect.poll(() => readdirSync(`/proc/${child.pid}/fd`).length).toBeGreaterThanOrEqual(most - 1);
     process.kill(workers()[0] ?? 0, 'SIGKILL');
-    await logged(({ msg, how }) => msg === 'a worker died' && String(how).includes('EMFILE'));
+    await logged(({ msg, how }) => msg === 'worker exited' && String(how).includes('EMFILE'));
     for (const socket of all) socket.destroy();
     const ends = await Promise.allSettled(calls.map((call) => endStream(call)));
     expect(ends.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
@@ -159,7 +159,7 @@ describe('WORKERS=2, where workers end', () => {
     const [address = ''] = listen;
     const calls = [await openStream(address), await openStream(address)];
     process.kill(workers()[0] ?? 0, 'SIGKILL');
-    const refused = await logged(({ msg, how }) => msg === 'a worker died' && String(how).includes('E2BIG'));
+    const refused = await logged(({ msg, how }) => msg === 'worker exited' && String(how).includes('E2BIG'));
     expect(refused).toMatchObject({ restart_in_ms: 200 });
     child.kill('SIGUSR2');
     const ends = await Promise.allSettled(calls.map((call) => endStream(call)));
@@ -206,7 +206,7 @@ describe('one UNIX socket for all workers', () => {
       expect(await metric(active, { worker: '2' })).toBe(2);
 
       process.kill(workers()[0] ?? 0, 'SIGKILL');
-      await logged((line) => line['msg'] === 'a worker died');
+      await logged((line) => line['msg'] === 'worker exited');
       await expect.poll(() => metric('responses_extproc_ready_workers')).toBe(2);
       await endStream(await openStream(address));
     } finally {

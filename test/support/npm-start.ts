@@ -33,7 +33,7 @@ export function npmStart(args: readonly string[], environment: Record<string, st
     },
     /** The address in the line that stands there when the upstream is not usable. */
     warns(): Promise<string> {
-      return this.says(/^WARNING (http:\/\/127\.0\.0\.1:\d+\/v1) is open, its upstream is not usable: /m);
+      return this.says(/^WARNING (http:\/\/127\.0\.0\.1:\d+\/v1) is open, but its Chat server cannot be used: /m);
     },
     async says(line: RegExp): Promise<string> {
       for (;;) {

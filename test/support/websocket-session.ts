@@ -24,7 +24,7 @@ export interface SessionOptions {
   readonly maxValues?: number;
 }
 
-const overload = new ApiError('The gateway is overloaded: too many bytes are waiting. Try again in 2s.', {
+const overload = new ApiError('The gateway is overloaded: too many bytes are buffered. Try again in 2s.', {
   status: 503,
   type: 'server_error',
   code: 'server_overloaded',

@@ -37,7 +37,7 @@ interface AccessLine {
 }
 
 /** Messages that end a trouble that was shown: without them the error would stay the last line. */
-const goodNews: ReadonlySet<string> = new Set(['profiles file read again', 'new certificate']);
+const goodNews: ReadonlySet<string> = new Set(['profiles file read again', 'certificate files read again']);
 
 /** A line of the service's log for people; null if it is of no interest to them. */
 export function shortServiceLine(line: string): string | null {

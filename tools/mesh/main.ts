@@ -40,7 +40,7 @@ async function run(options: MeshOptions, stop: AbortSignal): Promise<void> {
   if (!(await portIsFree(port))) throw new Error(`Port ${port} is taken; choose another with --port.`);
   if (options.upstream !== undefined && (await leadsToFreePort(options.upstream, port)))
     throw new Error(
-      `Nothing listens at ${options.upstream.href}, and this is where npm start would: it would ask itself. Start the Chat server first, or correct --upstream.`,
+      `Nothing listens at ${options.upstream.href}, and npm start would listen there itself. Start the Chat server first, or correct --upstream.`,
     );
   const envoy = findEnvoy(process.env);
   const [admin, service, webSocket] = [await anyFreePort(), await anyFreePort(), await anyFreePort()];
@@ -177,7 +177,7 @@ function serviceEnvironment(
 /** Rejects when the first of them ends. */
 async function anyEnd(children: readonly Child[]): Promise<never> {
   const end = await Promise.race(children.map(async (child) => `${child.name} ended (${await child.ended})`));
-  throw new Error(`The mesh stops: ${end}.`);
+  throw new Error(`npm start stops: ${end}.`);
 }
 
 function untilAborted(signal: AbortSignal): Promise<void> {

@@ -33,7 +33,7 @@ export function createTeller({ url, upstream, curl, pages }: Told): (news: Upstr
         isAwaited = true;
         return [
           ready(),
-          `${href} has not answered yet; it may still be loading its model. Its first answer is awaited.\n`,
+          `${href} has not answered yet; it may still be loading its model. Waiting for its first answer.\n`,
         ];
       case 'there': {
         const { models, profile } = news.state;
@@ -47,13 +47,13 @@ export function createTeller({ url, upstream, curl, pages }: Told): (news: Upstr
         isReady = false;
         return [
           listOf(models),
-          `\nWARNING ${url} is open, its upstream is not usable: ${href}: ${news.problem}\n`,
+          `\nWARNING ${url} is open, but its Chat server cannot be used: ${href}: ${news.problem}\n`,
           `${curl(modelToShow(models) ?? 'MODEL')}\n`,
-          isFirst ? `It is asked again every ${intervalMs / 1000} s, for ${watchMs / 60_000} minutes.\n` : '',
+          isFirst ? `npm start asks it again every ${intervalMs / 1000} s, for ${watchMs / 60_000} minutes.\n` : '',
         ];
       }
       case 'given_up':
-        return [`${href} is asked no more: start again once it is there.\n`];
+        return [`${href} did not answer in time. Run npm start again once it answers.\n`];
     }
   }
 

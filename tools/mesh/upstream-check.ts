@@ -68,7 +68,7 @@ type Answer = Awaited<ReturnType<typeof ask>>;
 function failureOf(answer: Answer, url: URL, { key, timeoutMs }: Asking): string | null {
   const { outcome, status, reason, location } = answer;
   if (outcome === 'timed_out')
-    return `it takes the connection and does not answer within ${timeoutMs / 1000} s. Is it still loading, or is this another kind of server?`;
+    return `it accepts the connection, but does not answer within ${timeoutMs / 1000} s. Is it still loading, or is this another kind of server?`;
   if (outcome !== 'answered') return explainUnreachable(reason, url);
   if (status === 401 || status === 403)
     return key === undefined
@@ -84,7 +84,7 @@ function failureOf(answer: Answer, url: URL, { key, timeoutMs }: Asking): string
 }
 
 function notChat(base: URL, message: string): string {
-  return `it is no Chat server: ${base.pathname.replace(/\/$/, '')}/chat/completions answers with ${message}`;
+  return `it is not a Chat server: ${base.pathname.replace(/\/$/, '')}/chat/completions answers with ${message}`;
 }
 
 /** The base URL of most servers ends in `/v1`. */

@@ -6,7 +6,7 @@ export interface ExchangeTap {
   onEvent(event: ExchangeEvent): void;
   /** A message of the upstream's stream became that many events for the client. */
   onMessage(events: number): void;
-  /** Replies in order, those of a long answer one at a time; without a message where time passed or memory is short. */
+  /** Replies in order, those of a long answer one at a time; without a message where time passed or memory is low. */
   onReplies(replies: readonly ExchangeReply[], event: ExchangeEvent | null): void;
 }
 

@@ -62,7 +62,7 @@ const retryAfterSeconds = 2;
 const smallHolderBytes = 256 * 1024;
 
 /**
- * The one place that decides what becomes of whom when memory is short: what is new is refused, garbage is collected, what is
+ * The one place that decides what becomes of whom when memory is low: what is new is refused, garbage is collected, what is
  * kept for later is forgotten, then those that hold the most are paused or cut. It goes by the ledger of what all of them
  * say they hold, and by the process's actual memory.
  */
@@ -105,7 +105,7 @@ export class OverloadGuard {
     return this.#ledger.bytes;
   }
 
-  /** Admits one more exchange, or returns the error for its client. `holder` may be paused and shed when memory is short. */
+  /** Admits one more exchange, or returns the error for its client. `holder` may be paused and shed when memory is low. */
   admit(holder?: Holder): Admission | ApiError {
     const { maxExchanges } = this.#limits;
     if (maxExchanges > 0 && this.exchanges >= maxExchanges) return this.refuse('exchanges');
@@ -363,7 +363,7 @@ export class OverloadGuard {
 
 const why = {
   exchanges: 'too many requests at once',
-  buffered_bytes: 'too many bytes are waiting',
-  memory: 'memory is short',
+  buffered_bytes: 'too many bytes are buffered',
+  memory: 'memory is low',
   waiting: 'large requests wait too long for their turn',
 };

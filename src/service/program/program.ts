@@ -85,7 +85,7 @@ async function run(): Promise<void> {
   process.once('exit', () => output.flushAtExit() || process.kill(process.pid, 'SIGKILL'));
   process.stderr.on('error', () => {}); // its reader is gone: no reason to end
   const isWorker = workerNumber() !== null;
-  if (!isWorker) for (const reason of lowered) log.warn({ reason }, 'a limit does not fit in memory');
+  if (!isWorker) for (const reason of lowered) log.warn({ reason }, 'limit lowered to fit in memory');
   const running = await (config.WORKERS > 1 && !isWorker ? supervise : serve)(config, log, output);
 
   let stopping = false;
@@ -101,7 +101,7 @@ async function run(): Promise<void> {
   // A defect: what the process holds may be wrong from now on, so it takes nothing new, but calls that run are not cut with it.
   process.on('uncaughtException', (thrown, origin) => {
     exitCode = 1;
-    log.fatal(causeOf(thrown), 'uncaught');
+    log.fatal(causeOf(thrown), 'uncaught exception');
     stop({ defect: origin }).catch(() => process.exit(exitCode));
   });
   // A repeated SIGTERM changes nothing: systemd signals every process of a service, and the supervisor its workers too.

@@ -49,7 +49,7 @@ export async function openWebSocket(
     writeTimeoutMs: 60_000,
     memory: guard,
     observer: {
-      failed: (thrown) => log.error(causeOf(thrown), 'failed'),
+      failed: (thrown) => log.error(causeOf(thrown), 'internal error'),
       turnEnded: (outcome) => metrics.webSocketTurns.inc({ outcome }),
       refused(refusal, message) {
         const { id, status, error } = refusal;
@@ -61,7 +61,7 @@ export async function openWebSocket(
       closed({ id, code, reason, durationMs, turns, bytesIn, bytesOut }) {
         metrics.webSocketCloses.inc({ code: knownCodes.has(code) ? String(code) : 'other' });
         const line = { connection_id: id, code, reason, duration_ms: Math.round(durationMs), turns };
-        log.info({ ...line, bytes: [bytesIn, bytesOut] }, 'websocket');
+        log.info({ ...line, bytes: [bytesIn, bytesOut] }, 'websocket closed');
       },
     },
   });

@@ -22,7 +22,7 @@ import { version } from './version.ts';
 /** The service in this process: all of it, or one worker's share. Throws when it cannot listen. */
 export async function serve(config: Config, log: Log, output: LogOutput) {
   // grpc-js would write lines of its own to standard error.
-  const fromGrpc = (text: unknown) => log.warn({ reason: String(text) }, 'grpc-js');
+  const fromGrpc = (text: unknown) => log.warn({ reason: String(text) }, 'warning of the gRPC library');
   setLogger({ error: fromGrpc, info: () => {}, debug: () => {} });
   const worker = joinSupervisor(() => metrics.registry.getMetricsAsJSON());
   let listening = false;
@@ -60,7 +60,7 @@ export async function serve(config: Config, log: Log, output: LogOutput) {
   const observers: ExchangeObserver[] = [createExchangeLog(log, output), createExchangeMetrics(metrics)];
   if (inspection !== null) observers.push(inspection.recorder.observer);
   if (tracing !== null) observers.push(tracing.observer);
-  const warnOfHandshake = createOccasionalWarning(log, 'a TLS handshake failed');
+  const warnOfHandshake = createOccasionalWarning(log, 'TLS handshake failed');
   const service = createService({
     config: { ...config, LISTEN: config.LISTEN.replaceAll('{worker}', String(worker?.number ?? 1)) },
     createExchange: inspection?.recorder.createExchange,
@@ -79,7 +79,7 @@ export async function serve(config: Config, log: Log, output: LogOutput) {
       warnOfHandshake(1, { reason, address });
     },
     onMisconfigured: (problem) => log.error({ problem }, 'misconfigured route'),
-    onFault: (thrown) => log.error(causeOf(thrown), 'failed'),
+    onFault: (thrown) => log.error(causeOf(thrown), 'internal error'),
   });
 
   const listen = await service.listen();
@@ -177,7 +177,7 @@ function tlsOf(config: Config, log: Log, metrics: Metrics): TlsCredentials | nul
     if (problem !== null) return log.error({ reason: problem.message }, 'the changed certificate files cannot be used');
     showExpiry();
     const { subject, validTo } = tls.certificate();
-    log.info({ subject, validTo }, 'new certificate');
+    log.info({ subject, validTo }, 'certificate files read again');
   });
   showExpiry();
   return tls;

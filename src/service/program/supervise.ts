@@ -16,7 +16,7 @@ export async function supervise(config: Config, log: Log, output: LogOutput) {
       await removeStaleSocket(address.trim());
   if (config.WEBSOCKET_LISTEN !== '') await removeStaleSocket(config.WEBSOCKET_LISTEN);
   const supervisor = superviseWorkers(config.WORKERS, ({ number, pid, how, restartInMs }) =>
-    log.error({ worker: number, pid, how, restart_in_ms: restartInMs }, 'a worker died'),
+    log.error({ worker: number, pid, how, restart_in_ms: restartInMs }, 'worker exited'),
   );
   const own = createSupervisorMetrics(() => {
     const { readyWorkers, restarts } = supervisor;
@@ -44,7 +44,7 @@ export async function supervise(config: Config, log: Log, output: LogOutput) {
           },
           config: () => ({ version, ...redactConfig(config), ...describeProfiles(profiles) }),
         });
-  log.info({ version, workers: config.WORKERS, admin: admin?.address ?? null }, 'supervising');
+  log.info({ version, workers: config.WORKERS, admin: admin?.address ?? null }, 'workers started');
   await supervisor.started;
   return { stop };
 }

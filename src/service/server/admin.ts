@@ -114,7 +114,7 @@ export function hostProblem(given: string | undefined, names: readonly string[])
   const match = /^(?:\[([\da-f:.]+)\]|([^\s:[\]/@]+))(?::\d{1,5})?$/i.exec(given);
   const host = (match?.[1] ?? match?.[2] ?? '').toLowerCase();
   if (host === 'localhost' || host.endsWith('.localhost') || isIP(host) !== 0 || names.includes(host)) return null;
-  return 'Other names than localhost are refused, so that no other site can read this: use an IP address, or set ADMIN_HOSTS.';
+  return 'Other names than localhost are refused, so that no other site can read this. Use an IP address, or set ADMIN_HOSTS.';
 }
 
 /** Beyond this many connections, closes the one whose last request (or start) was the longest ago. */

@@ -104,4 +104,4 @@ function unknown(key: string, value: string | null, known: string): string {
   return `${key} is ${JSON.stringify(value)}; it must be ${known}`;
 }
 
-const misconfigured = 'The route is not configured correctly; the log of responses-extproc says why.';
+const misconfigured = 'The route is not configured correctly. The log of responses-extproc has the reason.';

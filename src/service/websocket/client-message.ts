@@ -17,7 +17,7 @@ const maxStreamIdLength = 256;
 export function readClientMessage(data: Buffer, maxValues: number): ClientMessage | TurnError {
   return readOrRefuse(() => {
     const fields = readRawFields(data, maxValues);
-    if (fields === null) return invalid('invalid_json', null, 'The message must be a JSON object with a `type`.');
+    if (fields === null) return invalid('invalid_json', null, "The message must be a JSON object with a 'type'.");
     const read = (name: string) => readOwnField(fields, name, maxValues);
     const type = read('type');
     if (type === 'response.steer') {
@@ -31,18 +31,18 @@ export function readClientMessage(data: Buffer, maxValues: number): ClientMessag
     if (type === 'response.interrupt') {
       const responseId = read('response_id');
       if (typeof responseId !== 'string')
-        return invalid('invalid_type', 'response_id', '`response_id` must be a string.');
+        return invalid('invalid_type', 'response_id', "'response_id' must be a string.");
       if (read('mode') !== 'discard_partial_items')
-        return invalid('unsupported_value', 'mode', '`mode` must be `discard_partial_items`.');
+        return invalid('unsupported_value', 'mode', "'mode' must be 'discard_partial_items'.");
       return { type: 'interrupt', responseId };
     }
     if (type !== 'response.create') {
-      const given = typeof type === 'string' ? `, not \`${type.slice(0, 64)}\`` : '';
-      return invalid('unsupported_value', 'type', `\`type\` must be \`response.create\`${given}.`);
+      const given = typeof type === 'string' ? `, not '${type.slice(0, 64)}'` : '';
+      return invalid('unsupported_value', 'type', `'type' must be 'response.create'${given}.`);
     }
     const streamId = read('stream_id') ?? null;
     if (streamId !== null && (typeof streamId !== 'string' || streamId === '' || streamId.length > maxStreamIdLength)) {
-      const message = `\`stream_id\` must be a string of 1 to ${maxStreamIdLength} characters.`;
+      const message = `'stream_id' must be a string of 1 to ${maxStreamIdLength} characters.`;
       return invalid('invalid_type', 'stream_id', message);
     }
     return { type: 'create', fields, streamId };
@@ -62,8 +62,8 @@ export function steerFailed({ steer, inputIsValid }: ClientMessage & { readonly 
       type: 'invalid_request_error', // the only value that the event has
       code: inputIsValid ? 'steering_not_supported' : 'invalid_input',
       message: inputIsValid
-        ? 'A running response cannot be steered here: send the input with the next `response.create`.'
-        : '`input` must be a string or a non-empty array of items.',
+        ? "A running response cannot be steered here. Send the input with the next 'response.create'."
+        : "'input' must be a string or a non-empty array of items.",
     },
   });
 }

@@ -51,12 +51,12 @@ const farewells: Readonly<Record<Farewell, TurnError>> = {
   time_limit: invalid(
     'websocket_connection_limit_reached',
     null,
-    'The connection has reached its time limit: open a new one, and send the whole conversation as `input`.',
+    "The connection has reached its time limit. Open a new connection, and send the full conversation as 'input'.",
   ),
   shutdown: turnError(
     503,
     'server_shutting_down',
-    'The server is going away: open a new connection, and send the whole conversation as `input`.',
+    "The server is shutting down. Open a new connection, and send the full conversation as 'input'.",
   ),
 };
 
@@ -197,7 +197,7 @@ export class Connection implements TurnHost {
 
   /** Closes the connection of a client that goes on sending what is refused: each of its messages costs CPU, and a line of the log. */
   #refuseAll(message: Buffer): void {
-    const text = `The last ${this.limits.maxUnasked} messages of this connection asked for no response: it is closed.`;
+    const text = `The last ${this.limits.maxUnasked} messages of this connection did not request a response. The connection is closed.`;
     const error = turnError(429, 'too_many_refused_messages', text);
     this.#host.refused(error, message);
     this.#sendError(error, null);
@@ -213,13 +213,13 @@ export class Connection implements TurnHost {
   #createTurn(fields: RawFields, streamId: string | null, message: Buffer): void {
     const { maxLanes, maxWaiting } = this.limits;
     if (!this.#lanes.hasRoomFor(streamId)) {
-      const text = `There are ${maxLanes} lanes already, and all of them are busy.`;
+      const text = `All ${maxLanes} lanes ('stream_id') of this connection are busy. Wait for a response.`;
       this.#refuse(turnError(429, 'too_many_lanes', text, 'stream_id'), streamId, message);
       return;
     }
     const waiting = this.#lanes.all().reduce((sum, lane) => sum + lane.waiting.length, 0);
     if (waiting >= maxWaiting && this.#lanes.get(streamId)?.running != null) {
-      const text = `${maxWaiting} requests are waiting on this connection already: wait for a response.`;
+      const text = `${maxWaiting} requests are already waiting on this connection. Wait for a response.`;
       this.#refuse(turnError(429, 'too_many_waiting_responses', text), streamId, message);
       return;
     }

@@ -25,12 +25,12 @@ export function queryOf({ url = '' }: IncomingMessage): string {
 /** The error for a handshake that is wrong in itself, whatever the state of the server; null for any other. */
 export function handshakeError({ headers, url = '' }: IncomingMessage, origins: readonly string[]): TurnError | null {
   if (!responsesPath.test(url.split('?', 1)[0] ?? ''))
-    return turnError(404, 'not_found', 'WebSockets are served at /v1/responses.');
+    return turnError(404, 'not_found', 'Not found. Open the WebSocket at /v1/responses.');
   const { origin, host } = headers;
   if (!isHost(host))
-    return turnError(400, 'invalid_host', 'The `Host` must be a name or an address, with a port or none.');
+    return turnError(400, 'invalid_host', "Invalid 'Host': expected a name or an address, with an optional port.");
   if (origin === undefined || origins.includes('*') || origins.includes(origin)) return null;
-  const message = 'Pages of this origin may not connect, unless the gateway’s WEBSOCKET_ORIGINS lists it.';
+  const message = 'Pages of this origin may not connect. The operator can allow the origin in WEBSOCKET_ORIGINS.';
   return turnError(403, 'origin_not_allowed', message);
 }
 
@@ -56,7 +56,7 @@ export function answerHttp(request: IncomingMessage, response: ServerResponse, i
     response.writeHead(status, { 'content-type': 'text/plain' }).end(status === 200 ? 'ok\n' : 'draining\n');
     return;
   }
-  const message = 'This is the listener for WebSockets: HTTP requests go to the proxy.';
+  const message = 'This port accepts only WebSockets. Send HTTP requests to the proxy.';
   const { status, error } = turnError(426, 'websocket_required', message);
   const headers = { 'content-type': 'application/json', upgrade: 'websocket', connection: 'close' };
   response.writeHead(status, headers).end(JSON.stringify({ error }));

@@ -42,18 +42,18 @@ export function readTurnRequest(
     const [stream, background] = [read('stream'), read('background')];
     // Codex sends `stream: true`, which is what happens anyway.
     if (stream !== null && stream !== true)
-      return invalid('unsupported_value', 'stream', 'Over a WebSocket every response is streamed: leave `stream` out.');
+      return invalid('unsupported_value', 'stream', "Over a WebSocket every response is streamed. Leave 'stream' out.");
     if (background !== null && background !== false)
       return invalid(
         'unsupported_value',
         'background',
-        'A response cannot run in the background: leave `background` out.',
+        "A response over a WebSocket cannot run in the background. Leave 'background' out.",
       );
     if (read('stream_options') !== null)
       return invalid(
         'unsupported_parameter',
         'stream_options',
-        '`stream_options` is not for WebSockets: leave it out.',
+        "'stream_options' is not available over a WebSocket. Leave it out.",
       );
 
     const previousId = read('previous_response_id');
@@ -62,7 +62,7 @@ export function readTurnRequest(
       return invalid(
         'previous_response_not_found',
         'previous_response_id',
-        'The response is not known on this connection, which keeps only its last one: send the whole conversation as `input`, without `previous_response_id`.',
+        "The response is not known on this connection, which keeps only its last response. Send the full conversation as 'input', without 'previous_response_id'.",
       );
     const fields = new Map([...given].filter(([name]) => !own.has(name)));
     const input = given.get('input') ?? null;
@@ -70,7 +70,7 @@ export function readTurnRequest(
     // Its brackets are cut off; what is between them is validated where it is sent.
     if (isList && input.at(-1) !== 0x5d) throw new SyntaxError('A list ends with another bracket.');
     if (previous !== null && input !== null && !isList && input[0] !== 0x22 && String(input) !== 'null')
-      return invalid('invalid_type', 'input', '`input` must be a string or an array of items.');
+      return invalid('invalid_type', 'input', "'input' must be a string or an array of items.");
     const listsInput = isList || previous !== null;
     if (listsInput) fields.delete('input');
     return { fields, input: input === null ? null : itemsOf(input), listsInput, previous };

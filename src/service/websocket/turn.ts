@@ -337,7 +337,7 @@ export class Turn {
   }
 }
 
-const truncated = turnError(502, 'upstream_stream_truncated', 'The stream of the response broke off before its end.');
+const truncated = turnError(502, 'upstream_stream_truncated', 'The stream of the response ended early.');
 const notEvents = turnError(502, 'invalid_upstream_response', 'The gateway’s answer is not a stream of events.');
 const notAnswered: AnswerHead = { status: 502, contentType: '', retryAfter: null };
 

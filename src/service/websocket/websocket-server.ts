@@ -69,9 +69,10 @@ export async function startWebSocketEndpoint(options: WebSocketOptions) {
   function refusalOf(request: IncomingMessage): TurnError | null {
     const error = handshakeError(request, origins);
     if (error !== null) return error;
-    if (phase === 'closing') return turnError(503, 'server_shutting_down', 'The server is going away: connect again.');
+    if (phase === 'closing')
+      return turnError(503, 'server_shutting_down', 'The server is shutting down. Open a new connection.');
     if (sockets.size >= maxConnections)
-      return turnError(503, 'server_overloaded', 'The gateway has too many connections: try again later.');
+      return turnError(503, 'server_overloaded', 'The gateway has too many connections. Try again later.');
     const short = memory.refusal();
     return short === null ? null : turnErrorOf(short);
   }

@@ -31,5 +31,5 @@ export function explainUnreachable(reason: string, url: URL): string {
     return `it does not speak HTTP on that port (${reason}). Try ${otherScheme}`;
   if (reason === 'ECONNRESET' || reason === 'EPIPE')
     return `it closed the connection without an answer (${reason}). ${secure ? 'Does it speak TLS on that port? If not' : 'If it speaks TLS on that port'}, try ${otherScheme}`;
-  return `it cannot be asked: ${reason}.`;
+  return `the request failed: ${reason}.`;
 }

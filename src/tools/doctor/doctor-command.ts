@@ -39,7 +39,7 @@ export const doctor: Subcommand = async (args, terminal) => {
     const [only] = names;
     if (only === undefined || names.length > 1) {
       const known = names.length === 0 ? '' : ` The server has: ${listOf(names, options.key)}.`;
-      stderr.write(`--model is missing: the name the server knows the model by.${known} ${hint}`);
+      stderr.write(`--model is missing. Give the name that the server uses for the model.${known} ${hint}`);
       return usageErrorExitCode;
     }
     options = { ...options, model: only };

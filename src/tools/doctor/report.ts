@@ -91,7 +91,7 @@ export function textReport(report: Report, style: Style): string {
 /** Why a run ended early, or asked less than everything; empty if it did not. */
 function endOf({ stopped, ranOut }: Run): string {
   if (stopped !== null) return `STOPPED: ${stopped}`;
-  if (ranOut !== null) return `No profile is proposed, since not every question was asked: ${ranOut}. Raise it.`;
+  if (ranOut !== null) return `No profile is proposed, because the run stopped early: ${ranOut}. Raise that limit.`;
   return '';
 }
 
@@ -159,6 +159,6 @@ function verdictText({ outcome, failing }: Verdict): string {
     case 'unusable':
       return `Verdict: agents cannot work with this server as it is: ${failing.join(', ')}.`;
     case 'unclear':
-      return `Verdict: open${failing.length === 0 ? '' : `, since ${failing.join(', ')} could not be tested`}.`;
+      return `Verdict: unknown${failing.length === 0 ? '' : `, because ${failing.join(', ')} could not be tested`}.`;
   }
 }

@@ -102,7 +102,7 @@ export async function runProbes(
       }
       finding = stopped === null ? probe.judge(answers, known) : { result: 'not_tested', detail: stopped };
       if (stopped === null && probe.name === 'text' && finding.result !== 'works' && !finding.facts?.reasoningOnly)
-        stopped = `A plain question is not answered: ${finding.detail}${pathHint(answers, target.url)}`;
+        stopped = `The server does not answer a plain question: ${finding.detail}${pathHint(answers, target.url)}`;
     }
     // What servers and models say goes to a terminal.
     findings.set(probe.name, { ...finding, detail: shorten(finding.detail) });

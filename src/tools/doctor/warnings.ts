@@ -52,7 +52,7 @@ const rules: readonly ((findings: Findings, insecureKey: boolean) => string | nu
     'Reasoning comes inside the text. A reasoning parser of the server does better (vLLM and SGLang: --reasoning-parser; llama.cpp: --reasoning-format auto).',
   ),
   meaning('reasoning_replay', ['ignored']),
-  fact('serverError', 'Some invalid requests are answered with a 5xx: clients retry them in vain.'),
+  fact('serverError', 'The server answers some invalid requests with a 5xx. Clients retry them without success.'),
   fact(
     'idleSeconds',
     (seconds) =>

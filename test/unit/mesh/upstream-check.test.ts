@@ -140,7 +140,7 @@ describe('what npm start says of an upstream', () => {
     ['', 'a 200 without a body'],
   ])('that it is no Chat server, which answers everything with %j: the doctor says the same', async (body, what) => {
     const url = new URL(`${await serve({ '/v1/models': [200, body], '/v1/chat/completions': [200, body] })}/v1`);
-    expect(await problemOf(url.href)).toBe(`it is no Chat server: /v1/chat/completions answers with ${what}`);
+    expect(await problemOf(url.href)).toBe(`it is not a Chat server: /v1/chat/completions answers with ${what}`);
     const { code, report } = await runDoctorJson([url.href, '--model', 'm']);
     expect([code, report.verdict.outcome]).toEqual([1, 'unusable']);
     expect(report.findings.find(({ probe }) => probe === 'text')?.detail).toBe(what);

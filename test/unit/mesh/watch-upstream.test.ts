@@ -59,9 +59,10 @@ async function linesFor(...answers: readonly (readonly [milliseconds: number, st
   return { lines, times, asked };
 }
 
-const awaits = 'http://chat/v1 has not answered yet; it may still be loading its model. Its first answer is awaited.';
+const awaits = 'http://chat/v1 has not answered yet; it may still be loading its model. Waiting for its first answer.';
 const list = 'http://chat/v1 has embed-1, qwen3';
-const unusable = 'WARNING http://gateway/v1 is open, its upstream is not usable: http://chat/v1: nothing listens';
+const unusable =
+  'WARNING http://gateway/v1 is open, but its Chat server cannot be used: http://chat/v1: nothing listens';
 
 describe('npm start with a Chat server', () => {
   it('that answers at once is ready, with a model of its own in the example', async () => {
@@ -89,7 +90,7 @@ describe('npm start with a Chat server', () => {
   it('that is not there is warned of once, and ready when it comes', async () => {
     const { lines } = await linesFor([0, absent], [0, absent], [0, absent], [0, there]);
     expect(lines).toEqual([
-      ...[unusable, 'curl MODEL', 'It is asked again every 2 s, for 10 minutes.', 'PAGES'],
+      ...[unusable, 'curl MODEL', 'npm start asks it again every 2 s, for 10 minutes.', 'PAGES'],
       ...['http://chat/v1 answers now, after 6 s.', list, 'ready http://gateway/v1', 'curl qwen3'],
     ]);
   });
@@ -98,14 +99,14 @@ describe('npm start with a Chat server', () => {
     const { lines } = await linesFor([7000, { ...absent, problem: 'it is no Chat server' }], [0, there]);
     expect(lines.slice(0, 2)).toEqual(['ready http://gateway/v1', awaits]);
     expect(lines).toContain(
-      'WARNING http://gateway/v1 is open, its upstream is not usable: http://chat/v1: it is no Chat server',
+      'WARNING http://gateway/v1 is open, but its Chat server cannot be used: http://chat/v1: it is no Chat server',
     );
     expect(lines.slice(-2)).toEqual(['ready http://gateway/v1', 'curl qwen3']);
   });
 
   it('that never comes is asked for ten minutes', async () => {
     const { lines, times, asked } = await linesFor([0, absent]);
-    expect(lines.at(-1)).toBe('http://chat/v1 is asked no more: start again once it is there.');
+    expect(lines.at(-1)).toBe('http://chat/v1 did not answer in time. Run npm start again once it answers.');
     expect([times, asked]).toEqual([[0, 600_000], 301]);
   });
 

@@ -53,7 +53,8 @@ test('a Node that is too old is told which is needed', () => {
   const { status, stderr } = spawnSync(process.execPath, args, { cwd: root, encoding: 'utf8' });
   expect({ status, stderr }).toEqual({
     status: 1,
-    stderr: 'Node 18.20.8 is too old: 20 or later is needed, which then installs the Node that runs everything.\n',
+    stderr:
+      'Node 18.20.8 is too old. Install Node 20 or later. It then installs the exact Node that runs everything.\n',
   });
 });
 

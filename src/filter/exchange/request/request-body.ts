@@ -51,7 +51,7 @@ function decompress(body: Uint8Array, contentEncoding: string, maxBytes: number)
     if (!(thrown instanceof ContentCodingError)) throw thrown;
     if (thrown.reason === 'too_large') throw tooLarge(thrown.message);
     throw new ApiError(
-      `The request body ${thrown.message}, but its content-encoding says so. Send it so, or leave 'content-encoding' out.`,
+      `The request body ${thrown.message}, although its content-encoding says so. Correct 'content-encoding', or leave it out.`,
       { status: 400, code: 'invalid_encoding', param: 'content-encoding', cause: thrown },
     );
   }
@@ -78,10 +78,10 @@ export function* parseJson(
   const { tooDeepAt, mayLoseNumbers, values } = scanJson(bytes, { maxNesting, maxValues });
   if (values > maxValues)
     throw ApiError.requestTooLarge(
-      `The request body holds too many values: more than ${maxValues}. Send fewer items, or smaller tools.`,
+      `The request body holds too many values: more than ${maxValues}. Send fewer items or smaller tools.`,
     );
   if (tooDeepAt !== null) {
-    const message = `The request body is nested too deep: more than ${maxNesting} levels of objects and arrays at byte ${tooDeepAt}. Send it flatter, or the deep part as text.`;
+    const message = `The request body is nested too deeply: more than ${maxNesting} levels of objects and arrays at byte ${tooDeepAt}. Flatten it, or send the nested part as text.`;
     throw ApiError.invalidRequest('nesting_too_deep', null, message);
   }
   // Upper bound of what a body takes while it is translated, with garbage made on the way: itself, its text, its strings, the

@@ -132,7 +132,7 @@ export class RequestLeg {
     if (route.type === 'refuse') throw route.error;
     if (route.type === 'pass') {
       if (route.withoutBody && !endOfStream) {
-        const message = `A request with the method ${headers.get(':method')} has no body here. Leave it out.`;
+        const message = 'An OPTIONS request cannot have a body here. Leave the body out.';
         throw ApiError.invalidRequest('unexpected_body', null, message);
       }
       this.outcome = { type: 'passed', operation: route.operation };
@@ -171,7 +171,7 @@ export class RequestLeg {
     this.#checkSize(this.#clientBytes);
     if (this.#mode === 'BUFFERED_PARTIAL' && !endOfStream)
       throw ApiError.requestTooLarge(
-        'The request body is larger than the proxy’s buffer (request body mode BUFFERED_PARTIAL). Shorten it.',
+        "The request body is larger than the proxy’s buffer (request body mode BUFFERED_PARTIAL). Shorten 'input', or send fewer files.",
       );
     const bytes = Math.max(this.#announcedBytes, this.#clientBytes);
     throwIfAny(this.#options.hold(bytes, bytes));
@@ -235,7 +235,7 @@ export class RequestLeg {
       return yield* this.#translate('request_trailers', this.#body?.whole() ?? noBytes);
     // Every body message already has its reply; no message is left to carry the translated body.
     const { request } = this.#options.modes;
-    const message = `A request with trailers cannot be translated in the request body mode ${request}. Send it without them.`;
+    const message = `A request with trailers cannot be translated in the request body mode ${request}. Send the request without trailers.`;
     throw ApiError.invalidRequest('unsupported_trailers', null, message);
   }
 

@@ -32,8 +32,7 @@ export function routeOf(headers: HeaderMap): Route {
   const at = segments.findLastIndex((segment, index) => segment === 'v1' && isOwn(segments[index + 1]));
   if (at === -1) {
     const meant = meantPath(path);
-    if (meant !== null)
-      return { type: 'refuse', error: notFound(`Not found. This path is spelled ${meant}: send the request there.`) };
+    if (meant !== null) return { type: 'refuse', error: notFound(`Not found. Did you mean ${meant}?`) };
     return { type: 'pass', operation: passedOperation(method, segments, query), withoutBody: false };
   }
   if (segments[at + 1] === 'conversations') return { type: 'refuse', error: nothingStored('Conversations are') };
@@ -41,7 +40,7 @@ export function routeOf(headers: HeaderMap): Route {
   if (operation === undefined) return { type: 'refuse', error: nothingStored('Responses are') };
   // HTTP/1.1 uses `upgrade`, HTTP/2 an extended CONNECT (RFC 8441).
   if ((headers.get('upgrade') ?? headers.get(':protocol') ?? '').toLowerCase() === 'websocket') {
-    const message = 'WebSocket is not supported: use HTTP, with `stream: true` for events.';
+    const message = 'WebSockets are not available here. Use HTTP, with "stream": true for events.';
     return { type: 'refuse', error: new ApiError(message, { status: 426, code: 'websocket_not_supported' }) };
   }
   // A browser's CORS preflight, answered by the upstream or by Envoy's own filter.
@@ -109,7 +108,7 @@ function encodeModel(model: string): string {
     throw ApiError.invalidRequest(
       'invalid_value',
       'model',
-      `Invalid 'model': it cannot be part of the upstream's path.`,
+      `Invalid 'model': this name cannot be part of the upstream's path. Send the name that the upstream uses for the model.`,
     );
   return encodeURIComponent(model);
 }

@@ -52,7 +52,7 @@ export function createWholeBodyReader(
   }
 
   function translatedError(): ApiError {
-    if (status < 300) return ApiError.invalidUpstream('The upstream responded before it had the request.');
+    if (status < 300) return ApiError.invalidUpstream('The upstream responded before it received the request.');
     const { contentType, retryAfter } = options;
     const answer = { status, contentType, body: body.whole().toString('utf8'), retryAfter };
     return translateError(answer, context?.profile.contextOverflow);

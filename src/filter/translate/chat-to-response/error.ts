@@ -51,7 +51,7 @@ export function errorOfEvent(value: unknown, wordings: Wordings = []): ApiError 
   return errorOfValue({ error: isNonEmpty(value) ? value : wordless }, wordings);
 }
 
-const wordless = 'The upstream reported an error without saying which.';
+const wordless = 'The upstream reported an error without a message.';
 
 /** The error in a value that stands where a completion or a chunk should, in the upstream's own words. Null if it has none. */
 export function errorOfWords(value: unknown, wordings: Wordings = []): ApiError | null {
@@ -109,7 +109,7 @@ const localReplies: readonly (readonly [start: string, code: string, message: st
   ],
   ['no healthy upstream', 'upstream_unavailable', 'No healthy upstream is available.'],
   ['upstream request timeout', 'upstream_timeout', 'The upstream did not answer in time.'],
-  ['stream timeout', 'request_timeout', 'The request took too long and was ended.'],
+  ['stream timeout', 'request_timeout', 'The request took too long and was cancelled.'],
 ];
 
 function localReplyOf({ status, body, retryAfter }: ErrorAnswer): ApiError | null {

@@ -99,7 +99,7 @@ export class StreamTranslator {
     return this.#taken(() => this.#failWith(error));
   }
 
-  /** Ends with `error` and `response.failed` when memory is short: nothing of the output is repeated or kept. */
+  /** Ends with `error` and `response.failed` when memory is low: nothing of the output is repeated or kept. */
   shed(error: ApiError): ResponseStreamEvent[] {
     return this.#taken(() => {
       this.response.shed(error);
@@ -291,5 +291,5 @@ const beginsLikeJson = /^[^\S\n\r\u2028\u2029]*(?:\{|\[[^\S\n\r\u2028\u2029]*\{)
 /** The index of no choice. */
 const several = Symbol('several choices');
 
-const tornChunk = 'The upstream’s stream has data that begins like JSON and is not: part of it may have been lost.';
+const tornChunk = 'The upstream’s stream contains invalid JSON. Part of the answer may be lost.';
 const notAStream = 'The upstream answered with something that is not a Chat Completions stream.';

@@ -20,7 +20,10 @@ export const summary = {
   conversation({ instructions, max_output_tokens }, input, reading) {
     const { compaction } = reading.settings;
     if (input.length === 0)
-      throw invalidValue('input', `'input' holds no conversation that could be compacted. Send its messages.`);
+      throw invalidValue(
+        'input',
+        `'input' contains no conversation to compact. Send the messages of the conversation.`,
+      );
     const maxTokens = summaryTokens(compaction, max_output_tokens);
     const fitted = fitConversation(input, instructions, maxTokens, reading);
     const asking = userMessage(compaction.prompt);
@@ -72,9 +75,9 @@ function compactionItem(
     .map((part) => (part.type === 'output_text' ? part.text : ''))
     .join('')
     .trim();
-  if (text === '') return ApiError.ofModel('empty_summary', 'The model gave no summary of the conversation.');
+  if (text === '') return ApiError.ofModel('empty_summary', 'The model returned no summary of the conversation.');
   if (outcome.status === 'incomplete' && outcome.reason === 'content_filter')
-    return ApiError.ofModel('content_filter', 'The upstream’s content filter stopped the summary of the conversation.');
+    return ApiError.ofModel('content_filter', 'The upstream’s content filter blocked the summary of the conversation.');
   const envelope = { text, ...(model === null ? {} : { model }) };
   return [{ id: newId('cmp'), type: 'compaction', encrypted_content: encodeCompactionEnvelope(envelope) }];
 }

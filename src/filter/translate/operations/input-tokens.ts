@@ -14,11 +14,14 @@ export const inputTokens: TranslatedOperation = {
   upstreamPath({ tokenizePath }) {
     if (tokenizePath !== null) return tokenizePath;
     // Chat servers have no common path for it.
-    throw new ApiError('Input tokens cannot be counted here in advance; the `usage` of a response counts them.', {
-      status: 501,
-      type: 'invalid_request',
-      code: 'not_implemented',
-    });
+    throw new ApiError(
+      "The upstream cannot count input tokens in advance. The 'usage' of a response has their number.",
+      {
+        status: 501,
+        type: 'invalid_request',
+        code: 'not_implemented',
+      },
+    );
   },
   // What its chat template is given, with the beginning of the answer, as vLLM's `/tokenize` takes it.
   body: ({ model, messages, tools }, passthrough) => ({

@@ -45,7 +45,8 @@ export const defaults: Omit<TranslatedOperation, 'path' | 'forRequest'> = {
   generates: true,
   upstreamPath: (_profile, chatPath) => chatPath,
   check({ stream }) {
-    if (stream === true) throw unsupportedValue('stream', `This endpoint answers with JSON. Leave 'stream' out.`);
+    if (stream === true)
+      throw unsupportedValue('stream', `This endpoint always answers with JSON. Leave 'stream' out.`);
   },
   conversation: ({ max_output_tokens: maxTokens }, items) => ({ items, maxTokens }),
   constraints: (wanted) => wanted,

@@ -92,7 +92,7 @@ export function requestToChat(
     tools,
   );
   if (messages.length === 0 && operation.answer.asksUpstream) {
-    throw invalidValue('input', `'input' holds nothing that could be answered. Send a message.`);
+    throw invalidValue('input', `'input' contains nothing to answer. Send at least one message.`);
   }
   const stream = request.stream ?? false;
 
@@ -105,7 +105,10 @@ export function requestToChat(
   }
   const offered = wanted.tools;
   if (offered.length > 0 && !profile.tools) {
-    throw unsupportedParameter('tools', `The upstream (profile '${profile.name}') takes no tools. Leave 'tools' out.`);
+    throw unsupportedParameter(
+      'tools',
+      `The upstream (profile '${profile.name}') does not accept tools. Leave 'tools' out.`,
+    );
   }
   const chatTools = offered.map((tool) => tool.chat);
   if (offered.length > 0) written.put('tools', chatTools, null);

@@ -56,7 +56,7 @@ export function translateToolChoice(
       if (tools.length === 0)
         throw invalidValue(
           param,
-          `'tool_choice' is 'required', but no tools are offered. Offer some, or leave 'tool_choice' out.`,
+          `'tool_choice' is 'required', but no tools are offered. Offer at least one tool, or leave 'tool_choice' out.`,
         );
       if (!support.sent || support.required === 'ignored') {
         dropped.push(param);
@@ -65,7 +65,7 @@ export function translateToolChoice(
       if (support.required === null) {
         throw unsupportedValue(
           param,
-          `This upstream cannot be required to call a tool. Send 'auto' as 'tool_choice', or name a function: {"type": "function", "name": …}.`,
+          `The upstream cannot be required to call a tool. Send 'auto' as 'tool_choice', or name a function: {"type": "function", "name": …}.`,
         );
       }
       return { chat: support.required, tools };
@@ -93,7 +93,7 @@ export function translateToolChoice(
   function offeredBy({ name, namespace, param: at }: ChosenTool): OfferedTool {
     const tool = table.find(name, namespace);
     if (tool === undefined)
-      throw invalidValue(at, `Tool choice ${quote(name)} not found in 'tools'. Choose one that is offered there.`);
+      throw invalidValue(at, `Tool choice ${quote(name)} not found in 'tools'. Choose a tool that 'tools' lists.`);
     return tool;
   }
 

@@ -64,7 +64,7 @@ export class ApiError extends Error {
   /** Whatever was thrown, as something a client may see; the original stays in `cause` for the log. */
   static from(thrown: unknown): ApiError {
     if (thrown instanceof ApiError) return thrown;
-    const message = 'The translator failed on this exchange.';
+    const message = 'The service failed to translate this request. Its log has the cause.';
     return new ApiError(message, { status: 500, code: 'server_error', cause: thrown });
   }
 

@@ -23,7 +23,7 @@ const redPng =
 const wavHeader = Buffer.from('UklGRkQDAABXQVZFZm10IBAAAAABAAEAQB8AAEAfAAABAAgAZGF0YSADAAA=', 'base64');
 const silence = Buffer.concat([wavHeader, Buffer.alloc(800, 128)]).toString('base64');
 
-const refusedBefore = 'Requests with it are refused before they are sent.';
+const refusedBefore = 'The service refuses requests with it.';
 
 export const fieldProbes: readonly ChatRow[] = [
   {
@@ -76,16 +76,16 @@ export const fieldProbes: readonly ChatRow[] = [
         : (sayingNothing(read) ?? ignored(`the picture is red, the answer ${quote(read.said)}`)),
     means: {
       ignored:
-        'Either the model cannot see, or the server silently leaves images out: a text replaces them, and x-responses-dropped names them.',
+        'Either the model cannot see, or the server silently leaves images out: a text replaces them, and x-responses-dropped lists them.',
       failed:
-        'No images: a text replaces each (a screenshot, Codex’s view_image), x-responses-dropped names it, and a catalog tells Codex to send none.',
+        'The model takes no images: a text replaces each (a screenshot, Codex’s view_image), x-responses-dropped lists it, and the catalog tells Codex to send no images.',
     },
   },
   {
     name: 'audio',
     asks: 'audio',
     sends: asking('What do you hear?', { type: 'input_audio', input_audio: { data: silence, format: 'wav' } }),
-    means: { failed: 'Requests with audio are refused before they are sent.' },
+    means: { failed: 'The service refuses requests with audio.' },
   },
   {
     name: 'logprobs',
@@ -93,7 +93,7 @@ export const fieldProbes: readonly ChatRow[] = [
     tokens: 'few',
     sends: { messages: sayHello, logprobs: true, top_logprobs: 2 },
     judge: ({ logprobs }) => (logprobs > 0 ? works(`${logprobs} tokens`) : ignored('none in the answer')),
-    means: { lacking: 'Requests for them are refused before they are sent.' },
+    means: { lacking: 'The service refuses requests for them.' },
   },
   {
     name: 'stop',
@@ -126,7 +126,7 @@ export const fieldProbes: readonly ChatRow[] = [
       found(findings, 'unknown_field', ...failed)
         ? { messages: sayHello, user: 'doctor' }
         : 'fields that it does not know are taken',
-    means: { failed: 'The label is left out, and x-responses-dropped names it.' },
+    means: { failed: 'The label is dropped and listed in x-responses-dropped.' },
   },
 ];
 

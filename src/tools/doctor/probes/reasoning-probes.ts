@@ -34,7 +34,7 @@ export const reasoningProbes: readonly (ChatRow | ProbeRow)[] = [
       sends: { messages: riddle, reasoning_effort: effort },
       ...(effort === 'none' && { tokens: 'few', judge: judgeNoEffort }),
       means: {
-        failed: 'Another effort is sent in its place, and that is named.',
+        failed: 'Another effort is sent instead, and x-responses-dropped lists it.',
         ignored: 'The model reasons although it was told not to.',
       },
     }),

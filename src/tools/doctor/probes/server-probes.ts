@@ -22,7 +22,7 @@ export const serverProbes: readonly ProbeRow[] = [
     means: {
       works: 'Codex can get its catalog from it (model_catalog_url).',
       ignored: 'Check the name: the server’s list does not have it.',
-      refused: 'Codex can get no catalog: set model_context_window in its config.toml.',
+      refused: 'Codex cannot get a catalog. Set model_context_window in its config.toml.',
     },
   },
   {
@@ -228,7 +228,7 @@ function judgeWindow([answer]: readonly Answer[]): Finding {
   if (given !== undefined) return works(`num_ctx ${given}`, { contextWindow: Number(given) });
   const info = Object.entries(objectOf<Record<string, unknown>>(shown?.model_info) ?? {});
   const trained = countOf(info.find(([name]) => name.endsWith('.context_length'))?.[1]);
-  return ignored(`no num_ctx${trained === null ? '' : `; the model could take ${trained}`}`);
+  return ignored(`no num_ctx${trained === null ? '' : `; the model supports ${trained}`}`);
 }
 
 /** `Keep-Alive: timeout=5, max=100` */

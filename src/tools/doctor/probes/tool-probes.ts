@@ -56,7 +56,8 @@ export const toolProbes: readonly ChatRow[] = [
     sends: { messages: [user('Reply with the single word: hello')], tools: ask.tools, tool_choice: 'required' },
     judge: (read) => judgeCalls(read, (made) => works(describeCalls(made))),
     means: {
-      ignored: 'A client that requires a call may get text: the profile does not send it, and names it.',
+      ignored:
+        'A client that requires a call may get text: the profile drops the field and lists it in x-responses-dropped.',
       broken: 'The profile does not send it.',
     },
   },
@@ -120,7 +121,7 @@ export const toolProbes: readonly ChatRow[] = [
     name: 'tool_strict',
     asks: 'a function that is strict',
     sends: { messages: ask.messages, tools: [strictWeather] },
-    means: { failed: 'The profile does not send it, and names it as left out.' },
+    means: { failed: 'The profile drops the field and lists it in x-responses-dropped.' },
   },
   {
     name: 'tool_custom',

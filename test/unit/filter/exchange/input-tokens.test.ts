@@ -139,7 +139,7 @@ test('a server that cannot count: 501 before the body is read, and what counts t
   const [reply] = exchange.handle({ type: 'request_headers', headers, endOfStream: false });
   expect(reply).toMatchObject({ type: 'immediate_response', status: 501 });
   expect(JSON.parse(textOf([reply as ExchangeReply]))).toMatchObject({
-    error: { type: 'invalid_request', code: 'not_implemented', message: expect.stringContaining('`usage`') },
+    error: { type: 'invalid_request', code: 'not_implemented', message: expect.stringContaining("'usage'") },
   });
 });
 

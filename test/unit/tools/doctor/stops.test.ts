@@ -95,7 +95,7 @@ describe('the run ends, with the reason,', () => {
     await withServer(failing(404), async (_server, url) => {
       const { code, report } = await runDoctorJson([url, '--model', 'm']);
       expect(code).toBe(1);
-      expect(report.stopped).toMatch(/plain question is not answered: 404: Incorrect key/);
+      expect(report.stopped).toMatch(/does not answer a plain question: 404: Incorrect key/);
     });
   });
 
@@ -168,7 +168,7 @@ describe('a run is bounded', () => {
       expect(report.verdict.failing).toContain('tool_call');
       const { out } = await runDoctor([url, '--model', 'm', '--max-requests', '9']);
       expect(out.replace(/\s+/g, ' ')).toContain(
-        `Verdict: open, since ${report.verdict.failing.join(', ')} could not be tested.`,
+        `Verdict: unknown, because ${report.verdict.failing.join(', ')} could not be tested.`,
       );
     });
   });
@@ -346,7 +346,7 @@ it.each([
       withServer(behaviour, async (_server, url) => {
         const args = [url, '--model', 'm', limit, amount, '--save', path, '--timeout', '60', '--keep-going'];
         const { out, err } = await runDoctor(args);
-        expect(out.replace(/\s+/g, ' ')).toContain(`No profile is proposed, since not every question was asked: the`);
+        expect(out.replace(/\s+/g, ' ')).toContain(`No profile is proposed, because the run stopped early: the`);
         expect(out).toContain(limit);
         expect(err).toContain(`${path} was not written`);
         expect(existsSync(path)).toBe(false);
@@ -412,7 +412,7 @@ describe('Ollama', () => {
       const { report } = await runDoctorJson([url, '--model', 'qwen3']);
       expect(report.findings.find(({ probe }) => probe === 'window')).toMatchObject({
         result: 'ignored',
-        detail: 'no num_ctx; the model could take 40960',
+        detail: 'no num_ctx; the model supports 40960',
       });
       expect(report.warnings.join(' ')).not.toContain('40960');
     });
@@ -527,7 +527,7 @@ describe('the command line', () => {
       expect(await runDoctor([url])).toMatchObject({
         code: 2,
         out: '',
-        err: expect.stringMatching(/^--model is missing: .* The server has: tiny, big\. Run with --help/),
+        err: expect.stringMatching(/^--model is missing\. .* The server has: tiny, big\. Run with --help/),
       });
       expect(server.requests.map(({ path }) => path)).toEqual(['/v1/models']);
     });

@@ -79,7 +79,7 @@ abstract class CallWriter implements OpenCall {
     const { call, name } = this.named;
     if (call.repeatsItself()) return ApiError.ofModel('invalid_tool_call', cumulativeArguments);
     if (call.isCustom || !this.breaksOff()) return null;
-    return ApiError.ofModel('invalid_tool_call', `The model called “${name}” with arguments that break off.`);
+    return ApiError.ofModel('invalid_tool_call', `The model called “${name}” with incomplete arguments.`);
   }
 
   /** Is it an object that does not end? With a brace at its end the text may be all, and wrong: that is for the client to say. */
@@ -237,7 +237,7 @@ class ClientToolCallWriter extends CallWriter {
     if (this.#tool.isRunnable === undefined) return super.unrunnable();
     const { name, ids } = this.named;
     if (this.#tool.isRunnable(clientItemOf(this.#tool, ids, 'completed', this.objectText()))) return null;
-    return ApiError.ofModel('invalid_tool_call', `The model called “${name}” with arguments that cannot be read.`);
+    return ApiError.ofModel('invalid_tool_call', `The model called “${name}” with arguments that do not fit the tool.`);
   }
 
   close(status: ClosingStatus): CallItem {

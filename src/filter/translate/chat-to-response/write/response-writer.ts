@@ -156,7 +156,10 @@ export class ResponseWriter {
   /** An agent would take an answer without the call it ends with for the end of its task (vllm#53255). */
   #missingCall(hasCalled: boolean): ApiError | null {
     if (!hasCalled || this.output.hasAnswer()) return null;
-    return ApiError.ofModel('invalid_tool_call', 'The upstream ended the answer with a tool call, and sent none.');
+    return ApiError.ofModel(
+      'invalid_tool_call',
+      'The upstream ended the answer for a tool call, but sent no tool call.',
+    );
   }
 
   /** The API's word for the upstream's tier: some SDKs (async-openai, openai-java) refuse a Response with any other. */
@@ -176,7 +179,7 @@ export class ResponseWriter {
     if (this.output.hasAnswer() || !this.output.hasItems()) return null;
     this.repairs.add('reasoning_alone');
     if (this.#context.reasoningAlone === 'completed') return null;
-    return ApiError.ofModel('reasoning_alone', 'The model ended its answer after reasoning alone.');
+    return ApiError.ofModel('reasoning_alone', 'The model’s answer contains only reasoning: no text and no tool call.');
   }
 
   #end(status: 'completed' | 'incomplete', reason: IncompleteReason | null): ResponseResource {

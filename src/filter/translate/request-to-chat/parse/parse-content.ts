@@ -236,7 +236,7 @@ function parseImage(
     if (file_id == null) throw missingParameter(`${at}.image_url`);
     const notHeld = unsupportedParameter(
       `${at}.file_id`,
-      `Uploaded files are not held here: 'file_id' cannot be used. Send the image itself in 'image_url', as a URL or as data:image/…;base64,….`,
+      `Uploaded files are not stored here, so 'file_id' cannot be used. Send the image itself in 'image_url', as a URL or as data:image/…;base64,….`,
     );
     return refuseOrOmit('uploaded_image', notHeld, reading);
   }
@@ -280,7 +280,7 @@ function parseVideo(url: string, at: string, reading: Reading): InputContent {
 function notSupported(at: string, what: string, profile: string): ApiError {
   return unsupportedParameter(
     at,
-    `The upstream (profile '${profile}') takes no ${what} in messages. Send text instead.`,
+    `The upstream (profile '${profile}') does not accept ${what} in messages. Send text instead.`,
   );
 }
 
@@ -288,7 +288,7 @@ function misplaced(type: string, allowed: readonly Speaker[], speaker: Speaker, 
   const place = (one: Speaker) => (one === 'tool' ? 'a tool output' : `a message of role '${one}'`);
   return invalidValue(
     `${at}.type`,
-    `Invalid value: ${quote(type)} for '${at}.type'. It may not stand in ${place(speaker)}. Send it in ${allowed.map(place).join(' or ')}.`,
+    `Invalid value: ${quote(type)} for '${at}.type'. It is not allowed in ${place(speaker)}. Send it in ${allowed.map(place).join(' or ')}.`,
   );
 }
 

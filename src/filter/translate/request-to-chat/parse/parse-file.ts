@@ -34,14 +34,14 @@ export function parseFile(
     if (profile.file === 'openrouter' || profile.file === 'mistral') return fileAt(file_url);
     return notTaken(
       `${at}.file_url`,
-      `The upstream (profile '${profile.name}') does not accept files by URL ('file_url'), and this server does not fetch them. Send the content in 'file_data'.`,
+      `The upstream (profile '${profile.name}') does not accept files by URL ('file_url'), and this service does not fetch them. Send the content in 'file_data'.`,
     );
   }
   if (file_id == null) throw missingParameter(`${at}.file_data`);
   if (profile.file === 'openai') return { type: 'file', file: { file_id } };
   return notTaken(
     `${at}.file_id`,
-    `Uploaded files are not held here: 'file_id' cannot be used. Send the content in 'file_data', as data:…;base64,….`,
+    `Uploaded files are not stored here, so 'file_id' cannot be used. Send the content in 'file_data', as data:…;base64,….`,
   );
 
   function fileAt(url: string): InputContent {
@@ -85,7 +85,7 @@ function fileOf(given: string, filename: string | null | undefined, at: string) 
   if (comma > maxDataUrlHeader) {
     throw invalidValue(
       `${at}.file_data`,
-      `Invalid '${at}.file_data': what stands before the comma is too long. Send data:TYPE;base64,….`,
+      `Invalid '${at}.file_data': the part before the comma is too long. Send data:TYPE;base64,….`,
     );
   }
   const [mime = '', ...parameters] = given.slice('data:'.length, comma).toLowerCase().split(';');
@@ -96,7 +96,7 @@ function fileOf(given: string, filename: string | null | undefined, at: string) 
 function decodeText({ data, isBase64 }: ReturnType<typeof fileOf>, at: string): string {
   const param = `${at}.file_data`;
   if (isBase64 && /[^\w+/=\s-]/.test(data)) {
-    throw invalidValue(param, `Invalid '${param}': it is not base64. Send data:…;base64,… or base64 alone.`);
+    throw invalidValue(param, `Invalid '${param}': it is not base64. Send data:…;base64,… or plain base64.`);
   }
   try {
     if (!isBase64) return decodeURIComponent(data);

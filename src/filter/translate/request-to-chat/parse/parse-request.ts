@@ -162,7 +162,7 @@ function checkMeaning(name: keyof CreateResponseFields, value: unknown, settings
       if (value === true) {
         throw unsupportedValue(
           name,
-          `Nothing is stored here: send "store": false, and the whole conversation as 'input' each time.`,
+          `Nothing is stored here: send "store": false, and the full conversation as 'input' each time.`,
         );
       }
       return;
@@ -170,7 +170,7 @@ function checkMeaning(name: keyof CreateResponseFields, value: unknown, settings
       throw ApiError.invalidRequest(
         'previous_response_not_found',
         name,
-        `Previous response ${quote(value)} not found: nothing is stored here. Send the whole conversation as 'input'.`,
+        `Previous response ${quote(value)} not found: nothing is stored here. Send the full conversation as 'input'.`,
       );
     case 'background':
       if (value === true)
@@ -180,7 +180,7 @@ function checkMeaning(name: keyof CreateResponseFields, value: unknown, settings
         );
       return;
     case 'conversation':
-      throw unsupportedParameter(name, `Conversations are not stored here. Send the whole conversation as 'input'.`);
+      throw unsupportedParameter(name, `Conversations are not stored here. Send the full conversation as 'input'.`);
     case 'prompt':
       throw unsupportedParameter(
         name,
@@ -190,7 +190,7 @@ function checkMeaning(name: keyof CreateResponseFields, value: unknown, settings
       if (settings.contextManagement === 'accept' || (Array.isArray(value) && value.length === 0)) return;
       throw unsupportedParameter(
         name,
-        `The context is not managed here. Leave 'context_management' out, and shorten 'input' yourself when it grows too long.`,
+        `Context management is not available here. Leave 'context_management' out, and shorten 'input' yourself when it grows too long.`,
       );
     case 'moderation':
       if (settings.profile.openaiOnly) return;
@@ -202,7 +202,7 @@ function checkMeaning(name: keyof CreateResponseFields, value: unknown, settings
       if (settings.profile.guardrails || (Array.isArray(value) && value.length === 0)) return;
       throw unsupportedParameter(
         name,
-        `No guardrails run here, and the upstream takes none: the answer would not be checked. Leave 'guardrails' out, and check input and output yourself.`,
+        `The upstream does not support guardrails, so the answer would not be checked. Leave 'guardrails' out, and check input and output yourself.`,
       );
     case 'instructions':
       withinTextLimit(value as string, name, settings);
@@ -222,7 +222,7 @@ function checkModel(model: string): void {
   if (model === '.' || model === '..' || /\p{Surrogate}/u.test(model)) {
     throw invalidValue(
       'model',
-      `Invalid value: ${quote(model)} for 'model'. It is not a name a model can have. Send the name by which the upstream knows the model.`,
+      `Invalid value: ${quote(model)} for 'model'. It is not a valid name of a model. Send the name that the upstream uses for the model.`,
     );
   }
 }
@@ -252,7 +252,7 @@ function parseInclude(include: readonly unknown[], { settings: { profile }, drop
     if (profile.refusedFields.includes('logprobs')) {
       throw unsupportedValue(
         at,
-        `The upstream (profile '${profile.name}') gives no log probabilities. Leave 'message.output_text.logprobs' out of 'include'.`,
+        `The upstream (profile '${profile.name}') does not return log probabilities. Leave 'message.output_text.logprobs' out of 'include'.`,
       );
     }
   }
@@ -269,7 +269,7 @@ function checkReasoning({ mode, context }: NonNullable<CreateResponseFields['rea
   if (context != null && !['auto', 'current_turn', 'all_turns'].includes(context)) {
     throw unsupportedValue(
       'reasoning.context',
-      `Invalid value: ${quote(context)} for 'reasoning.context'. Supported values are: 'auto', 'current_turn', 'all_turns'. Leave out the reasoning items that should not count.`,
+      `Invalid value: ${quote(context)} for 'reasoning.context'. Supported values are: 'auto', 'current_turn', 'all_turns'. Leave out the reasoning items that the model should not see.`,
     );
   }
 }
@@ -337,7 +337,10 @@ function parseUnknown(
   }
   if (name === 'multi_agent') {
     if (!isJsonObject(value) || value['enabled'] !== false) {
-      throw unsupportedParameter(name, `There is one model here. Leave 'multi_agent' out, or send "enabled": false.`);
+      throw unsupportedParameter(
+        name,
+        `Several agents in one request are not available here. Leave 'multi_agent' out, or send "enabled": false.`,
+      );
     }
     dropped.push(name);
     return;
@@ -371,12 +374,12 @@ function refuseSound(name: string, value: unknown): void {
   if (name === 'audio')
     throw unsupportedParameter(
       name,
-      `'audio' asks the Chat Completions API for sound, and a Response has no item for that. Leave it out.`,
+      `Audio output is not available: a Response has no item for audio. Leave 'audio' out.`,
     );
   if (name === 'modalities' && Array.isArray(value) && value.includes('audio')) {
     throw unsupportedValue(
       name,
-      `Invalid 'modalities': audio cannot be answered here, because a Response has no item for sound. Send ["text"], or leave 'modalities' out.`,
+      `Invalid 'modalities': audio output is not available, because a Response has no item for audio. Send ["text"], or leave 'modalities' out.`,
     );
   }
 }

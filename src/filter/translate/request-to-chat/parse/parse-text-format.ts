@@ -19,14 +19,14 @@ export function parseTextFormat(
   if (isJsonObject(format['json_schema'])) {
     throw missingParameter(
       `${param}.name`,
-      'This API takes the schema flat: "text": {"format": {"type": "json_schema", "name": …, "schema": …}}.',
+      `In the Responses API the schema's fields are not nested: "text": {"format": {"type": "json_schema", "name": …, "schema": …}}.`,
     );
   }
   const read = readShape(jsonSchemaFormat, format, param);
   if (read.strict === true && profile.jsonSchema === 'prompt') {
     throw unsupportedValue(
       param,
-      `This upstream cannot enforce the JSON schema of 'text.format'. Send "strict": false to have the schema described to the model instead.`,
+      `The upstream cannot enforce the JSON schema of 'text.format'. Send "strict": false to have the schema described to the model instead.`,
     );
   }
   return { type, ...read };

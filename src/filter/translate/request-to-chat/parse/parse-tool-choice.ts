@@ -46,7 +46,7 @@ export function parseToolChoice(
   const types = [...reading.known.tools].flatMap(([known, { chosenBy }]) => (chosenBy === null ? [] : [quote(known)]));
   throw unsupportedValue(
     param,
-    `'tool_choice' of type ${quote(type)} needs a tool the server runs. Supported are 'auto', 'none', 'required', and objects of type ${types.join(', ')}, 'allowed_tools'.`,
+    `'tool_choice' of type ${quote(type)} needs a tool that OpenAI's servers run. Supported are 'auto', 'none', 'required', and objects of type ${types.join(', ')}, 'allowed_tools'.`,
   );
 }
 
@@ -59,7 +59,7 @@ export function withAllowedTools(
   if (choice !== null && choice.type !== 'mode') {
     throw invalidValue(
       'allowed_tools',
-      `'tool_choice' says already which tools may be called. Send 'allowed_tools' with "auto", "none" or "required", or leave it out.`,
+      `'tool_choice' already says which tools may be called. Send 'allowed_tools' with "auto", "none" or "required", or leave it out.`,
     );
   }
   return { type: 'allowed_tools', mode: choice?.mode ?? 'auto', tools };
@@ -87,7 +87,7 @@ function parseAllowed(entry: unknown, at: string, { settings, dropped, known }: 
   }
   throw unsupportedValue(
     `${at}.type`,
-    `Only tools that the client runs can be allowed here, such as those of type 'function'. Leave the others out.`,
+    `Only tools that the client runs can be allowed here, such as tools of type 'function'. Leave the other tools out.`,
   );
 }
 

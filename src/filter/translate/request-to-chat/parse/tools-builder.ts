@@ -97,7 +97,7 @@ export class ToolsBuilder implements Reading {
       throw ApiError.invalidRequest(
         'array_above_max_length',
         this.param,
-        `Invalid '${this.param}': too many tools. Expected at most ${this.settings.limits.maxTools}, those in namespaces counted.`,
+        `Invalid '${this.param}': too many tools. Expected at most ${this.settings.limits.maxTools}, including tools in namespaces.`,
       );
     }
     this.#places.set(tool.chatName, this.#definitions.length);

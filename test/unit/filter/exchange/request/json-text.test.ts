@@ -86,7 +86,7 @@ describe('a body that is refused', () => {
         ...invalid,
         status: 413,
         code: 'request_too_large',
-        message: 'The request body holds too many values: more than 6. Send fewer items, or smaller tools.',
+        message: 'The request body holds too many values: more than 6. Send fewer items or smaller tools.',
       },
     ],
     ['[[1]]', null],
@@ -96,7 +96,7 @@ describe('a body that is refused', () => {
         ...invalid,
         code: 'nesting_too_deep',
         message:
-          'The request body is nested too deep: more than 2 levels of objects and arrays at byte 2. Send it flatter, or the deep part as text.',
+          'The request body is nested too deeply: more than 2 levels of objects and arrays at byte 2. Flatten it, or send the nested part as text.',
       },
     ],
     [

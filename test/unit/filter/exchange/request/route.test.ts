@@ -126,7 +126,7 @@ describe('the route of a request', () => {
           status: 404,
           type: 'not_found',
           code: 'not_found',
-          message: expect.stringContaining('This path is spelled /v1/'),
+          message: expect.stringContaining('Did you mean /v1/'),
         },
       });
   });

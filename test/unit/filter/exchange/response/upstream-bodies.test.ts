@@ -584,7 +584,7 @@ describe('an answer that comes before the request was complete', () => {
     expect(early.headers.get(':status')).toBe(mode.response === 'STREAMED' ? '200' : '502');
     expect(JSON.parse(String(early.body)).error).toMatchObject({
       code: 'invalid_upstream_response',
-      message: 'The upstream responded before it had the request.',
+      message: 'The upstream responded before it received the request.',
     });
     const redirect = carry('response', answered({ ...json, ':status': '300' }, '{}'), mode.response, begun());
     expect(JSON.parse(String(redirect.body)).error.code).toBe('upstream_redirect');

@@ -43,7 +43,7 @@ const mcpApprovalResponse: ItemType = (item, at, input) => {
   if (input.settings.isHistory === true) return hostedItem('mcp_approval_response', nothing)(item, at, input);
   throw unsupportedParameter(
     `${at}.type`,
-    `An approval is for a tool of an MCP server that OpenAI's servers call, and nothing here calls it. Offer the tool as one of type 'function' and run it yourself.`,
+    `Approvals are for MCP servers that OpenAI's servers call. MCP servers are not called here. Offer the tool as a tool of type 'function' and run it yourself.`,
   );
 };
 
@@ -84,7 +84,7 @@ function hostedItem(type: string, textIn: (item: LooseHostedItem) => string): It
     if (input.settings.unsupportedItems === 'reject') {
       throw unsupportedParameter(
         `${at}.type`,
-        `Items of type '${type}' belong to tools that OpenAI's servers run, which are not available here. Leave them out.`,
+        `Items of type '${type}' belong to tools that OpenAI's servers run. Such tools are not available here. Leave these items out.`,
       );
     }
     input.dropped.push(`${at}.${type}`);
