@@ -19,7 +19,10 @@ export const profileDocs: Generator = {
   name: 'profiles',
   source: 'src/filter/upstream',
   files: () => {
-    const sections = [...builtInProfiles.map(sectionOf), usualList(), ruleList(), flagTable()].join('\n\n');
+    const [generic, ...others] = builtInProfiles;
+    const byName = others.toSorted((one, other) => (one.profile.name < other.profile.name ? -1 : 1));
+    const profiles = [...(generic === undefined ? [] : [generic]), ...byName].map(sectionOf);
+    const sections = [...profiles, usualList(), ruleList(), flagTable()].join('\n\n');
     return {
       ...documentsWith({
         'docs/upstreams.md': { choice: choiceList() },
@@ -98,7 +101,10 @@ function saidSeveralTimes<Said>(all: readonly Said[]): readonly Said[] {
 }
 
 function usualList(): string {
-  return `## Usual reasons\n\n${[...usualReasons].map((reason) => `- ${reason}`).join('\n')}`;
+  return `## Usual reasons\n\n${[...usualReasons]
+    .toSorted()
+    .map((reason) => `- ${reason}`)
+    .join('\n')}`;
 }
 
 /** How `doctor` recognises the server, and its name in telemetry where that is not the profile's. */
@@ -130,7 +136,7 @@ function ownRulesOf({ models }: BuiltInProfile['profile']): readonly ModelRule[]
 
 function ruleList(): string {
   const withTemplates = builtInProfiles.filter(({ profile }) => profile.models.length > ownRulesOf(profile).length);
-  const about = `What chat templates refuse, by the model’s name; in the profiles ${namesIn(withTemplates)}.`;
+  const about = `These rules are for what chat templates refuse, by the model’s name. They are in the profiles ${namesIn(withTemplates)}.`;
   const shared = sharedRules.map((rule) => {
     const having = builtInProfiles.filter((row) => rulesOf(row).includes(rule));
     return `${ruleLine(rule)} In ${namesIn(having)}.`;
@@ -144,16 +150,16 @@ function namesIn(rows: readonly BuiltInProfile[]): string {
 
 function flagTable(): string {
   const generic = builtInProfiles[0]?.profile;
-  const rows = (Object.keys(profileFlags) as FlagName[]).map((flag) => {
+  const rows = (Object.keys(profileFlags) as FlagName[]).toSorted().map((flag) => {
     const taken = profilesFile().takenBy(flag);
     const values = taken === 'true, false' ? '' : `${taken}; `;
     const who = neededBy(flag);
     const about = aboutFlag.get(profileFlags[flag]);
     const probe = about?.unprobed === undefined ? '' : ' ○';
-    return `- \`${flag}\`${probe} (${values}${code(generic?.[flag])}): ${about?.meaning}${who === null ? '' : ` _${who}._`}`;
+    return `- <a id="flag-${flag}"></a>\`${flag}\`${probe} (${values}${code(generic?.[flag])}): ${about?.meaning}${who === null ? '' : ` _${who}._`}`;
   });
   const about =
-    'What each takes, but for true and false; its value in `generic`; what it means. [`doctor`](doctor.md#probes) probes for all but those with a ○; [profile.ts](../src/filter/upstream/profile.ts) says why.';
+    'Each line has the values of the flag (if they are not true and false), its value in `generic`, and its meaning. [`doctor`](doctor.md#probes) probes for every flag without a ○; [profile.ts](../src/filter/upstream/profile.ts) says why not for the others.';
   return `## Flags\n\n${about}\n\n${rows.join('\n')}`;
 }
 

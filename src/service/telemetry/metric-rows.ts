@@ -57,7 +57,7 @@ export const metricRows = {
       ...['completed', 'incomplete', 'failed', 'passed', 'refused', 'local_reply', 'upstream_error'],
       ...['aborted', 'protocol_error', 'crashed'],
     ],
-    more: '`completed`, `incomplete`, `failed` (the Response’s status), `refused`, `local_reply` (Envoy answered by itself: a rate limit, a missing key), `upstream_error`, `passed` (not translated), `aborted` (the client disconnected or the upstream reset the connection: Envoy’s response flags say which), `protocol_error`, `crashed`.',
+    more: '`completed`, `incomplete` and `failed` are the Response’s status. `refused`: the service rejected the request. `local_reply`: Envoy answered by itself, for example to a missing key. `upstream_error`: the Chat server answered with an error. `passed`: the request was not translated. `aborted`: the client disconnected or the Chat server reset the connection; Envoy’s response flags (`DC`, `UC`, `UR`) say which. `protocol_error` and `crashed` are defects.',
   },
   refusals: {
     name: 'responses_extproc_refusals_total',
@@ -68,14 +68,14 @@ export const metricRows = {
     name: 'responses_extproc_upstream_errors_total',
     help: 'Upstream responses that became an HTTP error, by the upstream’s status.',
     labels: ['status', 'profile'],
-    more: '`none` where it could not be reached or did not answer in time.',
+    more: '`none`: it could not be reached or did not answer in time.',
   },
   overload: {
     name: 'responses_extproc_overload_total',
     help: 'Requests refused with 503, by the limit that was reached.',
     labels: ['limit'],
     values: ['exchanges', 'buffered_bytes', 'memory', 'waiting'],
-    more: '`exchanges`, `buffered_bytes`, `memory`, `waiting` (a large body’s wait for its turn).',
+    more: '`exchanges`: `MAX_EXCHANGES`. `buffered_bytes`: `MAX_BUFFERED_BYTES`. `memory`: the memory of the process. `waiting`: a large body waited too long for its turn.',
   },
   firstEventSeconds: {
     name: 'responses_extproc_time_to_first_event_seconds',
@@ -108,20 +108,20 @@ export const metricRows = {
     name: 'responses_extproc_tokens_total',
     help: 'Tokens, as counted by the upstream.',
     labels: ['model', 'type'],
-    more: 'Types: `input` and `output`, and of these `cached_input` and `reasoning_output`; models beyond `METRICS_MAX_MODELS` are `other`; one that was not used for an hour makes room.',
+    more: 'Types: `input` and `output`. `cached_input` is part of `input`, `reasoning_output` is part of `output`. Models beyond `METRICS_MAX_MODELS` count as `other`. A model that was not used for an hour makes room for another.',
   },
   estimatedTokens: {
     name: 'responses_extproc_estimated_tokens_total',
-    help: 'Estimated tokens of answers that the upstream did not count, by how they ended.',
+    help: 'Estimated tokens of answers that the upstream did not count, by outcome.',
     labels: ['model', 'type', 'outcome'],
-    more: 'A model that has not answered is `other`.',
+    more: 'A model that has not answered yet counts as `other`.',
   },
   requestSeconds: {
     name: 'gen_ai_server_request_duration_seconds',
     help: 'From the request’s headers to the end of the response, by model.',
     labels: [...genAiLabels, 'error_type'],
     buckets: secondsOfRequests,
-    more: 'OpenTelemetry’s conventions, as in the next two. `error_type` is the error’s code, or empty; a model that has not answered is `other`.',
+    more: 'The three metrics `gen_ai_…` follow OpenTelemetry’s conventions. `error_type` is the error’s code, or empty. A model that has not answered yet counts as `other`.',
   },
   firstTokenSeconds: {
     name: 'gen_ai_server_time_to_first_token_seconds',
@@ -137,23 +137,23 @@ export const metricRows = {
   },
   unknownTypes: {
     name: 'responses_extproc_unknown_types_total',
-    help: 'Items, parts and tools of unknown types, and events (`provider:type`) and fields of upstreams that nothing reads, by kind and name; an exchange counts each once.',
+    help: 'Unknown types of items, parts and tools, and unread events and fields of upstreams, by kind and name.',
     labels: ['kind', 'type'],
-    more: 'Beyond 64 types the rest are `other`; one that was not seen for an hour makes room.',
+    more: 'An exchange counts each type once. Events are those with a provider’s name (`provider:type`). Beyond 64 types the rest count as `other`. A type that was not seen for an hour makes room for another.',
   },
   repairs: {
     name: 'responses_extproc_repaired_answers_total',
-    help: 'Answers in which something was repaired or left out, by kind; an exchange counts each once.',
+    help: 'Answers in which something was repaired or left out, by kind.',
     labels: ['kind'],
     values: repairKinds,
-    more: '`skipped_data` (not JSON), `repeated_call` (twice under one id), `arguments` (`null`, a text of the object, or something behind it), `whole_number` (`120000.0` for an integer), `usage` (counts that contradict each other), `service_tier` (the API has no word for it), `tool_choice_ignored` (text where a call was required), `reasoning_alone` (`REASONING_ALONE`).',
+    more: 'An exchange counts each kind once. `skipped_data`: data that is not JSON. `repeated_call`: a call that came twice under one id. `arguments`: arguments that are `null`, a text of the object, or an object with something behind it. `whole_number`: `120000.0` for an integer. `usage`: counts that contradict each other. `service_tier`: a tier that the API has no word for. `tool_choice_ignored`: text where a call was required. `reasoning_alone`: [reasoning and nothing else](settings.md#the-translation).',
   },
   dropped: {
     name: 'responses_extproc_dropped_total',
     help: 'What was dropped from requests (x-responses-dropped), by kind.',
     labels: ['kind'],
     values: droppedKinds,
-    more: '`content`, `reasoning`, `tool`, `field` (“Reading x-responses-dropped” in docs/mapping.md).',
+    more: 'Kinds: `content`, `reasoning`, `tool`, `field` ([how to read them](mapping.md#reading-x-responses-dropped)).',
   },
   webSocketTurns: {
     name: 'responses_extproc_websocket_turns_total',
@@ -164,7 +164,7 @@ export const metricRows = {
   },
   webSocketCloses: {
     name: 'responses_extproc_websocket_closes_total',
-    help: 'Closed WebSockets, by close code; 1006 is one without a closing handshake.',
+    help: 'Closed WebSockets, by close code. 1006: without a closing handshake.',
     labels: ['code'],
   },
   webSocketRefusals: {
