@@ -29,7 +29,8 @@ it('what is registered has a row in docs/watching.md, which is written from the 
     .filter((name) => !/^(process|nodejs)_/.test(name));
   expect(names.length).toBeGreaterThan(Object.keys(metricRows).length);
   const docs = readFileSync(join(root, 'docs/watching.md'), 'utf8');
-  for (const name of names) expect(docs, `${name}: npm run generate`).toContain(`| <a id="metric-${name}"></a>\`${name}\`<br>`);
+  for (const name of names)
+    expect(docs, `${name}: npm run generate`).toContain(`| <a id="metric-${name}"></a>\`${name}\`<br>`);
 });
 
 it('metrics are made from the rows alone', () => {
