@@ -7,7 +7,7 @@ import type { RawFields } from './raw-fields.ts';
 import { RunningResponse } from './running-response.ts';
 import { type EventFields, type RunningResource, readStreamEvent } from './stream-event.ts';
 import { bodyOf, previousIdOf, readTurnRequest } from './turn-request.ts';
-import { type TurnEvent, type TurnPhase, turnMoves } from './websocket-phases.ts';
+import { type TurnEvent, turnMoves } from './websocket-phases.ts';
 
 /** How a turn ended: as its Response did, with an error message, or without any because the connection is gone. */
 export type TurnOutcome = 'completed' | 'incomplete' | 'failed' | 'error' | 'aborted';
@@ -70,6 +70,40 @@ const terminal: ReadonlyMap<string, TurnOutcome> = new Map([
   ['response.failed', 'failed'],
 ]);
 
+/** A request that the proxy was asked, as the turn keeps it until it has ended. */
+interface Asked {
+  readonly message: Buffer;
+  readonly previousId: string | null;
+  readonly previous: Conversation | null;
+  readonly input: Buffer | null;
+  /** Bytes of the request to the proxy. */
+  readonly bodyBytes: number;
+}
+
+interface Streaming extends Asked {
+  readonly phase: 'streaming';
+  readonly decoder: SseDecoder;
+  readonly response: RunningResponse;
+  /** The `error` event of the stream: the `response.failed` that follows says the same, and a turn has one end. */
+  errorEvent: string | null;
+}
+
+/** The answer is an error: its body so far, which is cut if it is long. */
+interface ReadingError extends Asked {
+  readonly phase: 'reading_error';
+  readonly head: AnswerHead;
+  readonly pieces: Buffer[];
+  bytes: number;
+}
+
+/** The data of the turn in each phase; `message` is the client's, as it came. */
+type TurnState =
+  | { readonly phase: 'waiting'; readonly message: Buffer; readonly fields: RawFields }
+  | (Asked & { readonly phase: 'requesting' })
+  | Streaming
+  | ReadingError
+  | { readonly phase: 'ended' };
+
 /** One `response.create` of a connection, from its message to the last event of its response. */
 export class Turn {
   readonly streamId: string | null;
@@ -77,97 +111,87 @@ export class Turn {
   /** Null unless the proxy's answer has not ended, though the client may have been sent all of it. */
   forwarded: ForwardedTurn | null = null;
   readonly #host: TurnHost;
-  /** As it came; null once the turn has ended, though the proxy may go on with the answer. */
-  message: Buffer | null;
-  #fields: RawFields | null;
   /** Bytes that are counted until the turn ends, and those of its message until the proxy has it. */
   #held: number;
   #untaken: number;
-  #phase: TurnPhase = 'waiting';
-  #previousId: string | null = null;
-  #previous: Conversation | null = null;
-  #input: Buffer | null = null;
-  #decoder: SseDecoder | null = null;
-  #response: RunningResponse | null = null;
-  /** Bytes of the request to the proxy. */
-  #bodyBytes = 0;
-  #head: AnswerHead | null = null;
-  /** Body chunks of an answer that is an error. */
-  #errorBody: Buffer[] = [];
-  #errorBytes = 0;
-  /** The `error` event of the stream: the `response.failed` that follows says the same, and a turn has one end. */
-  #errorEvent: string | null = null;
+  #state: TurnState;
 
   /** `message` is counted already. */
   constructor(message: Buffer, fields: RawFields, streamId: string | null, number: number, host: TurnHost) {
-    this.message = message;
-    this.#fields = fields;
     this.streamId = streamId;
     this.number = number;
     this.#host = host;
     this.#held = message.length;
     this.#untaken = message.length;
+    this.#state = { phase: 'waiting', message, fields };
+  }
+
+  /** The client's message as it came; null once the turn has ended, though the proxy may go on with the answer. */
+  get message(): Buffer | null {
+    return 'message' in this.#state ? this.#state.message : null;
   }
 
   /** The lane is free: decodes the request, and asks the proxy. */
   start(): void {
-    const fields: RawFields = this.#fields ?? new Map();
-    this.#fields = null;
-    this.#previousId = previousIdOf(fields);
-    const request = readTurnRequest(fields, (id) => this.#host.find(id), this.#host.limits.maxValues);
-    if ('status' in request) {
-      this.#refused(request);
-      this.#refuse('start', request);
+    const state = this.#state;
+    if (state.phase !== 'waiting') {
+      this.#move('start', state);
       return;
     }
-    this.#previous = request.previous;
-    this.#input = request.input;
-    this.#move('start', 'requesting');
+    const { message, fields } = state;
+    const previousId = previousIdOf(fields);
+    const request = readTurnRequest(fields, (id) => this.#host.find(id), this.#host.limits.maxValues);
+    if ('status' in request) {
+      this.#host.refused(request, message);
+      this.#refuse('start', request, previousId);
+      return;
+    }
+    const { previous, input } = request;
     const body = bodyOf(request);
-    this.#response = new RunningResponse();
-    this.#bodyBytes = body.reduce((sum, { length }) => sum + length, 0);
+    const bodyBytes = body.reduce((sum, { length }) => sum + length, 0);
+    this.#move('start', { phase: 'requesting', message, previousId, previous, input, bodyBytes });
     this.#hold(proxyConnectionBytes);
     const forwarded = this.#host.forward(body, this.number, this);
     // It may have failed at once.
-    if (this.#isOver()) return;
-    this.forwarded = forwarded;
+    if (!this.#isOver()) this.forwarded = forwarded;
   }
 
   headers(head: AnswerHead): void {
     this.#taken();
-    const isStream = head.status === 200 && head.contentType.startsWith('text/event-stream');
-    this.#move('answer_headers', isStream ? 'streaming' : 'reading_error');
-    this.#head = head;
-    if (isStream) this.#decoder = new SseDecoder({ maxEventBytes: this.#host.limits.maxEventBytes });
+    const state = this.#state;
+    if (state.phase !== 'requesting') this.#move('answer_headers', state);
+    else if (head.status === 200 && head.contentType.startsWith('text/event-stream')) {
+      const decoder = new SseDecoder({ maxEventBytes: this.#host.limits.maxEventBytes });
+      const response = new RunningResponse();
+      this.#move('answer_headers', { ...state, phase: 'streaming', decoder, response, errorEvent: null });
+    } else this.#move('answer_headers', { ...state, phase: 'reading_error', head, pieces: [], bytes: 0 });
   }
 
   body(bytes: Buffer): void {
-    if (this.#phase === 'streaming') this.#events(() => this.#decoder?.push(bytes) ?? []);
-    else if (this.#phase === 'reading_error') {
-      this.#move('answer_body', 'reading_error');
+    const state = this.#state;
+    if (state.phase === 'streaming') this.#events(state, () => state.decoder.push(bytes));
+    else if (state.phase === 'reading_error') {
+      this.#move('answer_body', state);
       // A longer one is cut; its status is informative enough.
-      if (this.#errorBytes + bytes.length > this.#host.limits.maxErrorBytes) return;
-      this.#errorBytes += bytes.length;
-      this.#errorBody.push(bytes);
-    } else this.#move('answer_body', 'ended');
+      if (state.bytes + bytes.length > this.#host.limits.maxErrorBytes) return;
+      state.bytes += bytes.length;
+      state.pieces.push(bytes);
+    } else this.#move('answer_body', { phase: 'ended' });
   }
 
   /** The body is complete. */
   end(): void {
+    const state = this.#state;
     this.#answerEnded();
-    if (this.#phase === 'streaming') this.#events(() => this.#decoder?.finish() ?? [], true);
-    if (this.#phase === 'ended') this.#move('answer_end', 'ended');
-    else if (this.#phase === 'reading_error') this.#refuse('answer_end', this.#errorOfAnswer());
-    else this.#endEarly('answer_end');
+    if (state.phase === 'streaming') this.#events(state, () => state.decoder.finish(), true);
+    this.#endEarly('answer_end', state.phase === 'reading_error' ? errorOfAnswer(state) : truncated);
   }
 
   /** There is no answer, or it is incomplete. */
   broken(reason: string): void {
+    const unanswered = turnError(502, 'upstream_unavailable', `The gateway did not answer: ${reason}.`);
     this.#answerEnded();
-    if (this.#phase === 'ended') this.#move('broken', 'ended');
-    else if (this.#phase === 'requesting')
-      this.#refuse('broken', turnError(502, 'upstream_unavailable', `The gateway did not answer: ${reason}.`));
-    else this.#endEarly('broken');
+    this.#endEarly('broken', this.#state.phase === 'requesting' ? unanswered : truncated);
   }
 
   #answerEnded(): void {
@@ -175,22 +199,24 @@ export class Turn {
     this.#host.answerEnded(this);
   }
 
-  /** The answer is over without a terminal event. */
-  #endEarly(event: TurnEvent): void {
-    if (this.#errorEvent === null) this.#refuse(event, truncated);
-    else {
-      this.#send(this.#errorEvent);
+  /** The answer is over: with this error, if it has neither a terminal event nor an error of its own. */
+  #endEarly(event: TurnEvent, error: TurnError): void {
+    const state = this.#state;
+    if (state.phase === 'ended') this.#move(event, state);
+    else if (state.phase === 'streaming' && state.errorEvent !== null) {
+      this.#send(state.errorEvent);
       this.#finish(event, 'failed');
-    }
+    } else this.#refuse(event, error, 'previousId' in state ? state.previousId : null);
   }
 
   /** The connection is gone, or ends before this turn's time came: `error` is for the client that still listens. */
   cancel(error: TurnError | null): void {
-    const forwarded = this.forwarded;
+    const { forwarded } = this;
     this.forwarded = null;
-    if (this.#phase !== 'ended') {
+    const state = this.#state;
+    if (state.phase !== 'ended') {
       if (error !== null) this.#host.send(errorMessage(error, this.streamId));
-      if (error !== null && this.#phase === 'waiting') this.#refused(error);
+      if (error !== null && state.phase === 'waiting') this.#host.refused(error, state.message);
       this.#finish('cancel', error === null ? 'aborted' : 'error');
     }
     forwarded?.abort();
@@ -198,69 +224,67 @@ export class Turn {
 
   /** Ends its response, if that is the one that runs, with what is finished of it. Returns whether it did. */
   interrupt(responseId: string): boolean {
-    const response = this.#response;
-    if (response === null || response.id !== responseId) return false;
+    const state = this.#state;
+    if (state.phase !== 'streaming' || state.response.id !== responseId) return false;
     this.#abortForwarded();
     // The error that was held is told no more: the client has ended the response itself.
-    this.#errorEvent = null;
-    const { events, last } = response.interrupt(this.#inputTokens());
+    state.errorEvent = null;
+    const { events, last } = state.response.interrupt(inputTokensOf(state));
     for (const event of events) this.#send(event);
-    this.#responseEvent(last, JSON.stringify(last));
+    this.#responseEvent(state, last, JSON.stringify(last));
     return true;
   }
 
-  /** Tokens of the request, estimated. */
-  #inputTokens(): number {
-    const items = [...(this.#previous?.items ?? []), ...(this.#input === null ? [] : [this.#input])];
-    return estimatedTokens(this.#bodyBytes, items.flatMap(mediaBytesOf));
-  }
-
-  #events(read: () => SseMessage[], isEnd = false): void {
+  #events(state: Streaming, read: () => SseMessage[], isEnd = false): void {
     let messages: SseMessage[];
     try {
       messages = read();
     } catch (error) {
       if (!(error instanceof SseLimitError)) throw error;
       this.#abortForwarded();
-      this.#refuse('answer_body', turnError(502, 'upstream_event_too_large', error.message));
+      this.#refuse('answer_body', turnError(502, 'upstream_event_too_large', error.message), state.previousId);
       return;
     }
-    for (const message of messages) if (message.type === 'event' && !this.#isOver()) this.#event(message.data, isEnd);
+    for (const message of messages)
+      if (message.type === 'event' && !this.#isOver()) this.#event(state, message.data, isEnd);
   }
 
   /** `isEnd`: what lacks its blank line may be half an event, cut by a reset. */
-  #event(data: string, isEnd: boolean): void {
+  #event(state: Streaming, data: string, isEnd: boolean): void {
     if (data === '[DONE]') return;
     const event = readStreamEvent(data, this.#host.limits.maxValues);
     if (event === null) {
       if (isEnd) return;
       this.#abortForwarded();
-      this.#refuse('answer_body', notEvents);
+      this.#refuse('answer_body', notEvents, state.previousId);
       return;
     }
     if (event.kind === 'error') {
       this.#hold(data.length);
-      this.#errorEvent = data;
+      state.errorEvent = data;
       return;
     }
-    this.#hold(this.#response?.push(event, data) ?? 0);
+    this.#hold(state.response.push(event, data));
     // A delta's text is forwarded unchanged.
-    if (event.kind === 'response') this.#responseEvent(event.fields, data);
+    if (event.kind === 'response') this.#responseEvent(state, event.fields, data);
     else this.#send(data);
   }
 
-  #responseEvent(event: EventFields & { readonly response: RunningResource }, data: string): void {
+  #responseEvent(
+    { previousId, previous, input, errorEvent }: Streaming,
+    event: EventFields & { readonly response: RunningResource },
+    data: string,
+  ): void {
     const { type, sequence_number, response } = event;
     // The proxy was sent the whole conversation: only this side knows that it is a continuation.
-    const continued = { ...event, response: { ...response, previous_response_id: this.#previousId } };
+    const continued = { ...event, response: { ...response, previous_response_id: previousId } };
     // It takes the number of the error that is left out.
-    if (this.#errorEvent !== null && typeof sequence_number === 'number')
-      continued.sequence_number = sequence_number - 1;
-    this.#send(this.#previousId === null && this.#errorEvent === null ? data : JSON.stringify(continued));
+    if (errorEvent !== null && typeof sequence_number === 'number') continued.sequence_number = sequence_number - 1;
+    this.#send(previousId === null && errorEvent === null ? data : JSON.stringify(continued));
     const outcome = terminal.get(type);
     if (outcome === undefined) return;
     if (outcome !== 'failed') {
-      const kept = conversationOf(response.id, this.#previous, this.#input, itemsOfOutput(response.output));
+      const kept = conversationOf(response.id, previous, input, itemsOfOutput(response.output));
       if (kept !== null) this.#host.keep(this, kept);
     }
     this.#finish('answer_body', outcome);
@@ -273,34 +297,15 @@ export class Turn {
     );
   }
 
-  #errorOfAnswer(): TurnError {
-    const { status, contentType, retryAfter } = this.#head ?? notAnswered;
-    if (status === 200) return notEvents;
-    const error = readError(contentType, this.#errorBody) ?? {
-      type: status >= 500 ? 'server_error' : 'invalid_request',
-      code: `http_${status}`,
-      param: null,
-      message: `The gateway answered with status ${status}.`,
-    };
-    return { status, error, ...(retryAfter === null ? {} : { headers: { 'retry-after': retryAfter } }) };
-  }
-
   /** Ends the turn with an error message. A response whose continuation failed can no longer be continued. */
-  #refuse(event: TurnEvent, error: TurnError): void {
+  #refuse(event: TurnEvent, error: TurnError, previousId: string | null): void {
     this.#host.send(errorMessage(error, this.streamId));
-    if (this.#previousId !== null) this.#host.evict(this.#previousId);
+    if (previousId !== null) this.#host.evict(previousId);
     this.#finish(event, 'error');
   }
 
   #finish(event: TurnEvent, outcome: TurnOutcome): void {
-    this.#move(event, 'ended');
-    this.message = null;
-    this.#fields = null;
-    this.#previous = null;
-    this.#input = null;
-    this.#decoder = null;
-    this.#response = null;
-    this.#errorBody = [];
+    this.#move(event, { phase: 'ended' });
     this.#taken();
     this.#host.hold(-this.#held, 0);
     this.#host.ended(this, outcome);
@@ -318,28 +323,40 @@ export class Turn {
     this.#untaken = 0;
   }
 
-  #refused(error: TurnError): void {
-    if (this.message !== null) this.#host.refused(error, this.message);
-  }
-
   #abortForwarded(): void {
     this.forwarded?.abort();
     this.forwarded = null;
   }
 
   #isOver(): boolean {
-    return this.#phase === 'ended';
+    return this.#state.phase === 'ended';
   }
 
-  #move(event: TurnEvent, to: TurnPhase): void {
-    checkMove(turnMoves, this.#phase, event, to);
-    this.#phase = to;
+  #move(event: TurnEvent, to: TurnState): void {
+    checkMove(turnMoves, this.#state.phase, event, to.phase);
+    this.#state = to;
   }
+}
+
+/** Tokens of the request, estimated. */
+function inputTokensOf({ previous, input, bodyBytes }: Asked): number {
+  const items = [...(previous?.items ?? []), ...(input === null ? [] : [input])];
+  return estimatedTokens(bodyBytes, items.flatMap(mediaBytesOf));
+}
+
+function errorOfAnswer({ head: { status, contentType, retryAfter }, pieces }: ReadingError): TurnError {
+  if (status === 200) return notEvents;
+  const error = readError(contentType, pieces) ?? {
+    type: status >= 500 ? 'server_error' : 'invalid_request',
+    code: `http_${status}`,
+    param: null,
+    message: `The gateway answered with status ${status}.`,
+  };
+  return { status, error, ...(retryAfter === null ? {} : { headers: { 'retry-after': retryAfter } }) };
 }
 
 const truncated = turnError(502, 'upstream_stream_truncated', 'The stream of the response ended early.');
 const notEvents = turnError(502, 'invalid_upstream_response', 'The gateway’s answer is not a stream of events.');
-const notAnswered: AnswerHead = { status: 502, contentType: '', retryAfter: null };
 
 /** The error object of a body `{"error": {…}}`, or null. */
 function readError(contentType: string, body: readonly Buffer[]): Readonly<Record<string, unknown>> | null {
