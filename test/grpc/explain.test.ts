@@ -315,6 +315,16 @@ describe('a recorded answer', () => {
     expect(streamed?.chunks.flatMap(({ events }) => events).at(-2)?.event).toBe('response.completed');
   });
 
+  it('that cannot be read is the error that the client gets instead', async () => {
+    const file = fileOf('half.json', '{"choices":[');
+    for (const input of ['{"model":"m","input":"Hi"}', requestText]) {
+      const { status, stdout } = await explain(['-r', file, '--json'], { input });
+      const { answer } = JSON.parse(stdout) as ExplanationFile;
+      const body = { error: { code: 'invalid_upstream_response' } };
+      expect({ exit: status, answer }).toMatchObject({ exit: 3, answer: { status: 502, body } });
+    }
+  });
+
   it('that is lines of JSON is read as such', async () => {
     const lines = sse.slice(0, 3).map((line) => line.slice('data: '.length).trim());
     const { answer } = await explained(['-r', fileOf('answer.ndjson', `${lines.join('\n')}\n`)], {

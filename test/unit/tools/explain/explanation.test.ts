@@ -67,6 +67,8 @@ describe('a field', () => {
   const shellOutput = { type: 'local_shell_call_output', call_id: 'a', output: 'x' };
   const f = { type: 'function', name: 'f' };
   const output = { type: 'function_call_output', call_id: 'a', output: 'x' };
+  const user = { role: 'user', content: 'Hi' };
+  const lowEffort = { type: 'configuration_update', reasoning: { effort: 'low' } };
   const customCall = { type: 'custom_tool_call', call_id: 'a', name: 'run', input: 'ls' };
   it.each<[field: string, fate: string, body: object, causes: readonly string[], settings?: SettingsOverrides]>([
     ['store', 'left_out', { store: null }, []],
@@ -88,6 +90,15 @@ describe('a field', () => {
       [],
       { profile: 'openai' },
     ],
+    [
+      'reasoning.effort',
+      'in_response',
+      { reasoning: { effort: 'high' }, input: [user, lowEffort] },
+      ['reasoningEffort'],
+    ],
+    ['reasoning.context', 'in_response', { reasoning: { context: 'all_turns' } }, []],
+    ['include[0]', 'in_response', { include: ['reasoning.encrypted_content'] }, []],
+    ['service_tier', 'in_response', { service_tier: 'auto' }, ['serviceTiers']],
   ])('%s is %s for its own causes alone: %j', (field, fate, body, causes, settings) => {
     const found = fieldOf(field, body, settings);
     expect([found.fate, namesOf(found)]).toEqual([fate, causes]);

@@ -71,3 +71,14 @@ it('the column of names is as wide as the longest, and at most 36', () => {
   expect(text).toContain(`\n  x${'y'.repeat(34)}…  sent`);
   expect(text).toContain(`\n  ${'model'.padEnd(36)}  sent`);
 });
+
+it('a field that became several places shares the width among them', () => {
+  const output = [
+    { type: 'input_text', text: 'a'.repeat(100) },
+    { type: 'input_image', image_url: `https://x.test/${'b'.repeat(100)}` },
+  ];
+  const call = { type: 'function_call', call_id: 'c', name: 'f', arguments: '{}' };
+  const text = printed({ model: 'm', input: [call, { type: 'function_call_output', call_id: 'c', output }] });
+  const [, places = ''] = /^ {2}input\[1\] {2}rewritten +(.*)$/m.exec(text) ?? [];
+  expect(places).toMatch(/^messages\[1\]: \{"role":"tool",.*…, messages\[2\]\.content\[1\]: \{"type":"image_url",.*…$/);
+});
