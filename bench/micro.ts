@@ -2,20 +2,21 @@
  * Prices of the pure core: CPU µs for one token or one message, without sockets. `node bench/micro.ts`; a comparison
  * (`npm run bench -- --compare REF`) runs it many times, for `--ms 30` each and only `--group exchange` or all but it.
  */
+
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { loadSync, type MethodDefinition } from '@grpc/proto-loader';
 import {
-  createContentDecoder,
   deserializeRequest,
   Exchange,
   type ExchangeReply,
   encodeSseEvents,
-  readSseData,
-  SseDecoder,
   StreamTranslator,
   serializeReply,
 } from '../src/filter/index.ts';
+import { createContentDecoder } from '../src/formats/bytes/content-coding.ts';
+import { readSseData } from '../src/formats/sse/data.ts';
+import { SseDecoder } from '../src/formats/sse/sse-decoder.ts';
 import { createTestContext } from '../test/support/context.ts';
 import { exchangeOptions } from '../test/support/exchange-options.ts';
 import type { ProcessingRequest } from '../test/support/generated/envoy/service/ext_proc/v3/ProcessingRequest.ts';

@@ -2,18 +2,18 @@
 
 import {
   aboutFlag,
-  type BuiltInProfile,
   builtInProfiles,
   effortTable,
-  type FlagName,
   flagJson,
-  type ModelRule,
   type ProfileFlags,
   profileFlags,
   profilesFile,
   templateRules,
 } from '../src/filter/index.ts';
 import { documentsWith, type Generator } from './generator.ts';
+
+type BuiltInProfile = (typeof builtInProfiles)[number];
+type ModelRule = BuiltInProfile['profile']['models'][number];
 
 export const profileDocs: Generator = {
   name: 'profiles',
@@ -49,8 +49,8 @@ function choiceList(): string {
 
 function sectionOf(row: BuiltInProfile): string {
   const { profile, base, about, reasons } = row;
-  const flags = Object.keys(profileFlags).filter((flag): flag is FlagName => flag in reasons);
-  const isUsual = (flag: FlagName) => usualReasons.has(reasonKey(row, flag));
+  const flags = Object.keys(profileFlags).filter((flag): flag is keyof ProfileFlags => flag in reasons);
+  const isUsual = (flag: keyof ProfileFlags) => usualReasons.has(reasonKey(row, flag));
   const usual = flags.filter(isUsual).map((flag) => {
     const unsourced = reasons[flag]?.endsWith(' †') ? ' †' : '';
     return `${setting(flag, profile[flag])}${unsourced}`;
@@ -73,18 +73,18 @@ function sectionOf(row: BuiltInProfile): string {
 
 function ruleLine({ match, flags, reason = '' }: ModelRule): string {
   const values: Partial<ProfileFlags> = flags;
-  const set = (Object.keys(values) as FlagName[]).map((flag) => setting(flag, values[flag]));
+  const set = (Object.keys(values) as (keyof ProfileFlags)[]).map((flag) => setting(flag, values[flag]));
   return `- ${code(match)} ${set.join(', ')}: ${reason}`;
 }
 
 /** A flag and why, without the mark of what has no source. */
-function reasonKey({ reasons }: BuiltInProfile, flag: FlagName): string {
+function reasonKey({ reasons }: BuiltInProfile, flag: keyof ProfileFlags): string {
   return `\`${flag}\`: ${reasons[flag]?.replace(/ †$/, '')}`;
 }
 
 /** Reasons that several profiles have, said once: of each flag the one that most have. */
 const usualReasons: ReadonlySet<string> = new Set(
-  (Object.keys(profileFlags) as FlagName[]).flatMap((flag) => {
+  (Object.keys(profileFlags) as (keyof ProfileFlags)[]).flatMap((flag) => {
     const all = builtInProfiles.filter(({ reasons }) => flag in reasons).map((row) => reasonKey(row, flag));
     const count = (one: string) => all.filter((other) => other === one).length;
     return saidSeveralTimes(all)
@@ -150,7 +150,7 @@ function namesIn(rows: readonly BuiltInProfile[]): string {
 
 function flagTable(): string {
   const generic = builtInProfiles[0]?.profile;
-  const rows = (Object.keys(profileFlags) as FlagName[]).toSorted().map((flag) => {
+  const rows = (Object.keys(profileFlags) as (keyof ProfileFlags)[]).toSorted().map((flag) => {
     const taken = profilesFile().takenBy(flag);
     const values = taken === 'true, false' ? '' : `${taken}; `;
     const who = neededBy(flag);
@@ -164,7 +164,7 @@ function flagTable(): string {
 }
 
 /** Who sets the flags that no built-in profile does. */
-const ofOperators: { readonly [Name in FlagName]?: string } = {
+const ofOperators: { readonly [Name in keyof ProfileFlags]?: string } = {
   guardrails: 'For LiteLLM, NeMo Guardrails',
   image: 'For models that take text alone',
   implicitThink: 'For chat templates that open the reasoning',
@@ -174,7 +174,7 @@ const ofOperators: { readonly [Name in FlagName]?: string } = {
 };
 
 /** Who sets a flag that no built-in profile does; null for the others. Throws where nobody does. */
-function neededBy(flag: FlagName): string | null {
+function neededBy(flag: keyof ProfileFlags): string | null {
   const [generic, ...others] = builtInProfiles.map(({ profile }) => profile);
   const rules = [...templateRules, ...others.flatMap(({ models }) => models)];
   const isSet =
@@ -188,7 +188,7 @@ function neededBy(flag: FlagName): string | null {
 }
 
 /** A flag with its value: of a tool choice the keys that differ from `generic`, of efforts and tiers what each becomes. */
-function setting<Name extends FlagName>(flag: Name, value: ProfileFlags[Name] | undefined): string {
+function setting<Name extends keyof ProfileFlags>(flag: Name, value: ProfileFlags[Name] | undefined): string {
   if (flag === 'effortRules') return `\`${flag}\` ${effortsOf(value as ProfileFlags['effortRules'])}`;
   if (flag === 'serviceTiers') {
     const words = Object.entries(value as ProfileFlags['serviceTiers']);

@@ -96,7 +96,7 @@ function readArguments(given: readonly string[]) {
   const at = rest.indexOf('--busy');
   if (at !== -1) rest.splice(at, 1);
   if (rest.length === 0)
-    fail('Which tests? npm run repeat -- test/unit/filter/wire/sse/sse-decoder.test.ts [--times 20] [--busy]');
+    fail('Which tests? npm run repeat -- test/unit/formats/sse/sse-decoder.test.ts [--times 20] [--busy]');
   return { ...wanted, busy: at !== -1, words: rest };
 }
 

@@ -1,9 +1,10 @@
 /**
- * The filter's translation without Envoy: an HTTP server that makes a Chat Completions server speak the Responses API, of what
- * `src/filter/index.ts` exports alone. To read and to try: it has neither limits nor timeouts, which are the exchange's.
+ * The filter's translation without Envoy: an HTTP server that makes a Chat Completions server speak the Responses API, with
+ * the filter's interface and a reader of event streams alone. To read and to try: it has neither limits nor timeouts, which are the exchange's.
  *
  *     node docs/examples/without-envoy.ts http://127.0.0.1:11434/v1
  */
+
 import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { json } from 'node:stream/consumers';
@@ -12,13 +13,13 @@ import {
   chatRequestBody,
   encodeSseEvents,
   profileOf,
-  readSseData,
-  SseDecoder,
   StreamTranslator,
   translateCompletion,
   translateError,
   translateRequest,
 } from '../../src/filter/index.ts';
+import { readSseData } from '../../src/formats/sse/data.ts';
+import { SseDecoder } from '../../src/formats/sse/sse-decoder.ts';
 
 const profile = profileOf('generic');
 if (profile === undefined) throw new Error('There is no profile generic.');

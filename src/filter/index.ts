@@ -6,12 +6,6 @@
 
 // Run an exchange: one HTTP request and its response, as Envoy's ext_proc sees them. Messages go in, replies come out.
 // biome-ignore lint/performance/noBarrelFile: a boundary, the only one; bundles leave out what they do not use
-export {
-  ContentCodingError,
-  createContentDecoder,
-  decodeContent,
-  parseContentCodings,
-} from './exchange/content-coding.ts';
 export { Exchange } from './exchange/exchange.ts';
 export type { ExchangeOptions, ExchangeSettings } from './exchange/options.ts';
 export { requestMoves, responseMoves } from './exchange/phases.ts';
@@ -19,7 +13,7 @@ export { ProtocolError } from './exchange/protocol-error.ts';
 export { parseJson, readRequestBody } from './exchange/request/request-body.ts';
 export { completes, pathNeedsModel, routeOf } from './exchange/request/route.ts';
 export { type Pace, runSteps } from './exchange/steps.ts';
-export type { ExchangeSummary, TokenCounts } from './exchange/summary.ts';
+export type { ExchangeSummary } from './exchange/summary.ts';
 export {
   type BodyModes,
   type ExchangeEvent,
@@ -43,40 +37,29 @@ export { saysContextOverflow } from './translate/chat-to-response/read/context-o
 export { readErrorBody } from './translate/chat-to-response/read/error-body.ts';
 export { logprobsOf } from './translate/chat-to-response/read/logprobs.ts';
 export { reasoningOf } from './translate/chat-to-response/read/reasoning-source.ts';
-export { ThinkTagReader, type ThinkTagTexts } from './translate/chat-to-response/read/think-tags.ts';
+export { ThinkTagReader } from './translate/chat-to-response/read/think-tags.ts';
 export { StreamTranslator } from './translate/chat-to-response/stream.ts';
 export { contextWindowIn, takesImages } from './translate/operations/catalog.ts';
 export { responseAnswer } from './translate/operations/operation.ts';
 // Describe: the servers and their flags, what may be set, where a field came from, and the shapes of both APIs.
 export { isHostedTool } from './translate/request-to-chat/parse/parse-tools.ts';
-export type { NewId, ResponseContext } from './translate/shared/context.ts';
+export type { ResponseContext } from './translate/shared/context.ts';
 export { RecordedProvenance, sourcesOf } from './translate/shared/provenance.ts';
 export { repairKinds } from './translate/shared/repairs.ts';
 export type { OperatorSettings } from './translate/shared/settings.ts';
 export { translateRequest } from './translate/translate-request.ts';
 export { templateRules } from './upstream/chat-templates.ts';
 export { flagJson } from './upstream/flag-json.ts';
-export {
-  aboutFlag,
-  type FlagName,
-  type ModelRule,
-  type Profile,
-  type ProfileFlags,
-  profileFlags,
-  type ToolChoiceSupport,
-} from './upstream/profile.ts';
+export { aboutFlag, type Profile, type ProfileFlags, profileFlags } from './upstream/profile.ts';
 export { profileForModel } from './upstream/profile-for-model.ts';
 export { builtInProfiles, otelNameOf, profileNames, profileOf, profileOfHost } from './upstream/profiles.ts';
 export { profilesFile } from './upstream/profiles-file-on-demand.ts';
 export { effortTable } from './upstream/servers/effort-table.ts';
-export type { BuiltInProfile, Engine } from './upstream/servers/generic.ts';
-export { ApiError, type ApiErrorObject, type ApiErrorType } from './wire/schema/api-error.ts';
+export { ApiError, type ApiErrorObject } from './wire/schema/api-error.ts';
 export type { LooseChunk, LooseMessage } from './wire/schema/chat-completion.ts';
 export { chatRequestBody } from './wire/schema/chat-request.ts';
-export { isExactNumber, isJsonObject, toolNamePattern } from './wire/schema/create-response.ts';
+export { toolNamePattern } from './wire/schema/create-response.ts';
 export { estimatedOutput, estimatedTokens } from './wire/schema/estimate.ts';
-export type { CreateResponseEcho, OutputItem, Usage } from './wire/schema/response-resource.ts';
+export type { OutputItem, Usage } from './wire/schema/response-resource.ts';
 export { isDelta } from './wire/schema/stream-events.ts';
-export { readSseData } from './wire/sse/data.ts';
 export { encodeSseEvents } from './wire/sse/encode-events.ts';
-export { SseDecoder, SseLimitError, type SseMessage } from './wire/sse/sse-decoder.ts';

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { afterAll, expect, it } from 'vitest';
 import { translateCompletion } from '../../src/filter/translate/chat-to-response/completion.ts';
 import { ApiError } from '../../src/filter/wire/schema/api-error.ts';
-import { SseDecoder, SseLimitError } from '../../src/filter/wire/sse/sse-decoder.ts';
+import { SseDecoder, SseLimitError } from '../../src/formats/sse/sse-decoder.ts';
 import { chunks, contexts, plainSettings } from '../support/chat-chunks.ts';
 import { codePoint } from '../support/code-point.ts';
 import { type ContextSettings, createTestContext, emptyResponse, minimalEcho } from '../support/context.ts';

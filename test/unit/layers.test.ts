@@ -12,6 +12,7 @@ const floors: Readonly<Record<string, Readonly<Record<string, readonly string[]>
     bytes: [],
     credentials: [],
     json: [],
+    sse: [],
   },
   filter: {
     'wire/schema': [],
@@ -81,15 +82,17 @@ const floors: Readonly<Record<string, Readonly<Record<string, readonly string[]>
 const face = 'filter/index.ts';
 
 /** What a client of the proxy uses of the filter: errors, a stream's events, tables of moves. What becomes of a turn is the exchange's business. */
-const ofWebSocket = /^(ApiError\w*|Sse\w+|Moves|checkMove|estimated\w+)$/;
+const ofWebSocket = /^(ApiError\w*|Moves|checkMove|estimated\w+)$/;
 
 /** Rooms without sockets, clock, randomness or environment, all of the filter among them: the packages and built-ins they may use. */
 const pure: Readonly<Record<string, readonly string[]>> = {
-  'formats/bytes': [],
+  // Bodies are decoded.
+  'formats/bytes': ['minizlib', 'node:buffer', 'node:zlib'],
   'formats/credentials': [],
   'formats/json': [],
-  'filter/wire/schema': ['zod/mini'],
   // The global `Buffer` is looked up anew each time it is used.
+  'formats/sse': ['node:buffer'],
+  'filter/wire/schema': ['zod/mini'],
   'filter/wire/sse': ['node:buffer'],
   'filter/machine': [],
   // What reads a file of profiles is loaded when there is one.
@@ -97,7 +100,7 @@ const pure: Readonly<Record<string, readonly string[]>> = {
   // Ids that must come out the same for the same request are hashed; arguments are compared by value.
   'filter/translate': ['node:crypto', 'node:util', 'zod/mini'],
   // A session is recognised by a keyed hash.
-  'filter/exchange': ['minizlib', 'node:buffer', 'node:crypto', 'node:zlib'],
+  'filter/exchange': ['node:buffer', 'node:crypto'],
   // Of node:http2 the type of its headers alone.
   'filter/extproc': ['node:buffer', 'node:http2'],
   'service/settings': [],

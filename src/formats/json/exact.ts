@@ -105,3 +105,13 @@ function isDigit(code: number): boolean {
 function isOfNumber(code: number): boolean {
   return isDigit(code) || code === 0x2d || code === 0x2e || code === 0x2b || code === 0x65 || code === 0x45;
 }
+
+/** A JSON object, kept by reference: schemas and arguments leave as they came, odd keys and key order included. */
+export function isJsonObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !isExactNumber(value);
+}
+
+/** A number too long for a JavaScript number, kept as its text (`JSON.rawJSON`). */
+export function isExactNumber(value: unknown): value is { readonly rawJSON: string } {
+  return isRawJSON(value);
+}

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import type { NewId } from '../../filter/index.ts';
+import type { ExchangeOptions } from '../../filter/index.ts';
 
 /**
  * Ids with OpenAI's prefixes: `resp_` and 32 hexadecimal digits. The first half counts up, so that the items of a response
  * sort as they were made (haystack orders streamed calls by item id); the other half is random.
  */
-export const newId: NewId = (prefix) => {
+export const newId: ExchangeOptions['clock']['newId'] = (prefix) => {
   // Node keeps random bytes for these: the system call costs more than everything else here.
   const random = randomUUID();
   return `${prefix}_${nextInOrder()}${random.slice(0, 8)}${random.slice(-8)}`;

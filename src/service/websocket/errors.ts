@@ -1,4 +1,4 @@
-import type { ApiError, ApiErrorObject, ApiErrorType } from '../../filter/index.ts';
+import type { ApiError, ApiErrorObject } from '../../filter/index.ts';
 
 /** An error message: about one turn, or about a message that is not a turn. The connection stays usable. */
 export interface TurnError {
@@ -15,7 +15,7 @@ export function turnError(status: number, code: string, message: string, param: 
   return { status, error: { type, code, param, message } };
 }
 
-const typesOfStatus: Readonly<Record<number, ApiErrorType>> = { 404: 'not_found', 429: 'too_many_requests' };
+const typesOfStatus: Readonly<Record<number, ApiError['type']>> = { 404: 'not_found', 429: 'too_many_requests' };
 
 /** An error of the rest of the service. */
 export function turnErrorOf(error: ApiError): TurnError {

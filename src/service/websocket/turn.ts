@@ -1,5 +1,6 @@
 import type { Buffer } from 'node:buffer';
-import { checkMove, estimatedTokens, SseDecoder, SseLimitError, type SseMessage } from '../../filter/index.ts';
+import { checkMove, estimatedTokens } from '../../filter/index.ts';
+import { SseDecoder, SseLimitError, type SseMessage } from '../../formats/sse/sse-decoder.ts';
 import { type Conversation, conversationOf, itemsOfOutput } from './conversations.ts';
 import { errorMessage, type TurnError, turnError } from './errors.ts';
 import { mediaBytesOf } from './media.ts';

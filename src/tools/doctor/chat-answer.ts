@@ -1,7 +1,6 @@
 import { Buffer } from 'node:buffer';
 import {
   ApiError,
-  type CreateResponseEcho,
   choiceOf,
   errorOfValue,
   isDelta,
@@ -12,18 +11,16 @@ import {
   profileOf,
   type ResponseContext,
   readErrorBody,
-  readSseData,
   reasoningOf,
   responseAnswer,
-  SseDecoder,
-  SseLimitError,
   StreamTranslator,
   ThinkTagReader,
-  type ThinkTagTexts,
   translateCompletion,
   type Usage,
 } from '../../filter/index.ts';
 import { jsonOf, objectOf, textOf } from '../../formats/json/loose.ts';
+import { readSseData } from '../../formats/sse/data.ts';
+import { SseDecoder, SseLimitError } from '../../formats/sse/sse-decoder.ts';
 import { toolNames } from './chat-body.ts';
 import type { Answer } from './probe-types.ts';
 
@@ -234,7 +231,7 @@ function contextFor(stream: boolean): ResponseContext {
     answer: responseAnswer(),
     stream,
     // The parts of the request that a Response repeats are not needed.
-    echo: {} as CreateResponseEcho,
+    echo: {} as ResponseContext['echo'],
     toolNames,
     foundTools: new Map(),
     integers: new Map(),
@@ -281,7 +278,7 @@ function callOf(item: OutputItem): AnsweredCall[] {
 }
 
 /** As the product would read the text with the flags that fit. */
-function readTags(text: string, implicitThink: boolean): ThinkTagTexts {
+function readTags(text: string, implicitThink: boolean) {
   const reader = new ThinkTagReader({ implicitThink });
   const [most, rest] = [reader.push(text), reader.finish()];
   return { thinking: most.thinking + rest.thinking, text: most.text + rest.text };

@@ -1,6 +1,5 @@
 import {
   builtInProfiles,
-  type FlagName,
   flagJson,
   type Profile,
   type ProfileFlags,
@@ -18,7 +17,7 @@ import type { Findings } from './probe-types.ts';
 
 /** A flag in which the server differs from the profile, with the probes that say so. */
 export interface Difference {
-  readonly flag: FlagName;
+  readonly flag: keyof ProfileFlags;
   readonly value: unknown;
   readonly from: string;
 }
@@ -80,15 +79,15 @@ function scoreOf(evidence: readonly Evidence[], profile: Profile, generic: Profi
   return conflicts + unconfirmedFlagCost * assumptions + (profile === generic ? 0 : minAdvantageOverGeneric);
 }
 
-const flagNames = Object.keys(profileFlags) as FlagName[];
+const flagNames = Object.keys(profileFlags) as (keyof ProfileFlags)[];
 
 function differencesOf(evidence: readonly Evidence[], base: Profile, model: string): Difference[] {
   let flags: ProfileFlags = profileForModel(base, model);
-  const differences = new Map<FlagName, Difference>();
+  const differences = new Map<keyof ProfileFlags, Difference>();
   for (const { fits, change, from } of evidence) {
     if (fits(flags)) continue;
     const changed = change(flags);
-    for (const flag of Object.keys(changed) as FlagName[])
+    for (const flag of Object.keys(changed) as (keyof ProfileFlags)[])
       if (JSON.stringify(changed[flag]) !== JSON.stringify(flags[flag]) || flag === 'effortRules')
         differences.set(flag, { flag, value: changed[flag], from });
     flags = { ...flags, ...changed };

@@ -1,4 +1,4 @@
-import { isJsonObject } from '../../filter/index.ts';
+import { isJsonObject } from '../../formats/json/exact.ts';
 
 /** A place in the client's request: names and indices. */
 export type Path = readonly (string | number)[];

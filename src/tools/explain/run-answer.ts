@@ -1,5 +1,6 @@
-import { type Exchange, type ExchangeReply, type HeaderMap, SseDecoder } from '../../filter/index.ts';
+import type { Exchange, ExchangeReply, HeaderMap } from '../../filter/index.ts';
 import { jsonOf } from '../../formats/json/loose.ts';
+import { SseDecoder } from '../../formats/sse/sse-decoder.ts';
 import { valueAt } from './fields.ts';
 
 /** An upstream's answer: its bytes in pieces, `atMs` after the exchange began, if known. */

@@ -1,4 +1,4 @@
-import { isExactNumber } from '../../filter/index.ts';
+import { isExactNumber } from '../../formats/json/exact.ts';
 import { printable } from '../cli/style.ts';
 
 /** The text, cut to that length. */

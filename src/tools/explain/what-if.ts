@@ -1,9 +1,9 @@
 import {
   aboutFlag,
   builtInProfiles,
-  type FlagName,
   flagJson,
   type Profile,
+  type ProfileFlags,
   profileFlags,
   profileForModel,
 } from '../../filter/index.ts';
@@ -108,10 +108,10 @@ export function variationsOf(setup: Setup, model: string, body: unknown) {
 /** Settings that the translation of a request may depend on. */
 const requestSettings = settingsIn({ exchange: settings.exchange, translation: settings.translation });
 
-const flagNames = Object.keys(profileFlags) as FlagName[];
+const flagNames = Object.keys(profileFlags) as (keyof ProfileFlags)[];
 
 /** Every value that a flag has in some built-in profile, by its JSON. */
-const knownValues: ReadonlyMap<FlagName, ReadonlyMap<string, unknown>> = new Map(
+const knownValues: ReadonlyMap<keyof ProfileFlags, ReadonlyMap<string, unknown>> = new Map(
   flagNames.map((name) => {
     const values: unknown[] = builtInProfiles.map(({ profile }) => profile[name]);
     // A flag that no built-in profile sets can be set by an operator's.
@@ -157,7 +157,7 @@ function isSameRun(one: RequestRun, other: RequestRun): boolean {
 }
 
 /** The rule for the model that sets the flag, or the built-in profile's own reason; an operator's profile has none. */
-function reasonOf(profile: Profile, model: string, name: FlagName): string | null {
+function reasonOf(profile: Profile, model: string, name: keyof ProfileFlags): string | null {
   const rule = profile.models.findLast(({ match, flags }) => match.test(model) && name in flags);
   if (rule !== undefined) return `Models ${rule.match}: ${rule.reason ?? 'a rule of the profile.'}`;
   let builtIn = builtInProfiles.find((one) => one.profile.name === profile.name) ?? null;

@@ -1,4 +1,4 @@
-import type { TokenCounts } from '../../filter/index.ts';
+import type { ExchangeSummary } from '../../filter/index.ts';
 import { type BodyName, perBody, type TurnLink } from './recording.ts';
 
 /** Limits of what the inspector keeps: bytes of memory, of all exchanges together, and exchanges. */
@@ -74,7 +74,7 @@ export class ExchangeFacts {
   /** The error that was thrown, with its stack and causes. */
   readonly cause: string | null = null;
   readonly finish_reason: string | null = null;
-  readonly tokens: TokenCounts | null = null;
+  readonly tokens: ExchangeSummary['tokens'] = null;
   readonly dropped: readonly string[] = [];
   /** Names of repairs in the answer. */
   readonly repairs: readonly string[] = [];

@@ -1,7 +1,5 @@
 import { inspect } from 'node:util';
 import {
-  ContentCodingError,
-  decodeContent,
   Exchange,
   type ExchangeEvent,
   type ExchangeOptions,
@@ -9,8 +7,8 @@ import {
   type ExchangeSummary,
   type HeaderMap,
   type HeaderMutation,
-  parseContentCodings,
 } from '../../filter/index.ts';
+import { ContentCodingError, decodeContent, parseContentCodings } from '../../formats/bytes/content-coding.ts';
 import { jsonOf, objectOf } from '../../formats/json/loose.ts';
 import type { EndedCall } from '../../service/telemetry/observer.ts';
 import type { WebSocketRefusal } from '../../service/websocket/websocket-observer.ts';

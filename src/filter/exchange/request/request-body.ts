@@ -1,7 +1,7 @@
+import { ContentCodingError, decodeContent, parseContentCodings } from '../../../formats/bytes/content-coding.ts';
 import { parseExactly } from '../../../formats/json/exact.ts';
 import { scanJson } from '../../../formats/json/scan.ts';
 import { ApiError } from '../../wire/schema/api-error.ts';
-import { ContentCodingError, decodeContent, parseContentCodings } from '../content-coding.ts';
 import type { Steps } from '../steps.ts';
 import type { HeaderMap, Hold } from '../types.ts';
 

@@ -1,10 +1,10 @@
+import { readSseData } from '../../../formats/sse/data.ts';
+import { SseDecoder, SseLimitError, type SseMessage } from '../../../formats/sse/sse-decoder.ts';
 import { StreamTranslator } from '../../translate/chat-to-response/stream.ts';
 import type { ResponseContext } from '../../translate/shared/context.ts';
 import { ApiError } from '../../wire/schema/api-error.ts';
 import { isDelta, type ResponseStreamEvent } from '../../wire/schema/stream-events.ts';
-import { readSseData } from '../../wire/sse/data.ts';
 import { keepAliveComment } from '../../wire/sse/encode-events.ts';
-import { SseDecoder, SseLimitError, type SseMessage } from '../../wire/sse/sse-decoder.ts';
 import { repeatsMuch } from '../kept-echo.ts';
 import { type ClientBytes, eventBytes, joined, jsonBytes, longBodyBytes } from './long-body.ts';
 import {

@@ -1,8 +1,12 @@
+import {
+  type ContentDecoder,
+  createContentDecoder,
+  parseContentCodings,
+} from '../../../formats/bytes/content-coding.ts';
 import { checkMove } from '../../machine/moves.ts';
 import { translateError } from '../../translate/chat-to-response/error.ts';
 import { ApiError } from '../../wire/schema/api-error.ts';
 import { keepAliveComment } from '../../wire/sse/encode-events.ts';
-import { type ContentDecoder, createContentDecoder, parseContentCodings } from '../content-coding.ts';
 import { immediateResponse } from '../immediate-response.ts';
 import type { ExchangeOptions } from '../options.ts';
 import { discard, passThrough } from '../pass.ts';

@@ -1,8 +1,8 @@
 import * as z from 'zod/mini';
+import { isJsonObject } from '../../../formats/json/exact.ts';
 import { jsonOf, jsonTextOf } from '../../../formats/json/loose.ts';
 import {
   callName,
-  isJsonObject,
   list,
   maxNamespaceLength,
   optionalObject,

@@ -1,5 +1,5 @@
+import { isJsonObject } from '../../../formats/json/exact.ts';
 import type { Profile } from '../../upstream/profile.ts';
-import { isJsonObject } from '../../wire/schema/create-response.ts';
 
 type Schema = Readonly<Record<string, unknown>>;
 

@@ -1,5 +1,5 @@
+import { isExactNumber } from '../../../formats/json/exact.ts';
 import { ApiError } from '../../wire/schema/api-error.ts';
-import { isExactNumber } from '../../wire/schema/create-response.ts';
 
 /** `input[2].content[0]`: an index in brackets, a name after a dot. */
 export function paramAt(param: string, ...path: readonly PropertyKey[]): string {

@@ -1,4 +1,5 @@
 import * as z from 'zod/mini';
+import { isExactNumber, isJsonObject } from '../../../formats/json/exact.ts';
 
 /**
  * The fields that clients send to `POST /v1/responses`: Open Responses 2026-04-24 (`CreateResponseBody`) and
@@ -7,16 +8,6 @@ import * as z from 'zod/mini';
  * `unknown[]`, and their entries are read one by one, so that a mistake is named where it is (not as a failed union) and
  * reading stops at the first. A list with a million mistakes costs no more than one.
  */
-
-/** A JSON object, kept by reference: schemas and arguments leave as they came, odd keys and key order included. */
-export function isJsonObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) && !isExactNumber(value);
-}
-
-/** A number too long for a JavaScript number, kept as its text (`JSON.rawJSON`). */
-export function isExactNumber(value: unknown): value is { readonly rawJSON: string } {
-  return (JSON as unknown as { isRawJSON(value: unknown): boolean }).isRawJSON(value); // not yet in TypeScript's es2024 library
-}
 
 export const jsonObject = z.custom<Record<string, unknown>>(isJsonObject, { params: { expected: 'an object' } });
 const stringMap = z.custom<Record<string, string>>(isJsonObject, { params: { expected: 'an object' } });

@@ -1,4 +1,4 @@
-import type { ProfileFlags, ToolChoiceSupport } from '../../../filter/index.ts';
+import type { ProfileFlags } from '../../../filter/index.ts';
 import { callFormOf, type LimitField, limitFound } from '../chat-body.ts';
 import { factOf, failed, found, lacking, taken } from '../findings.ts';
 import type { Findings } from '../probe-types.ts';
@@ -257,14 +257,14 @@ function readChoice(findings: Findings): Evidence | null {
   const calls = found(findings, 'tool_call', 'works') || found(findings, 'tool_required', 'works');
   const lacks = (name: string) => found(findings, name, ...(calls ? lacking : failed));
   const works = (name: string) => found(findings, name, 'works');
-  const known: Partial<{ -readonly [Part in keyof ToolChoiceSupport]: ToolChoiceSupport[Part] }> = {};
+  const known: Partial<{ -readonly [Part in keyof ProfileFlags['toolChoice']]: ProfileFlags['toolChoice'][Part] }> = {};
   if (works('tool_required')) known.required = 'required';
   else if (works('tool_any')) known.required = 'any';
   else if (lacks('tool_required')) known.required = found(findings, 'tool_required', 'ignored') ? 'ignored' : null;
   for (const part of ['named', 'allowed'] as const)
     if (works(`tool_${part}`) || lacks(`tool_${part}`)) known[part] = works(`tool_${part}`);
   if (found(findings, 'tool_none', ...failed) && known.required === null) known.sent = false;
-  const parts = Object.keys(known) as (keyof ToolChoiceSupport)[];
+  const parts = Object.keys(known) as (keyof ProfileFlags['toolChoice'])[];
   if (parts.length === 0) return null;
   return {
     from: 'tool_required, tool_named, tool_allowed, tool_none',

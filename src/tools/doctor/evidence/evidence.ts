@@ -1,4 +1,4 @@
-import type { FlagName, ProfileFlags } from '../../../filter/index.ts';
+import type { ProfileFlags } from '../../../filter/index.ts';
 import { found } from '../findings.ts';
 import type { Findings, Result } from '../probe-types.ts';
 
@@ -26,7 +26,7 @@ export interface Subject {
 
 /** Which probes are evidence for which flags, and how. */
 export interface EvidenceRow {
-  readonly flags: readonly FlagName[];
+  readonly flags: readonly (keyof ProfileFlags)[];
   readonly probes: readonly string[];
   /** The evidence in these findings; null if they are inconclusive. */
   read(findings: Findings, subject: Subject): Evidence | null;
@@ -58,6 +58,6 @@ export function shows(probe: string, results: readonly Result[], wanted: Flags, 
   return where([probe], (findings) => found(findings, probe, ...results), wanted, fits);
 }
 
-function namesOf(flags: Flags): FlagName[] {
-  return Object.keys(flags) as FlagName[];
+function namesOf(flags: Flags): (keyof ProfileFlags)[] {
+  return Object.keys(flags) as (keyof ProfileFlags)[];
 }

@@ -1,4 +1,4 @@
-import { builtInProfiles, contextWindowIn, type Engine, takesImages } from '../../../filter/index.ts';
+import { builtInProfiles, contextWindowIn, takesImages } from '../../../filter/index.ts';
 import { countOf, jsonOf, objectOf, objectsOf, textOf } from '../../../formats/json/loose.ts';
 import { shorten } from '../chat-answer.ts';
 import type { ProbeRow } from '../chat-probe.ts';
@@ -194,7 +194,7 @@ function judgeGateway(answers: readonly Answer[], { findings }: Known): Finding 
   return gateway === undefined ? notTested('no known gateway answered') : works(gateway, { gateway });
 }
 
-function engineAt(path: Engine['path']): Facts {
+function engineAt(path: string): Facts {
   const name = engines.find((engine) => engine.path === path)?.name;
   return name === undefined ? {} : { software: name };
 }

@@ -1,4 +1,4 @@
-import { isJsonObject } from '../../../wire/schema/create-response.ts';
+import { isJsonObject } from '../../../../formats/json/exact.ts';
 
 type Schema = Readonly<Record<string, unknown>>;
 

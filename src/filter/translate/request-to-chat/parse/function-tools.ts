@@ -1,8 +1,8 @@
+import { isJsonObject } from '../../../../formats/json/exact.ts';
 import type { Profile } from '../../../upstream/profile.ts';
 import {
   customTool,
   functionTool,
-  isJsonObject,
   namespacedCustomTool,
   namespacedFunctionTool,
   namespaceTool,

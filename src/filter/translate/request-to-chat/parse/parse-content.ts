@@ -1,4 +1,5 @@
 import type * as z from 'zod/mini';
+import { isJsonObject } from '../../../../formats/json/exact.ts';
 import type { Profile } from '../../../upstream/profile.ts';
 import type { ApiError } from '../../../wire/schema/api-error.ts';
 import type { CacheHints, ChatExtensionPart } from '../../../wire/schema/chat-request.ts';
@@ -10,7 +11,6 @@ import {
   encryptedPart,
   filePart,
   imagePart,
-  isJsonObject,
   refusalPart,
   textPart,
   videoPart,

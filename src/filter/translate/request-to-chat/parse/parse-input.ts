@@ -1,4 +1,4 @@
-import { isJsonObject } from '../../../wire/schema/create-response.ts';
+import { isJsonObject } from '../../../../formats/json/exact.ts';
 import { aboveMax, emptyArray, invalidType, missingParameter, notOneOf } from '../../shared/request-errors.ts';
 import type { TranslationSettings } from '../../shared/settings.ts';
 import { InputBuilder } from './input-builder.ts';

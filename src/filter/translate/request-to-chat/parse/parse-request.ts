@@ -1,10 +1,6 @@
+import { isJsonObject } from '../../../../formats/json/exact.ts';
 import { ApiError } from '../../../wire/schema/api-error.ts';
-import {
-  type CreateResponseFields,
-  createResponseFields,
-  isJsonObject,
-  nestedFields,
-} from '../../../wire/schema/create-response.ts';
+import { type CreateResponseFields, createResponseFields, nestedFields } from '../../../wire/schema/create-response.ts';
 import type { Reading } from '../../shared/dropped.ts';
 import { isExtensionName } from '../../shared/extension-name.ts';
 import type { ChosenTool, CreateResponse, Prewarm, TextFormatRequest, ToolChoiceRequest } from '../../shared/parsed.ts';

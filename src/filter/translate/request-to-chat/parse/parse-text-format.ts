@@ -1,4 +1,5 @@
-import { type CreateResponseFields, isJsonObject, jsonSchemaFormat } from '../../../wire/schema/create-response.ts';
+import { isJsonObject } from '../../../../formats/json/exact.ts';
+import { type CreateResponseFields, jsonSchemaFormat } from '../../../wire/schema/create-response.ts';
 import type { TextFormatRequest } from '../../shared/parsed.ts';
 import { missingParameter, notOneOf, unsupportedValue } from '../../shared/request-errors.ts';
 import type { TranslationSettings } from '../../shared/settings.ts';

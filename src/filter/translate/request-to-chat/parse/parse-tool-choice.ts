@@ -1,7 +1,7 @@
+import { isJsonObject } from '../../../../formats/json/exact.ts';
 import {
   allowedToolsChoice,
   type CreateResponseFields,
-  isJsonObject,
   namedToolChoice,
 } from '../../../wire/schema/create-response.ts';
 import type { ChosenTool, ToolChoiceMode, ToolChoiceRequest } from '../../shared/parsed.ts';

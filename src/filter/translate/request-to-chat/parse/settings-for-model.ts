@@ -1,5 +1,5 @@
+import { isJsonObject } from '../../../../formats/json/exact.ts';
 import { profileForModel } from '../../../upstream/profile-for-model.ts';
-import { isJsonObject } from '../../../wire/schema/create-response.ts';
 import type { TranslationSettings } from '../../shared/settings.ts';
 
 /** Maximum length of a model's name. The longest in use are file paths of some 200 characters. */

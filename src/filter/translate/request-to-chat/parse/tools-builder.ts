@@ -1,6 +1,6 @@
 import type * as z from 'zod/mini';
+import { isJsonObject } from '../../../../formats/json/exact.ts';
 import { ApiError } from '../../../wire/schema/api-error.ts';
-import { isJsonObject } from '../../../wire/schema/create-response.ts';
 import type { ToolEcho } from '../../../wire/schema/response-resource.ts';
 import { type Dropped, knownKeys, type Reading } from '../../shared/dropped.ts';
 import type { ToolDefinition } from '../../shared/parsed.ts';

@@ -1,11 +1,7 @@
+import { isJsonObject } from '../../../../../formats/json/exact.ts';
 import { jsonOf } from '../../../../../formats/json/loose.ts';
 import { scanJson } from '../../../../../formats/json/scan.ts';
-import {
-  customToolCallItem,
-  functionCallItem,
-  isJsonObject,
-  toolOutputItem,
-} from '../../../../wire/schema/create-response.ts';
+import { customToolCallItem, functionCallItem, toolOutputItem } from '../../../../wire/schema/create-response.ts';
 import type { Reading } from '../../../shared/dropped.ts';
 import type { InputToolCall } from '../../../shared/parsed.ts';
 import { missingParameter } from '../../../shared/request-errors.ts';

@@ -21,7 +21,7 @@ import {
   createContentDecoder,
   decodeContent,
   parseContentCodings,
-} from '../../../../src/filter/exchange/content-coding.ts';
+} from '../../../../src/formats/bytes/content-coding.ts';
 import { brotli } from '../../../support/brotli.ts';
 import { inPiecesOf } from '../../../support/split.ts';
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { readSseData, type SseData } from '../../../../../src/filter/wire/sse/data.ts';
+import { readSseData, type SseData } from '../../../../src/formats/sse/data.ts';
 
 it.each<[string, SseData | null]>([
   ['[DONE]', { values: [], done: true }],

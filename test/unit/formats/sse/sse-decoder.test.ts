@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { SseDecoder, SseLimitError, type SseMessage } from '../../../../../src/filter/wire/sse/sse-decoder.ts';
-import { codePoint } from '../../../../support/code-point.ts';
-import { growthOf, maxLinearGrowth } from '../../../../support/growth.ts';
-import { everyCut, inPiecesOf } from '../../../../support/split.ts';
+import { SseDecoder, SseLimitError, type SseMessage } from '../../../../src/formats/sse/sse-decoder.ts';
+import { codePoint } from '../../../support/code-point.ts';
+import { growthOf, maxLinearGrowth } from '../../../support/growth.ts';
+import { everyCut, inPiecesOf } from '../../../support/split.ts';
 
 const MiB = 1024 * 1024;
 

@@ -1,10 +1,10 @@
 import { createParser } from 'eventsource-parser';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { SseDecoder, type SseMessage } from '../../../../../src/filter/wire/sse/sse-decoder.ts';
-import { codePoint } from '../../../../support/code-point.ts';
-import { runs } from '../../../../support/property-runs.ts';
-import { inPiecesOf } from '../../../../support/split.ts';
+import { SseDecoder, type SseMessage } from '../../../../src/formats/sse/sse-decoder.ts';
+import { codePoint } from '../../../support/code-point.ts';
+import { runs } from '../../../support/property-runs.ts';
+import { inPiecesOf } from '../../../support/split.ts';
 
 /** The messages of a body as `eventsource-parser` reads them. */
 function readByOracle(bytes: Uint8Array): SseMessage[] {
