@@ -77,43 +77,50 @@ function placesOf(
 ): IntegerPlaces | null {
   const { budget } = reading;
   if (depth > maxDepth || budget.left < 0) return null;
-  const [first] = given;
-  // Most properties are texts and flags, which each request of an agent has by the hundred.
-  if (given.length === 1 && first !== undefined && isSimple(first)) return null;
+  const first = given.length === 1 ? given[0] : undefined;
+  const isOfParts = first !== undefined && !isWhole(first);
+  // Most properties are texts, flags and counts, which each request of an agent has by the hundred.
+  if (first !== undefined && !isOfParts && isSimple(first)) {
+    if (first.type !== 'integer') return null;
+    reading.hasInteger = true;
+    return integer;
+  }
   const schemas = expanded(given, reading);
-  // The one given comes before its parts; where it only refers to another, that is the first.
-  const only = given.length === 1 ? schemas[0] : undefined;
+  // The one given comes before its parts; where it only refers to another, that is the first. Each circle of schemas has such a one.
+  const only = isOfParts ? schemas[0] : undefined;
   const known = only === undefined ? undefined : reading.places.get(only);
   if (known !== undefined) return known;
   const isInteger = schemas.some((schema) => takes(schema, 'integer')) && !schemas.some(takesNumber);
   const places: Places = { isInteger, properties: null, others: null };
   if (only !== undefined) reading.places.set(only, places);
   if (isInteger) reading.hasInteger = true;
-  const byName = new Map<string, LooseSchema[]>();
+  const byName = schemas.length > 1 ? new Map<string, LooseSchema[]>() : null;
   const rest: LooseSchema[] = [];
+  const addProperty = (name: string, own: readonly LooseSchema[]) => {
+    const isBeside = beside.includes(name);
+    if (isBeside) reading.hasInteger = true;
+    const below = isBeside ? integer : placesOf(own, reading, depth + 1);
+    if (below === null) return;
+    places.properties ??= new Map();
+    places.properties.set(name, below);
+  };
   for (const { properties, additionalProperties, items, prefixItems } of schemas) {
-    const named = objectOf<Readonly<Record<string, unknown>>>(properties) ?? {};
-    const names = Object.keys(named);
+    const named = objectOf<Readonly<Record<string, unknown>>>(properties);
+    const names = named === null ? [] : Object.keys(named);
     const entries = [additionalProperties, items, ...arrayOf(prefixItems)].filter((entry) => entry !== undefined);
     budget.left -= names.length + entries.length;
     if (budget.left < 0) return null;
     for (const name of names) {
-      const own = objectOf<LooseSchema>(named[name]);
+      const own = objectOf<LooseSchema>(named?.[name]);
       if (own === null) continue;
-      const same = byName.get(name);
-      if (same === undefined) byName.set(name, [own]);
-      else same.push(own);
+      const same = byName?.get(name);
+      if (same !== undefined) same.push(own);
+      else if (byName === null) addProperty(name, [own]);
+      else byName.set(name, [own]);
     }
     for (const own of objectsOf<LooseSchema>(entries)) rest.push(own);
   }
-  for (const [name, own] of byName) {
-    const isBeside = beside.includes(name);
-    if (isBeside) reading.hasInteger = true;
-    const below = isBeside ? integer : placesOf(own, reading, depth + 1);
-    if (below === null) continue;
-    places.properties ??= new Map();
-    places.properties.set(name, below);
-  }
+  if (byName !== null) for (const [name, own] of byName) addProperty(name, own);
   if (rest.length > 0) places.others = placesOf(rest, reading, depth + 1);
   return isInteger || places.properties !== null || places.others !== null ? places : null;
 }
@@ -143,10 +150,9 @@ function isWhole({ $ref, anyOf, oneOf, allOf }: LooseSchema): boolean {
   return $ref === undefined && anyOf === undefined && oneOf === undefined && allOf === undefined;
 }
 
-/** Whether it is of one type without anything below, and not an integer. */
-function isSimple(schema: LooseSchema): boolean {
-  const { type } = schema;
-  return (type === 'string' || type === 'boolean' || type === 'number') && isWhole(schema);
+/** Whether a schema, which is whole, is of one type without anything below. */
+function isSimple({ type }: LooseSchema): boolean {
+  return type === 'string' || type === 'boolean' || type === 'number' || type === 'integer';
 }
 
 function takes({ type }: LooseSchema, name: string): boolean {
