@@ -6,6 +6,7 @@ import { accepts, anyFreePort } from '../tools/mesh/ports.ts';
 import { ownRoot } from './contenders.ts';
 import { cpuSeconds, residentBytes } from './process-figures.ts';
 import { type Cell, median, ratio } from './table.ts';
+import { measureYoung } from './young.ts';
 
 /** The cost of one start of a process. */
 interface Start {
@@ -23,8 +24,16 @@ export interface StartSlice {
   readonly listening: Start;
 }
 
-/** Starts the built service of the tree at `root` cold. Rejects when it does not start. */
+/** Trees of which a process has served since they were built. */
+const served = new Set<string>();
+
+/**
+ * Starts the built service of the tree at `root` cold, after one that has served: what that one left of the code cache
+ * counts. Rejects when it does not start.
+ */
 export async function measureStart(root: string): Promise<StartSlice> {
+  if (!served.has(root)) await measureYoung(root);
+  served.add(root);
   const printConfig = timed([join(root, 'dist/main.js'), '--print-config']);
   const { child, ...listening } = await startListening(root);
   await child.stop();
