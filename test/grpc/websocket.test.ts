@@ -200,7 +200,7 @@ test('response.interrupt cuts the upstream, the next turn continues from there, 
   expect(guard.held).toBe(0);
 });
 
-test('a turn or a message that is refused before the proxy is asked is told of, with the connection’s id', async () => {
+test('a turn or a message that is refused before the proxy is asked is told of, with the connection’s id and the turn’s number', async () => {
   await start();
   const client = await open({ 'x-request-id': 'conversation-7' });
   await client.turn({ model: 'm', input: 'Hi', background: true });
@@ -208,9 +208,9 @@ test('a turn or a message that is refused before the proxy is asked is told of, 
   client.send('{');
   await client.message(({ error }) => error?.['code'] === 'invalid_json');
   expect(refused).toMatchObject([
-    { id: 'conversation-7', status: 400, error: { code: 'unsupported_value', param: 'background' } },
-    { id: 'conversation-7', status: 400, error: { code: 'previous_response_not_found' } },
-    { id: 'conversation-7', status: 400, error: { code: 'invalid_json', param: null } },
+    { id: 'conversation-7', turn: 1, status: 400, error: { code: 'unsupported_value', param: 'background' } },
+    { id: 'conversation-7', turn: 2, status: 400, error: { code: 'previous_response_not_found' } },
+    { id: 'conversation-7', turn: null, status: 400, error: { code: 'invalid_json', param: null } },
   ]);
   await client.close();
 });

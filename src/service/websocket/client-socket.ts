@@ -141,9 +141,9 @@ export class ClientSocket implements ConnectionHost {
     return this.#bytes.hold(bytes, untaken);
   }
 
-  refused(error: TurnError, message: Buffer | null): void {
+  refused(error: TurnError, message: Buffer | null, turn: number | null): void {
     const { id, userAgent } = this.#client;
-    this.#options.observer.refused({ id, userAgent, ...error }, message);
+    this.#options.observer.refused({ id, turn, userAgent, ...error }, message);
   }
 
   turnEnded(outcome: TurnOutcome): void {

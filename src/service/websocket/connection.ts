@@ -38,8 +38,8 @@ export interface ConnectionHost {
    * takes it. Returns the error for its client if there is no room for those; then it counts none.
    */
   hold(bytes: number, untaken: number): ApiError | null;
-  /** A message will get this error in its place, or a turn of which the proxy was not asked. */
-  refused(error: TurnError, message: Buffer | null): void;
+  /** A message will get this error in its place, or a turn of which the proxy was not asked, with its number. */
+  refused(error: TurnError, message: Buffer | null, turn: number | null): void;
   turnEnded(outcome: TurnOutcome): void;
 }
 
@@ -150,8 +150,8 @@ export class Connection implements TurnHost {
     this.#host.hold(bytes, untaken);
   }
 
-  refused(error: TurnError, message: Buffer): void {
-    this.#host.refused(error, message);
+  refused(error: TurnError, message: Buffer, turn: number): void {
+    this.#host.refused(error, message, turn);
   }
 
   forward(body: readonly Buffer[], number: number, answer: AnswerListener): ForwardedTurn {
@@ -189,7 +189,7 @@ export class Connection implements TurnHost {
 
   /** Answers a message with an error once the turns before it have ended: clients take an error for the end of the turn that runs. */
   #refuse(error: TurnError, streamId: string | null, message: Buffer): void {
-    this.#host.refused(error, message);
+    this.#host.refused(error, message, null);
     const lane = this.#lanes.get(streamId);
     if (lane === undefined || lane.running === null) this.#sendError(error, streamId);
     else lane.waiting.push(error);
@@ -199,7 +199,7 @@ export class Connection implements TurnHost {
   #refuseAll(message: Buffer): void {
     const text = `The last ${this.limits.maxUnasked} messages of this connection did not request a response. The connection is closed.`;
     const error = turnError(429, 'too_many_refused_messages', text);
-    this.#host.refused(error, message);
+    this.#host.refused(error, message, null);
     this.#sendError(error, null);
     this.abort(null);
     this.#host.close(1008, String(error.error.code));

@@ -4,6 +4,11 @@ import type { ForwardTurn } from './turn.ts';
 /** Between a connection's id and a turn's number, in the id of the turn's request. */
 const infix = '-turn-';
 
+/** The id of the request of a connection's turn. */
+export function requestOfTurn(connectionId: string, turn: number): string {
+  return `${connectionId}${infix}${turn}`;
+}
+
 /** The number of the turn whose request has this id; null if it is none of that connection's. */
 export function turnOfRequest(requestId: string, connectionId: string): number | null {
   const start = connectionId + infix;
@@ -53,7 +58,7 @@ export function createForwarder(baseUrl: string) {
           accept: 'text/event-stream',
           'content-type': 'application/json',
           'content-length': body.reduce((sum, { length }) => sum + length, 0),
-          'x-request-id': `${id}${infix}${number}`,
+          'x-request-id': requestOfTurn(id, number),
         };
         let stream: ClientHttp2Stream;
         try {

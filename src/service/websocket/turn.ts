@@ -54,7 +54,7 @@ export interface TurnHost {
   /** Counts so many bytes more, or fewer if negative; of them, `untaken` are of a message that the proxy has not taken. */
   hold(bytes: number, untaken: number): void;
   /** The proxy was not asked. Called before `ended`. */
-  refused(error: TurnError, message: Buffer): void;
+  refused(error: TurnError, message: Buffer, turn: number): void;
   /** The proxy's answer has ended, or there is none. */
   answerEnded(turn: Turn): void;
   /** The turn has ended. Called once. */
@@ -143,7 +143,7 @@ export class Turn {
     const previousId = previousIdOf(fields);
     const request = readTurnRequest(fields, (id) => this.#host.find(id), this.#host.limits.maxValues);
     if ('status' in request) {
-      this.#host.refused(request, message);
+      this.#host.refused(request, message, this.number);
       this.#refuse('start', request, previousId);
       return;
     }
@@ -217,7 +217,7 @@ export class Turn {
     const state = this.#state;
     if (state.phase !== 'ended') {
       if (error !== null) this.#host.send(errorMessage(error, this.streamId));
-      if (error !== null && state.phase === 'waiting') this.#host.refused(error, state.message);
+      if (error !== null && state.phase === 'waiting') this.#host.refused(error, state.message, this.number);
       this.#finish('cancel', error === null ? 'aborted' : 'error');
     }
     forwarded?.abort();

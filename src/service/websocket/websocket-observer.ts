@@ -11,8 +11,14 @@ export interface WebSocketObserver {
   refused(refusal: WebSocketRefusal, message: Buffer | null): void;
 }
 
-/** An error sent on the connection with that id, as in `ClosedConnection`; null where the handshake had none. */
-export type WebSocketRefusal = TurnError & { readonly id: string | null; readonly userAgent: string | null };
+/** An error sent on a connection, instead of one, or in place of one of its turns. */
+export interface WebSocketRefusal extends TurnError {
+  /** The connection's, as in `ClosedConnection`; null where the handshake had none. */
+  readonly id: string | null;
+  /** The turn's number; null for a handshake, and for a message that did not become a turn. */
+  readonly turn: number | null;
+  readonly userAgent: string | null;
+}
 
 /** A closed connection. */
 export interface ClosedConnection {

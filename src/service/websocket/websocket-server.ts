@@ -57,7 +57,7 @@ export async function startWebSocketEndpoint(options: WebSocketOptions) {
       if (refusal === null)
         upgrades.handleUpgrade(request, socket, head, (webSocket) => accept(webSocket, socket, request));
       else {
-        observer.refused({ id: idOf(request), userAgent: userAgentOf(request), ...refusal }, null);
+        observer.refused({ id: idOf(request), turn: null, userAgent: userAgentOf(request), ...refusal }, null);
         refuseUpgrade(socket, refusal);
       }
     } catch (thrown) {

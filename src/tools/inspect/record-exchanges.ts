@@ -11,6 +11,7 @@ import {
 import { ContentCodingError, decodeContent, parseContentCodings } from '../../formats/bytes/content-coding.ts';
 import { jsonOf, objectOf } from '../../formats/json/loose.ts';
 import type { EndedCall } from '../../service/telemetry/observer.ts';
+import { requestOfTurn } from '../../service/websocket/forward.ts';
 import type { WebSocketRefusal } from '../../service/websocket/websocket-observer.ts';
 import { type BodyKind, Redactor } from '../redact/redactor.ts';
 import { type ExchangeFacts, type ExchangeStore, type Head, noFacts, type StoredExchange } from './exchange-store.ts';
@@ -33,7 +34,8 @@ export function createRecorder(store: ExchangeStore, messageOf: MessageOf = () =
     },
     observer: (call: EndedCall): void => records.get(call.exchange)?.end(call),
     /** Records a handshake or a message of a WebSocket that did not become an exchange. */
-    refused({ id, userAgent, status, error }: WebSocketRefusal, message: Buffer | null): void {
+    refused(refusal: WebSocketRefusal, message: Buffer | null): void {
+      const { id, turn: number, userAgent, status, error } = refusal;
       const [kept, redactor] = [store.open(Date.now()), new Redactor()];
       const turn = message === null ? null : turnIn(message);
       const client = userAgent === null ? {} : { 'user-agent': userAgent };
@@ -44,7 +46,8 @@ export function createRecorder(store: ExchangeStore, messageOf: MessageOf = () =
       recordWhole(turn?.body ?? message ?? noBytes, kept, 'client_request', redactor, 'request');
       kept.setHead('client_response', redactor.headers(response));
       recordWhole(Buffer.from(JSON.stringify({ error })), kept, 'client_response', redactor, 'error');
-      const facts = { request_id: id, outcome: 'refused', status, error_code: String(error.code) };
+      const request_id = id === null || number === null ? id : requestOfTurn(id, number);
+      const facts = { request_id, outcome: 'refused', status, error_code: String(error.code) };
       kept.setFacts({ ...noFacts, ...facts, model: turn?.model ?? null });
     },
   };

@@ -124,13 +124,16 @@ it('has a row for what a WebSocket is refused before it becomes an exchange, wit
   const error = { type: 'invalid_request', code: 'unsupported_value', param: 'background', message: 'No.' };
   const message = '{"type":"response.create","model":"m","background":true,"input":"Hi"}';
   const userAgent = 'codex_cli_rs/1.0';
-  refused({ id: 'conversation-7', userAgent, status: 400, error }, Buffer.from(message));
-  refused({ id: null, userAgent: null, status: 403, error: { ...error, code: 'origin_not_allowed' } }, null);
-  refused({ id: 'conversation-7', userAgent, status: 400, error }, Buffer.from('not a turn'));
+  refused({ id: 'conversation-7', turn: 3, userAgent, status: 400, error }, Buffer.from(message));
+  refused(
+    { id: null, turn: null, userAgent: null, status: 403, error: { ...error, code: 'origin_not_allowed' } },
+    null,
+  );
+  refused({ id: 'conversation-7', turn: null, userAgent, status: 400, error }, Buffer.from('not a turn'));
   const [ofMessage, ofHandshake] = [...store.list()];
   if (ofMessage === undefined || ofHandshake === undefined) throw new Error('there are two');
   expect([ofMessage, ofHandshake].map(rowOf)).toMatchObject([
-    { request_id: 'conversation-7', outcome: 'refused', status: 400, error_code: 'unsupported_value' },
+    { request_id: 'conversation-7-turn-3', outcome: 'refused', status: 400, error_code: 'unsupported_value' },
     { request_id: null, outcome: 'refused', status: 403, error_code: 'origin_not_allowed' },
   ]);
   // As the turn that it is: `explain` says of it what was said, and a command for it sends the same.
