@@ -73,8 +73,8 @@ export class MemoryMeter {
     return this.#workedSinceSeen >= checkIntervalBytes;
   }
 
-  /** Tells that so many of the held bytes were counted before they are in memory. */
-  isToCome(bytes: number): void {
+  /** Counts so many bytes on top of the measured size: the ledger has them already, the process does not yet. */
+  expect(bytes: number): void {
     this.#heldWhenSeen -= bytes;
   }
 

@@ -20,7 +20,7 @@ export interface Holder {
   resume(): void;
   /** Ends it with this error and frees what it holds: cheap, and immediate. */
   shed(error: ApiError): void;
-  /** Whether its body may arrive at any time, or wait for others: nobody else ends it. */
+  /** Whether a message may take any time to arrive, as a client's over a WebSocket: no timeout of Envoy's ends it. */
   readonly mayTakeLong?: boolean;
 }
 
@@ -219,7 +219,7 @@ export class OverloadGuard {
     if (this.#meter.shares().memory <= memoryShares.busy) return false;
     this.#evictForMemory();
     if (!this.#meter.collect(true)) return false;
-    this.#meter.isToCome(growth);
+    this.#meter.expect(growth);
     return isRoom();
   }
 

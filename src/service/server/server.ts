@@ -77,9 +77,9 @@ const tolerances = {
    * process reads some 25,000 of them a second and does nothing else meanwhile.
    */
   unansweredResetLimits: { burst: 10_000, perSecond: 2000 },
-  /** Within which a connection must open its first call: Envoy does as soon as it has a connection. */
+  /** Milliseconds within which a connection must open its first call: Envoy does as soon as it has a connection. */
   firstCallMs: 30_000,
-  /** Within which a call must send its first message: Envoy sends it at once. */
+  /** Milliseconds within which a call must send its first message: Envoy sends it at once. */
   firstMessageMs: 10_000,
 };
 

@@ -14,7 +14,7 @@ export class MessageBytes {
   #lastRead = 0;
   /** Bytes of messages whose turns have not ended, with what these keep. */
   #ofTurns = 0;
-  /** The part of them that the proxy has not taken. */
+  /** Bytes of the turns that the proxy has not taken yet. */
   #untaken = 0;
 
   constructor(account: Pick<Admission, 'hold'>) {

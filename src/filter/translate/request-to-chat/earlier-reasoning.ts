@@ -22,9 +22,9 @@ export function earlierReasoningOf(
     text: whole,
     /** OpenRouter's `reasoning_details`, when they came from this profile's upstream. */
     details: ours ? withText(envelope.d ?? [], 'text', whole) : [],
-    /** Signed `thinking_blocks`; likewise. */
+    /** Signed `thinking_blocks`, when they came from this profile's upstream. */
     blocks: ours ? withText(objectsOf(envelope.b), 'thinking', whole) : [],
-    /** Fields that calls, and the message (`''`), must get back, by call id; likewise. */
+    /** Fields that calls, and the message (`''`), must get back, by call id, when they came from this profile's upstream. */
     fields: ours ? unpackOpaqueFields(envelope) : {},
   };
 }

@@ -241,8 +241,8 @@ function tierOf(given: string | null | undefined, { serviceTiers }: Profile): st
 }
 
 /**
- * Writes the cache options that Chat has: the mode and the shorter lifetime. Any other is listed as dropped, key by key, unless
- * it is the default.
+ * Writes the cache options that Chat has, the mode and the shorter lifetime, where the server takes OpenAI's own fields. Each other
+ * one is listed as dropped, unless it has its default.
  */
 function putCacheOptions(written: ChatWriter): void {
   const sent: Record<string, unknown> = {};

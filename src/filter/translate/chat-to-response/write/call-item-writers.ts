@@ -121,7 +121,10 @@ class FunctionCallWriter extends CallWriter {
   readonly #places: IntegerPlaces | null;
   readonly #numbers: WholeNumbers | null;
   #hasDelta = false;
-  /** Whether a value that stands for an object is held: it is sent as the object once it is whole. */
+  /**
+   * Whether the arguments are held back, because they are `null` or a text of the object; they are sent as the object once they are
+   * whole. Null until the first piece tells.
+   */
   #isHeld: boolean | null = null;
 
   constructor(named: NamedCall, name: string, parts: WriterParts) {
@@ -204,7 +207,7 @@ class CustomCallWriter extends CallWriter {
     return this.item(status, input);
   }
 
-  /** Whether it is uncertain where the input ends. */
+  /** Whether the input may be cut: the decoder has not seen its end. */
   protected override breaksOff(): boolean {
     return this.#decoder.isReading() ? !this.#decoder.isWhole() : super.breaksOff();
   }

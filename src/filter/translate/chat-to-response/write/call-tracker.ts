@@ -34,7 +34,7 @@ export class CallTracker {
     this.#toolNames = toolNames;
   }
 
-  /** The call a fragment belongs to; one of its own, where fragments are whole calls. It extends the call's id and name. */
+  /** Returns the call that a fragment belongs to, with the fragment's id and name. With `areWhole` each fragment is a call of its own. */
   track(fragment: CallFragment, areWhole = false): Call {
     const call = (areWhole ? null : this.#find(fragment)) ?? this.#open(fragment, this.#known(fragment));
     if (fragment.id !== '' && call.upstreamId === '' && call.item === null) this.#remember(call, fragment.id);
@@ -113,7 +113,7 @@ export class CallTracker {
     this.#kept.add('name', name.length);
   }
 
-  /** Is there a tool, other than the one, whose name begins with that, or is it? Asked for a call's name, not for its arguments. */
+  /** Does the name of a tool begin with `name`, or equal it? The tool `other` does not count. Asked for names alone, not for arguments. */
   #begins(name: string, other?: string): boolean {
     for (const tool of this.#toolNames) if (tool.startsWith(name) && tool !== other) return true;
     return false;

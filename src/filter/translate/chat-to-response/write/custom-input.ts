@@ -37,7 +37,7 @@ export class CustomInputDecoder {
     }
   }
 
-  /** Returns text that was held back for a second half that never arrived. */
+  /** Returns text that was held back: half of a character, or of an escape, whose rest never arrived. */
   finish(): string {
     const rest = this.#highSurrogate + (this.#state === 'string' ? this.#buffered : '');
     this.#highSurrogate = '';
