@@ -5,16 +5,14 @@ import type { Annotation, ExtensionPart, Logprob, OutputItem } from '../../../wi
 import type { ResponseContext } from '../../shared/context.ts';
 import { GrowingText } from '../../shared/kept.ts';
 import type { Repair } from '../../shared/repairs.ts';
-import { isThought, opaqueFieldsOf } from '../read/call-entries.ts';
-import { CitationList } from '../read/citations.ts';
+import { isThought } from '../read/call-entries.ts';
 import { contentOf, stretchesOf, unreadPartsOf } from '../read/content-parts.ts';
 import { extensionPartLength } from '../read/extensions.ts';
 import type { DeltaField } from '../read/fast-delta.ts';
 import { pictureIn, pictureUrlsOf } from '../read/pictures.ts';
-import { type ReasoningSource, reasoningOf } from '../read/reasoning-source.ts';
+import { reasoningOf } from '../read/reasoning-source.ts';
 import { endsBlock, newTagReader, ThinkTagReader, type ThinkTagTexts } from '../read/think-tags.ts';
-import { AnswerLogprobs } from './answer-logprobs.ts';
-import { type CarriedExtra, EnvelopeContents } from './envelope-contents.ts';
+import { CurrentItem } from './current-item.ts';
 import type { EventLog } from './event-log.ts';
 import { LateCopy } from './late-copy.ts';
 import { MessageItemWriter } from './message-item-writer.ts';
@@ -48,8 +46,7 @@ export class OutputWriter {
   readonly #parts: WriterParts;
   readonly #output: Output;
   #calls: ToolCalls | null = null;
-  #current: MessageItemWriter | ReasoningItemWriter | null = null;
-  #hadMessage = false;
+  readonly #item: CurrentItem;
   /** Pictures that were already written: gateways repeat them. Null until one comes. */
   #pictures: Set<string> | null = null;
   #tags: ThinkTagReader | null;
@@ -59,15 +56,11 @@ export class OutputWriter {
   #lateCopy: LateCopy | null = null;
   /** White space before any text: held back, because before calls it is only a template's markup (docs/answers.md §1.3). */
   #space = '';
-  #logprobs: AnswerLogprobs | null = null;
-  /** Citations that came before any message, until one has text. */
-  #earlyCitations: CitationList | null = null;
-  /** Contents for the envelope of the next reasoning item. */
-  #pendingEnvelope: EnvelopeContents | null = null;
 
   constructor(log: EventLog, context: ResponseContext, repairs: Set<Repair>) {
     this.#output = new Output(log);
     this.#parts = { log, output: this.#output, context, repairs };
+    this.#item = new CurrentItem(this.#parts);
     this.#tags = newTagReader(context.profile);
   }
 
@@ -84,9 +77,9 @@ export class OutputWriter {
    * logprobs have to be there when the text takes its own. `repeatsReasoning`: that of the delta was written already.
    */
   #addParts(delta: LooseMessage, extras: ChunkExtras, repeatsReasoning: boolean): void {
-    this.#pushLogprobs(extras.logprobs);
+    this.#item.pushLogprobs(extras.logprobs);
     const reasoning = reasoningOf(delta);
-    this.#carry(reasoning, extras.isMessage);
+    this.#item.carry(reasoning, extras.isMessage);
     if (!repeatsReasoning) this.#reason(reasoning.text, true);
     const content = contentOf(delta.content);
     if (isThought(delta)) this.#readThought(content.text);
@@ -96,10 +89,10 @@ export class OutputWriter {
     this.#refuse(textOf(delta.refusal) || content.refusal);
     this.#draw(delta);
     this.#extend(delta);
-    this.#carryOwn(delta);
+    this.#item.carryOwn(delta);
     const calls = this.#callsFor(delta);
     if (calls === null) return;
-    this.#carryExtras(calls.gather(delta));
+    this.#item.carryExtras(calls.gather(delta));
     calls.send();
   }
 
@@ -115,9 +108,9 @@ export class OutputWriter {
    */
   addWhole(given: LooseMessage, extras: Pick<ChunkExtras, 'logprobs' | 'citations'>): void {
     const calls = this.#callsFor(given);
-    this.#carry(reasoningOf(given), true);
-    this.#carryExtras(calls?.gatherWhole(given) ?? []);
-    this.#carryOwn(given);
+    this.#item.carry(reasoningOf(given), true);
+    this.#item.carryExtras(calls?.gatherWhole(given) ?? []);
+    this.#item.carryOwn(given);
     const message = this.#lastStretch(given);
     const reasoning = reasoningOf(message);
     const content = contentOf(message.content);
@@ -128,8 +121,8 @@ export class OutputWriter {
     this.#endBlock();
     this.#reason(reasoning.text, true);
     if (reasoning.text === '' || !isCopy(tagged.thinking, reasoning.text)) this.#reason(tagged.thinking);
-    this.#carryEnvelope();
-    this.#pushLogprobs(extras.logprobs);
+    this.#item.carryEnvelope();
+    this.#item.pushLogprobs(extras.logprobs);
     if (tagged.text.trim() === '') this.#keepSpace(tagged.text);
     else this.#text(tagged.text, false);
     this.cite(extras.citations);
@@ -143,15 +136,15 @@ export class OutputWriter {
   grow(field: DeltaField, text: string): boolean {
     switch (field.name) {
       case 'content':
-        if (!(this.#current instanceof MessageItemWriter && (this.#tags?.isThrough() ?? true))) return false;
-        this.#current.text(text, this.#logprobsOf(text));
+        if (!(this.#item.current instanceof MessageItemWriter && (this.#tags?.isThrough() ?? true))) return false;
+        this.#item.current.text(text, this.#item.logprobsOf(text));
         return true;
       case 'reasoning_content':
       case 'reasoning':
         // The first reasoning from a field changes the reading of tags, which is for `add` to do, and so is the reading of a copy.
-        if (!(this.#current instanceof ReasoningItemWriter) || this.#lateCopy !== null) return false;
+        if (!(this.#item.current instanceof ReasoningItemWriter) || this.#lateCopy !== null) return false;
         if (this.#tags !== null && this.#copy === null) return false;
-        this.#current.text(text);
+        this.#item.current.text(text);
         return true;
       case 'arguments':
         return this.#calls?.grow(field.index, text) ?? false;
@@ -160,12 +153,7 @@ export class OutputWriter {
 
   /** Writes citations: held before any message, dropped after it, since a finished item does not change. */
   cite(citations: readonly Annotation[]): void {
-    if (citations.length === 0) return;
-    if (this.#current instanceof MessageItemWriter) this.#current.cite(citations);
-    else if (!this.#hadMessage) {
-      this.#earlyCitations ??= new CitationList(this.#parts.log.kept);
-      this.#earlyCitations.add(citations);
-    }
+    this.#item.cite(citations);
   }
 
   /** An error when a completed answer holds a call that its client could not run. */
@@ -180,15 +168,15 @@ export class OutputWriter {
   finish(): void {
     this.#flushTags();
     this.#calls?.finish();
-    this.#carryEnvelope();
-    if (!this.hasItems() && this.#space !== '') this.#begin(this.#takeSpace());
+    this.#item.carryEnvelope();
+    if (!this.hasItems() && this.#space !== '') this.#item.beginText(this.#takeSpace());
     const error = this.hasAnswer() ? null : this.#calls?.nameless();
     if (error) throw error;
   }
 
   /** A completed answer has at least one item: an empty message, if there is none. */
   ensureOutput(): void {
-    if (!this.hasItems()) this.#messageItem().text('', noLogprobs);
+    if (!this.hasItems()) this.#item.message().text('', noLogprobs);
   }
 
   /** Closes all that is open; the last item gets the status. */
@@ -215,7 +203,7 @@ export class OutputWriter {
 
   /** Has a message or a call been written? A whole message after it repeats it; after a picture alone it has the text. */
   hasMessageOrCall(): boolean {
-    return this.#hadMessage || this.hasCall();
+    return this.#item.hadMessage || this.hasCall();
   }
 
   /** Has a call been written? */
@@ -281,13 +269,13 @@ export class OutputWriter {
       this.#copy = new GrowingText(this.#parts.log.kept);
       if (unshown !== '') this.#copy.append(unshown);
     }
-    this.#reasoningItem().text(text);
+    this.#item.reasoning().text(text);
   }
 
   /** Thinking from tags: shown as it comes, since what comes first cannot be a copy. */
   #reasonInTags(thinking: string): void {
     if (thinking === '') return;
-    const item = this.#reasoningItem();
+    const item = this.#item.reasoning();
     item.text(thinking);
     this.#lateCopy ??= new LateCopy(this.#parts.log.kept, () => item.written());
   }
@@ -300,44 +288,7 @@ export class OutputWriter {
   #showLate(text: string): void {
     if (text === '') return;
     this.#lateCopy = null;
-    this.#reasoningItem().text(text);
-  }
-
-  #reasoningItem(): ReasoningItemWriter {
-    if (this.#current instanceof ReasoningItemWriter) return this.#current;
-    this.#closeCurrent();
-    this.#current = new ReasoningItemWriter(this.#parts, this.#pendingEnvelope);
-    this.#pendingEnvelope = null;
-    return this.#current;
-  }
-
-  /** Returns the envelope of the open reasoning item, or of the next one. */
-  #envelope(): EnvelopeContents {
-    if (this.#current instanceof ReasoningItemWriter) return this.#current.envelope();
-    this.#pendingEnvelope ??= new EnvelopeContents(this.#parts.log.kept, this.#parts.context);
-    return this.#pendingEnvelope;
-  }
-
-  /** Details and thinking blocks; of a whole message, in place of what its deltas had. */
-  #carry(reasoning: ReasoningSource, isWhole: boolean): void {
-    if (reasoning.details.length === 0 && reasoning.blocks.length === 0) return;
-    if (isWhole) this.#envelope().setWhole(reasoning);
-    else this.#envelope().add(reasoning);
-  }
-
-  #carryExtras(extras: readonly CarriedExtra[]): void {
-    for (const extra of extras) this.#envelope().addExtra(extra);
-  }
-
-  /** Carries the fields that belong to the message itself. */
-  #carryOwn({ extra_content }: LooseMessage): void {
-    const fields = opaqueFieldsOf({ extra_content });
-    if (fields !== null) this.#envelope().addExtra({ fields, callId: () => '' });
-  }
-
-  /** Opens an item for the envelope, even without text: what must go back to the upstream travels in it. */
-  #carryEnvelope(): void {
-    if (this.#pendingEnvelope?.needsItem()) this.#reasoningItem();
+    this.#item.reasoning().text(text);
   }
 
   #readText(content: string, isLast: boolean): void {
@@ -370,38 +321,25 @@ export class OutputWriter {
   }
 
   #text(delta: string, isLast: boolean): void {
-    if (this.#current instanceof MessageItemWriter) {
-      const repeatsAll = isLast && this.#parts.context.profile.dedupeTail && delta === this.#current.written();
-      if (!repeatsAll) this.#current.text(delta, this.#logprobsOf(delta));
+    if (this.#item.current instanceof MessageItemWriter) {
+      const repeatsAll = isLast && this.#parts.context.profile.dedupeTail && delta === this.#item.current.written();
+      if (!repeatsAll) this.#item.current.text(delta, this.#item.logprobsOf(delta));
     } else if (delta.trim() === '') {
       this.#keepSpace(delta);
-      if (this.#space.length > maxLeadingSpace) this.#begin(this.#takeSpace());
-    } else if (this.#current instanceof ReasoningItemWriter) {
-      this.#begin(withoutBlankLines(this.#takeSpace() + delta));
+      if (this.#space.length > maxLeadingSpace) this.#item.beginText(this.#takeSpace());
+    } else if (this.#item.current instanceof ReasoningItemWriter) {
+      this.#item.beginText(withoutBlankLines(this.#takeSpace() + delta));
     } else {
-      if (this.#space !== '') {
-        const space = this.#takeSpace();
-        this.#messageItem().text(space, this.#logprobsOf(space));
-      }
-      this.#begin(delta);
+      if (this.#space !== '') this.#item.text(this.#takeSpace());
+      this.#item.beginText(delta);
     }
-  }
-
-  #pushLogprobs(logprobs: readonly Logprob[]): void {
-    if (logprobs.length === 0) return;
-    this.#logprobs ??= new AnswerLogprobs(this.#parts.log.kept);
-    this.#logprobs.push(logprobs);
-  }
-
-  #logprobsOf(text: string): readonly Logprob[] {
-    return this.#logprobs?.take(text) ?? noLogprobs;
   }
 
   /** After a call it is dropped: text that follows has a message of its own. Blank lines after reasoning are its template's. */
   #keepSpace(delta: string): void {
     if (this.#calls?.hasSent) return;
     this.#space += delta;
-    if (this.#current instanceof ReasoningItemWriter) this.#space = withoutBlankLines(this.#space);
+    if (this.#item.current instanceof ReasoningItemWriter) this.#space = withoutBlankLines(this.#space);
   }
 
   #takeSpace(): string {
@@ -410,29 +348,10 @@ export class OutputWriter {
     return space;
   }
 
-  #begin(delta: string): void {
-    const message = this.#messageItem();
-    message.text(delta, this.#logprobsOf(delta));
-    if (this.#earlyCitations === null) return;
-    this.#earlyCitations.discard();
-    message.cite(this.#earlyCitations.all);
-    this.#earlyCitations = null;
-  }
-
-  #messageItem(): MessageItemWriter {
-    if (this.#current instanceof MessageItemWriter) return this.#current;
-    // Thinking without text stands before what it led to, as in a message in one piece.
-    if (this.#pendingEnvelope?.hasWholeBlock) this.#reasoningItem();
-    this.#closeCurrent();
-    this.#current = new MessageItemWriter(this.#parts);
-    this.#hadMessage = true;
-    return this.#current;
-  }
-
   #refuse(delta: string): void {
     if (delta === '') return;
     this.#flushTags();
-    this.#messageItem().refusal(delta);
+    this.#item.message().refusal(delta);
   }
 
   /** Writes the parts of the upstream's own, after the text. */
@@ -442,7 +361,7 @@ export class OutputWriter {
     for (const part of unreadPartsOf(content)) {
       const length = extensionPartLength(part);
       // Those of Chat (`video_url`) have no provider's name, and pass as they came too.
-      if (length !== null) this.#messageItem().extension(part as ExtensionPart, length);
+      if (length !== null) this.#item.message().extension(part as ExtensionPart, length);
     }
   }
 
@@ -455,7 +374,7 @@ export class OutputWriter {
       if (picture?.data === '') continue;
       if (picture === null) this.#text(`![](${url})`, false);
       else {
-        this.#closeCurrent();
+        this.#item.close();
         const id = this.#parts.context.newId('ig');
         const { data: result, format } = picture;
         const item = { id, type: 'image_generation_call', ...(format !== null && { output_format: format }) } as const;
@@ -483,9 +402,9 @@ export class OutputWriter {
     if (this.#tags !== null)
       this.#tags = this.#parts.context.profile.thinkTags === 'on' ? newTagReader(this.#parts.context.profile) : null;
     // Before what must go back gets an item of its own: that closes the message.
-    if (this.#current instanceof MessageItemWriter) this.#current.isCommentary = true;
-    this.#carryEnvelope();
-    this.#closeCurrent();
+    if (this.#item.current instanceof MessageItemWriter) this.#item.current.isCommentary = true;
+    this.#item.carryEnvelope();
+    this.#item.close();
   }
 
   #flushTags(): void {
@@ -517,12 +436,7 @@ export class OutputWriter {
 
   /** The reasoning of the open item. */
   #shown(): string {
-    return this.#current instanceof ReasoningItemWriter ? this.#current.written() : '';
-  }
-
-  #closeCurrent(): void {
-    if (this.#current !== null) this.#output.close(this.#current.outputIndex);
-    this.#current = null;
+    return this.#item.current instanceof ReasoningItemWriter ? this.#item.current.written() : '';
   }
 }
 
