@@ -70,7 +70,7 @@ describe('a conversation', () => {
     expect(cells).toEqual([
       ['What is in the file?→ read_file', '1,000', '20', '2 messages'],
       ['What is in the file?→ read_file', '2,000 (+1,000)', '20', 'kept: 2 of 4 messages'],
-      ['What is in the file?', '3,000 (+1,000)', '20', 'kept: 4 of 6 messages'],
+      ['What is in the file?Done.', '3,000 (+1,000)', '20', 'kept: 4 of 6 messages'],
     ]);
     // On one time axis: the last turn ends where the axis does, and the first begins where it begins.
     const axis = await detail.locator('tbody .when .strip').first().boundingBox();

@@ -109,6 +109,8 @@ export class StoredExchange {
   turn: TurnLink | null | undefined;
   /** The user's last text in the request, on one line; null without one, undefined until somebody asks. */
   said: string | null | undefined;
+  /** The model's first text in the answer, on one line; null without one, undefined until somebody asks. */
+  answered: string | null | undefined;
   /** The tools that the model called in the answer, in their order, each once; undefined until somebody asks. */
   called: readonly string[] | undefined;
   /** True once it was evicted: what is recorded after that is discarded. */

@@ -2,7 +2,7 @@ import { membersOf } from '../../formats/json/members.ts';
 import type { StoredExchange } from './exchange-store.ts';
 import { fieldsOf, maxMessages } from './turn-links.ts';
 
-/** Characters of the user's words in a row of the list. */
+/** Characters of the user's or the model's words that are shown. */
 const maxSaidLength = 160;
 /** Bytes of a message's content that are read for them: images are larger. */
 const maxContentBytes = 64 * 1024;
@@ -10,15 +10,15 @@ const maxContentBytes = 64 * 1024;
 const maxCalled = 8;
 
 /**
- * Notes in an exchange by what a person recognises it in the list: what the user said, once the request is complete, and the tools
- * that the model called, once the answer is. Nothing large is parsed, since histories are long.
+ * Notes in an exchange by what a person recognises it in the list: what the user said, once the request is complete, and what the
+ * model said and called, once the answer is. Nothing large is parsed, since histories are long.
  */
 export function noteWords(exchange: StoredExchange): void {
   const { facts, heads, said, called } = exchange;
   const isOver = facts.outcome !== 'running';
   if (said === undefined && (isOver || heads.chat_request !== undefined))
     exchange.said = lastSaid(exchange.bytesOf('client_request'));
-  if (called === undefined && isOver) exchange.called = calledIn(exchange.bytesOf('client_response'));
+  if (called === undefined && isOver) Object.assign(exchange, answerIn(exchange.bytesOf('client_response')));
 }
 
 /** The user's last text in a Responses request; null where its bytes have none. */
@@ -29,35 +29,40 @@ export function lastSaid(bytes: Buffer): string | null {
   if (items?.type !== 'list') return oneLine(jsonAt(bytes, input));
   for (const item of items.members.toReversed()) {
     const fields = fieldsOf(bytes, item.start);
-    const content = fields.get('content');
-    if (content === undefined || jsonAt(bytes, fields.get('role')) !== 'user') continue;
-    const parts = membersOf(bytes, content.start, maxMessages);
-    const texts =
-      parts?.type === 'list'
-        ? parts.members.map(({ start }) => jsonAt(bytes, fieldsOf(bytes, start).get('text')))
-        : [jsonAt(bytes, content)];
-    const said = oneLine(texts.filter((text) => typeof text === 'string').join(' '));
+    if (jsonAt(bytes, fields.get('role')) !== 'user') continue;
+    const said = textIn(bytes, fields.get('content'));
     if (said !== null) return said;
   }
   return null;
 }
 
-/** The names of the tools that an answer calls: of a Response, or of the last event of a stream that has one. */
-export function calledIn(bytes: Buffer): readonly string[] {
+/** Returns the model's first text and the tools it calls: of a Response, or of the last event of a stream that has one. */
+export function answerIn(bytes: Buffer): Pick<StoredExchange, 'answered' | 'called'> {
   const last = bytes.lastIndexOf('\ndata: {"type":"response.');
   const top = fieldsOf(bytes, last === -1 ? 0 : last + '\ndata: '.length);
   const response = top.get('response');
   const output = (response === undefined ? top : fieldsOf(bytes, response.start)).get('output');
   const items = output === undefined ? null : membersOf(bytes, output.start, maxMessages);
-  if (items?.type !== 'list') return [];
-  const names = items.members.flatMap(({ start }) => {
+  const names = new Set<string>();
+  let answered: string | null = null;
+  for (const { start } of items?.type === 'list' ? items.members : []) {
     const fields = fieldsOf(bytes, start);
     const type = jsonAt(bytes, fields.get('type'));
-    if (typeof type !== 'string' || !type.endsWith('_call')) return [];
+    if (type === 'message') answered ??= textIn(bytes, fields.get('content'));
+    if (typeof type !== 'string' || !type.endsWith('_call')) continue;
     const name = jsonAt(bytes, fields.get('name'));
-    return [typeof name === 'string' ? name : type.replace(/_call$/, '')];
-  });
-  return [...new Set(names)].slice(0, maxCalled);
+    names.add(typeof name === 'string' ? name : type.replace(/_call$/, ''));
+  }
+  return { answered, called: [...names].slice(0, maxCalled) };
+}
+
+/** The text of a message's content, which is a text or a list of parts; null where it has no text. */
+function textIn(bytes: Buffer, content?: { readonly start: number; readonly end: number }): string | null {
+  if (content === undefined) return null;
+  const parts = membersOf(bytes, content.start, maxMessages);
+  if (parts?.type !== 'list') return oneLine(jsonAt(bytes, content));
+  const texts = parts.members.map(({ start }) => jsonAt(bytes, fieldsOf(bytes, start).get('text')));
+  return oneLine(texts.filter((text) => typeof text === 'string').join(' '));
 }
 
 /** The value of a member; undefined without one, where it is too long, or no JSON. */

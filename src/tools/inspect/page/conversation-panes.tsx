@@ -123,7 +123,7 @@ function Turns(props: {
   const largest = Math.max(1, ...turns.map(contextOf));
   const headings: readonly ComponentChildren[] = [
     'Turn',
-    'The user’s words, and the calls',
+    'The user, the model, and the calls',
     <Legend key="when" title={`In ${duration(end - start)}:`} of={{ warn: 'waiting', accent: 'answer' }} />,
     <Legend key="context" title="Context:" of={{ good: 'cached', busy: 'new', literal: 'answer' }} />,
     'In',
@@ -167,6 +167,7 @@ function Turns(props: {
                 </th>
                 <td class="said">
                   {visible(row.said ?? '–')}
+                  {row.answered === null ? null : <span class="answered">{visible(row.answered)}</span>}
                   {row.called.length === 0 ? null : <span class="calls">→ {visible(row.called.join(', '))}</span>}
                 </td>
                 <td

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { calledIn, lastSaid } from '../../../../src/tools/inspect/row-words.ts';
+import { answerIn, lastSaid } from '../../../../src/tools/inspect/row-words.ts';
 
 const said = (body: unknown) => lastSaid(Buffer.from(JSON.stringify(body)));
 
@@ -36,16 +36,26 @@ describe('the words of a row', () => {
     expect(lastSaid(Buffer.alloc(0))).toBeNull();
   });
 
-  it('are the tools that a Response, or the last event of a stream, calls', () => {
+  it('are the text and the tools of a Response, or of the last event of a stream', () => {
     const call = (name: string) => ({ type: 'function_call', name, arguments: '{}' });
-    const output = [call('ls'), { type: 'message', content: [] }, call('ls'), call('cat'), { type: 'web_search_call' }];
+    const said = { type: 'message', content: [{ type: 'output_text', text: 'It\nis done.' }] };
+    const words = { answered: 'It is done.', called: ['ls', 'cat', 'web_search'] };
+    const nothing = { answered: null, called: [] };
+    const output = [
+      call('ls'),
+      { type: 'message', content: [] },
+      said,
+      call('ls'),
+      call('cat'),
+      { type: 'web_search_call' },
+    ];
     const response = { id: 'r', object: 'response', output };
-    expect(calledIn(Buffer.from(JSON.stringify(response)))).toEqual(['ls', 'cat', 'web_search']);
+    expect(answerIn(Buffer.from(JSON.stringify(response)))).toEqual(words);
     const event = (type: string, response: object) =>
       `event: ${type}\ndata: ${JSON.stringify({ type, sequence_number: 1, response })}\n\n`;
     const stream = event('response.created', { output: [] }) + event('response.completed', response);
-    expect(calledIn(Buffer.from(stream))).toEqual(['ls', 'cat', 'web_search']);
-    expect(calledIn(Buffer.from(stream.slice(0, 90)))).toEqual([]);
-    expect(calledIn(Buffer.from('{"error":{"message":"no"}}'))).toEqual([]);
+    expect(answerIn(Buffer.from(stream))).toEqual(words);
+    expect(answerIn(Buffer.from(stream.slice(0, 90)))).toEqual(nothing);
+    expect(answerIn(Buffer.from('{"error":{"message":"no"}}'))).toEqual(nothing);
   });
 });
