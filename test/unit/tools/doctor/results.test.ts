@@ -12,9 +12,14 @@ async function diagnose(behaviour: Behaviour, args: readonly string[] = []): Pro
   }
 }
 
-/** The findings by probe, as `result` or `result: detail`. */
+/** The results by probe. */
 function resultsOf({ findings }: DoctorReport): Record<string, string> {
   return Object.fromEntries(findings.map(({ probe, result }) => [probe, result]));
+}
+
+/** The findings by probe, as `result: detail`. */
+function detailsOf({ findings }: DoctorReport): Record<string, string> {
+  return Object.fromEntries(findings.map(({ probe, result, detail }) => [probe, `${result}: ${detail}`]));
 }
 
 function flagsOf({ profile }: DoctorReport): Record<string, unknown> {
@@ -33,28 +38,96 @@ it('a server that does everything needs no flag, and agents can work with it', a
   const report = await diagnose({ reasoning: 'reasoning_content' });
   expect(report.verdict).toEqual({ outcome: 'usable', failing: [] });
   expect(report.profile).toMatchObject({ name: 'generic', extends: 'generic', flags: [] });
-  expect(resultsOf(report)).toMatchObject({
-    text: 'works',
-    stream: 'works',
-    stream_usage: 'works',
-    tool_call: 'works',
-    tool_stream: 'works',
-    tool_named: 'works',
-    tool_parallel: 'works',
-    parallel_off: 'works',
-    tool_result: 'works',
-    two_users: 'accepted',
-    json_schema: 'works',
-    schema_with_tools: 'works',
-    image: 'works',
-    logprobs: 'works',
-    stop: 'works',
-    reasoning: 'works',
-    effort_none: 'works',
-    error_model: 'works',
-    error_field: 'works',
-    json_object: 'not_tested',
+  expect(detailsOf(report)).toEqual({
+    models: 'refused: status 404',
+    software: 'ignored: it names no engine',
+    gateway: 'not_tested: no known gateway answered',
+    window: 'not_tested: only Ollama has this',
+    max_tokens: 'works: cut at 17',
+    max_completion_tokens: 'works: cut at 17',
+    max_tokens_short: 'not_tested: not needed',
+    max_completion_tokens_short: 'not_tested: not needed',
+    text: 'works: “hello”',
+    stream: 'works: 81 pieces',
+    stream_usage: 'works: 16 in, 2 out',
+    tools: 'accepted: answered',
+    tools_no_effort: 'not_tested: tools are taken as they are',
+    tool_call: 'works: get_weather({"city":"Oslo"})',
+    tool_stream: 'works: get_weather({"city":"Oslo"})',
+    tool_required: 'works: get_weather({"city":"Oslo"})',
+    tool_any: 'not_tested: “required” is not refused',
+    tool_named: 'works: get_time({"city":"Oslo"})',
+    tool_allowed: 'ignored: get_weather({"city":"Oslo"})',
+    tool_none: 'works: no call',
+    tool_parallel: 'works: get_weather({"city":"Oslo"}), get_weather({"city":"Rome"})',
+    parallel_off: 'works: one call',
+    tool_strict: 'accepted: answered',
+    tool_custom: 'accepted: answered',
+    tool_result: 'works: the answer has the output: “It is 17 degrees in Oslo.”',
+    tool_result_empty: 'not_tested: the turn is taken as it is',
+    tool_result_ids: 'not_tested: the turn is taken as it is',
+    tool_result_both: 'not_tested: the turn is taken as it is',
+    tool_result_signed: 'not_tested: the turn is taken as it is',
+    two_calls: 'accepted: answered',
+    calls_without_tools: 'accepted: answered',
+    user_after_tool: 'accepted: answered',
+    two_users: 'accepted: answered',
+    assistant_first: 'accepted: answered',
+    developer: 'accepted: answered',
+    two_systems: 'accepted: answered',
+    system_later: 'accepted: answered',
+    assistant_alone: 'accepted: answered',
+    no_user: 'accepted: answered',
+    text_parts: 'accepted: answered',
+    json_schema: 'works: “{"city":"Oslo","population":700000}”',
+    json_object: 'not_tested: schemas are kept',
+    schema_with_tools: 'works: a call',
+    image: 'works: “Red.”',
+    audio: 'accepted: answered',
+    logprobs: 'works: 1 tokens',
+    stop: 'works: “alpha bravo”',
+    presence_penalty: 'accepted: answered',
+    frequency_penalty: 'accepted: answered',
+    unknown_field: 'accepted: answered',
+    user: 'not_tested: fields that it does not know are taken',
+    reasoning: 'works: in reasoning_content',
+    reasoning_split: 'not_tested: no reasoning in the text',
+    reasoning_format: 'not_tested: no reasoning in the text',
+    effort_none: 'works: no reasoning',
+    effort_minimal: 'accepted: answered',
+    effort_low: 'accepted: answered',
+    effort_medium: 'accepted: answered',
+    effort_high: 'accepted: answered',
+    effort_xhigh: 'accepted: answered',
+    effort_max: 'accepted: answered',
+    reasoning_replay: 'ignored: it adds no token to the prompt',
+    error_model: 'works: 404: The model does not exist.',
+    error_field: 'works: 400: messages must be an array',
+    error_key: 'not_tested: no key is needed',
+    overflow: 'not_tested: the server does not report its context window',
+    cancel: expect.stringMatching(/^accepted: the next request took \d/),
   });
+});
+
+it.each<[name: string, behaviour: Behaviour, details: object]>([
+  ['in tags', { reasoning: 'tags' }, { reasoning: 'ignored: in the text, in tags' }],
+  [
+    'before a closing tag',
+    { reasoning: 'closing tag' },
+    { reasoning: 'ignored: in the text, with a closing tag alone' },
+  ],
+  [
+    'nowhere, and tools are ignored',
+    { ignores: ['tools', 'tool_choice'] },
+    {
+      reasoning: 'not_tested: the model did not reason',
+      tool_call: 'ignored: text instead of a call',
+      parallel_off: 'accepted: answered',
+      schema_with_tools: 'not_tested: one of the two does not work alone',
+    },
+  ],
+])('reasoning %s is told in words', async (_name, behaviour, details) => {
+  expect(detailsOf(await diagnose(behaviour))).toMatchObject(details);
 });
 
 /** A behaviour, what its probe finds, and the flags that follow. `ignored` and `refused` are not the same. */
