@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { startEmbeddedUpstream } from '../../../../tools/mesh/upstream.ts';
 import { type Behaviour, type ProbedBody, startProbedServer } from '../../../support/probed-server.ts';
-import { type DoctorReport, runDoctorJson } from '../../../support/run-doctor.ts';
+import { type DoctorReport, runDoctor, runDoctorJson } from '../../../support/run-doctor.ts';
 
 async function diagnose(behaviour: Behaviour, args: readonly string[] = []): Promise<DoctorReport> {
   const server = await startProbedServer(behaviour);
@@ -107,6 +107,16 @@ it('a server that does everything needs no flag, and agents can work with it', a
     overflow: 'not_tested: the server does not report its context window',
     cancel: expect.stringMatching(/^accepted: the next request took \d/),
   });
+});
+
+it.each<[outcome: string, behaviour: Behaviour, variable: string, profile: string]>([
+  ['needs no file where no flag differs', { reasoning: 'reasoning_content' }, '', 'generic'],
+  ['names the file of a new profile', { ignores: ['stop'] }, 'UPSTREAM_PROFILES_FILE=FILE ', 'probed-some-model'],
+])('the command to try it %s', async (_outcome, behaviour, variable, profile) => {
+  const server = await startProbedServer(behaviour);
+  const url = `http://127.0.0.1:${server.port}`;
+  const { out } = await runDoctor([url, '--model', 'some-model']).finally(() => server.close());
+  expect(out).toContain(`clone:\n  ${variable}npm start -- --upstream ${url}/v1 --profile ${profile}\n`);
 });
 
 it.each<[name: string, behaviour: Behaviour, details: object]>([
