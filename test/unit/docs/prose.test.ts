@@ -6,6 +6,23 @@ const root = join(import.meta.dirname, '../../..');
 const read = (page: string) => readFileSync(join(root, page), 'utf8');
 /** Pages that people read from top to bottom: each sentence is understood the first time. */
 const guides = ['README.md', ...globSync('docs/guides/*.md', { cwd: root }).sort()];
+/** References whose prose keeps the guides' rules too. */
+const plainReferences = [
+  ...['envoy/README.md', 'deploy/chart/README.md'],
+  ...[
+    'compatibility',
+    'doctor',
+    'kubernetes',
+    'operating',
+    'other-proxies',
+    'roadmap',
+    'scaling',
+    'settings',
+    'state',
+  ].map((name) => `docs/${name}.md`),
+];
+/** Characters of a cell: two lines of prose. */
+const cellLength = 200;
 const pages = [
   ...guides,
   ...['SUPPORT.md', 'SECURITY.md', 'envoy/README.md', 'deploy/chart/README.md'],
@@ -43,12 +60,15 @@ function sentencesOf(paragraph: string): string[] {
   return paragraph.replaceAll(/`[^`]*`/g, 'code').split(/(?<=[.!?:])\s+(?=["“*A-Z(])/);
 }
 
-test.each(guides)('no sentence of %s is longer than 30 words, and no paragraph has two semicolons', (page) => {
-  const paragraphs = paragraphsOf(page);
-  expect(paragraphs.length).toBeGreaterThan(3);
-  expect(paragraphs.flatMap(sentencesOf).filter((sentence) => sentence.split(' ').length > 30)).toEqual([]);
-  expect(paragraphs.filter((paragraph) => (paragraph.match(/;/g) ?? []).length > 1)).toEqual([]);
-});
+test.each([...guides, ...plainReferences])(
+  'no sentence of %s is longer than 30 words, and no paragraph has two semicolons',
+  (page) => {
+    const paragraphs = paragraphsOf(page);
+    expect(paragraphs.length).toBeGreaterThan(2);
+    expect(paragraphs.flatMap(sentencesOf).filter((sentence) => sentence.split(' ').length > 30)).toEqual([]);
+    expect(paragraphs.filter((paragraph) => (paragraph.match(/;/g) ?? []).length > 1)).toEqual([]);
+  },
+);
 
 test.each(pages)('%s has no clipped phrase', (page) => {
   const prose = [
@@ -63,6 +83,15 @@ test.each(pages)('%s has no clipped phrase', (page) => {
       .map(([pattern, instead]) => `${pattern.exec(text)?.[0]}: ${instead} — ${text}`),
   );
   expect(found).toEqual([]);
+});
+
+test.each(['docs/watching.md', 'docs/upstreams-reference.md'])('no cell of %s has more than two lines', (page) => {
+  const cells = read(page)
+    .split('\n')
+    .filter((line) => line.startsWith('|'))
+    .flatMap((line) => line.split(/(?<!\\)\|/))
+    .map((cell) => cell.replaceAll(/<a id="[^"]*"><\/a>/g, '').replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1'));
+  expect(cells.filter((cell) => cell.trim().length > cellLength)).toEqual([]);
 });
 
 test('README.md is at most 1,200 words', () => {
