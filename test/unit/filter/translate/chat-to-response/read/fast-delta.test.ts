@@ -1,6 +1,5 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { fastDeltaOf } from '../../../../../../src/filter/translate/chat-to-response/read/fast-delta.ts';
 import { StreamTranslator } from '../../../../../../src/filter/translate/chat-to-response/stream.ts';
 import type { ResponseContext } from '../../../../../../src/filter/translate/shared/context.ts';
 import { contexts, plainSettings } from '../../../../../support/chat-chunks.ts';
@@ -131,7 +130,7 @@ function resultOf(
   const translator = new StreamTranslator(context);
   const events = chunks.flatMap((value) => push(translator, value));
   events.push(...translator.finish('done'));
-  // What nothing reads is counted by name, which tells the chunks that were sent the general way.
+  // What nothing reads is counted by name where a chunk goes the general way alone.
   return { events, written: translator.holds(), summary: { ...translator.summary(), unread: [] } };
 }
 
@@ -151,9 +150,9 @@ describe('the short way', () => {
   it('gives the events of the general way, whatever stands in the chunks', () => {
     fc.assert(
       fc.property(streams, contexts, fc.constantFrom(...writers), (chunks, settings, write) => {
-        // A field nobody knows sends a chunk the general way and changes nothing else.
+        // An event’s name sends a chunk the general way and changes nothing else.
         const general = resultOf(createTestContext(settings), chunks, (translator, value) =>
-          translator.push({ ...value, 'x-unknown': 1 }),
+          translator.push(value, 'message'),
         );
         expect(resultOf(createTestContext(settings), chunks, (translator, value) => translator.push(value))).toEqual(
           general,
@@ -234,102 +233,98 @@ describe('the short way', () => {
   });
 });
 
-describe('a plain delta', () => {
+/** What servers send, and what looks like it: none of it may be read in another way because it is plain, or because it is not. */
+describe('a chunk gives the events of the general way, after and before plain ones:', () => {
   const chunkOf = (delta: object, rest: object = {}) => ({
     object: 'chat.completion.chunk',
+    model: 'm',
     choices: [{ index: 0, delta, finish_reason: null }],
     ...rest,
   });
-
-  it('is what OpenAI, vLLM and llama.cpp send of text', () => {
-    const openai = {
-      id: 'c',
-      object: 'chat.completion.chunk',
-      created: 1,
-      model: 'gpt',
-      service_tier: 'default',
-      system_fingerprint: 'fp',
-      choices: [{ index: 0, delta: { content: 'a' }, logprobs: null, finish_reason: null }],
-      usage: null,
-      obfuscation: 'xyz',
-    };
-    const plain = { field: { name: 'content' }, text: 'a' };
-    expect(fastDeltaOf(openai, 0, 'default')).toEqual(plain);
-    const vllm = { ...openai, choices: [{ ...openai.choices[0], stop_reason: null, token_ids: null }] };
-    expect(fastDeltaOf(vllm, 0, 'default')).toEqual(plain);
-    const { service_tier: _, usage: __, ...llama } = openai;
-    expect(fastDeltaOf(llama, 0, null)).toEqual(plain);
-  });
-
-  it.each([0.5, -1, 2 ** 53, '0', null, undefined])('leaves the index %s of a call to the general reader', (index) => {
-    const call = (given: unknown) => chunkOf({ tool_calls: [{ index: given, function: { arguments: 'a' } }] });
-    expect(fastDeltaOf(call(index), 0, null)).toBeNull();
-    expect(fastDeltaOf(call(1), 0, null)).toEqual({ field: { name: 'arguments', index: 1 }, text: 'a' });
-  });
-
-  it.each([
-    ['vLLM, llama.cpp', { reasoning_content: 'a' }, 'reasoning_content'],
-    ['DeepSeek', { content: null, reasoning_content: 'a' }, 'reasoning_content'],
-    ['SGLang', { role: null, content: null, reasoning_content: 'a', tool_calls: null }, 'reasoning_content'],
-    ['vLLM since 0.12, Groq', { reasoning: 'a' }, 'reasoning'],
-    ['Ollama', { role: 'assistant', content: '', reasoning: 'a' }, 'reasoning'],
-  ])('is what %s send of reasoning', (_servers, delta, name) => {
-    expect(fastDeltaOf(chunkOf(delta), 0, null)).toEqual({ field: { name }, text: 'a' });
-  });
-
-  it.each([
-    ['OpenAI, vLLM, llama.cpp', { tool_calls: [{ index: 1, function: { arguments: 'a' } }] }],
-    [
-      'SGLang',
-      {
-        role: null,
-        content: null,
-        reasoning_content: null,
-        tool_calls: [{ id: null, index: 1, type: 'function', function: { name: null, arguments: 'a' } }],
-      },
-    ],
-    ['Alibaba', { content: '', tool_calls: [{ index: 1, id: '', type: 'function', function: { arguments: 'a' } }] }],
-  ])('is what %s send of arguments', (_servers, delta) => {
-    expect(fastDeltaOf(chunkOf(delta), 0, null)).toEqual({ field: { name: 'arguments', index: 1 }, text: 'a' });
-  });
-
-  it.each([
-    ['usage', { usage: { prompt_tokens: 1 } }],
-    ['an error', { object: 'error' }],
-    ['another tier', { service_tier: 'flex' }],
-    ['a field nobody knows', { timings: {} }],
-    [
-      'a second choice',
-      {
-        choices: [
-          { index: 0, delta: { content: 'a' } },
-          { index: 1, delta: {} },
-        ],
-      },
-    ],
-    ['another choice', { choices: [{ index: 1, delta: { content: 'a' } }] }],
-    ['a finish reason', { choices: [{ index: 0, delta: { content: 'a' }, finish_reason: 'stop' }] }],
-  ])('is not in a chunk with %s', (_what, rest) => {
-    expect(fastDeltaOf(chunkOf({ content: 'a' }, rest), 0, null)).toBeNull();
-  });
-
+  const openai = {
+    id: 'c',
+    object: 'chat.completion.chunk',
+    created: 1,
+    model: 'm',
+    service_tier: 'default',
+    system_fingerprint: 'fp',
+    choices: [{ index: 0, delta: { content: 'a' }, logprobs: null, finish_reason: null }],
+    usage: null,
+    obfuscation: 'xyz',
+  };
+  const { service_tier: _, usage: __, ...llama } = openai;
+  const call = (fields: object) => chunkOf({ tool_calls: [{ index: 1, function: { arguments: 'a' }, ...fields }] });
   const piece = { index: 0, function: { arguments: 'a' } };
-  it.each([
-    ['text and reasoning', { content: 'a', reasoning: 'b' }],
-    ['text and calls', { content: 'a', tool_calls: [] }],
-    ['reasoning and its details', { reasoning: 'a', reasoning_details: [{ type: 'reasoning.text', text: 'a' }] }],
-    ['no text', { content: '' }],
-    ['no delta', {}],
-    ['two calls', { tool_calls: [piece, { ...piece, index: 1 }] }],
-    ['a call without an index', { tool_calls: [{ ...piece, index: undefined }] }],
-    ['a call with an id', { tool_calls: [{ ...piece, id: 'c' }] }],
-    ['a call with a signature', { tool_calls: [{ ...piece, extra_content: {} }] }],
-    ['a custom call', { tool_calls: [{ ...piece, custom: { input: 'a' } }] }],
-    ['a name', { tool_calls: [{ index: 0, function: { name: 'f', arguments: 'a' } }] }],
-    ['arguments that are no text', { tool_calls: [{ index: 0, function: { arguments: {} } }] }],
-    ['a call of nothing', { tool_calls: [{ index: 0, function: null }] }],
-    ['an empty entry', { tool_calls: [null] }],
-  ])('is not %s', (_what, delta) => {
-    expect(fastDeltaOf(chunkOf(delta), 0, null)).toBeNull();
+  const plain: Readonly<Record<string, object>> = {
+    'text of OpenAI': openai,
+    'text of vLLM': { ...openai, choices: [{ ...openai.choices[0], stop_reason: null, token_ids: null }] },
+    'text of llama.cpp': llama,
+    'reasoning of vLLM, llama.cpp': chunkOf({ reasoning_content: 'a' }),
+    'reasoning of DeepSeek': chunkOf({ content: null, reasoning_content: 'a' }),
+    'reasoning of SGLang': chunkOf({ role: null, content: null, reasoning_content: 'a', tool_calls: null }),
+    'reasoning of vLLM since 0.12, Groq': chunkOf({ reasoning: 'a' }),
+    'reasoning of Ollama': chunkOf({ role: 'assistant', content: '', reasoning: 'a' }),
+    'arguments of OpenAI, vLLM, llama.cpp': call({}),
+    'arguments of SGLang': chunkOf({
+      role: null,
+      content: null,
+      reasoning_content: null,
+      tool_calls: [{ id: null, index: 1, type: 'function', function: { name: null, arguments: 'a' } }],
+    }),
+    'arguments of Alibaba': chunkOf({
+      content: '',
+      tool_calls: [{ index: 1, id: '', type: 'function', function: { arguments: 'a' } }],
+    }),
+  };
+  const others: Readonly<Record<string, object>> = {
+    ...Object.fromEntries([0.5, -1, 2 ** 53, '0', null].map((index) => [`the index ${index}`, call({ index })])),
+    usage: chunkOf({ content: 'a' }, { usage: { prompt_tokens: 1 } }),
+    'an error': chunkOf({ content: 'a' }, { object: 'error' }),
+    'another tier': chunkOf({ content: 'a' }, { service_tier: 'flex' }),
+    'a field nobody knows': chunkOf({ content: 'a' }, { timings: {} }),
+    'a second choice': {
+      model: 'm',
+      choices: [
+        { index: 0, delta: { content: 'a' } },
+        { index: 1, delta: { content: 'c' } },
+      ],
+    },
+    'another choice': { model: 'm', choices: [{ index: 1, delta: { content: 'a' } }] },
+    'a finish reason': { model: 'm', choices: [{ index: 0, delta: { content: 'a' }, finish_reason: 'stop' }] },
+    'text and reasoning': chunkOf({ content: 'a', reasoning: 'b' }),
+    'text and calls': chunkOf({ content: 'a', tool_calls: [] }),
+    'reasoning and its details': chunkOf({
+      reasoning: 'a',
+      reasoning_details: [{ type: 'reasoning.text', text: 'a' }],
+    }),
+    'no text': chunkOf({ content: '' }),
+    'no delta': chunkOf({}),
+    'two calls': chunkOf({ tool_calls: [piece, { ...piece, index: 1 }] }),
+    'a call without an index': chunkOf({ tool_calls: [{ ...piece, index: undefined }] }),
+    'a call with an id': call({ id: 'c' }),
+    'a call with a signature': call({ extra_content: { google: { thought_signature: 's' } } }),
+    'a custom call': call({ custom: { input: 'a' } }),
+    'a name': call({ function: { name: 'f', arguments: 'a' } }),
+    'arguments that are no text': call({ function: { arguments: {} } }),
+    'a call of nothing': call({ function: null }),
+    'an empty entry': chunkOf({ tool_calls: [null] }),
+  };
+  const begun = [0, 1].map((index) =>
+    chunkOf({ tool_calls: [{ index, id: `c${index}`, type: 'function', function: { name: 'f', arguments: '' } }] }),
+  );
+  const rows = (delta: object) => Array.from({ length: 3 }, () => chunkOf(delta));
+
+  it.each(Object.entries({ ...plain, ...others }))('%s', (_what, chunk) => {
+    for (const delta of [{ content: 'b' }, { reasoning: 'b' }, { reasoning_content: 'b' }, { tool_calls: [piece] }]) {
+      const chunks = [...('tool_calls' in delta ? begun : []), ...rows(delta), chunk, chunk, chunk, ...rows(delta)];
+      const context = () => createTestContext({ toolNames: ['f'] });
+      const general = resultOf(context(), chunks, (translator, value) => translator.push(value, 'message'));
+      expect(resultOf(context(), chunks, (translator, value) => translator.push(value))).toEqual(general);
+      const fromJson = resultOf(context(), chunks, (translator, value) => {
+        const text = JSON.stringify(value);
+        return translator.pushRawJson(text) ?? translator.push(JSON.parse(text), null, text);
+      });
+      expect(fromJson).toEqual(general);
+    }
   });
 });
