@@ -26,13 +26,13 @@ const refused: readonly Refusal[] = [
     isWish: false,
   },
   {
-    message: /may not stand in a message of role '(assistant|system|developer)'/,
+    message: /is not allowed in a message of role '(assistant|system|developer)'/,
     reason: 'A mistake: the API itself takes it from users and tools alone, and writes no such history.',
     isWish: false,
   },
   { message: /a 'compaction_trigger' must be the last item/, reason: 'It asks for something now.', isWish: false },
-  { message: /^An approval is for a tool/, reason: 'Nothing here makes the call that it approves.', isWish: true },
-  { message: /^Uploaded files are not held here/, reason: withoutIt, isWish: true },
+  { message: /^Approvals are for MCP servers/, reason: 'Nothing here makes the call that it approves.', isWish: true },
+  { message: /^Uploaded files are not stored here/, reason: withoutIt, isWish: true },
   { message: /does not accept files of type/, reason: withoutIt, isWish: true },
   { message: /does not accept files by URL/, reason: withoutIt, isWish: true },
 ];
