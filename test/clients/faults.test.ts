@@ -74,7 +74,7 @@ const connectionLost = /^(terminated|Connection error\.|Failed to process succes
 /** What the user reads where a session may end with an error. */
 const told: Partial<Readonly<Record<Fault, RegExp>>> = {
   cut: connectionLost,
-  'torn-line': /part of it may have been lost/,
+  'torn-line': /Part of the answer may be lost/,
   stall: /The upstream was silent for 5 s/,
   'no-retry-after': /last status: 429/,
   'full-context': /context_length_exceeded|ran out of room/,

@@ -16,7 +16,7 @@ test.each(gatewayKinds)(
         const error = {
           type: 'server_error',
           code: 'loop_detected',
-          message: expect.stringMatching(/leads to the gateway/),
+          message: expect.stringMatching(/is the gateway itself/),
         };
         const post = (path: string, body: object) =>
           fetch(`${url}/v1/${path}`, { method: 'POST', headers: json, body: JSON.stringify({ model: 'm', ...body }) });
