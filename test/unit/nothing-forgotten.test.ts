@@ -61,29 +61,6 @@ test('variables are read through settings-table.ts alone (else: add a row there,
   ]);
 });
 
-/** What stands before the parenthesis that closes a call. */
-function wordsOf(text: string): string {
-  let depth = 1;
-  for (const [index, char] of [...text].entries()) {
-    if ('([{'.includes(char)) depth += 1;
-    if (')]}'.includes(char)) depth -= 1;
-    if (depth === 0) return text.slice(0, index);
-  }
-  return text;
-}
-
-test('a line of the log has a fixed message (else: put what changes into its fields)', () => {
-  const ofService = sources.filter((file) => file.startsWith('src/service/'));
-  const calls = ofService.flatMap((file) =>
-    [...read(file).matchAll(/\blog\.(?:trace|debug|info|warn|error|fatal)\(/g)].map(({ 0: call, index }) => {
-      const words = wordsOf(read(file).slice(index + call.length));
-      return { call: `${file}: ${call}${words})`, isFixed: /(?:^|, |\s)(?:'[^']*'|message),?\s*$/.test(words) };
-    }),
-  );
-  expect(calls.length).toBeGreaterThan(20);
-  expect(calls.filter(({ isFixed }) => !isFixed).map(({ call }) => call)).toEqual([]);
-});
-
 test('no two exported types share a name (else: name the thing that it is)', () => {
   const names = sources.flatMap((file) =>
     [...read(file).matchAll(/^export (?:interface|type|class) (\w+)/gm)].map(([, name = '']) => name),

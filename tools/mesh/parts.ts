@@ -15,7 +15,7 @@ export const shippedEnvoyConfig = join(root, 'envoy/envoy.yaml');
 export const stopAtOnce = { DRAIN_DELAY_MS: '0', DRAIN_TIMEOUT_MS: '1000' } as const;
 
 /** The Node flags of the Dockerfile; docs/operating.md, "The garbage collector". */
-const asTheImage = ['--single-threaded-gc', '--max-semi-space-size=16', '--initial-heap-size=96'];
+export const asTheImage = ['--single-threaded-gc', '--max-semi-space-size=16', '--initial-heap-size=96'];
 
 /** Starts the service as in production except for the addresses. `environment` overrides its variables; `main` is its program. */
 export function startService(

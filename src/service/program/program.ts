@@ -3,7 +3,7 @@ import { describeProfiles, openProfiles } from '../server/profile-source.ts';
 import { workerNumber } from '../server/workers.ts';
 import { ConfigError, readConfig, redactConfig } from '../settings/config.ts';
 import { causeOf } from '../telemetry/exchange-log.ts';
-import { createLog, escapeLine } from '../telemetry/log.ts';
+import { createLog, escapeLine, type LogMessage } from '../telemetry/log.ts';
 import { createLogOutput } from '../telemetry/log-output.ts';
 import { checkConfig } from './check-config.ts';
 import { helpText, readCommand } from './command-line.ts';
@@ -20,7 +20,8 @@ export const started = main().catch((error: unknown) => {
   const message = error instanceof ConfigError ? error.message : String(error);
   // JSON, as in the log, unless standard error is a terminal.
   const json = command.type === 'serve' && !process.stderr.isTTY;
-  const line = { level: 'fatal', time: new Date().toISOString(), reason: message, msg: 'cannot start' };
+  const msg: LogMessage = 'cannot start';
+  const line = { level: 'fatal', time: new Date().toISOString(), reason: message, msg };
   process.stderr.write(`${json ? escapeLine(JSON.stringify(line)) : message}\n`);
   process.exit(1);
 });

@@ -1,7 +1,42 @@
 import pino, { type DestinationStream, type Logger } from 'pino';
 import type { Config } from '../settings/config.ts';
 
-export type Log = Logger;
+/** The `msg` of every line. docs/watching.md says what each means. */
+export const logMessages = [
+  'available again: ready',
+  'cannot start',
+  'certificate files read again',
+  'draining',
+  'every worker has stopped',
+  'exchange',
+  'INSPECT=on: anyone who can reach the admin port sees the contents of requests and answers',
+  'internal error',
+  'limit lowered to fit in memory',
+  'listening',
+  'misconfigured route',
+  'overloaded: not ready',
+  'profiles file read again',
+  'spans did not reach the collector',
+  'stopped',
+  'stopping',
+  'the changed certificate files cannot be used',
+  'the changed profiles file cannot be used',
+  'TLS handshake failed',
+  'uncaught exception',
+  'warning of the gRPC library',
+  'websocket closed',
+  'websocket refused',
+  'worker exited',
+  'workers started',
+] as const;
+export type LogMessage = (typeof logMessages)[number];
+
+/** Writes a line; whatever changes from one to the next goes into the fields. */
+interface WriteLine {
+  (message: LogMessage): void;
+  (fields: object, message: LogMessage): void;
+}
+export type Log = Pick<Logger, 'bindings' | 'isLevelEnabled'> & Readonly<Record<pino.Level, WriteLine>>;
 
 /** A logger that writes JSON lines to `destination`; with `worker`, each says which worker it is from. */
 export function createLog(
@@ -16,7 +51,7 @@ export function createLog(
 }
 
 /** Writes a line of a level, with fields that JSON has. */
-type LineWriter = (level: pino.Level, fields: object, message: string) => void;
+type LineWriter = (level: pino.Level, fields: object, message: LogMessage) => void;
 
 /**
  * Writes lines as `log` would write them to its `destination`, whether or not their level is enabled.
@@ -49,7 +84,11 @@ export function escapeLine(json: string): string {
  * A log of something that happens in floods: the first lines of each second, then none until the next, whose first line has how many
  * were left out as `unlogged`. The metrics still count every one.
  */
-export function createSampledInfo(log: Log, message: string, now = () => performance.now()): (details: object) => void {
+export function createSampledInfo(
+  log: Log,
+  message: LogMessage,
+  now = () => performance.now(),
+): (details: object) => void {
   let second = Number.NEGATIVE_INFINITY;
   let lines = 0;
   let unlogged = 0;
@@ -79,7 +118,7 @@ const warningIntervalMs = 60_000;
  */
 export function createOccasionalWarning(
   log: Log,
-  message: string,
+  message: LogMessage,
   now = () => performance.now(),
 ): (count: number, details: object) => void {
   let loggedAt = Number.NEGATIVE_INFINITY;
