@@ -12,7 +12,11 @@ function leadTo(config: EnvoyConfig, port = config.static_resources.listeners[0]
 
 test('an upstream whose address leads back gets each request three times, and the client a 508 that says so', async () => {
   const mesh = await startTestMesh({ edit: leadTo, webSocket: true });
-  const error = { type: 'server_error', code: 'loop_detected', message: expect.stringMatching(/is the gateway itself/) };
+  const error = {
+    type: 'server_error',
+    code: 'loop_detected',
+    message: expect.stringMatching(/is the gateway itself/),
+  };
   const json = { 'content-type': 'application/json' };
   const chat = { method: 'POST', body: '{"model":"m","messages":[]}', headers: json };
   const answers = [
