@@ -32,16 +32,19 @@ type Play = (call: { readonly name: string; readonly args: object; readonly mesh
 const halfThen =
   (...steps: readonly (BodyStep | ((mesh: TestMesh) => Promise<unknown>))[]): Play =>
   ({ name, args, mesh }) => {
-    // Envoy counts an answer once it has sent its head. The bytes that it sent say nothing: the end of the answer before may be among them.
-    const answered = async () =>
-      Number((await mesh.admin('/stats?filter=http.ingress.downstream_rq_2xx')).split(': ')[1]);
-    let before: number;
+    // Envoy's count of answers rises with the head, and these bytes with the first events; the end of the answer before has fewer.
+    const stat = async (name: string) =>
+      Number((await mesh.admin(`/stats?filter=^http.ingress.${name}$`)).split(': ')[1]);
+    let [answersBefore, bytesBefore] = [0, 0];
     const noted = async () => {
-      before = await answered();
+      [answersBefore, bytesBefore] = [await stat('downstream_rq_2xx'), await stat('downstream_cx_tx_bytes_total')];
     };
-    // The libraries try again where no answer has begun: whether it had must not be a matter of speed.
+    // The libraries try again where no answer has begun.
+    const hasBegun = async () =>
+      (await stat('downstream_rq_2xx')) > answersBefore &&
+      (await stat('downstream_cx_tx_bytes_total')) > bytesBefore + 1_500;
     const begun = async () => {
-      for (const end = Date.now() + 60_000; (await answered()) === before; await sleep(20))
+      for (const end = Date.now() + 60_000; !(await hasBegun()); await sleep(20))
         if (Date.now() > end) throw new Error('The client got no beginning of the answer.');
     };
     const rest = steps.map((step) => (typeof step === 'function' ? () => step(mesh) : step));

@@ -56,8 +56,8 @@ export function endingsOf(report: Report): Endings {
 const marks = { passed: '✓', failed: '✗' };
 export const endingMarks = { whole: '✓', error: 'error', failed: '✗' } as const;
 
-/** Both ends are right where a process is killed: whether the answer has begun by then is a matter of milliseconds. */
-const byMoment: readonly Fault[] = ['service', 'envoy'];
+/** Both ends are right where a connection is lost: whether the client has read the beginning by then is a matter of milliseconds. */
+const byMoment: readonly Fault[] = ['cut', 'service', 'envoy'];
 export const eitherMark = '✓ or error';
 
 /** Columns that fit GitHub's page. */
