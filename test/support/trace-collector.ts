@@ -18,7 +18,7 @@ export interface ReceivedSpan {
 /** Accepts what an OTLP/HTTP exporter sends, as a collector would. */
 export interface TraceCollector {
   readonly url: string;
-  readonly spans: readonly ReceivedSpan[];
+  readonly spans: ReceivedSpan[];
   /** Headers of the last export. */
   readonly headers: Readonly<Record<string, unknown>>;
   close(): Promise<void>;
