@@ -363,12 +363,13 @@ function nearestFirst(file: string, isWanted: (test: string) => boolean): string
 
 /**
  * The golden cases, the properties, and the unit tests of the file's own folder, of the four folders an answer passes, of memory and
- * the server, and of `explain` for what it records.
+ * the server, and of `explain` for what it records; for the service those over gRPC that start no process, and those of what is made from its tables.
  */
 function nearTests(file: string): RegExp {
   const recorded = /\bprovenance\b/.test(originals.get(file) ?? '') ? ['src/tools/explain'] : [];
   const names = [file, ...folders, 'src/service/memory', 'src/service/server', ...recorded].map(folderOf);
-  return new RegExp(`^test/(golden|fuzz|unit/(${names.join('|')}))/`);
+  const ofService = file.startsWith('src/service/') ? '|grpc|unit/scripts' : '';
+  return new RegExp(`^test/(golden|fuzz|unit/(${names.join('|')})${ofService})/`);
 }
 
 /** `filter/translate` of a path in it, `filter/wire/sse` of one there. */

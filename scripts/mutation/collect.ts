@@ -30,6 +30,8 @@ let units: Unit[] = [];
 /** The tests directly in the `describe` that is being read; null outside of any. */
 let found: Test[] | null = null;
 let isAgain = false;
+/** What is to be done when the test that runs has finished. */
+const cleanups: Run[] = [];
 
 /** The units of a test file, which `load` imports. */
 export async function unitsOf(file: string, load: () => Promise<unknown>): Promise<readonly Unit[]> {
@@ -118,5 +120,14 @@ export const beforeAll = hook('beforeAll');
 export const afterAll = hook('afterAll');
 export const beforeEach = hook('beforeEach');
 export const afterEach = hook('afterEach');
+
+export function onTestFinished(run: Run): void {
+  cleanups.push(run);
+}
+
+/** Does what the test that has ended left to be done, the last first. */
+export async function finishTest(): Promise<void> {
+  for (const run of cleanups.splice(0).reverse()) await run();
+}
 
 export { expect, inject, vi };

@@ -3,12 +3,14 @@
  * mutant the units that come to it, until one fails. Or, for mutants that are in the sources from the start (`numbers` is
  * null): the test files one after the other until a unit fails. What it finds is a line of JSON each in the file `out`.
  */
+import childProcess from 'node:child_process';
 import { appendFileSync, readFileSync } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import fc from 'fast-check';
 import { test } from 'vitest';
-import { scopesOf, type Unit, unitsOf } from './collect.ts';
+import { finishTest, scopesOf, type Unit, unitsOf } from './collect.ts';
 import type { Line, Task } from './task.ts';
 
 /** Some tests of a unit that are run together: those that cost most are alone, so that they are run last. */
@@ -30,6 +32,11 @@ globalThis.mutationSwitches = { chosen: 0, reached: new Uint8Array(0), turns: en
 
 test('all mutants are tried', { timeout: 1e9 }, async () => {
   process.chdir(process.env['MUTATION_TREE'] ?? '');
+  // In a process of its own all switches would be off: the unit is left to the tests that start processes.
+  childProcess.spawn = () => {
+    throw new Error('It starts a process.');
+  };
+  syncBuiltinESMExports();
   const task = JSON.parse(readFileSync(process.env['MUTATION_TASK'] ?? '', 'utf8')) as Task;
   const say = (line: Line) => appendFileSync(task.out, `${JSON.stringify(line)}\n`);
   fc.configureGlobal({ ...fc.readConfigureGlobal(), seed: 1 });
@@ -159,6 +166,7 @@ async function run(
           await inTime(one.run());
         } finally {
           await outwards('afterEach');
+          await inTime(finishTest());
         }
         ended(index, performance.now() - from);
       }

@@ -9,6 +9,7 @@ export default defineConfig({
     pool: 'forks',
     isolate: false,
     maxWorkers: 1,
+    expect: { poll: { timeout: 60_000 } },
     experimental: { viteModuleRunner: false, nodeLoader: false },
   },
 });
