@@ -1,0 +1,330 @@
+/**
+ * What `explain` prints, whole, for requests and answers in which as much as possible becomes something else. What a change makes of it
+ * is seen in `test/golden/explain`: `npx vitest run test/golden/explained.test.ts -u` writes the files.
+ */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { afterAll, expect, it } from 'vitest';
+import { explain } from '../../src/tools/explain/explain-command.ts';
+import { type ExchangeFile, exchangeFileHead } from '../../src/tools/files/exchange-file.ts';
+import { goldenTexts } from '../support/golden-text.ts';
+import { runSubcommand } from '../support/run-subcommand.ts';
+
+const golden = goldenTexts('explain');
+const folder = mkdtempSync(join(tmpdir(), 'responses-extproc-explained-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const call = { type: 'function_call', call_id: 'call_1', id: 'fc_1', name: 'shell', arguments: '{"command":["ls"]}' };
+const output = { type: 'function_call_output', call_id: 'call_1', output: 'a.txt\nb.txt' };
+const shell = {
+  type: 'function',
+  name: 'shell',
+  description: 'Runs a command',
+  strict: false,
+  parameters: { type: 'object', properties: { command: { type: 'array', items: { type: 'string' } } } },
+};
+const patch = {
+  type: 'custom',
+  name: 'apply_patch',
+  description: 'Edits files',
+  format: { type: 'grammar', syntax: 'lark', definition: 'start: "x"' },
+};
+
+/** A turn of an agent that has every kind of item, and most fields. */
+const turn = {
+  model: 'gpt-5-codex',
+  instructions: 'You are an agent.',
+  stream: true,
+  store: false,
+  parallel_tool_calls: false,
+  prompt_cache_key: 'thread-1',
+  include: ['reasoning.encrypted_content', 'message.output_text.logprobs'],
+  reasoning: { effort: 'xhigh', summary: 'auto', odd: 1 },
+  text: { verbosity: 'low', format: { type: 'json_schema', name: 'answer', schema: { type: 'object' }, strict: true } },
+  service_tier: 'flex',
+  tool_choice: { type: 'function', name: 'shell' },
+  tools: [shell, patch, { type: 'web_search' }, { type: 'local_shell' }, { ...shell, name: 'other', odd: true }],
+  max_output_tokens: 900,
+  metadata: { session: 's' },
+  safety_identifier: 'u1',
+  user: 'me',
+  temperature: 0.5,
+  top_p: 0.9,
+  truncation: 'auto',
+  top_logprobs: 2,
+  stop: ['END'],
+  client_metadata: { a: 'b' },
+  stream_options: { include_obfuscation: false },
+  odd_field: 7,
+  input: [
+    { type: 'message', role: 'developer', content: 'Be brief.' },
+    { role: 'user', content: 'first' },
+    {
+      role: 'user',
+      content: [
+        { type: 'input_text', text: 'Look:' },
+        { type: 'input_image', image_url: 'data:image/png;base64,AAAA', detail: 'high' },
+        { type: 'input_file', filename: 'a.txt', file_data: 'data:text/plain;base64,SGVsbG8=' },
+      ],
+    },
+    {
+      type: 'reasoning',
+      id: 'rs_1',
+      summary: [{ type: 'summary_text', text: 'I list them.' }],
+      encrypted_content: 'xyz',
+    },
+    call,
+    output,
+    { type: 'custom_tool_call', call_id: 'call_2', name: 'apply_patch', input: '*** Begin' },
+    { type: 'custom_tool_call_output', call_id: 'call_2', output: 'Done' },
+    {
+      type: 'local_shell_call',
+      call_id: 'call_3',
+      status: 'completed',
+      action: { type: 'exec', command: ['pwd'], env: {} },
+    },
+    { type: 'local_shell_call_output', call_id: 'call_3', output: '/work' },
+    { type: 'web_search_call', id: 'ws_1', status: 'completed', action: { type: 'search', query: 'x' } },
+    { role: 'assistant', phase: 'commentary', content: [{ type: 'output_text', text: 'Now.', annotations: [] }] },
+    { type: 'unheard_of', text: 'What is this?' },
+    { role: 'user', content: 'go', odd: 1 },
+    { role: 'user', content: 'on' },
+  ],
+};
+
+/** A plain conversation: long, so that items are grouped and texts are cut. */
+const long = {
+  model: 'm',
+  instructions: 'word '.repeat(60),
+  max_tool_calls: 3,
+  input: Array.from({ length: 6 }, (_item, index) => ({
+    role: index % 2 ? 'assistant' : 'user',
+    content: `Line ${index}`,
+  })),
+  tools: ['a', 'b', 'c', 'd'].map((name) => ({
+    type: 'function',
+    name,
+    parameters: { type: 'object', properties: {} },
+  })),
+  metadata: Object.fromEntries(
+    Array.from({ length: 9 }, (_pair, index) => [`a_long_key_${index}`, 'value '.repeat(9)]),
+  ),
+};
+
+/** Everything that may be refused about one request. */
+const refused = {
+  model: 5,
+  background: true,
+  conversation: 'c',
+  n: 2,
+  include: ['code_interpreter_call.outputs', 7],
+  tools: [{ type: 'function', name: 'no spaces' }, { type: 'function', name: 'f', parameters: 7 }, { type: 5 }],
+  tool_choice: { type: 'function', name: 'g' },
+  temperature: 3,
+  input: [
+    { role: 'nobody', content: 'x' },
+    { type: 'function_call_output', call_id: 'none', output: 'x' },
+    {
+      role: 'user',
+      content: [{ type: 'input_audio', input_audio: { data: 'AAAA', format: 'ogg' } }, { type: 'input_text' }],
+    },
+    { type: 'function_call', call_id: 'c1', name: 'f', arguments: 5 },
+    { type: 'function_call_output', call_id: 'c1', output: [{ type: 'odd' }] },
+    { type: 'item_reference', id: 'msg_1' },
+  ],
+};
+
+const events = (...chunks: readonly (object | string)[]) =>
+  chunks.map((chunk) => `data: ${typeof chunk === 'string' ? chunk : JSON.stringify(chunk)}\n\n`).join('');
+const delta = (fields: object, finish_reason: string | null = null) => ({
+  id: 'chatcmpl-1',
+  model: 'up',
+  choices: [{ index: 0, delta: fields, finish_reason }],
+});
+const usage = { prompt_tokens: 9, completion_tokens: 4, total_tokens: 13 };
+const streamed = events(
+  delta({ role: 'assistant', reasoning_content: 'Hm.' }),
+  delta({ content: 'Hel' }),
+  delta({ content: 'lo\u202e, '.repeat(30) }),
+  delta({ tool_calls: [{ index: 0, id: 'call_9', function: { name: 'shell', arguments: '{"command"' } }] }),
+  delta({ tool_calls: [{ index: 0, function: { arguments: ':[]}' } }] }),
+  delta({}, 'tool_calls'),
+  { id: 'chatcmpl-1', model: 'up', choices: [], usage },
+  '[DONE]',
+);
+const completion = {
+  id: 'chatcmpl-1',
+  object: 'chat.completion',
+  model: 'up',
+  choices: [
+    { index: 0, finish_reason: 'stop', message: { role: 'assistant', content: 'Hello', reasoning_content: 'Hm.' } },
+  ],
+  usage,
+};
+const json = [{ name: 'content-type', value: 'application/json' }];
+const exchange = (changes: Partial<ExchangeFile>): ExchangeFile => ({
+  ...exchangeFileHead,
+  profile: 'vllm',
+  started_at: '2026-11-22T11:00:00.900Z',
+  client_request: {
+    method: 'POST',
+    path: '/v1/responses',
+    headers: [
+      ...json,
+      { name: ':authority', value: 'host' },
+      { name: 'Authorization', value: 'Bearer sk-secret-1234567' },
+      { name: 'x-request-id', value: 'r-1' },
+      { name: 'x-client', value: 'c' },
+      { name: 'x-twice', value: 'one' },
+      { name: 'X-Twice', value: 'two' },
+    ],
+    body: JSON.stringify({ model: 'm', input: 'say sk-secret-1234567', stream: true, tools: [shell] }),
+  },
+  chat_request: null,
+  chat_response: null,
+  client_response: null,
+  dropped: [],
+  outcome: 'completed',
+  error: null,
+  ...changes,
+});
+const answer = (status: number, type: string, ...pieces: readonly (readonly [number, string])[]) => ({
+  status,
+  headers: [{ name: 'content-type', value: type }],
+  pieces: pieces.map(([at_ms, text]) => ({ at_ms, text })),
+});
+const cutAt = streamed.indexOf('Hel') + 90;
+const zipped = gzipSync(JSON.stringify(completion), { level: 0 });
+
+/** What is asked by name: the arguments, of which an object stands for a file that has it; the variables; and what is piped in. */
+interface Asked {
+  readonly args?: readonly (string | object)[];
+  readonly env?: Readonly<Record<string, string>>;
+  readonly input?: unknown;
+}
+const asked: Readonly<Record<string, Asked>> = {
+  'a turn of an agent': { input: turn },
+  'a turn of an agent for openai, whole': { input: turn, args: ['--profile', 'openai', '--full'] },
+  'a turn of an agent for vllm': { input: turn, args: ['--profile', 'vllm'] },
+  'a small request, as JSON': {
+    input: { model: 'm', input: 'Hi', text: { verbosity: 'low' }, max_output_tokens: 99, user: null },
+    args: ['--profile', 'vllm', '--json'],
+  },
+  'a turn of an agent for deepseek': { input: turn, args: ['-p', 'deepseek', '-m', 'deepseek-reasoner'] },
+  'a turn of an agent for mistral': { input: turn, args: ['-p', 'mistral', '-m', 'magistral'] },
+  'a turn of an agent for dashscope': { input: turn, args: ['-p', 'dashscope', '-m', 'qwen3-32b'] },
+  'fields of a turn': {
+    input: turn,
+    args: ['--field', 'input[2].content[1].detail', '--field', 'text', '--field', 'none', '--field', 'input[4].name'],
+  },
+  'a turn under other settings': {
+    input: turn,
+    env: { SESSION_HEADER: 'x-session', UNKNOWN_FIELDS: 'ignore', STRICT_ECHO: 'true', UPSTREAM_PROFILE: 'ollama' },
+  },
+  'a long conversation': { input: long },
+  'a long conversation in colours': { input: long, env: { FORCE_COLOR: '1' } },
+  'a request with every mistake': { input: refused },
+  'a request with every mistake, as JSON': { input: refused, args: ['--json'] },
+  'a request that is refused for its fields': {
+    input: { model: 'm', input: 'Hi', odd: 1, moderation: { model: 'm' }, previous_response_id: 'r' },
+    env: { UNKNOWN_FIELDS: 'reject' },
+  },
+  'a request for something else': { input: { model: 'm', input: 'x' }, args: ['--path', '/v1/embeddings'] },
+  'the catalog': { args: ['--path', '/v1/models?client_version=1'] },
+  'a request that warms a cache': { input: { model: 'm', input: 'Hi', generate: false } },
+  'a request to compact': { input: { model: 'm', input: [call, output] }, args: ['--path', '/v1/responses/compact'] },
+  'a request with its path and headers': {
+    input: {
+      path: '/openai/v1/responses?api-version=1',
+      headers: { 'x-forwarded-for': '10.0.0.1', cookie: 'a=b', 'user-agent': 'x'.repeat(150), 'x-n': 7 },
+      body: { model: 'm', input: 'Hi' },
+    },
+  },
+  'an exchange with its answer as events': {
+    args: [
+      exchange({
+        chat_response: answer(200, 'text/event-stream', [12.34, streamed.slice(0, cutAt)], [56, streamed.slice(cutAt)]),
+      }),
+    ],
+  },
+  'an exchange with its answer as events, as JSON': {
+    args: [
+      '--json',
+      exchange({ chat_response: answer(200, 'text/event-stream', [1, events(delta({ content: 'Hi' }))]) }),
+    ],
+  },
+  'an exchange whose answer breaks off': {
+    args: ['--full', exchange({ chat_response: answer(200, 'text/event-stream', [1, streamed.slice(0, cutAt)]) })],
+  },
+  'an exchange whose answer is an error': {
+    args: [exchange({ chat_response: answer(429, 'application/json', [1, '{"error":{"message":"slow "}}']) })],
+  },
+  'an exchange whose answer is compressed': {
+    args: [
+      exchange({
+        client_request: { method: 'POST', path: '/v1/responses', headers: json, body: '{"model":"m","input":"x"}' },
+        chat_response: {
+          status: 200,
+          headers: [...json, { name: 'content-encoding', value: 'gzip' }],
+          pieces: [zipped.subarray(0, 20), zipped.subarray(20)].map((bytes, index) => ({
+            at_ms: index,
+            base64: bytes.toString('base64'),
+          })),
+        },
+      }),
+    ],
+  },
+  'an answer in JSON': { input: { model: 'm', input: 'Hi' }, args: ['--response', completion] },
+  'an answer in JSON, as JSON': { input: { model: 'm', input: 'Hi' }, args: ['--json', '--response', completion] },
+  'an answer in lines': {
+    input: { model: 'm', input: 'Hi', stream: true },
+    args: [
+      '-r',
+      [delta({ content: 'Hel' }), delta({ content: 'lo' }, 'stop')].map((one) => `${JSON.stringify(one)}\n`).join(''),
+    ],
+  },
+  'an answer with another status': {
+    input: { model: 'm', input: 'Hi' },
+    args: ['--status', '503', '-r', 'overloaded'],
+  },
+  'an error inside events': {
+    input: { model: 'm', input: 'Hi', stream: true },
+    args: ['-r', events(delta({ content: 'Hel' }), { error: { message: 'gone', code: 500 } }), '--full'],
+  },
+};
+
+function fileWith(content: unknown, name: string): string {
+  const path = join(folder, name);
+  writeFileSync(path, typeof content === 'string' ? content : JSON.stringify(content));
+  return path;
+}
+
+it.each(Object.entries(asked))(
+  'explain prints of %s what stands in the golden file',
+  async (name, { args = [], env = {}, input }) => {
+    // After an option that takes a file, a text is its content.
+    const given = args.map((arg, index) =>
+      typeof arg === 'object' || args[index - 1] === '-r' ? fileWith(arg, `${index}.json`) : arg,
+    );
+    const piped = input === undefined ? '' : JSON.stringify(input);
+    const { code, out, err } = await runSubcommand(explain, given, { env, input: piped });
+    const shown = args
+      .map((arg, index) => (typeof arg === 'object' || args[index - 1] === '-r' ? 'FILE' : arg))
+      .join(' ');
+    const set = Object.entries(env).map(([variable, value]) => `${variable}=${value} `);
+    // The time of an answer is when it is replayed, but for a saved exchange.
+    const steady = out.replaceAll(/"(created_at|completed_at)": ?\d{10}/g, '"$1": …');
+    const text = `$ ${set.join('')}explain ${shown}\n${err}${steady}exit code ${code}\n`;
+    await golden.expect(fileOf(name), text.replaceAll('\u001b', '␛'));
+  },
+);
+
+it('every golden file is of a case', () => {
+  expect(golden.names()).toEqual(Object.keys(asked).map(fileOf).toSorted());
+});
+
+function fileOf(name: string): string {
+  return `${name.replaceAll(/\W+/g, '-')}.txt`;
+}
