@@ -6,7 +6,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
-import { profileNames, profilesFile } from '../src/filter/index.ts';
+import { builtInProfiles, profilesFile } from '../src/filter/index.ts';
 import { settingsIn } from '../src/service/settings/setting.ts';
 import { settings } from '../src/service/settings/settings-table.ts';
 import { clusterOf, connectionManagerOf, routeOf } from '../tools/mesh/envoy-config.ts';
@@ -143,7 +143,7 @@ function settingsForChart(): object {
     return number?.type === 'integer' ? [number.minimum, number.maximum] : null;
   };
   const variables = Object.fromEntries(configurable.map((setting) => [setting.variable, rangeOf(setting)]));
-  return { derived, profiles: profileNames, variables };
+  return { derived, profiles: [...builtInProfiles.keys()], variables };
 }
 
 /** What Istio's Envoys take over of the connections of clients, besides the access log and the local replies. */

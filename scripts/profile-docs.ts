@@ -1,25 +1,25 @@
 /** What the profiles are: the tables of `docs/upstreams.md` and `docs/upstreams-reference.md`, and the JSON schema that editors use for `UPSTREAM_PROFILES_FILE`. */
 
 import {
-  aboutFlag,
   builtInProfiles,
   effortTable,
-  flagJson,
   type ProfileFlags,
   profileFlags,
   profilesFile,
   templateRules,
 } from '../src/filter/index.ts';
+import { jsonWithPatterns } from '../src/formats/json/json-with-patterns.ts';
 import { documentsWith, type Generator } from './generator.ts';
 
-type BuiltInProfile = (typeof builtInProfiles)[number];
+const rows = [...builtInProfiles.values()];
+type BuiltInProfile = (typeof rows)[number];
 type ModelRule = BuiltInProfile['profile']['models'][number];
 
 export const profileDocs: Generator = {
   name: 'profiles',
   source: 'src/filter/upstream',
   files: () => {
-    const [generic, ...others] = builtInProfiles;
+    const [generic, ...others] = rows;
     const byName = others.toSorted((one, other) => (one.profile.name < other.profile.name ? -1 : 1));
     const profiles = [...(generic === undefined ? [] : [generic]), ...byName].map(sectionOf);
     const sections = [...profiles, usualList(), ruleList(), flagTable()].join('\n\n');
@@ -38,7 +38,7 @@ function choiceList(): string {
   const link = (name: string) => `[\`${name}\`](upstreams-reference.md#${name.replaceAll('.', '')})`;
   const isIn = (text: string, name: string) =>
     text.toLowerCase().replaceAll(/\W/g, '').includes(name.replaceAll('.', ''));
-  const all = builtInProfiles.map(({ profile: { name }, about }) => {
+  const all = rows.map(({ profile: { name }, about }) => {
     const what = (about.split(/(?<=[.:]) /)[0] ?? '').replace(/[.:]$/, '');
     return { name, what, isPlain: isIn(what, name) && /^\S+( \w+)?$/.test(what) };
   });
@@ -85,7 +85,7 @@ function reasonKey({ reasons }: BuiltInProfile, flag: keyof ProfileFlags): strin
 /** Reasons that several profiles have, said once: of each flag the one that most have. */
 const usualReasons: ReadonlySet<string> = new Set(
   (Object.keys(profileFlags) as (keyof ProfileFlags)[]).flatMap((flag) => {
-    const all = builtInProfiles.filter(({ reasons }) => flag in reasons).map((row) => reasonKey(row, flag));
+    const all = rows.filter(({ reasons }) => flag in reasons).map((row) => reasonKey(row, flag));
     const count = (one: string) => all.filter((other) => other === one).length;
     return saidSeveralTimes(all)
       .toSorted((one, other) => count(other) - count(one))
@@ -94,7 +94,7 @@ const usualReasons: ReadonlySet<string> = new Set(
 );
 
 /** Rules of several profiles that are not those of chat templates. */
-const sharedRules: readonly ModelRule[] = saidSeveralTimes(builtInProfiles.flatMap(rulesOf));
+const sharedRules: readonly ModelRule[] = saidSeveralTimes(rows.flatMap(rulesOf));
 
 function saidSeveralTimes<Said>(all: readonly Said[]): readonly Said[] {
   return [...new Set(all.filter((one, index) => all.indexOf(one) !== index))];
@@ -135,32 +135,32 @@ function ownRulesOf({ models }: BuiltInProfile['profile']): readonly ModelRule[]
 }
 
 function ruleList(): string {
-  const withTemplates = builtInProfiles.filter(({ profile }) => profile.models.length > ownRulesOf(profile).length);
+  const withTemplates = rows.filter(({ profile }) => profile.models.length > ownRulesOf(profile).length);
   const about = `These rules are for what chat templates refuse, by the model’s name. They are in the profiles ${namesIn(withTemplates)}.`;
   const shared = sharedRules.map((rule) => {
-    const having = builtInProfiles.filter((row) => rulesOf(row).includes(rule));
+    const having = rows.filter((row) => rulesOf(row).includes(rule));
     return `${ruleLine(rule)} In ${namesIn(having)}.`;
   });
   return `## Rules for models\n\n${about}\n\n${[...templateRules.map(ruleLine), ...shared].join('\n')}`;
 }
 
-function namesIn(rows: readonly BuiltInProfile[]): string {
-  return rows.map(({ profile }) => profile.name).join(', ');
+function namesIn(some: readonly BuiltInProfile[]): string {
+  return some.map(({ profile }) => profile.name).join(', ');
 }
 
 function flagTable(): string {
-  const generic = builtInProfiles[0]?.profile;
-  const rows = (Object.keys(profileFlags) as (keyof ProfileFlags)[]).toSorted().map((flag) => {
+  const generic = rows[0]?.profile;
+  const lines = (Object.keys(profileFlags) as (keyof ProfileFlags)[]).toSorted().map((flag) => {
     const taken = profilesFile().takenBy(flag);
     const values = taken === 'true, false' ? '' : `${taken}; `;
     const who = neededBy(flag);
-    const about = aboutFlag.get(profileFlags[flag]);
-    const probe = about?.unprobed === undefined ? '' : ' ○';
-    return `- <a id="flag-${flag}"></a>\`${flag}\`${probe} (${values}${code(generic?.[flag])}): ${about?.meaning}${who === null ? '' : ` _${who}._`}`;
+    const about = profileFlags[flag];
+    const probe = about.unprobed === undefined ? '' : ' ○';
+    return `- <a id="flag-${flag}"></a>\`${flag}\`${probe} (${values}${code(generic?.[flag])}): ${about.meaning}${who === null ? '' : ` _${who}._`}`;
   });
   const about =
     'Each line has the values of the flag (if they are not true and false), its value in `generic`, and its meaning. [`doctor`](doctor.md#probes) probes for every flag without a ○; [profile.ts](../src/filter/upstream/profile.ts) says why not for the others.';
-  return `## Flags\n\n${about}\n\n${rows.join('\n')}`;
+  return `## Flags\n\n${about}\n\n${lines.join('\n')}`;
 }
 
 /** Who sets the flags that no built-in profile does. */
@@ -175,7 +175,7 @@ const ofOperators: { readonly [Name in keyof ProfileFlags]?: string } = {
 
 /** Who sets a flag that no built-in profile does; null for the others. Throws where nobody does. */
 function neededBy(flag: keyof ProfileFlags): string | null {
-  const [generic, ...others] = builtInProfiles.map(({ profile }) => profile);
+  const [generic, ...others] = rows.map(({ profile }) => profile);
   const rules = [...templateRules, ...others.flatMap(({ models }) => models)];
   const isSet =
     others.some((profile) => code(profile[flag]) !== code(generic?.[flag])) || rules.some(({ flags }) => flag in flags);
@@ -195,7 +195,7 @@ function setting<Name extends keyof ProfileFlags>(flag: Name, value: ProfileFlag
     return `\`${flag}\` ${code(words.map(([tier, word]) => (tier === word ? tier : `${tier}→${word}`)).join(', '))}`;
   }
   if (flag !== 'toolChoice') return `\`${flag}\` ${code(value)}`;
-  const usual = Object.entries(builtInProfiles[0]?.profile.toolChoice ?? {});
+  const usual = Object.entries(rows[0]?.profile.toolChoice ?? {});
   const others = Object.entries(value as ProfileFlags['toolChoice']).filter(([key, one]) =>
     usual.some(([name, other]) => name === key && other !== one),
   );
@@ -223,10 +223,10 @@ function code(value: unknown): string {
 
 /** JSON that can break between its parts, so that a table fits its column. */
 function spaced(value: unknown): string {
-  return (flagJson(value, 1) ?? 'undefined').replace(/\n\s*/g, ' ').replace(/([[{]) | (?=[\]}])/g, '$1');
+  return (jsonWithPatterns(value, 1) ?? 'undefined').replace(/\n\s*/g, ' ').replace(/([[{]) | (?=[\]}])/g, '$1');
 }
 
 /** Too long for the page. */
 const tabledEfforts: ReadonlySet<unknown> = new Set(
-  Object.values(effortTable).flatMap((rows) => rows.map(([, efforts]) => efforts)),
+  Object.values(effortTable).flatMap((tabled) => tabled.map(([, efforts]) => efforts)),
 );

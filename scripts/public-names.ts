@@ -6,7 +6,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
-import { aboutFlag, flagJson, profileFlags } from '../src/filter/index.ts';
+import { profileFlags } from '../src/filter/index.ts';
+import { jsonWithPatterns } from '../src/formats/json/json-with-patterns.ts';
 import { settingsIn } from '../src/service/settings/setting.ts';
 import { settings } from '../src/service/settings/settings-table.ts';
 import {
@@ -35,9 +36,7 @@ export function namesInSources(): PublicNames {
         .flatMap((rows) => Object.values<MetricRow>(rows))
         .map((row) => [row.name, [typeOf(row), ...(row.labels ?? [])].join(' ')]),
     ),
-    flags: Object.fromEntries(
-      Object.entries(profileFlags).map(([name, schema]) => [name, flagJson(aboutFlag.get(schema)?.usual)]),
-    ),
+    flags: Object.fromEntries(Object.entries(profileFlags).map(([name, { usual }]) => [name, jsonWithPatterns(usual)])),
     chart: Object.fromEntries(leaves(parse(readFileSync(join(root, 'deploy/chart/values.yaml'), 'utf8')))),
   };
 }

@@ -10,9 +10,9 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { json } from 'node:stream/consumers';
 import {
   ApiError,
+  builtInProfiles,
   chatRequestBody,
   encodeSseEvents,
-  profileOf,
   StreamTranslator,
   translateCompletion,
   translateError,
@@ -21,7 +21,7 @@ import {
 import { readSseData } from '../../src/formats/sse/data.ts';
 import { SseDecoder } from '../../src/formats/sse/sse-decoder.ts';
 
-const profile = profileOf('generic');
+const profile = builtInProfiles.get('generic')?.profile;
 if (profile === undefined) throw new Error('There is no profile generic.');
 
 /** What the service reads from its environment: docs/settings.md has the meaning of each. */

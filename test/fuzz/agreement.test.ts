@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { translateCompletion } from '../../src/filter/translate/chat-to-response/completion.ts';
 import { StreamTranslator } from '../../src/filter/translate/chat-to-response/stream.ts';
-import { profileNames } from '../../src/filter/upstream/profiles.ts';
+import { builtInProfiles } from '../../src/filter/upstream/profiles.ts';
 import { ApiError } from '../../src/filter/wire/schema/api-error.ts';
 import { codePoint } from '../support/code-point.ts';
 import { type ContextSettings, createTestContext } from '../support/context.ts';
@@ -53,7 +53,7 @@ const messages: fc.Arbitrary<Message> = fc.record({
 });
 const reasons = fc.constantFrom('stop', 'length', 'tool_calls', 'content_filter', 'abort', 'unheard_of', null);
 const contexts: fc.Arbitrary<ContextSettings> = fc.record({
-  profile: fc.constantFrom(...profileNames.filter((name) => name !== 'xai')), // it repeats text and calls, by its profile
+  profile: fc.constantFrom(...[...builtInProfiles.keys()].filter((name) => name !== 'xai')), // it repeats text and calls, by its profile
   reasoningEvents: fc.constantFrom('summary', 'reasoning_text', 'reasoning'),
   wantsEncryptedReasoning: fc.boolean(),
   toolNames: fc.constant(['get', 'get_weather']),

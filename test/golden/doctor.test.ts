@@ -3,7 +3,7 @@
  * what follows from them makes of a report is seen in `test/golden/doctor`: `npx vitest run -u test/golden/doctor.test.ts` writes them.
  */
 import { expect, it } from 'vitest';
-import { flagJson } from '../../src/filter/upstream/flag-json.ts';
+import { jsonWithPatterns } from '../../src/formats/json/json-with-patterns.ts';
 import { plainStyle } from '../../src/tools/cli/style.ts';
 import { diagnose } from '../../src/tools/doctor/doctor-command.ts';
 import type { Answer, Finding } from '../../src/tools/doctor/probe-types.ts';
@@ -326,7 +326,7 @@ it('what follows from an answer: what every probe makes of each kind, where that
       ...warnings.map((warning) => `- ${warning}`),
       proposal === null
         ? `no profile: ${run.stopped ?? run.ranOut}`
-        : `${proposal.base} ${proposal.differences.map(({ flag, value }) => `${flag}: ${flagJson(value)}`).join(', ')}`.trim(),
+        : `${proposal.base} ${proposal.differences.map(({ flag, value }) => `${flag}: ${jsonWithPatterns(value)}`).join(', ')}`.trim(),
     ].join('\n');
     const before = toldBefore.get(follows);
     if (before === undefined) toldBefore.set(follows, name);
@@ -354,7 +354,7 @@ function profileFor(found: string, at = served): string {
       [name, { result, detail: '', facts: JSON.parse(facts ?? '{}') } as Finding] as const,
   );
   const { base, differences } = proposeProfile(new Map(findings), new URL(`${at}/chat/completions`), 'some-model');
-  const flags = differences.map(({ flag, value, from }) => `${flag} ${flagJson(value)} by ${from}`);
+  const flags = differences.map(({ flag, value, from }) => `${flag} ${jsonWithPatterns(value)} by ${from}`);
   return [base, ...flags.filter((text) => !text.startsWith('path '))].join('; ');
 }
 

@@ -1,5 +1,5 @@
 import { configurable } from '../../scripts/kubernetes-render.ts';
-import { profileNames } from '../../src/filter/upstream/profiles.ts';
+import { builtInProfiles } from '../../src/filter/upstream/profiles.ts';
 
 /** Values of the chart, by name. */
 export type Values = { [name: string]: unknown };
@@ -109,7 +109,9 @@ function everywhere(): Values {
     config: Object.fromEntries(
       configurable.flatMap(({ variable, fallback }) => (fallback === '' ? [] : [[variable, fallback]])),
     ),
-    profiles: { mine: { extends: profileNames[0], image: 'omit', models: { '/qwen/i': { video: true } } } },
+    profiles: {
+      mine: { extends: [...builtInProfiles.keys()][0], image: 'omit', models: { '/qwen/i': { video: true } } },
+    },
     ...Object.fromEntries(top),
     affinity,
     resources,

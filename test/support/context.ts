@@ -10,7 +10,7 @@ import { integerPlacesOf } from '../../src/filter/translate/request-to-chat/inte
 import type { NewId, ResponseContext, RestoredTool } from '../../src/filter/translate/shared/context.ts';
 import type { ReasoningCarrier } from '../../src/filter/translate/shared/settings.ts';
 import type { Profile } from '../../src/filter/upstream/profile.ts';
-import { profileOf } from '../../src/filter/upstream/profiles.ts';
+import { builtInProfiles } from '../../src/filter/upstream/profiles.ts';
 import type { CreateResponseEcho, ResponseResource, ToolEcho } from '../../src/filter/wire/schema/response-resource.ts';
 
 /** When the requests of the tests are read, and when their answers are complete. Unix seconds. */
@@ -74,7 +74,7 @@ export const minimalEcho: CreateResponseEcho = {
 
 /** The context of an answer whose ids are counted (`msg_1`, `msg_2`) and whose clock is fixed. */
 export function createTestContext(settings: ContextSettings = {}): ResponseContext {
-  const profile = profileOf(settings.profile ?? 'generic');
+  const profile = builtInProfiles.get(settings.profile ?? 'generic')?.profile;
   if (profile === undefined) throw new Error(`no profile is called ${settings.profile}`);
   const restoredTools = new Map(Object.entries(settings.restoredTools ?? {}));
   return {

@@ -1,6 +1,6 @@
 import type { TranslationSettings } from '../../src/filter/translate/shared/settings.ts';
 import type { Profile } from '../../src/filter/upstream/profile.ts';
-import { profileOf } from '../../src/filter/upstream/profiles.ts';
+import { builtInProfiles } from '../../src/filter/upstream/profiles.ts';
 import { readProfilesFile } from '../../src/filter/upstream/profiles-file.ts';
 import { readConfig } from '../../src/service/settings/config.ts';
 import { valuesOf } from '../../src/service/settings/setting.ts';
@@ -41,7 +41,7 @@ export function createTestSettings({
 function profileFor(given: string | object): Profile {
   const profile =
     typeof given === 'string'
-      ? profileOf(given)
+      ? builtInProfiles.get(given)?.profile
       : readProfilesFile(JSON.stringify({ profiles: { test: given } }), 'settings').get('test');
   if (profile === undefined) throw new Error(`no profile is called ${given}`);
   return profile;

@@ -2,7 +2,7 @@ import { globSync, readdirSync, readFileSync } from 'node:fs';
 import { join, matchesGlob } from 'node:path';
 import { expect, test } from 'vitest';
 import { suites } from '../../scripts/suites.ts';
-import { profileNames } from '../../src/filter/upstream/profiles.ts';
+import { builtInProfiles } from '../../src/filter/upstream/profiles.ts';
 import vitestConfig from '../../vitest.config.ts';
 import { readGoldenCases } from '../support/golden.ts';
 import { serverGuards, toolGuards } from '../support/server-guards.ts';
@@ -72,6 +72,6 @@ test('no two exported types share a name (else: name the thing that it is)', () 
 
 test('every server has a guard of what it refuses (else: add one to test/support/server-guards.ts)', () => {
   const guarded = [...serverGuards, ...toolGuards].map(({ profile }) => profile);
-  expect(guarded.filter((name) => !profileNames.includes(name))).toEqual([]);
-  expect(profileNames.filter((name) => !guarded.includes(name))).toEqual([]);
+  expect(guarded.filter((name) => !builtInProfiles.has(name))).toEqual([]);
+  expect([...builtInProfiles.keys()].filter((name) => !guarded.includes(name))).toEqual([]);
 });

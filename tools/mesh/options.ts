@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { profileNames, profilesFile } from '../../src/filter/index.ts';
+import { builtInProfiles, profilesFile } from '../../src/filter/index.ts';
 import { usageProblem } from '../../src/service/settings/error-texts.ts';
 import { didYouMean } from '../../src/service/settings/unknown-names.ts';
 
@@ -25,7 +25,7 @@ Runs Envoy with the Responses translator in front of a Chat Completions server.
   --upstream URL       base URL of a Chat server, such as http://127.0.0.1:11434/v1
                        (default: an embedded server with a few demo models)
   --upstream-key KEY   API key for that server; else UPSTREAM_KEY, else what the client sends
-  --profile NAME       what kind of server it is: ${wrapped(profileNames, 23)},
+  --profile NAME       what kind of server it is: ${wrapped([...builtInProfiles.keys()], 23)},
                        or a profile of UPSTREAM_PROFILES_FILE
   --help               show this text
 
@@ -81,7 +81,7 @@ function checkProfile(name: string, file: string | undefined): void {
     file === undefined || file === ''
       ? []
       : [...profilesFile().readProfilesFile(readFileSync(file, 'utf8'), file).keys()];
-  const names = [...profileNames, ...own];
+  const names = [...builtInProfiles.keys(), ...own];
   if (names.includes(name)) return;
   if (/\.(?:ya?ml|json)$/.test(name))
     throw new Error(

@@ -71,7 +71,7 @@ export function createTeller({ url, upstream, curl, pages }: Told): (news: Upstr
 
 /** The profile that fits a server which was started without one, and the flags that it sets. */
 function proposalOf(profile: string | null): string {
-  const row = builtInProfiles.find((one) => one.profile.name === profile);
+  const row = builtInProfiles.get(profile ?? '');
   if (row === undefined) return '';
   const flags = Object.keys(row.reasons).join(', ');
   return `The server says that it is ${profile}. --profile ${profile} sets for it: ${flags} (docs/upstreams.md).\n`;

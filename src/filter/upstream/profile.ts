@@ -45,24 +45,24 @@ const toolChoiceSupport = z.strictObject({
   allowed: z.boolean().check(z.describe('`allowed_tools`.')),
 });
 
-/** The facts of each flag beside its schema. */
-export const aboutFlag = z.registry<{
-  readonly meaning: string;
+/** All that is known of a flag. */
+interface Flag<Schema extends z.ZodMiniType> {
+  /** The values it takes. */
+  readonly schema: Schema;
   /** The value in `generic`. */
-  readonly usual: unknown;
+  readonly usual: Frozen<z.output<Schema>>;
+  readonly meaning: string;
   /** Why `doctor` does not ask a server about it. Every other flag has a row in `doctor/evidence/`. */
   readonly unprobed: string | undefined;
-}>();
+}
 
 function flag<Schema extends z.ZodMiniType>(
   values: Schema,
   usual: Frozen<z.output<Schema>>,
   meaning: string,
   unprobed?: string,
-): Schema {
-  const described = values.check(z.describe(meaning));
-  aboutFlag.add(described, { meaning, usual, unprobed });
-  return described;
+): Flag<Schema> {
+  return { schema: values.check(z.describe(meaning)), usual, meaning, unprobed };
 }
 
 /** True for nearly every server. */
@@ -70,7 +70,7 @@ const on = (meaning: string) => flag(z.boolean(), true, meaning);
 /** False for nearly every server. */
 const off = (meaning: string, unprobed?: string) => flag(z.boolean(), false, meaning, unprobed);
 
-/** Every flag: the values it takes, its value in `generic`, what it means, and why no probe can show it, if so. */
+/** Every flag by its name. */
 export const profileFlags = {
   path: flag(
     urlPath,
@@ -298,7 +298,7 @@ export type FlagName = keyof typeof profileFlags;
 
 /** The value of every flag. */
 export type ProfileFlags = {
-  readonly [Name in FlagName]: Frozen<z.output<(typeof profileFlags)[Name]>>;
+  readonly [Name in FlagName]: (typeof profileFlags)[Name]['usual'];
 };
 
 /** A description of what one kind of server accepts and sends. */

@@ -2,7 +2,7 @@ import { parseDocument } from 'yaml';
 import * as z from 'zod/mini';
 import { LinearRegExp } from './linear-regexp.ts';
 import { type FlagName, type ModelRule, type Profile, type ProfileFlags, pattern, profileFlags } from './profile.ts';
-import { profileNames, profileOf } from './profiles.ts';
+import { builtInProfiles } from './profiles.ts';
 
 /** The profiles of an operator's file cannot be used. The message names file, profile and flag, one problem a line. */
 export class ProfilesFileError extends Error {
@@ -29,18 +29,18 @@ export function readProfilesFile(text: string, file: string): ReadonlyMap<string
     const where = `profile '${name}'`;
     if (!profileName.test(name))
       problems.push(`${where}: a name is 1 to 64 letters, digits, dots, dashes and underscores`);
-    if (profileOf(name) !== undefined) problems.push(`${where} has the name of a built-in profile`);
+    if (builtInProfiles.has(name)) problems.push(`${where} has the name of a built-in profile`);
     if (!isObject(entry)) {
       problems.push(`${where} must be an object of flags`);
       return;
     }
-    const { extends: baseName, models = {}, ...flags } = entry;
-    const base = profileOf(String(baseName));
+    const { extends: baseName, models = {}, ...given } = entry;
+    const base = builtInProfiles.get(String(baseName))?.profile;
     if (base === undefined)
-      problems.push(`${where}: 'extends' must be one of ${profileNames.join(', ')}${gotOf(baseName)}`);
+      problems.push(`${where}: 'extends' must be one of ${[...builtInProfiles.keys()].join(', ')}${gotOf(baseName)}`);
     if (!isObject(models))
       problems.push(`${where}: 'models' must have an object of flags for each regular expression${gotOf(models)}`);
-    const own = readFlags(flags, where, profileFlags);
+    const own = readFlags(given, where, flags);
     const rules = Object.entries(isObject(models) ? models : {}).flatMap(([match, rule]) =>
       readRule(match, rule, where),
     );
@@ -94,8 +94,10 @@ export function readProfilesFile(text: string, file: string): ReadonlyMap<string
   return profiles;
 }
 
+/** The schemas of all flags. */
+const flags = Object.fromEntries(Object.entries(profileFlags).map(([name, { schema }]) => [name, schema]));
 /** A path is settled before the model is known. */
-const { path: _path, tokenizePath: _tokenizePath, ...modelFlags } = profileFlags;
+const { path: _path, tokenizePath: _tokenizePath, ...modelFlags } = flags;
 const profileName = /^[\w.-]{1,64}$/;
 
 /**
@@ -114,10 +116,10 @@ export function profilesFileJsonSchema() {
   const profile = z
     .strictObject({
       extends: z
-        .enum(profileNames as [string, ...string[]])
+        .enum([...builtInProfiles.keys()] as [string, ...string[]])
         .check(z.describe('The built-in profile it is a variation of.')),
       models,
-      ...z.partial(z.strictObject(profileFlags)).shape,
+      ...z.partial(z.strictObject(flags)).shape,
     })
     .check(z.describe('A profile of your own: what it extends, and the flags in which it differs.'));
   const profiles = z.record(z.string().check(z.regex(profileName)), profile);
@@ -144,13 +146,13 @@ function parseFile(text: string, file: string): unknown {
 
 function unknownFlag(key: string): string {
   if (key === 'path' || key === 'tokenizePath') return `'${key}' cannot depend on the model`;
-  const close = Object.keys(profileFlags).find((name) => name.toLowerCase() === key.replace(/[_-]/g, '').toLowerCase());
+  const close = Object.keys(flags).find((name) => name.toLowerCase() === key.replace(/[_-]/g, '').toLowerCase());
   return `unknown flag '${key}'${close === undefined ? '' : `; did you mean '${close}'?`}`;
 }
 
 /** The values a flag takes, for messages. */
 export function takenBy(flag: FlagName): string {
-  return wordsOf(z.toJSONSchema(profileFlags[flag], { io: 'input' }) as JsonSchema);
+  return wordsOf(z.toJSONSchema(profileFlags[flag].schema, { io: 'input' }) as JsonSchema);
 }
 
 interface JsonSchema {

@@ -1,5 +1,4 @@
 import { setLogger } from '@grpc/grpc-js';
-import { otelNameOf } from '../../filter/index.ts';
 import { createHeapGauge } from '../memory/heap.ts';
 import { OverloadGuard } from '../memory/overload.ts';
 import { startAdminServer } from '../server/admin.ts';
@@ -14,6 +13,7 @@ import { createOccasionalWarning, type Log } from '../telemetry/log.ts';
 import type { LogOutput } from '../telemetry/log-output.ts';
 import { createMetrics, type Metrics } from '../telemetry/metrics.ts';
 import type { ExchangeObserver } from '../telemetry/observer.ts';
+import { providerNameOf } from '../telemetry/provider-name.ts';
 import type { WebSocketEndpoint } from '../websocket/websocket-server.ts';
 import { memoryOfProcess, releaseWhenIdle, residentBytes } from './process-memory.ts';
 import { openWebSocket } from './serve-websocket.ts';
@@ -160,7 +160,7 @@ async function loadTracing(config: Config, log: Log, metrics: Metrics) {
     version,
     ratio: config.OTEL_TRACES_SAMPLER_ARG,
     delayMs: config.OTEL_BSP_SCHEDULE_DELAY,
-    providerOf: otelNameOf,
+    providerOf: providerNameOf,
     onLost(spans, reason) {
       metrics.spansLost.inc(spans);
       warn(spans, { reason });

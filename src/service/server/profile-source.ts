@@ -1,4 +1,5 @@
-import { flagJson, type Profile, profileNames, profileOf, profilesFile } from '../../filter/index.ts';
+import { builtInProfiles, type Profile, profilesFile } from '../../filter/index.ts';
+import { jsonWithPatterns } from '../../formats/json/json-with-patterns.ts';
 import { type Config, ConfigError } from '../settings/config.ts';
 import { messageOf } from '../settings/error-texts.ts';
 import { type OnChanged, watchFiles } from './watched-files.ts';
@@ -27,8 +28,8 @@ export function openProfiles(
   }
   return {
     ...watched,
-    profileOf: (name: string) => profileOf(name) ?? profiles.get(name),
-    names: (): readonly string[] => [...profileNames, ...profiles.keys()],
+    profileOf: (name: string) => builtInProfiles.get(name)?.profile ?? profiles.get(name),
+    names: (): readonly string[] => [...builtInProfiles.keys(), ...profiles.keys()],
     /** The profiles of the file, by name; for `/config` and `--print-config`. */
     ofFile: () => profiles,
   };
@@ -38,7 +39,7 @@ export function openProfiles(
 export function describeProfiles(source: ProfileSource): Readonly<Record<string, unknown>> {
   const problem = source.problem();
   return {
-    profiles: JSON.parse(flagJson(Object.fromEntries(source.ofFile()))),
+    profiles: JSON.parse(jsonWithPatterns(Object.fromEntries(source.ofFile()))),
     ...(problem !== null && { profilesProblem: problem }),
   };
 }
@@ -47,7 +48,7 @@ function readProfiles(bytes: Buffer, file: string, required: string): ReadonlyMa
   const { ProfilesFileError, readProfilesFile } = profilesFile();
   if (bytes.length > maxFileBytes) throw new Error(`${file} is larger than ${maxFileBytes} bytes`);
   const profiles = readProfilesFile(bytes.toString('utf8'), file);
-  if (profileOf(required) === undefined && !profiles.has(required))
+  if (!builtInProfiles.has(required) && !profiles.has(required))
     throw new ProfilesFileError(file, [`there is no profile '${required}', which UPSTREAM_PROFILE names`]);
   return profiles;
 }

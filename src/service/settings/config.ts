@@ -1,4 +1,4 @@
-import { profileNames, profileOf } from '../../filter/index.ts';
+import { builtInProfiles } from '../../filter/index.ts';
 import { redactUrls } from '../../formats/credentials/urls.ts';
 import { type Setting, type SettingIn, settingsIn } from './setting.ts';
 import { settings } from './settings-table.ts';
@@ -35,9 +35,9 @@ export function readConfig(given: Readonly<Record<string, string | undefined>>):
 /** Returns what is wrong with variables that are valid one by one. */
 function contradictions(config: Config): string[] {
   const found: string[] = [];
-  if (config.UPSTREAM_PROFILES_FILE === '' && profileOf(config.UPSTREAM_PROFILE) === undefined)
+  if (config.UPSTREAM_PROFILES_FILE === '' && !builtInProfiles.has(config.UPSTREAM_PROFILE))
     found.push(
-      `UPSTREAM_PROFILE: must be one of ${profileNames.join(', ')}, or a profile of UPSTREAM_PROFILES_FILE${gotOf(config.UPSTREAM_PROFILE)}${didYouMean(config.UPSTREAM_PROFILE, profileNames)}`,
+      `UPSTREAM_PROFILE: must be one of ${[...builtInProfiles.keys()].join(', ')}, or a profile of UPSTREAM_PROFILES_FILE${gotOf(config.UPSTREAM_PROFILE)}${didYouMean(config.UPSTREAM_PROFILE, [...builtInProfiles.keys()])}`,
     );
   if ((config.TLS_CERT_FILE === '') !== (config.TLS_KEY_FILE === ''))
     found.push('TLS_CERT_FILE and TLS_KEY_FILE: set both or neither');

@@ -1,8 +1,9 @@
-import { type ExchangeSummary, otelNameOf } from '../../filter/index.ts';
+import type { ExchangeSummary } from '../../filter/index.ts';
 import { droppedKind } from './dropped-kinds.ts';
 import { errorTypeOf } from './error-codes.ts';
 import { createBoundedLabel, forgetSeries, type Metrics } from './metrics.ts';
 import type { CallEnd, CallTimes, ExchangeObserver } from './observer.ts';
+import { providerNameOf } from './provider-name.ts';
 
 /** There are few codes, all ours, but a time series lives as long as the process. */
 const maxCodes = 64;
@@ -70,7 +71,7 @@ export function createExchangeMetrics(metrics: Metrics): ExchangeObserver {
     const hasAnswered = tokens !== null || upstreamModel !== null;
     const labels = {
       gen_ai_operation_name: 'chat',
-      gen_ai_provider_name: otelNameOf(profile),
+      gen_ai_provider_name: providerNameOf(profile),
       gen_ai_request_model: metrics.modelLabel(model, hasAnswered),
     };
     metrics.requestSeconds.observe({ ...labels, error_type: errorTypeOf(summary, how) ?? '' }, duration / 1000);

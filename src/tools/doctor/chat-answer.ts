@@ -1,6 +1,7 @@
 import { Buffer } from 'node:buffer';
 import {
   ApiError,
+  builtInProfiles,
   choiceOf,
   errorOfValue,
   isDelta,
@@ -8,7 +9,6 @@ import {
   type LooseMessage,
   logprobsOf,
   type OutputItem,
-  profileOf,
   type ResponseContext,
   readErrorBody,
   reasoningOf,
@@ -225,7 +225,7 @@ function readJson(answer: Answer): ChatAnswer {
 
 /** As for a plain request; tags stay in the text, where they can be looked at, and a call without an id has none. */
 function contextFor(stream: boolean): ResponseContext {
-  const generic = profileOf('generic');
+  const generic = builtInProfiles.get('generic')?.profile;
   if (generic === undefined) throw new Error('There is no profile generic.');
   return {
     answer: responseAnswer(),

@@ -1,15 +1,12 @@
 import {
   builtInProfiles,
-  flagJson,
   type Profile,
   type ProfileFlags,
   profileFlags,
   profileForModel,
-  profileNames,
-  profileOf,
-  profileOfHost,
   profilesFile,
 } from '../../filter/index.ts';
+import { jsonWithPatterns } from '../../formats/json/json-with-patterns.ts';
 import { evidenceOf } from './evidence/all-evidence.ts';
 import type { Evidence } from './evidence/evidence.ts';
 import { factOf } from './findings.ts';
@@ -57,15 +54,28 @@ export function proposeProfile(findings: Findings, url: URL, model: string) {
 function chooseBase(evidence: readonly Evidence[], findings: Findings, host: string, model: string) {
   const ofHost = profileOfHost(host);
   if (ofHost !== undefined) return { base: ofHost, because: `the host is ${host}` };
-  const ofEngine = profileOf(factOf(findings, 'software') ?? '');
+  const ofEngine = builtInProfiles.get(factOf(findings, 'software') ?? '')?.profile;
   if (ofEngine !== undefined) return { base: ofEngine, because: 'the engine says so' };
   // An engine would have identified itself.
-  const others = builtInProfiles.filter(({ recognisedBy }) => !('engine' in recognisedBy));
+  const others = [...builtInProfiles.values()].filter(({ recognisedBy }) => !('engine' in recognisedBy));
   const [generic, ...rest] = others.map(({ profile }) => profile);
   if (generic === undefined) throw new Error('There are no profiles.');
   const scoreFor = (profile: Profile) => scoreOf(evidence, profile, generic, model);
   const base = rest.reduce((best, other) => (scoreFor(other) < scoreFor(best) ? other : best), generic);
   return { base, because: 'it comes closest to what the probes found' };
+}
+
+/** The built-in profile that was written for the API at that host, or undefined. */
+export function profileOfHost(host: string): Profile | undefined {
+  return [...builtInProfiles.values()].find(
+    ({ recognisedBy }) => 'hosts' in recognisedBy && recognisedBy.hosts.some((pattern) => matches(pattern, host)),
+  )?.profile;
+}
+
+function matches(pattern: string, host: string): boolean {
+  const [start = '', end] = pattern.split('*');
+  if (end === undefined) return host === pattern;
+  return host.length > start.length + end.length && host.startsWith(start) && host.endsWith(end);
 }
 
 function scoreOf(evidence: readonly Evidence[], profile: Profile, generic: Profile, model: string): number {
@@ -102,7 +112,7 @@ function nameFor(model: string): string {
     .replace(/[^\w.-]+/g, '-')
     .slice(0, 50);
   const name = `probed-${words}`.replace(/-+$/, '');
-  return profileNames.includes(name) ? `${name}-1` : name;
+  return builtInProfiles.has(name) ? `${name}-1` : name;
 }
 
 function fileFor(base: Profile, name: string, differences: readonly Difference[], model: string): string {
@@ -111,7 +121,7 @@ function fileFor(base: Profile, name: string, differences: readonly Difference[]
   const byModel = new Set<string>(rules.flatMap(({ flags }) => Object.keys(flags)));
   // JSON is YAML.
   const line = ({ flag, value, from }: Difference, indent: string) =>
-    `${indent}${flag}: ${flagJson(value)} # ${from}\n`;
+    `${indent}${flag}: ${jsonWithPatterns(value)} # ${from}\n`;
   const own = differences.filter(({ flag }) => !byModel.has(flag));
   const ruled = differences.filter(({ flag }) => byModel.has(flag));
   const rule = `/^${model.replace(/[^\w\s:-]/g, '\\$&')}$/`;

@@ -1,4 +1,4 @@
-import { flagJson } from '../../filter/index.ts';
+import { jsonWithPatterns } from '../../formats/json/json-with-patterns.ts';
 import { document, indentOf, rowLines, section } from '../cli/columns.ts';
 import { type Colour, type Style, wrap } from '../cli/style.ts';
 import { found, lacking, meaningOf } from './findings.ts';
@@ -112,7 +112,7 @@ export function jsonReport({ url, model, limits, run, proposal, warnings, verdic
     file: proposal.file,
   };
   const whole = { url, model, limits, verdict, stopped, ranOut, findings, profile, warnings, spent };
-  return `${flagJson(whole, 2)}\n`;
+  return `${jsonWithPatterns(whole, 2)}\n`;
 }
 
 const variants = /^(?:tool_any|tools_no_effort|json_object|window|tool_result_.*|reasoning_.*|.*_short)$/;

@@ -1,12 +1,5 @@
-import {
-  aboutFlag,
-  builtInProfiles,
-  flagJson,
-  type Profile,
-  type ProfileFlags,
-  profileFlags,
-  profileForModel,
-} from '../../filter/index.ts';
+import { builtInProfiles, type Profile, type ProfileFlags, profileFlags, profileForModel } from '../../filter/index.ts';
+import { jsonWithPatterns } from '../../formats/json/json-with-patterns.ts';
 import { settingsIn } from '../../service/settings/setting.ts';
 import { settings } from '../../service/settings/settings-table.ts';
 import { isSame } from './fields.ts';
@@ -94,8 +87,8 @@ export function variationsOf(setup: Setup, model: string, body: unknown) {
     return [...ofValue, ...ofContent];
   });
   const flags = flagNames.flatMap((name) => {
-    const own = flagJson(settled[name]);
-    const meaning = aboutFlag.get(profileFlags[name])?.meaning ?? '';
+    const own = jsonWithPatterns(settled[name]);
+    const meaning = profileFlags[name].meaning;
     const reason = reasonOf(profile, model, name);
     const cause: Cause = { kind: 'flag', name, value: JSON.parse(own), meaning, reason };
     return [...(knownValues.get(name) ?? [])]
@@ -113,10 +106,10 @@ const flagNames = Object.keys(profileFlags) as (keyof ProfileFlags)[];
 /** Every value that a flag has in some built-in profile, by its JSON. */
 const knownValues: ReadonlyMap<keyof ProfileFlags, ReadonlyMap<string, unknown>> = new Map(
   flagNames.map((name) => {
-    const values: unknown[] = builtInProfiles.map(({ profile }) => profile[name]);
+    const values: unknown[] = [...builtInProfiles.values()].map(({ profile }) => profile[name]);
     // A flag that no built-in profile sets can be set by an operator's.
     if (typeof values[0] === 'boolean') values.push(true, false);
-    return [name, new Map(values.map((value) => [flagJson(value), value]))];
+    return [name, new Map(values.map((value) => [jsonWithPatterns(value), value]))];
   }),
 );
 
@@ -160,7 +153,7 @@ function isSameRun(one: RequestRun, other: RequestRun): boolean {
 function reasonOf(profile: Profile, model: string, name: keyof ProfileFlags): string | null {
   const rule = profile.models.findLast(({ match, flags }) => match.test(model) && name in flags);
   if (rule !== undefined) return `Models ${rule.match}: ${rule.reason ?? 'a rule of the profile.'}`;
-  let builtIn = builtInProfiles.find((one) => one.profile.name === profile.name) ?? null;
+  let builtIn = builtInProfiles.get(profile.name) ?? null;
   while (builtIn !== null) {
     const reason = builtIn.reasons[name];
     if (reason !== undefined) return reason;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { replacementsOf, rulesOf } from '../../../scripts/effort-table.ts';
-import { profileOf } from '../../../src/filter/upstream/profiles.ts';
+import { builtInProfiles } from '../../../src/filter/upstream/profiles.ts';
 import { modelsNamed } from '../../../src/filter/upstream/servers/common.ts';
 import { effortTable } from '../../../src/filter/upstream/servers/effort-table.ts';
 
@@ -55,5 +55,5 @@ describe('rules', () => {
 
 it.each(Object.entries(effortTable))('the rules of %s come first in its profile', (name, rules) => {
   const expected = rules.map(([models, efforts]) => ({ models: modelsNamed(models), efforts }));
-  expect(profileOf(name)?.effortRules.slice(0, rules.length)).toEqual(expected);
+  expect(builtInProfiles.get(name)?.profile.effortRules.slice(0, rules.length)).toEqual(expected);
 });

@@ -1,5 +1,5 @@
 import { templateRules } from '../chat-templates.ts';
-import { aboutFlag, type FlagName, type ModelRule, type Profile, type ProfileFlags, profileFlags } from '../profile.ts';
+import { type FlagName, type ModelRule, type Profile, type ProfileFlags, profileFlags } from '../profile.ts';
 import { claudeRule } from './common.ts';
 
 /** Everything known about one kind of server: what it accepts and sends, and how it is recognised and named. */
@@ -32,9 +32,7 @@ export interface Engine {
   readonly fingerprint?: RegExp;
 }
 
-const usual = Object.fromEntries(
-  Object.entries(profileFlags).map(([flag, values]) => [flag, aboutFlag.get(values)?.usual]),
-);
+const usual = Object.fromEntries(Object.entries(profileFlags).map(([name, flag]) => [name, flag.usual]));
 
 /** The profile that nearly every server understands. */
 export const generic: BuiltInProfile = {

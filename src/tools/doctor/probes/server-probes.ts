@@ -8,7 +8,7 @@ import type { Answer, Facts, Finding, Known } from '../probe-types.ts';
 /**
  * How engines identify themselves: as the owner of a model (`owned_by` of their rows), or at a path of their own (`path`).
  */
-const engines = builtInProfiles.flatMap(({ profile: { name }, recognisedBy }) =>
+const engines = [...builtInProfiles.values()].flatMap(({ profile: { name }, recognisedBy }) =>
   'engine' in recognisedBy ? [{ name, ...recognisedBy.engine }] : [],
 );
 

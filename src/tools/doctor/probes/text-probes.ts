@@ -109,7 +109,7 @@ function judgeText(read: ReadAnswer): Finding {
 
 /** The engine that its answer's fingerprint gives away. */
 function engineFact({ fingerprint }: ReadAnswer): Facts {
-  const own = builtInProfiles.find(
+  const own = [...builtInProfiles.values()].find(
     ({ recognisedBy }) => 'engine' in recognisedBy && recognisedBy.engine.fingerprint?.test(fingerprint),
   );
   return own === undefined ? {} : { software: own.profile.name };

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { catalog } from '../../../../src/filter/translate/operations/catalog.ts';
 import type { CatalogSettings } from '../../../../src/filter/translate/shared/settings.ts';
 import type { Profile } from '../../../../src/filter/upstream/profile.ts';
-import { profileOf } from '../../../../src/filter/upstream/profiles.ts';
+import { builtInProfiles } from '../../../../src/filter/upstream/profiles.ts';
 import { readProfilesFile } from '../../../../src/filter/upstream/profiles-file.ts';
 import { defaultCatalogInstructions } from '../../../../src/service/settings/default-texts.ts';
 
@@ -25,13 +25,13 @@ function modelsOf(
   profile = 'vllm',
   maxBytes = MiB,
 ): Entry[] | null {
-  const made = complete(list, profileOf(profile), { ...settings, ...changes }, maxBytes);
+  const made = complete(list, builtInProfiles.get(profile)?.profile, { ...settings, ...changes }, maxBytes);
   return made === null ? null : (made as { models: Entry[] }).models;
 }
 
 test('the server’s own list stays, and has an entry of the catalog for each model beside it', () => {
   const list = { object: 'list', data: [{ id: 'qwen3', object: 'model', max_model_len: 32768 }], more: 1 };
-  expect(complete(list, profileOf('vllm'))).toEqual({
+  expect(complete(list, builtInProfiles.get('vllm')?.profile)).toEqual({
     ...list,
     models: [
       {

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { StreamTranslator } from '../../../../src/filter/translate/chat-to-response/stream.ts';
 import type { ResponseContext } from '../../../../src/filter/translate/shared/context.ts';
 import { translateRequest } from '../../../../src/filter/translate/translate-request.ts';
-import { profileOf } from '../../../../src/filter/upstream/profiles.ts';
+import { builtInProfiles } from '../../../../src/filter/upstream/profiles.ts';
 import type { ChatMessage } from '../../../../src/filter/wire/schema/chat-request.ts';
 import { faultsOfChat } from '../../../support/chat-rules.ts';
 import { createCountedIds } from '../../../support/context.ts';
@@ -119,7 +119,10 @@ describe('a conversation of several turns', () => {
         expect(faultsOfChat({ model: 'm', messages: JSON.parse(JSON.stringify(messages)) })).toEqual([]);
         const spoken = messages.filter(({ role, content }) => role === 'assistant' && content !== '.');
         expect(spoken.map(saidIn)).toEqual(said.map(saidIn));
-        if (profileOf(name)?.reasoningReplay === 'reasoning_content' && profileOf(name)?.reasoningBackfill === null) {
+        if (
+          builtInProfiles.get(name)?.profile.reasoningReplay === 'reasoning_content' &&
+          builtInProfiles.get(name)?.profile.reasoningBackfill === null
+        ) {
           expect(spoken.map(({ reasoning_content }) => reasoning_content ?? null)).toEqual(
             turns.map(({ reasoning }) => reasoning),
           );

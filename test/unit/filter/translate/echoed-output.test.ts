@@ -3,7 +3,7 @@ import { translateCompletion } from '../../../../src/filter/translate/chat-to-re
 import { StreamTranslator } from '../../../../src/filter/translate/chat-to-response/stream.ts';
 import type { ResponseContext } from '../../../../src/filter/translate/shared/context.ts';
 import { translateRequest } from '../../../../src/filter/translate/translate-request.ts';
-import { profileOf } from '../../../../src/filter/upstream/profiles.ts';
+import { builtInProfiles } from '../../../../src/filter/upstream/profiles.ts';
 import type { ResponseResource } from '../../../../src/filter/wire/schema/response-resource.ts';
 import { faultsOfChat } from '../../../support/chat-rules.ts';
 import { createCountedIds } from '../../../support/context.ts';
@@ -83,7 +83,7 @@ function answerOf(message: object, context: ResponseContext, isStream: boolean):
 
 describe.each(['JSON', 'a stream'])('an output that came as %s', (form) => {
   it.each(profilesWithTools)('comes back for %s without a name for anything lost', (name) => {
-    const profile = profileOf(name);
+    const profile = builtInProfiles.get(name)?.profile;
     const settings = createTestSettings({ profile: name });
     const input: Item[] = [{ role: 'user', content: 'Hi' }];
     const types = new Set<unknown>();

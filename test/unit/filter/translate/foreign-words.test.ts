@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { translateCompletion } from '../../../../src/filter/translate/chat-to-response/completion.ts';
-import { profileNames } from '../../../../src/filter/upstream/profiles.ts';
+import { builtInProfiles } from '../../../../src/filter/upstream/profiles.ts';
 import { ApiError } from '../../../../src/filter/wire/schema/api-error.ts';
 import { type ContextSettings, createTestContext } from '../../../support/context.ts';
 import { faultsOfEvent, faultsOfResponse } from '../../../support/published-schema.ts';
@@ -71,7 +71,7 @@ function fieldsWith(value: unknown, word: string): string[] {
 }
 
 const settings = fc.record({
-  profile: fc.constantFrom(...profileNames),
+  profile: fc.constantFrom(...builtInProfiles.keys()),
   reasoningEvents: fc.constantFrom('summary', 'reasoning'),
   wantsLogprobs: fc.boolean(),
   wantsEncryptedReasoning: fc.boolean(),

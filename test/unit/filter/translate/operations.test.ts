@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { Operation } from '../../../../src/filter/translate/operations/operation.ts';
 import { operations } from '../../../../src/filter/translate/operations/operations.ts';
 import { compactionTrigger, notPrewarmed, prewarmed } from '../../../../src/filter/translate/operations/responses.ts';
-import { profileOf } from '../../../../src/filter/upstream/profiles.ts';
+import { builtInProfiles } from '../../../../src/filter/upstream/profiles.ts';
 import { jsonParts } from '../../../../src/formats/json/parts.ts';
 import { blockOf, goldenCases } from '../../../support/golden.ts';
 
@@ -76,7 +76,7 @@ test.each([
   ['prewarms it with nothing', 'vllm', { prewarm: 'generate', input: [] }, notPrewarmed],
   ['prewarms another server', 'generic', { prewarm: 'generate', input: [{}] }, notPrewarmed],
 ])('a body that %s (%s) asks for another operation of /v1/responses alone', (_what, name, body, expected) => {
-  const profile = profileOf(name);
+  const profile = builtInProfiles.get(name)?.profile;
   if (profile === undefined) throw new Error(`no profile ${name}`);
   const asked = operations.flatMap((operation) =>
     operation.type === 'translated' ? [operation.forRequest(body as never, profile)] : [],

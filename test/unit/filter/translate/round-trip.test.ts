@@ -4,7 +4,7 @@ import { translateCompletion } from '../../../../src/filter/translate/chat-to-re
 import { StreamTranslator } from '../../../../src/filter/translate/chat-to-response/stream.ts';
 import type { ResponseContext } from '../../../../src/filter/translate/shared/context.ts';
 import { translateRequest } from '../../../../src/filter/translate/translate-request.ts';
-import { profileOf } from '../../../../src/filter/upstream/profiles.ts';
+import { builtInProfiles } from '../../../../src/filter/upstream/profiles.ts';
 import type { ChatMessage } from '../../../../src/filter/wire/schema/chat-request.ts';
 import type { OutputItem } from '../../../../src/filter/wire/schema/response-resource.ts';
 import { createCountedIds } from '../../../support/context.ts';
@@ -184,7 +184,9 @@ describe('the output of one turn as the input of the next', () => {
     );
   });
 
-  const wrapping = profilesWithTools.filter((name) => profileOf(name)?.customTools !== 'native' && name !== 'mistral');
+  const wrapping = profilesWithTools.filter(
+    (name) => builtInProfiles.get(name)?.profile.customTools !== 'native' && name !== 'mistral',
+  );
   it.each(wrapping)('gives %s its words and its calls back, whatever it does with reasoning', (profile) => {
     fc.assert(
       fc.property(text, fc.option(text), calls, (content, reasoning, tool_calls) => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { aboutFlag, type FlagName, type Profile, profileFlags } from '../../../../src/filter/upstream/profile.ts';
+import { type FlagName, type Profile, profileFlags } from '../../../../src/filter/upstream/profile.ts';
 import { profileForModel } from '../../../../src/filter/upstream/profile-for-model.ts';
-import { builtInProfiles, profileNames, profileOf } from '../../../../src/filter/upstream/profiles.ts';
+import { builtInProfiles } from '../../../../src/filter/upstream/profiles.ts';
 import { ProfilesFileError, readProfilesFile, takenBy } from '../../../../src/filter/upstream/profiles-file.ts';
 
 function read(text: string) {
@@ -24,7 +24,7 @@ describe('a profiles file', () => {
       'profiles:\n  mine:\n    extends: vllm\n    video: false\n    effortRules:\n      - { models: /qwen/i, efforts: { max: high } }',
     ).get('mine');
     expect(mine).toEqual({
-      ...profileOf('vllm'),
+      ...builtInProfiles.get('vllm')?.profile,
       name: 'mine',
       video: false,
       effortRules: [{ models: /qwen/i, efforts: { max: 'high' } }],
@@ -36,12 +36,16 @@ describe('a profiles file', () => {
   });
 
   it('takes every flag of every built-in profile', () => {
-    for (const { profile } of builtInProfiles) {
+    for (const { profile } of builtInProfiles.values()) {
       const { name: _name, models: _models, ...flags } = profile;
       const text = JSON.stringify({ profiles: { copy: { extends: 'generic', ...flags } } }, (_key, value) =>
         value instanceof RegExp ? String(value) : value,
       );
-      expect(read(text).get('copy')).toEqual({ ...profile, name: 'copy', models: profileOf('generic')?.models });
+      expect(read(text).get('copy')).toEqual({
+        ...profile,
+        name: 'copy',
+        models: builtInProfiles.get('generic')?.profile.models,
+      });
     }
   });
 
@@ -160,11 +164,11 @@ describe('rules for models', () => {
 describe('the flags', () => {
   it.each(Object.keys(profileFlags) as FlagName[])('%s says what it takes and what it means', (flag) => {
     expect(takenBy(flag)).not.toBe('');
-    expect(aboutFlag.get(profileFlags[flag])?.meaning).toMatch(/\.$/);
+    expect(profileFlags[flag].meaning).toMatch(/\.$/);
   });
 
   it('differ from the base only where a reason is given', () => {
-    for (const { profile, base, reasons } of builtInProfiles) {
+    for (const { profile, base, reasons } of builtInProfiles.values()) {
       if (base === null) continue;
       const flags = Object.keys(profileFlags) as FlagName[];
       const differing = flags.filter((flag) => JSON.stringify(profile[flag]) !== JSON.stringify(base.profile[flag]));
@@ -175,8 +179,8 @@ describe('the flags', () => {
   });
 
   it('have a profile for each name', () => {
-    expect(profileNames.length).toBeGreaterThan(15);
-    for (const name of profileNames) expect(profileOf(name)?.name).toBe(name);
+    expect(builtInProfiles.size).toBeGreaterThan(15);
+    for (const [name, { profile }] of builtInProfiles) expect(profile.name).toBe(name);
   });
 });
 

@@ -4,12 +4,14 @@ import { Exchange } from '../../../../src/filter/exchange/exchange.ts';
 import { translateCompletion } from '../../../../src/filter/translate/chat-to-response/completion.ts';
 import { translateRequest } from '../../../../src/filter/translate/translate-request.ts';
 import { LinearRegExp } from '../../../../src/filter/upstream/linear-regexp.ts';
-import { aboutFlag, type FlagName, type Profile, profileFlags } from '../../../../src/filter/upstream/profile.ts';
-import { builtInProfiles, otelNameOf, profileOf, profileOfHost } from '../../../../src/filter/upstream/profiles.ts';
+import { type FlagName, type Profile, profileFlags } from '../../../../src/filter/upstream/profile.ts';
+import { builtInProfiles } from '../../../../src/filter/upstream/profiles.ts';
 import { ApiError } from '../../../../src/filter/wire/schema/api-error.ts';
+import { providerNameOf } from '../../../../src/service/telemetry/provider-name.ts';
 import { allEvidence } from '../../../../src/tools/doctor/evidence/all-evidence.ts';
 import type { Finding, Result } from '../../../../src/tools/doctor/probe-types.ts';
 import { allProbes } from '../../../../src/tools/doctor/probes/all-probes.ts';
+import { profileOfHost } from '../../../../src/tools/doctor/proposal.ts';
 import { createCountedIds } from '../../../support/context.ts';
 import { exchangeOptions, headersOf } from '../../../support/exchange-options.ts';
 import { blockOf, type GoldenCase, goldenFolder, readGoldenCases } from '../../../support/golden.ts';
@@ -19,10 +21,10 @@ import { createTestSettings } from '../../../support/settings.ts';
 import { upstreamOf } from '../../../support/upstream-notation.ts';
 
 const flagNames = Object.keys(profileFlags) as FlagName[];
-const generic = profileOf('generic') as Profile;
+const generic = builtInProfiles.get('generic')?.profile as Profile;
 const sentence = /^[A-Z][^\n]{15,}\.$/;
 
-describe.each(builtInProfiles)('the row of $profile.name', ({ profile, recognisedBy, otelName }) => {
+describe.each([...builtInProfiles.values()])('the row of $profile.name', ({ profile, recognisedBy, otelName }) => {
   it('says how the server is recognised, or why it cannot be', () => {
     const what =
       'recognisedBy: its hosts, what its engine says in /v1/models, at a path of its own or in an answer, or { not: reason }';
@@ -43,12 +45,12 @@ describe.each(builtInProfiles)('the row of $profile.name', ({ profile, recognise
 
   it('is reported by OpenTelemetry’s name for it, or else its own', () => {
     if (otelName !== undefined) expect(otelName).toMatch(/^[a-z_]+(\.[a-z_]+)*$/);
-    expect(otelNameOf(profile.name)).toBe(otelName ?? profile.name);
+    expect(providerNameOf(profile.name)).toBe(otelName ?? profile.name);
   });
 });
 
 it('the expressions of built-in profiles cost no more than the length of a model’s name times itself', () => {
-  const expressions = builtInProfiles.flatMap(({ profile: { models, effortRules } }) => [
+  const expressions = [...builtInProfiles.values()].flatMap(({ profile: { models, effortRules } }) => [
     ...models.map(({ match }) => match),
     ...[...effortRules, ...models.flatMap(({ flags }) => flags.effortRules ?? [])].map((rule) => rule.models),
   ]);
@@ -60,14 +62,14 @@ it('the expressions of built-in profiles cost no more than the length of a model
 });
 
 it('a profile of an operator’s file is reported by its own name', () => {
-  expect(otelNameOf('team-vllm')).toBe('team-vllm');
+  expect(providerNameOf('team-vllm')).toBe('team-vllm');
 });
 
 describe('every flag', () => {
   const probed = new Set(allEvidence.flatMap(({ flags }) => flags));
 
   it.each(flagNames)('has evidence, or a reason why there is none: %s', (flag) => {
-    const reason = aboutFlag.get(profileFlags[flag])?.unprobed;
+    const reason = profileFlags[flag].unprobed;
     if (reason === undefined)
       expect(
         [...probed],
@@ -123,7 +125,7 @@ function flagsThatAreRead(): ReadonlySet<string> {
         },
       },
     );
-  const vllm = profileOf('vllm') as Profile;
+  const vllm = builtInProfiles.get('vllm')?.profile as Profile;
   for (const path of ['/v1/responses', '/v1/responses/input_tokens']) {
     const options = exchangeOptions({ profile: 'vllm' });
     const exchange = new Exchange({ ...options, settings: { ...options.settings, profile: watched(vllm) } });
@@ -135,7 +137,8 @@ function flagsThatAreRead(): ReadonlySet<string> {
     .filter((name) => name.endsWith('.md'))
     .flatMap((name) => readGoldenCases(new URL(name, goldenFolder)).map((golden) => ({ name, golden })));
   for (const { name, golden } of cases) {
-    if (name.startsWith('request-')) for (const { profile } of builtInProfiles) translateFor(golden, watched(profile));
+    if (name.startsWith('request-'))
+      for (const { profile } of builtInProfiles.values()) translateFor(golden, watched(profile));
     else if (name.startsWith('stream-')) answerFor(golden, watched);
   }
   return read;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { translateRequest } from '../../../../src/filter/translate/translate-request.ts';
 import type { Profile } from '../../../../src/filter/upstream/profile.ts';
-import { profileOf } from '../../../../src/filter/upstream/profiles.ts';
+import { builtInProfiles } from '../../../../src/filter/upstream/profiles.ts';
 import { ApiError } from '../../../../src/filter/wire/schema/api-error.ts';
 import { chatRequestBody } from '../../../../src/filter/wire/schema/chat-request.ts';
 import { createCountedIds } from '../../../support/context.ts';
@@ -12,7 +12,11 @@ import { createTestSettings } from '../../../support/settings.ts';
 type Body = Parameters<ServerGuard['check']>[0];
 
 const requests = goldenRequests();
-const withoutQuirks: Profile = { ...(profileOf('generic') as Profile), models: [], maxToolName: 128 };
+const withoutQuirks: Profile = {
+  ...(builtInProfiles.get('generic')?.profile as Profile),
+  models: [],
+  maxToolName: 128,
+};
 
 describe.each([...serverGuards, ...toolGuards])('$profile $model', (guard) => {
   it(`is sent nothing it refuses, by any golden request (${guard.source})`, () => {
@@ -47,7 +51,7 @@ function complaintOf(guard: ServerGuard, body: Body): string | null {
 function bodyOf(given: object, { model }: ServerGuard, profile: string | Profile): Body | null {
   const request = model === undefined ? given : { ...given, model };
   const settings = createTestSettings({ orphanOutputs: 'synthesize', missingOutputs: 'synthesize' });
-  const flags = typeof profile === 'string' ? (profileOf(profile) as Profile) : profile;
+  const flags = typeof profile === 'string' ? (builtInProfiles.get(profile)?.profile as Profile) : profile;
   try {
     const clock = { now: () => 1, newId: createCountedIds() };
     const { chat, passthrough, context } = translateRequest(request, { ...settings, profile: flags }, clock);

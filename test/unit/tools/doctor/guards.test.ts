@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { translateRequest } from '../../../../src/filter/translate/translate-request.ts';
 import type { Profile } from '../../../../src/filter/upstream/profile.ts';
-import { profileOf } from '../../../../src/filter/upstream/profiles.ts';
+import { builtInProfiles } from '../../../../src/filter/upstream/profiles.ts';
 import { readProfilesFile } from '../../../../src/filter/upstream/profiles-file.ts';
 import { ApiError } from '../../../../src/filter/wire/schema/api-error.ts';
 import { chatRequestBody } from '../../../../src/filter/wire/schema/chat-request.ts';
@@ -180,7 +180,7 @@ function proposed({ profile }: DoctorReport): Profile {
   const own = [...readProfilesFile(profile.file, 'probed.yaml').values()];
   expect(own.length).toBe(1);
   const [first] = own;
-  return first ?? (profileOf('generic') as Profile);
+  return first ?? (builtInProfiles.get('generic')?.profile as Profile);
 }
 
 /** How many golden requests reach the template; fails for those that it refuses. */

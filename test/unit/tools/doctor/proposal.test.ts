@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { profileForModel } from '../../../../src/filter/upstream/profile-for-model.ts';
-import { profileNames, profileOf } from '../../../../src/filter/upstream/profiles.ts';
+import { builtInProfiles } from '../../../../src/filter/upstream/profiles.ts';
 import { readProfilesFile } from '../../../../src/filter/upstream/profiles-file.ts';
 import type { Finding } from '../../../../src/tools/doctor/probe-types.ts';
 import { proposeProfile } from '../../../../src/tools/doctor/proposal.ts';
@@ -35,7 +35,7 @@ describe('a host that is known', () => {
     ['https://integrate.api.nvidia.com/v1', 'nim'],
     ['https://router.huggingface.co/v1', 'huggingface'],
   ])('names the profile: %s', (url, base) => {
-    expect(profileNames).toContain(base);
+    expect([...builtInProfiles.keys()]).toContain(base);
     const proposal = proposeProfile(findings({ text: 'works' }), new URL(`${url}/chat/completions`), 'm');
     expect(proposal.base).toBe(base);
     expect(proposal.differences.filter(({ flag }) => flag !== 'path')).toEqual([]);
@@ -79,5 +79,5 @@ it.each(['generic', 'Qwen/Qwen3-32B', 'é', '-', 'x'.repeat(300), 'a\nb: c'])(
 
 it('where no flag differs, the built-in profile is named', () => {
   const { name } = proposeProfile(findings({}), new URL('http://127.0.0.1/v1/chat/completions'), 'm');
-  expect(profileOf(name)?.name).toBe('generic');
+  expect(builtInProfiles.get(name)?.profile.name).toBe('generic');
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { profileNames } from '../../../../src/filter/upstream/profiles.ts';
+import { builtInProfiles } from '../../../../src/filter/upstream/profiles.ts';
 import { doctorRecordings, replayDoctor } from '../../../support/doctor-recordings.ts';
 
 /** What the engines do, of what is in their profiles or in docs/upstreams.md. */
@@ -95,7 +95,7 @@ describe.each(doctorRecordings)('recorded answers of %s', (name) => {
 
 describe('recorded answers of an engine that has a profile', () => {
   const engineOf = (name: string) => (name.startsWith('vllm') ? 'vllm' : name);
-  const withProfile = doctorRecordings.filter((name) => profileNames.includes(engineOf(name)));
+  const withProfile = doctorRecordings.filter((name) => builtInProfiles.has(engineOf(name)));
 
   it.each(withProfile)('fit that, but for what the model lacks: %s', async (name) => {
     const { proposal } = await replayDoctor(name);

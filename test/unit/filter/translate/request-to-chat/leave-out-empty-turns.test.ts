@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { translateRequest } from '../../../../../src/filter/translate/translate-request.ts';
-import { profileNames } from '../../../../../src/filter/upstream/profiles.ts';
+import { builtInProfiles } from '../../../../../src/filter/upstream/profiles.ts';
 import type { ChatMessage } from '../../../../../src/filter/wire/schema/chat-request.ts';
 import { createCountedIds } from '../../../../support/context.ts';
 import { createTestSettings } from '../../../../support/settings.ts';
@@ -23,7 +23,7 @@ const input = [output(''), output(' \n'), output('Ebb.'), output(''), { type: 'r
   ],
 );
 
-describe.each(profileNames)('%s', (profile) => {
+describe.each([...builtInProfiles.keys()])('%s', (profile) => {
   it.each(Object.entries(refusals))('sends no assistant turn with nothing in it: %s', (_, refuses) => {
     const settings = createTestSettings({ profile });
     const request = { model: 'test-model', input: [...input, { role: 'user', content: 'Hello?' }] };

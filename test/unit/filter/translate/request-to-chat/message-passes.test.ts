@@ -5,13 +5,13 @@ import {
   messagePasses as passes,
 } from '../../../../../src/filter/translate/request-to-chat/passes/message-passes.ts';
 import type { Profile } from '../../../../../src/filter/upstream/profile.ts';
-import { profileOf } from '../../../../../src/filter/upstream/profiles.ts';
+import { builtInProfiles } from '../../../../../src/filter/upstream/profiles.ts';
 import type { ChatMessage } from '../../../../../src/filter/wire/schema/chat-request.ts';
 import { faultsOfChat } from '../../../../support/chat-rules.ts';
 import { growthOf, maxLinearGrowth } from '../../../../support/growth.ts';
 import { runs } from '../../../../support/property-runs.ts';
 
-const generic = profileOf('generic') as Profile;
+const generic = builtInProfiles.get('generic')?.profile as Profile;
 const messagePasses = passes.map(([run, appliesTo]) => ({ name: run.name, run, appliesTo }));
 /** A server with no quirk but the one that every server has. */
 const plain: Profile = { ...generic, developerRole: 'keep', systemMessages: 'anywhere' };

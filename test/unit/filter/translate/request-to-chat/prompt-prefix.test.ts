@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { translateRequest } from '../../../../../src/filter/translate/translate-request.ts';
-import { profileNames, profileOf } from '../../../../../src/filter/upstream/profiles.ts';
+import { builtInProfiles } from '../../../../../src/filter/upstream/profiles.ts';
 import { createCountedIds } from '../../../../support/context.ts';
 import { createTestSettings } from '../../../../support/settings.ts';
 
@@ -54,7 +54,7 @@ function promptsOf(profile: string, model: string): string[] {
   return Array.from({ length: turns }, (_, last) => {
     const input = Array.from({ length: last + 1 }, (_turn, turn) => turnOf(turn)).flat();
     const spoken = input.filter((item) => !('call_id' in item));
-    const request = profileOf(profile)?.tools ? { tools, input } : { input: spoken };
+    const request = builtInProfiles.get(profile)?.profile.tools ? { tools, input } : { input: spoken };
     const { chat } = translateRequest({ model, instructions: 'Be brief.', ...request }, settings, {
       now: () => 1,
       newId: createCountedIds(),
@@ -72,7 +72,7 @@ function keptBy(profile: string, model: string): number {
 describe.each(['some-model', 'anthropic/claude-opus-5', 'moonshotai/Kimi-K2.7-Code', 'kimi-k3', 'mistral-large'])(
   'over ten turns of %s',
   (model) => {
-    it.each(profileNames)('each prompt for %s is the beginning of the next', (profile) => {
+    it.each([...builtInProfiles.keys()])('each prompt for %s is the beginning of the next', (profile) => {
       // Groq's models ignore reasoning that is older than the last question, so it is left out then.
       expect(keptBy(profile, model)).toBe(profile === 'groq' ? 0 : turns - 1);
     });

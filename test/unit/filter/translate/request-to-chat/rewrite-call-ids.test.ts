@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { rewriteCallIds } from '../../../../../src/filter/translate/request-to-chat/passes/rewrite-call-ids.ts';
 import type { Profile } from '../../../../../src/filter/upstream/profile.ts';
-import { profileOf } from '../../../../../src/filter/upstream/profiles.ts';
+import { builtInProfiles } from '../../../../../src/filter/upstream/profiles.ts';
 import type { ChatMessage } from '../../../../../src/filter/wire/schema/chat-request.ts';
 import { growthOf, maxLinearGrowth } from '../../../../support/growth.ts';
 
@@ -19,7 +19,7 @@ const isOf: Readonly<Record<Form, (id: string, name: string) => boolean>> = {
 const forms = Object.keys(isOf) as Form[];
 
 function rewritten(messages: readonly ChatMessage[], callIdForm: Form): readonly ChatMessage[] {
-  return rewriteCallIds(messages, { ...(profileOf('generic') as Profile), callIdForm });
+  return rewriteCallIds(messages, { ...(builtInProfiles.get('generic')?.profile as Profile), callIdForm });
 }
 
 function callsOf(messages: readonly ChatMessage[]) {
