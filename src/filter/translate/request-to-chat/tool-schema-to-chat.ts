@@ -88,8 +88,9 @@ interface Shape {
 
 /** The shape of a schema and of the unions in it; null for what is no object. References may go in circles: the budget ends. */
 function shapeOf(given: unknown, root: Schema, budget: { left: number }): Shape | null {
+  if (--budget.left < 0) return null;
   const schema = resolved(given, root);
-  if (--budget.left < 0 || schema === null || ('type' in schema && !allowsObject(schema['type']))) return null;
+  if (schema === null || ('type' in schema && !allowsObject(schema['type']))) return null;
   const shape: Shape = { properties: new Map(), required: new Set(namesIn(schema['required'])), losesSomething: false };
   const { properties } = schema;
   const own = isJsonObject(properties) ? Object.entries(properties) : [];
@@ -101,7 +102,7 @@ function shapeOf(given: unknown, root: Schema, budget: { left: number }): Shape 
     if (keyword !== 'allOf') shape.losesSomething = true;
     const shapes: Shape[] = [];
     for (const branch of branches) {
-      const found = budget.left < 0 ? null : shapeOf(branch, root, budget);
+      const found = shapeOf(branch, root, budget);
       shape.losesSomething ||= found === null || saysMore(branch, budget) || saysMore(resolved(branch, root), budget);
       if (found !== null) shapes.push(found);
     }

@@ -32,3 +32,8 @@ test('so is one for any name, and what is cut off is refused', () => {
 test.each<ServingStatus>(['SERVING', 'NOT_SERVING', 'SERVICE_UNKNOWN'])('%s is written as protobufjs does', (status) =>
   expect(healthService.Check.responseSerialize({ status })).toEqual(reference.Check.responseSerialize({ status })),
 );
+
+test.each(['Check', 'Watch'] as const)('%s is the method of the protocol', (name) => {
+  const { path, requestStream, responseStream } = reference[name];
+  expect(healthService[name]).toMatchObject({ path, requestStream, responseStream });
+});

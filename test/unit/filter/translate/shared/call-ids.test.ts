@@ -64,7 +64,9 @@ describe('an id that the conversation has', () => {
   });
 
   it('is made here where it would be longer than the API allows', () => {
-    const long = 'x'.repeat(60);
+    const longest = 'x'.repeat(64 - '_repeat2'.length);
+    expect(uniqueCallId(longest, (id) => id === longest)).toBe(`${longest}_repeat2`);
+    const long = `${longest}x`;
     expect(uniqueCallId(long, (id) => id === long)).toBeNull();
     expect(answerOf([long], [long])).toEqual(['call_1']);
   });
