@@ -2,9 +2,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { profileNames } from '../../../src/filter/index.ts';
+import { builtInProfiles } from '../../../src/filter/index.ts';
 import { readOptions, usageOf } from '../../../tools/mesh/options.ts';
 
+const profileNames = [...builtInProfiles.keys()];
 const none = { port: undefined, upstream: undefined, upstreamKey: undefined, profile: undefined };
 const server = 'https://chat.example:8443/api/v1';
 
