@@ -3,9 +3,9 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { Exchange } from '../../src/filter/exchange/exchange.ts';
 import type { ExchangeOptions } from '../../src/filter/exchange/options.ts';
 import type { ExchangeEvent } from '../../src/filter/exchange/types.ts';
-import { OverloadGuard } from '../../src/service/memory/overload.ts';
 import type { ExchangeObserver } from '../../src/service/telemetry/observer.ts';
 import { defaultModes, headersOf } from '../support/exchange-options.ts';
+import { roomyGuard } from '../support/roomy-guard.ts';
 import { type RunningService, startService, until } from '../support/service.ts';
 
 let running: RunningService;
@@ -21,18 +21,6 @@ const body: ExchangeEvent = {
   body: Buffer.from(JSON.stringify({ model: 'm', input: 'Hi' })),
   endOfStream: true,
 };
-
-const roomyGuard = () =>
-  new OverloadGuard(
-    { maxExchanges: 0, maxBufferedBytes: 0 },
-    {
-      limit: 2 ** 40,
-      live: 0,
-      collect: () => false,
-      giveBack: () => false,
-    },
-    () => {},
-  );
 
 describe('a defect of ours in one call', () => {
   test('in an observer is reported, and leaves the other calls alive', async () => {

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { WebSocket } from 'ws';
 import { ApiError } from '../../src/filter/wire/schema/api-error.ts';
-import { OverloadGuard } from '../../src/service/memory/overload.ts';
+import type { OverloadGuard } from '../../src/service/memory/overload.ts';
 import type { ClosedConnection, WebSocketRefusal } from '../../src/service/websocket/websocket-observer.ts';
 import {
   startWebSocketEndpoint,
@@ -15,6 +15,7 @@ import {
 } from '../../src/service/websocket/websocket-server.ts';
 import { anyFreePort } from '../../tools/mesh/ports.ts';
 import { holdTimers } from '../support/held-timers.ts';
+import { roomyGuard } from '../support/roomy-guard.ts';
 import { type ServiceProcess, startServiceProcess } from '../support/service-process.ts';
 import { settled } from '../support/settled.ts';
 import { cut, eventStream, type ScriptedUpstream, startScriptedUpstream } from '../support/upstream.ts';
@@ -47,16 +48,7 @@ afterEach(async () => {
 });
 
 async function start(options: Partial<WebSocketOptions> = {}, maxBufferedBytes = 64 * MiB): Promise<void> {
-  guard = new OverloadGuard(
-    { maxExchanges: 0, maxBufferedBytes },
-    {
-      limit: 1024 * MiB,
-      live: 0,
-      collect: () => false,
-      giveBack: () => false,
-    },
-    () => {},
-  );
+  guard = roomyGuard({ maxBufferedBytes });
   const [closedHere, refusedHere, failuresHere] = [closed, refused, failures]; // what comes late is not the next test's
   endpoint = await startWebSocketEndpoint({
     listen: { host: '127.0.0.1', port: 0 },

@@ -13,7 +13,7 @@ import { deflateSync, gzipSync } from 'node:zlib';
 import { status } from '@grpc/grpc-js';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { ExchangeEvent } from '../../src/filter/exchange/types.ts';
-import { OverloadGuard } from '../../src/service/memory/overload.ts';
+import type { OverloadGuard } from '../../src/service/memory/overload.ts';
 import { frameHeadBytes, MessageFrameReader, putFrameHead } from '../../src/service/server/message-frames.ts';
 import { headersOf } from '../support/exchange-options.ts';
 import { messageOf } from '../support/extproc-client.ts';
@@ -21,6 +21,7 @@ import type { ProcessingRequest } from '../support/generated/envoy/service/ext_p
 import type { ProcessingResponse__Output as ProcessingResponse } from '../support/generated/envoy/service/ext_proc/v3/ProcessingResponse.ts';
 import { holdTimers } from '../support/held-timers.ts';
 import { processMethod } from '../support/proto-definitions.ts';
+import { roomyGuard } from '../support/roomy-guard.ts';
 import { type RunningService, startService, until } from '../support/service.ts';
 import { settled } from '../support/settled.ts';
 
@@ -44,11 +45,7 @@ afterEach(async () => {
 });
 
 async function start(environment: Record<string, string> = {}, options = {}): Promise<void> {
-  guard = new OverloadGuard(
-    { maxExchanges: 0, maxBufferedBytes: 0 },
-    { limit: 1e12, live: 0, collect: () => false, giveBack: () => false },
-    () => {},
-  );
+  guard = roomyGuard();
   running = await startService(environment, { guard, ...options });
   streams = []; // without that of the check at the start
 }

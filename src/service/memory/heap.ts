@@ -37,9 +37,16 @@ export interface CollectorOptions {
  * most of the heap may be garbage. V8 makes one when memory is allocated, so a process that refuses all requests would
  * make none for minutes and go on refusing because of garbage; `collect` makes one then.
  */
-export function createHeapGauge(limit: number): HeapGauge {
+export function createHeapGauge(limit: number, take = takeCollector): HeapGauge {
+  /** Most processes never need it. */
+  let collector: NodeJS.GCFunction | undefined;
+  const collect = (givesBack: boolean) => {
+    collector ??= take();
+    if (givesBack) collectAndGiveBack(collector);
+    else collector();
+  };
   const used = () => getHeapStatistics().used_heap_size;
-  const gauge = new MeasuredHeap(limit, { collect: collectGarbage, used, now: () => performance.now() });
+  const gauge = new MeasuredHeap(limit, { collect, used, now: () => performance.now() });
   new PerformanceObserver((list) => {
     // The declarations know `detail` only for marks and measures.
     const entries = list.getEntries() as (PerformanceEntry & { readonly detail?: { readonly kind?: number } })[];
@@ -116,15 +123,6 @@ export class MeasuredHeap {
     // Half of the time is left to those who are served.
     this.#urgentAt = now() + Math.max(minUrgentIntervalMs, took);
   }
-}
-
-let collector: NodeJS.GCFunction | undefined;
-
-/** Most processes never need it. */
-function collectGarbage(givesBack: boolean): void {
-  collector ??= takeCollector();
-  if (givesBack) collectAndGiveBack(collector);
-  else collector();
 }
 
 /**

@@ -77,7 +77,7 @@ export class OverloadGuard {
   readonly #refused: (reason: OverloadReason) => void;
   readonly #now: () => number;
   readonly #holders = new Map<Account, Holder>();
-  readonly #paused = new Set<Holder>();
+  readonly #paused = new Set<Account>();
   #store: { readonly account: Account; readonly evict: (bytes: number) => void } | null = null;
   /** Exchanges that ended since the heap was last to be measured. */
   #endedSinceMeasured = 0;
@@ -91,7 +91,7 @@ export class OverloadGuard {
     limits: OverloadLimits,
     heap: HeapGauge,
     refused: (reason: OverloadReason) => void,
-    resident: ResidentMemory = { limit: Number.POSITIVE_INFINITY, bytes: () => 0 },
+    resident: ResidentMemory,
     now = () => performance.now(),
   ) {
     this.#limits = limits;
@@ -195,7 +195,7 @@ export class OverloadGuard {
   #hold(account: Account, bytes: number, body: number): ApiError | null {
     if (!account.isOpen) return null;
     const growth = bytes - account.held;
-    if (growth > 0) this.#meter.lookIfDue();
+    this.#meter.lookIfDue();
     account.set(bytes, body);
     if (growth <= 0) return null;
     // Little on the wire may be much in memory: windows of compressed answers. The next message relieves it, not this one's.
@@ -308,7 +308,7 @@ export class OverloadGuard {
     // Down to where nothing needs to be done: just below the threshold, one collection would follow another.
     const heap = makesRoom ? heapShares.busy * recoveryShare : heapShares.busy;
     const excess = meter.excess({ heap, memory: memoryShares.busy });
-    if (!isMeasured) for (const [, holder] of this.#largest(excess)) this.#pause(holder);
+    if (!isMeasured) for (const [account, holder] of this.#largest(excess)) this.#pause(account, holder);
     else for (const [account, holder] of this.#largest(excess - this.#evict(excess))) this.#cut(account, holder);
     return isMeasured;
   }
@@ -334,19 +334,18 @@ export class OverloadGuard {
 
   #forget(account: Account): void {
     account.close();
-    const holder = this.#holders.get(account);
     this.#holders.delete(account);
-    if (holder !== undefined) this.#paused.delete(holder);
+    this.#paused.delete(account);
   }
 
-  #pause(holder: Holder): void {
-    if (this.#paused.has(holder)) return;
-    this.#paused.add(holder);
+  #pause(account: Account, holder: Holder): void {
+    if (this.#paused.has(account)) return;
+    this.#paused.add(account);
     holder.pause();
   }
 
   #resumeAll(): void {
-    for (const holder of this.#paused) holder.resume();
+    for (const account of this.#paused) this.#holders.get(account)?.resume();
     this.#paused.clear();
   }
 

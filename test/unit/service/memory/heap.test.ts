@@ -1,5 +1,6 @@
+import { constants, type PerformanceEntry, PerformanceObserver } from 'node:perf_hooks';
 import { describe, expect, it } from 'vitest';
-import { heapLimit, MeasuredHeap } from '../../../../src/service/memory/heap.ts';
+import { createHeapGauge, heapLimit, MeasuredHeap, takeCollector } from '../../../../src/service/memory/heap.ts';
 
 const MiB = 1024 * 1024;
 
@@ -20,6 +21,11 @@ function gaugeOf() {
 }
 
 describe('the heap gauge', () => {
+  it('has its limit, and has measured nothing at first', () => {
+    const { gauge } = gaugeOf();
+    expect([gauge.limit, gauge.live]).toEqual([1000, 0]);
+  });
+
   it('knows what the last collection left, however much is allocated after it', () => {
     const { gauge, heap } = gaugeOf();
     heap.used = 300;
@@ -73,6 +79,43 @@ describe('the heap gauge', () => {
     expect(gauge.collect(false)).toBe(true); // ends at 4,400
     heap.now = 4_600;
     expect([gauge.collect(false), gauge.collect(true)]).toEqual([false, true]);
+  });
+});
+
+describe('the gauge of this process', () => {
+  it('measures when V8 has made a full collection, and not after one of the young generation', async () => {
+    const collect = takeCollector();
+    const { NODE_PERFORMANCE_GC_MAJOR, NODE_PERFORMANCE_GC_MINOR } = constants;
+    let seen: unknown[] = [];
+    const observer = new PerformanceObserver((list) => {
+      const entries = list.getEntries() as (PerformanceEntry & { readonly detail?: { readonly kind: number } })[];
+      seen.push(...entries.map(({ detail }) => detail?.kind));
+    });
+    observer.observe({ entryTypes: ['gc'] });
+    // V8 may make a full one by itself meanwhile: then this tells nothing.
+    do {
+      seen = [];
+      const gauge = createHeapGauge(2 ** 40);
+      await collect({ type: 'minor', execution: 'sync' });
+      await expect.poll(() => seen).toContain(NODE_PERFORMANCE_GC_MINOR);
+      if (!seen.includes(NODE_PERFORMANCE_GC_MAJOR)) expect([gauge.limit, gauge.live]).toEqual([2 ** 40, 0]);
+    } while (seen.includes(NODE_PERFORMANCE_GC_MAJOR));
+    const gauge = createHeapGauge(2 ** 40);
+    collect();
+    await expect.poll(() => gauge.live).toBeGreaterThan(0);
+    observer.disconnect();
+  });
+
+  it('takes V8’s collector once, and has it give pages back as V8 does before it runs out of memory', () => {
+    const calls: unknown[] = [];
+    let taken = 0;
+    const gauge = createHeapGauge(2 ** 40, () => {
+      taken += 1;
+      return ((...given: unknown[]) => void calls.push(given)) as NodeJS.GCFunction;
+    });
+    expect([taken, gauge.collect(true), gauge.giveBack()]).toEqual([0, true, true]);
+    expect([taken, calls]).toEqual([1, [[], [{ type: 'major', execution: 'sync', flavor: 'last-resort' }]]]);
+    expect(gauge.live).toBeGreaterThan(0);
   });
 });
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ApiError } from '../../../../src/filter/wire/schema/api-error.ts';
+import { takeCollector } from '../../../../src/service/memory/heap.ts';
 import { type Admission, OverloadGuard } from '../../../../src/service/memory/overload.ts';
 
 const MiB = 1024 * 1024;
@@ -16,9 +17,12 @@ function guardOf(limits: { maxExchanges?: number; maxBufferedBytes?: number; liv
     },
     giveBack: () => false,
   };
-  const guard = new OverloadGuard({ maxExchanges: 0, maxBufferedBytes: 0, ...limits }, heap, (reason) => {
-    refusals.push(reason);
-  });
+  const guard = new OverloadGuard(
+    { maxExchanges: 0, maxBufferedBytes: 0, ...limits },
+    heap,
+    (reason) => void refusals.push(reason),
+    { limit: Number.POSITIVE_INFINITY, bytes: () => 0 },
+  );
   return { guard, refusals, heap, collections };
 }
 
@@ -220,12 +224,15 @@ describe('what the process has of its container', () => {
       afterCollection: null as number | null,
       afterGivingBack: null as number | null,
       collections: 0,
+      /** For each that was asked for, whether it was urgent. */
+      asked: [] as boolean[],
       bytes: () => resident.now,
     };
     const heap = {
       limit: 1000 * MiB,
       live,
       collect(urgent: boolean) {
+        resident.asked.push(urgent);
         // The heap alone is worth none that is not urgent.
         if (resident.afterCollection === null || (!urgent && resident.now <= 600 * MiB)) return false;
         resident.collections += 1;
@@ -260,7 +267,7 @@ describe('what the process has of its container', () => {
       admission.hold(bytes);
       return admission;
     };
-    return { guard, resident, log, open, refusals, clock };
+    return { guard, resident, heap, log, open, refusals, clock };
   }
 
   it('refuses what is new while it is nearly all', () => {
@@ -524,6 +531,136 @@ describe('what the process has of its container', () => {
     expect({ held: guard.held, exchanges: guard.exchanges }).toEqual({ held: 100 * MiB, exchanges: 1 });
   });
 
+  it('is collected above 60 %, held against its holders above 75 %, and refused above 85 %', () => {
+    const deeds = (share: number) => {
+      const { guard, resident, log, open, refusals } = guardOfContainer();
+      open('call', 200 * MiB);
+      resident.now = share * MiB;
+      guard.checkAvailability();
+      if ('release' in guard.enter()) guard.refusal();
+      return [resident.asked.at(0) ?? null, log.length, refusals.length];
+    };
+    expect([600, 601, 750, 751, 850, 851].map(deeds)).toEqual([
+      [null, 0, 0],
+      [false, 0, 0],
+      [false, 0, 0],
+      [true, 1, 0],
+      [true, 1, 0],
+      [true, 1, 1],
+    ]);
+  });
+
+  it('is not looked at by a refusal alone, unless there is something to forget', () => {
+    const asked = (kept: number) => {
+      const { guard, resident, heap } = guardOfContainer();
+      keep(guard, kept);
+      heap.live = 850 * MiB;
+      resident.now = 900 * MiB;
+      guard.checkAvailability();
+      const before = resident.asked.length;
+      guard.admit();
+      return resident.asked.slice(before);
+    };
+    expect([0, 1].map(asked)).toEqual([[], [true]]);
+  });
+
+  it('is looked at by whoever holds 4 MiB more, before more is taken', () => {
+    const { guard, resident, open } = guardOfContainer();
+    const call = open('call', 4 * MiB + 1);
+    resident.now = 900 * MiB;
+    call.hold(4 * MiB + 2);
+    expect(guard.admit()).toBeInstanceOf(ApiError);
+  });
+
+  it('has room for a body up to 85 %, and above 60 % only after an urgent collection is there none', () => {
+    const bodyAt = (share: number, byte = 0) => {
+      const { guard, resident } = guardOfContainer();
+      resident.now = share * MiB;
+      guard.checkAvailability();
+      resident.asked.length = 0;
+      const isTaken = guard.enter().hold(1 + byte, 1) === null;
+      return [isTaken, resident.asked];
+    };
+    expect(bodyAt(849)).toEqual([true, []]);
+    expect(bodyAt(850)).toEqual([false, [true]]);
+    const { guard, resident, heap } = guardOfContainer();
+    heap.live = 949 * MiB;
+    for (const [share, expected] of [
+      [599, []],
+      [600, [true]],
+    ] as const) {
+      resident.now = share * MiB;
+      guard.worked(5 * MiB);
+      resident.asked.length = 0;
+      expect(guard.enter().hold(MiB, MiB)).toBeInstanceOf(ApiError);
+      expect(resident.asked).toEqual(expected);
+    }
+  });
+
+  it('lets those go on once each who were paused and are still there, and pauses them again', () => {
+    const { guard, resident, log, open } = guardOfContainer();
+    const [gone, stays] = [open('gone', 200 * MiB), open('stays', 190 * MiB)];
+    const checkAt = (share: number) => {
+      resident.now = share * MiB;
+      guard.checkAvailability();
+      return log.splice(0);
+    };
+    expect(checkAt(980)).toEqual(['pause gone', 'pause stays']);
+    gone.release();
+    expect([checkAt(500), checkAt(500)]).toEqual([['resume stays'], []]);
+    expect(checkAt(980)).toEqual(['pause stays']);
+    stays.release();
+    expect(checkAt(500)).toEqual([]);
+  });
+
+  it('cuts as many as together hold more than there is too much', () => {
+    const cutAt = (...sizes: readonly number[]) => {
+      const { guard, resident, log, open } = guardOfContainer();
+      for (const bytes of sizes) open(String(bytes), bytes);
+      resident.now = 780 * MiB;
+      resident.afterCollection = 780 * MiB;
+      guard.worked(5 * MiB);
+      return log.map((line) => Number(line.split(' ')[1]));
+    };
+    // 180 MiB above the 60 % to which it is brought.
+    expect(cutAt(60 * MiB, 180 * MiB + 1)).toEqual([180 * MiB + 1]);
+    expect(cutAt(60 * MiB, 180 * MiB)).toEqual([180 * MiB, 60 * MiB]);
+    expect(cutAt(256 * 1024, 256 * 1024 + 1)).toEqual([256 * 1024 + 1]);
+  });
+
+  it('counts what was cut as gone before a measurement has seen it, and what ends by itself then only', () => {
+    const { guard, resident, log, open, heap } = guardOfContainer();
+    const [one] = [open('one', 100 * MiB), open('cut', 200 * MiB)];
+    heap.live = 400 * MiB;
+    resident.now = 790 * MiB;
+    resident.afterCollection = 790 * MiB;
+    guard.worked(5 * MiB);
+    expect(log).toEqual(['server_overloaded cut']);
+    const most = () => {
+      resident.now = 100 * MiB;
+      guard.checkAvailability();
+      let MiBs = 0;
+      for (const probe = guard.enter(); !(guard.refusal() instanceof ApiError); ) probe.hold(++MiBs * MiB);
+      return MiBs;
+    };
+    one.release();
+    expect(most()).toBe(501); // 400 measured, 200 of them cut; 100 more were freed, in whose place come 100 that are not counted
+  });
+
+  it('does not hold on to who has ended', () => {
+    const collect = takeCollector();
+    const { guard } = guardOfContainer();
+    const refs = [1, 2].map(() => {
+      const holder = { pause() {}, resume() {}, shed() {} };
+      guard.enter(holder).release();
+      return new WeakRef(holder);
+    });
+    return new Promise<void>((resolve) => setImmediate(resolve)).then(() => {
+      collect();
+      expect(refs.map((ref) => ref.deref())).toEqual([undefined, undefined]);
+    });
+  });
+
   it('does the same for the heap', () => {
     const { guard, resident, log, open } = guardOfContainer(790 * MiB - 600 * MiB);
     open('large', 300 * MiB);
@@ -532,4 +669,153 @@ describe('what the process has of its container', () => {
     guard.checkAvailability();
     expect(log).toEqual(['server_overloaded largest']);
   });
+});
+
+/** Exactly at a limit, and a byte or an exchange beyond it. */
+describe('the bounds are where they are said to be', () => {
+  const nothing = { pause() {}, resume() {}, shed() {} };
+
+  it('of the bodies: as much as the limit, of which what was refused leaves nothing', () => {
+    const { guard, refusals } = guardOf({ maxBufferedBytes: 100 });
+    const one = admissionOf(guard.admit());
+    expect(one.hold(101, 101)).toMatchObject({ message: expect.stringContaining('too many bytes are buffered') });
+    expect(guard.held).toBe(0);
+    expect(one.hold(100, 100)).toBeNull();
+    expect(admissionOf(guard.admit()).hold(1, 1)).toBeInstanceOf(ApiError);
+    expect(admissionOf(guard.admit()).hold(50), 'what is no body').toBeNull();
+    expect(refusals).toEqual(['buffered_bytes', 'buffered_bytes']);
+  });
+
+  it('of the room that connections make: the twentieth more that is left, and no more', () => {
+    const { guard } = guardOf({ maxBufferedBytes: 100 });
+    const cut: number[] = [];
+    for (const bytes of [30, 20, 25])
+      guard.enter({ ...nothing, shed: () => void cut.push(bytes), mayTakeLong: true }).hold(bytes, bytes);
+    expect(admissionOf(guard.admit()).hold(25, 25)).toBeNull();
+    // Without the largest there would be 72: as much is enough. What is smaller than the body makes it no room.
+    const next = admissionOf(guard.admit());
+    expect(next.hold(2, 2)).toBeNull();
+    expect(cut).toEqual([30]);
+    expect(next.hold(24, 24)).toBeNull(); // 94
+    expect(next.hold(25, 25)).toBeNull(); // 95
+    expect(next.hold(30, 30)).toBeNull(); // 100
+    expect(next.hold(31, 31)).toBeInstanceOf(ApiError);
+    expect(cut).toEqual([30]);
+  });
+
+  it('of a body beside the heap: nothing is taken that may lead above 95 %, and what is no body is in memory already', () => {
+    const { guard, heap, refusals, collections } = guardOf({ live: 550 * MiB });
+    const [one, other, third] = [guard.enter(), guard.enter(), guard.enter()];
+    heap.live = 928 * MiB;
+    expect(one.hold(MiB, MiB)).toBeNull();
+    heap.live += 1;
+    expect(other.hold(MiB, MiB)).toMatchObject({ message: expect.stringContaining('memory is low') });
+    // What has been made of a part of it already is not to come once more.
+    heap.live = 928 * MiB + 1;
+    expect(other.hold(12 * MiB, MiB)).toBeInstanceOf(ApiError);
+    heap.live = 928 * MiB;
+    expect(other.hold(12 * MiB, MiB)).toBeNull();
+    other.release();
+    heap.live = 950 * MiB;
+    expect(third.hold(MiB, 1)).toBeNull();
+    heap.live = 960 * MiB;
+    expect(third.hold(2 * MiB)).toBeNull();
+    expect(one.hold(MiB, MiB), 'it does not grow').toBeNull();
+    expect(refusals).toEqual(['memory', 'memory']);
+    expect(collections, 'the memory is not short').toEqual([]);
+  });
+
+  it('of what is new: a heap of 60 %, a process of 85 %', () => {
+    const heapOf = (live: number) => guardOf({ live }).guard.admit() instanceof ApiError;
+    expect([600 * MiB, 600 * MiB + 1].map(heapOf)).toEqual([false, true]);
+  });
+
+  it('of the check: as many exchanges as the limit, and 64 KiB for one more body while others wait', () => {
+    const isLost = (limits: { maxExchanges?: number; maxBufferedBytes?: number }, waiting: readonly number[]) => {
+      const { guard } = guardOf(limits);
+      for (const bytes of waiting) admissionOf(guard.admit()).hold(bytes, bytes);
+      return [1, 2, 3].map(() => guard.checkAvailability()).at(-1) === false;
+    };
+    expect([0, 1].map((count) => isLost({ maxExchanges: 1 }, Array(count).fill(0)))).toEqual([false, true]);
+    const small = 64 * 1024;
+    expect([small, small + 1].map((bytes) => isLost({ maxBufferedBytes: 2 * small }, [bytes]))).toEqual([false, true]);
+    expect(isLost({ maxBufferedBytes: 100 }, []), 'less than that, while nobody waits').toBe(false);
+    expect(isLost({ maxBufferedBytes: 1 }, [1])).toBe(true);
+    expect(isLost({ maxBufferedBytes: 0 }, [MiB]), 'without a limit').toBe(false);
+  });
+
+  it('of the way back: 85 % of each limit', () => {
+    const lost = (limits: { maxExchanges?: number; maxBufferedBytes?: number }) => {
+      const { guard, heap } = guardOf(limits);
+      const one = admissionOf(guard.admit());
+      const most = limits.maxBufferedBytes ?? 0;
+      one.hold(most, most);
+      if (most === 0) heap.live = 700 * MiB;
+      expect([1, 2, 3].map(() => guard.checkAvailability())).toEqual([true, true, false]);
+      return { guard, heap, one };
+    };
+    const bytes = lost({ maxBufferedBytes: 200 * 1024 });
+    const isBack = (held: number) => {
+      bytes.one.hold(held, held);
+      return bytes.guard.checkAvailability();
+    };
+    expect([106 * 1024 + 1, 106 * 1024].map(isBack)).toEqual([false, true]);
+    const heap = lost({});
+    expect(
+      [510 * MiB + 1, 510 * MiB].map((live) => {
+        heap.heap.live = live;
+        return heap.guard.checkAvailability();
+      }),
+    ).toEqual([false, true]);
+  });
+
+  it('of a collection that is urgent: more exchanges have ended than run', () => {
+    const { guard, heap, collections } = guardOf({});
+    heap.live = 700 * MiB;
+    guard.checkAvailability();
+    heap.live = 0;
+    const [one, other] = [admissionOf(guard.admit()), admissionOf(guard.admit())];
+    heap.live = 700 * MiB;
+    one.release();
+    guard.checkAvailability();
+    other.release();
+    guard.checkAvailability();
+    expect(collections).toEqual([false, false, true]);
+  });
+});
+
+it('all that were admitted are counted, also once they have ended', () => {
+  const { guard } = guardOf({ maxExchanges: 2 });
+  for (let n = 0; n < 3; n += 1) {
+    const answer = guard.admit();
+    if (n === 0) admissionOf(answer).release();
+  }
+  guard.admit();
+  expect([guard.admitted, guard.exchanges]).toEqual([3, 2]);
+});
+
+it('what is kept for later is forgotten in time, once for each growth', () => {
+  const KiB = 1024;
+  const { guard } = guardOf({ maxBufferedBytes: 200 * KiB });
+  const wanted: number[] = [];
+  let kept = 0;
+  const resized = guard.setStore((bytes) => {
+    wanted.push(bytes);
+    // As it forgets one after the other.
+    for (const least = kept - bytes; kept > least; resized(kept)) kept -= Math.min(KiB, kept - least);
+  });
+  const keep = (bytes: number) => {
+    kept = bytes;
+    resized(kept);
+  };
+  keep(200 * KiB);
+  expect([wanted, guard.held]).toEqual([[], 200 * KiB]);
+  keep(200 * KiB + 1);
+  expect([wanted, guard.held]).toEqual([[1], 200 * KiB]);
+  expect(admissionOf(guard.admit()).hold(100 * KiB, 100 * KiB)).toBeNull();
+  expect([wanted, kept, guard.held]).toEqual([[1, 100 * KiB], 100 * KiB, 200 * KiB]);
+  expect(
+    [1, 2, 3].map(() => guard.checkAvailability()),
+    'it is no body that waits',
+  ).toEqual([true, true, true]);
 });

@@ -1,0 +1,154 @@
+import { describe, expect, it } from 'vitest';
+import { Account, Ledger } from '../../../../src/service/memory/ledger.ts';
+import { MemoryMeter } from '../../../../src/service/memory/memory-meter.ts';
+
+const MiB = 1024 * 1024;
+
+/** A meter of a heap and a process of 1000 bytes each, or as many as are given, and one account in its ledger. */
+function meterOf(given: { live?: number; resident?: number; limit?: number } = {}) {
+  const { live = 100, resident = 200, limit = 1000 } = given;
+  const ledger = new Ledger();
+  const account = new Account(ledger);
+  const process = { limit, now: resident, bytes: () => process.now };
+  const heap = {
+    limit,
+    live,
+    collects: true,
+    asked: [] as boolean[],
+    collect(urgent: boolean) {
+      heap.asked.push(urgent);
+      return heap.collects;
+    },
+    givenBack: 0,
+    givesBack: true,
+    giveBack() {
+      heap.givenBack += 1;
+      return heap.givesBack;
+    },
+  };
+  return { meter: new MemoryMeter(ledger, heap, process), ledger, account, process, heap };
+}
+
+describe('the shares in use', () => {
+  it('are what was measured, with what has come since', () => {
+    const { meter, account, heap, process } = meterOf();
+    expect(meter.shares()).toEqual({ heap: 0.1, memory: 0.2 });
+    expect(meter.shares(50)).toEqual({ heap: 0.15, memory: 0.2 });
+    account.set(90, 60);
+    expect(meter.shares()).toEqual({ heap: 0.13, memory: 0.29 });
+    heap.live = 120; // a measurement: what is held on the heap is in it
+    expect(meter.shares()).toEqual({ heap: 0.12, memory: 0.29 });
+    account.set(100, 60);
+    expect(meter.shares()).toEqual({ heap: 0.13, memory: 0.3 });
+    account.set(60, 60);
+    expect(meter.shares(), 'what was freed is garbage until it is measured').toEqual({ heap: 0.12, memory: 0.26 });
+    process.now = 500;
+    expect(meter.shares().memory, 'not looked at yet').toBe(0.26);
+    meter.look();
+    expect(meter.shares().memory).toBe(0.5);
+    account.set(0, 0);
+    expect(meter.shares().memory, 'freed pages stay').toBe(0.5);
+  });
+
+  it('have what was held before the first of them', () => {
+    const { meter, account } = meterOf();
+    account.set(30, 0);
+    expect(meter.shares()).toEqual({ heap: 0.13, memory: 0.23 });
+  });
+
+  it('have what was cut no more, until a measurement has seen that it is gone', () => {
+    const { meter, ledger, account, heap } = meterOf();
+    const cut = new Account(ledger);
+    cut.set(80, 0);
+    account.set(50, 0);
+    heap.live = 300;
+    expect(meter.shares().heap).toBe(0.3);
+    meter.cutSinceMeasured += 80;
+    cut.close();
+    expect(meter.shares().heap).toBe(0.22);
+    account.close();
+    expect(meter.shares().heap, 'of what ends by itself only a measurement tells').toBe(0.22);
+    heap.live = 150;
+    account.close();
+    expect([meter.shares().heap, meter.cutSinceMeasured, meter.evictedSinceMeasured]).toEqual([0.15, 0, 0]);
+  });
+
+  it('have what is expected on top of what was measured', () => {
+    const { meter, account } = meterOf();
+    account.set(100, 100);
+    meter.look();
+    meter.expect(40);
+    expect(meter.shares().memory).toBe(0.24);
+  });
+});
+
+describe('the excess', () => {
+  it('is that of the heap or of the memory, whichever is more, without what was evicted', () => {
+    const { meter, heap } = meterOf({ live: 500, resident: 700 });
+    expect(meter.excess({ heap: 0.4, memory: 0.9 })).toBe(100);
+    expect(meter.excess({ heap: 0.9, memory: 0.5 })).toBe(200);
+    expect(meter.excess({ heap: 0.6, memory: 0.9 })).toBe(-100);
+    meter.evictedSinceMeasured += 150;
+    expect(meter.excess({ heap: 0.9, memory: 0.5 })).toBe(50);
+    heap.live = 501;
+    meter.shares();
+    expect(meter.excess({ heap: 0.9, memory: 0.5 }), 'a measurement has seen it').toBe(200);
+  });
+});
+
+describe('the process is measured again', () => {
+  it('when more than 4 MiB were held or freed since', () => {
+    const { meter, account, process } = meterOf({ limit: 1000 * MiB });
+    const looked = (bytes: number) => {
+      account.set(bytes, 0);
+      process.now += MiB;
+      const before = meter.shares().memory;
+      meter.lookIfDue();
+      return meter.shares().memory !== before;
+    };
+    expect([4 * MiB, 4 * MiB + 1].map(looked)).toEqual([false, true]);
+    expect([MiB, 0].map(looked)).toEqual([false, true]);
+  });
+
+  it('when 4 MiB of messages were read since', () => {
+    const { meter } = meterOf();
+    expect([4 * MiB - 1, 1].map((bytes) => meter.worked(bytes))).toEqual([false, true]);
+    meter.look();
+    expect([4 * MiB - 1, 1].map((bytes) => meter.worked(bytes))).toEqual([false, true]);
+  });
+});
+
+describe('a collection', () => {
+  it('that is refused changes nothing', () => {
+    const { meter, heap, process } = meterOf();
+    heap.collects = false;
+    process.now = 900;
+    expect([meter.collect(true), meter.collect(false)]).toEqual([false, false]);
+    expect([heap.asked, meter.shares().memory, heap.givenBack]).toEqual([[true, false], 0.2, 0]);
+  });
+
+  it.each<[string, { live: number; resident: number; bodies?: number }, boolean]>([
+    ['little of them is live', { live: 99, resident: 601 }, true],
+    ['the process is small', { live: 99, resident: 600 }, false],
+    ['a quarter of what can be spared is live', { live: 200, resident: 1000 }, false],
+    ['bodies fill the rest', { live: 60, resident: 900, bodies: 590 }, false],
+    ['bodies leave just enough', { live: 60, resident: 900, bodies: 589 }, true],
+  ])('gives pages back, or not, where %s', (_, { live, resident, bodies = 0 }, expected) => {
+    const { meter, account, heap, process } = meterOf({ live });
+    account.set(bodies, bodies);
+    process.now = resident;
+    expect(meter.collect(false)).toBe(true);
+    expect(heap.givenBack).toBe(expected ? 1 : 0);
+  });
+
+  it('is looked at, and what was given back too', () => {
+    const { meter, heap, process } = meterOf({ live: 50 });
+    process.now = 800;
+    heap.giveBack = () => {
+      process.now = 300;
+      return true;
+    };
+    expect(meter.collect(true)).toBe(true);
+    expect(meter.shares().memory).toBe(0.3);
+  });
+});
