@@ -43,7 +43,7 @@ const isInFilter = (file: string) => file.startsWith('src/filter/');
 /** How many of the tests that start processes a mutant is tried with first, and in all. */
 const [nearest, near] = [3, 12];
 /** Tests of nothing but time and memory, which take as long as all others together. */
-const measuring = /\/(cost|linear|size|nesting|kept|endless-streams|memory)\.test\.ts$/;
+const measuring = /\/(cost|linear|size|nesting|kept|endless-streams|memory|load)\.test\.ts$/;
 /** CPU time without a word after which a mutant counts as endless: most of its loops are counted, and end by themselves. */
 const patienceCpuMs = 300_000;
 /** The same in wall-clock time, for a mutant that waits forever. */
