@@ -8,8 +8,10 @@ import { plainStyle } from '../../src/tools/cli/style.ts';
 import { diagnose } from '../../src/tools/doctor/doctor-command.ts';
 import type { Answer, Finding } from '../../src/tools/doctor/probe-types.ts';
 import { allProbes } from '../../src/tools/doctor/probes/all-probes.ts';
+import { engineNamed } from '../../src/tools/doctor/probes/server-probes.ts';
 import { proposeProfile } from '../../src/tools/doctor/proposal.ts';
-import { textReport } from '../../src/tools/doctor/report.ts';
+import { jsonReport, type Report, textReport } from '../../src/tools/doctor/report.ts';
+import { answersOfAllKinds, call, json, plainAnswer, said } from '../support/doctor-answers.ts';
 import { doctorRecordings, replayDoctor } from '../support/doctor-recordings.ts';
 import { goldenTexts } from '../support/golden-text.ts';
 import { type Behaviour, type ProbedBody, type ProbedServer, startProbedServer } from '../support/probed-server.ts';
@@ -19,7 +21,6 @@ const golden = goldenTexts('doctor');
 
 const key = 'sk-not-the-wrong-one';
 const roles = ({ messages }: ProbedBody) => messages.map(({ role }) => role);
-const json = (value: unknown) => ({ status: 200, body: JSON.stringify(value) });
 const problem = (status: number, message: string) => ({ status, body: JSON.stringify({ error: { message } }) });
 
 /** Without what differs from run to run: the port, and how long the last answer took. */
@@ -139,13 +140,12 @@ const servers: Readonly<Record<string, { readonly behaviour: Behaviour; readonly
     },
   },
 };
-/** An answer in JSON, with this message. */
-function said(message: object, more: object = {}, usage?: object) {
-  return json({ choices: [{ index: 0, message, finish_reason: 'stop', ...more }], usage });
-}
-
 it.each(doctorRecordings)('the report on the recorded answers of %s', async (name) => {
   await golden.expect(`recorded-${name}.txt`, textReport(await replayDoctor(name), plainStyle(120)));
+});
+
+it('the report for programs', async () => {
+  await golden.expect('recorded-llama.cpp.json', jsonReport(await replayDoctor('llama.cpp')));
 });
 
 it('the reports on servers that do all or little, and each request that they are sent', async () => {
@@ -183,157 +183,56 @@ function requestLine({ path, headers, body }: ProbedServer['requests'][number], 
   return `POST ${path}${wrong}\n  ${text}`;
 }
 
-/** Answers of every kind by what is said of them, as the body of a 200 in JSON, as events, or as the whole answer. */
-const call = (name: string, text: string, id?: string) => ({
-  id,
-  type: 'function',
-  function: { name, arguments: text },
-});
-const cut = { finish_reason: 'length' };
-const oslo = '{"city":"Oslo"}';
-const answers: Readonly<Record<string, Partial<Answer> | object | readonly object[]>> = {
-  'nothing at all': { body: '' },
-  'no completion': { body: '{"choices":"none"}' },
-  'not JSON': { body: '<html>\nHello\u0007' },
-  'an error in a 200': { body: '{"error":{"message":"sorry"}}' },
-  'a 400': { status: 400, body: '{"error":{"message":"not so"}}' },
-  'a 404 without a body': { status: 404, body: '' },
-  'a 500': { status: 500, body: '{"error":{"message":"oops"}}' },
-  'a 503': { status: 503, body: 'busy' },
-  'a 529': { status: 529, body: 'overloaded' },
-  'a time that ran out': { outcome: 'timed_out', status: 0, reason: 'no complete answer within 9 s' },
-  'a connection that was cut': { outcome: 'unreachable', status: 0, reason: 'ECONNRESET' },
-  'an answer that is too large': { outcome: 'too_large', reason: 'an answer over 8 MiB' },
-  'an empty text': said({ content: '' }),
-  'an empty text that was cut': said({ content: ' ' }, cut),
-  'reasoning alone': said({ content: null, reasoning_content: 'Hm.' }),
-  'reasoning alone that was cut': said({ content: '', reasoning: 'Hm.' }, cut),
-  'a word': said({ content: 'hello' }, {}, { prompt_tokens: 9, completion_tokens: 32, total_tokens: 41 }),
-  'more tokens than asked for': said(
-    { content: 'hello' },
-    {},
-    { prompt_tokens: 9, completion_tokens: 33, total_tokens: 42 },
-  ),
-  'a long text that was cut': said({ content: 'a'.repeat(321) }, cut),
-  'a text at the limit': said({ content: 'b'.repeat(320) }, cut),
-  'a word after reasoning in tags': said({ content: '<think>Hm.</think>17 red 17' }),
-  'a word after a closing tag': said({ content: 'Hm.</think>Crimson' }),
-  'a word after hidden reasoning': said(
-    { content: 'a scarlet one' },
-    {},
-    { prompt_tokens: 3, completion_tokens: 4, total_tokens: 12, completion_tokens_details: { reasoning_tokens: 5 } },
-  ),
-  'reasoning counted apart': said(
-    { content: 'reddish', reasoning_content: 'Hm.', reasoning_details: [{ type: 'reasoning.text', text: 'Hm.' }] },
-    {},
-    { prompt_tokens: 3, completion_tokens: 4, total_tokens: 11, completion_tokens_details: { reasoning_tokens: 5 } },
-  ),
-  'a call as text': said({ content: `<tool_call>{"name":"get_weather"}</tool_call>` }),
-  'a call as text of another kind': said({ content: '[TOOL_CALLS]get_weather' }),
-  'a call of another tool, without an id': said({ content: null, tool_calls: [call('get_time', oslo)] }),
-  'a call whose arguments are a list': said({ content: 'I call.', tool_calls: [call('get_weather', '[1]', 'a')] }),
-  'a call that was cut': said({ content: null, tool_calls: [call('get_weather', `${oslo.slice(0, 9)}`, 'a')] }, cut),
-  'two calls': said({ content: '', tool_calls: [call('get_time', oslo, 'a'), call('get_weather', oslo, 'b')] }),
-  'a call with long arguments': said({
-    content: '',
-    tool_calls: [call('write_note', `{"a":"${'x'.repeat(99)}"}`, 'a')],
-  }),
-  'the JSON of the schema': said({ content: '{"city":"Oslo","population":700000}' }),
-  'JSON with a key too few': said({ content: oslo }),
-  'JSON with a key too many': said({ content: '{"city":"Oslo","population":1,"alpha":"charlie"}' }),
-  'JSON of other types': said({ content: '{"city":7,"population":1}' }),
-  'JSON with half a person': said({ content: '{"city":"Oslo","population":1.5}' }),
-  'JSON that was cut': said({ content: ' {"city":"Os' }, cut),
-  'a list': said({ content: '["bravo"]' }),
-  'log probabilities': said(
-    { content: 'alpha bravo' },
-    {
-      logprobs: {
-        content: [
-          { token: 'a', logprob: -1 },
-          { token: 'b', logprob: -1 },
-        ],
-      },
-    },
-  ),
-  'events without a piece': [{ delta: { role: 'assistant', content: '' } }, { delta: {}, finish_reason: 'stop' }],
-  'events of one short piece': [{ delta: { content: 'x'.repeat(40) } }, { delta: {}, finish_reason: 'stop' }],
-  'events of one long piece': [{ delta: { content: 'x'.repeat(41) } }, { delta: {}, finish_reason: 'stop' }],
-  'events without a reason to finish': [{ delta: { content: 'one ' } }, { delta: { content: 'two' } }],
-  'events that repeat the text before them': ['a', 'ab', 'abc', 'abcd', 'abcde'].map((content) => ({
-    delta: { content },
-  })),
-  'events that repeat it too seldom': ['a', 'ab', 'abc', 'abcd'].map((content) => ({ delta: { content } })),
-  'events that repeat it, and then do not': ['a', 'ab', 'abc', 'abcd', 'e'].map((content) => ({ delta: { content } })),
-  'events of reasoning, then a call': [
-    { delta: { reasoning_content: 'Hm.' } },
-    { delta: { tool_calls: [{ index: 0, ...call('get_weather', oslo, 'a') }] } },
-    { delta: {}, finish_reason: 'tool_calls' },
-  ],
-  'events without an end': {
-    contentType: 'text/event-stream',
-    body: 'data: {"choices":[{"delta":{"content":"on"}}]}\n\n',
-  },
-  'events with an error': {
-    contentType: 'text/event-stream',
-    body: 'data: {"choices":[{"delta":{"content":"on"}}]}\n\ndata: {"error":{"message":"gone"}}\n\ndata: [DONE]\n\n',
-  },
-};
-
-const plainAnswer: Answer = {
-  ...{ outcome: 'answered', status: 200, contentType: 'application/json', keepAlive: null, retryAfter: null },
-  ...{ location: null, body: '', reason: '', milliseconds: 1234 },
-};
-
-function answerOf(given: Partial<Answer> | readonly object[]): Answer {
-  if (!Array.isArray(given)) return { ...plainAnswer, ...given };
-  const events = given.map((choice) => `data: ${JSON.stringify({ choices: [{ index: 0, ...choice }] })}\n\n`);
-  return { ...plainAnswer, contentType: 'text/event-stream', body: `${events.join('')}data: [DONE]\n\n` };
-}
-
-/** A run in which each question to the model but those in `well` gets this answer, and nothing else is there. */
-function runWith(answer: Answer, well: readonly string[]) {
+/** A run that gets these answers, in this process. */
+function runAs(answerTo: (path: string, probe: string, index: number) => Answer) {
   const limits = { requests: 100, tokensPerRequest: 512, tokens: 100_000, seconds: 900 };
   const chatUrl = new URL('http://127.0.0.1/v1/chat/completions');
-  const fine = answerOf(said({ content: 'hello' }));
   return diagnose(
     { chatUrl, model: 'some-model', key: 'sk-1', limits },
-    ({ path }, { probe }) =>
-      Promise.resolve(path === 'chat' ? (well.includes(probe) ? fine : answer) : { ...plainAnswer, status: 404 }),
+    ({ path }, { probe, index }) => Promise.resolve(answerTo(path, probe, index)),
     { onProgress: () => {}, goOn: () => Promise.resolve(true) },
   );
 }
 
+const hello = said({ content: 'hello' });
+const notThere: Answer = { ...plainAnswer, status: 404 };
+
+/** A run in which each question to the model gets this answer, and nothing else is there; the plain question may go well. */
+function runWith(answer: Answer, goesWell: boolean) {
+  return runAs((path, probe) => (path !== 'chat' ? notThere : goesWell && probe === 'text' ? hello : answer));
+}
+
+/** What a run led to, in lines. */
+function conclusions({ run, warnings, proposal }: Report): string {
+  const flags = proposal?.differences.map(({ flag, value }) => `${flag}: ${jsonWithPatterns(value)}`) ?? [];
+  const profile = proposal === null ? `no profile: ${run.stopped}` : [proposal.base, ...flags].join(', ');
+  return [...warnings.map((warning) => `- ${warning}`), profile].join('\n');
+}
+
+const wordsOf = ({ result, detail }: Finding) => `${result}: ${detail}`;
+
 it('what follows from an answer: what every probe makes of each kind, where that is not as for the first', async () => {
-  const usual = await runWith(answerOf(said({ content: 'hello' })), ['text']);
+  const usual = await runWith(hello, true);
   const toldBefore = new Map<string, string>();
   const sections: string[] = [];
-  for (const [name, given] of [['“hello”', said({ content: 'hello' })] as const, ...Object.entries(answers)]) {
+  for (const [name, answer] of [['“hello”', hello] as const, ...Object.entries(answersOfAllKinds)]) {
     const isFirst = sections.length === 0;
-    const { run, warnings, proposal } = await runWith(answerOf(given), ['text']);
-    const alone = (await runWith(answerOf(given), [])).run;
-    const told = [...run.findings].filter(
-      ([probe, { detail }]) => isFirst || usual.run.findings.get(probe)?.detail !== detail,
-    );
-    const groups = [...Map.groupBy(told, ([, { result, detail }]) => `${result}: ${detail}`)].map(
-      ([words, probes]) => ({
-        words,
-        probes: probes.map(([probe]) => probe).join(' '),
-      }),
-    );
+    const report = await runWith(answer, true);
+    const alone = (await runWith(answer, false)).run;
+    const usualWords = (probe: string) => wordsOf(usual.run.findings.get(probe) as Finding);
+    const told = [...report.run.findings].filter(([probe, found]) => isFirst || usualWords(probe) !== wordsOf(found));
+    const groups = [...Map.groupBy(told, ([, found]) => wordsOf(found))].map(([words, probes]) => ({
+      words,
+      probes: probes.map(([probe]) => probe).join(' '),
+    }));
     const [largest] = groups.toSorted((one, other) => other.probes.length - one.probes.length);
-    const follows = [
-      ...warnings.map((warning) => `- ${warning}`),
-      proposal === null
-        ? `no profile: ${run.stopped ?? run.ranOut}`
-        : `${proposal.base} ${proposal.differences.map(({ flag, value }) => `${flag}: ${jsonWithPatterns(value)}`).join(', ')}`.trim(),
-    ].join('\n');
+    const follows = conclusions(report);
     const before = toldBefore.get(follows);
     if (before === undefined) toldBefore.set(follows, name);
-    const text = alone.findings.get('text');
+    const text = alone.findings.get('text') as Finding;
     sections.push(
       `## To each question: ${name}`,
-      `text alone: ${alone.stopped === null ? `${text?.result}: ${text?.detail}` : `stopped: ${alone.stopped}`}`,
+      `text alone: ${alone.stopped === null ? wordsOf(text) : `stopped: ${alone.stopped}`}`,
       ...groups.map(
         ({ words, probes }) => `${words}\n  ${probes === largest?.probes && !isFirst ? 'all others' : probes}`,
       ),
@@ -342,6 +241,210 @@ it('what follows from an answer: what every probe makes of each kind, where that
     );
   }
   await golden.expect('answers.txt', sections.join('\n'));
+});
+
+const listed = (row: object, more: Partial<Answer> = {}) => json({ data: [{ id: 'some-model', ...row }] }, more);
+const counted = (prompt: number) =>
+  said({ content: 'hello' }, {}, { prompt_tokens: prompt, completion_tokens: 1, total_tokens: prompt + 1 });
+const overflown = json({ error: { message: 'This model’s maximum context length is 64 tokens.' } }, { status: 400 });
+const cutOff: Answer = { ...plainAnswer, outcome: 'aborted' };
+const running = (count: string): Answer => ({
+  ...plainAnswer,
+  body: `# x\nvllm:num_requests_running{a="b"} ${count}\n`,
+});
+const slots = { '/props': json({ default_generation_settings: {} }), '/slots': json([]) };
+const window64 = { '/v1/models': listed({ max_model_len: 64 }) };
+
+/** What servers say of themselves, by path, and what they answer to a probe, one or one after the other; `hello` to all others. */
+const told: Readonly<Record<string, Readonly<Record<string, Answer | readonly Answer[]>>>> = {
+  'nothing, as nobody answers at any path': {
+    '/v1/models': { ...plainAnswer, outcome: 'timed_out', status: 0, reason: 'no complete answer within 5 s' },
+    software: Array.from({ length: 5 }, () => ({
+      ...plainAnswer,
+      outcome: 'unreachable',
+      status: 0,
+      reason: 'ECONNRESET',
+    })),
+  },
+  'that the key may not see its models': { '/v1/models': { ...plainAnswer, status: 403, keepAlive: 'timeout=7' } },
+  'that the key may see nothing but the model': {
+    '/v1/models': { ...plainAnswer, status: 401 },
+    ...Object.fromEntries(['/props', '/slots'].map((path) => [path, { ...plainAnswer, status: 403 }])),
+  },
+  'that its list is broken': { '/v1/models': json({ error: {} }, { status: 500, keepAlive: 'timeout=65, max=100' }) },
+  'a list that is no list': { '/v1/models': json({ data: { id: 'some-model' } }) },
+  'a list of nothing': { '/v1/models': json({ data: [] }) },
+  'a list without the model': {
+    '/v1/models': json({ data: ['x', { id: 7 }, { id: '' }, { id: 'other', owned_by: 'sglang' }] }),
+  },
+  'its model with a tag': {
+    '/v1/models': json({
+      data: [
+        { id: 'a', owned_by: 'vllm' },
+        { id: 'some-model:latest', owned_by: 'sglang' },
+      ],
+    }),
+  },
+  'two models of a name, and the exact one counts': {
+    '/v1/models': json({ data: [{ id: 'some-model:latest' }, { id: 'some-model', max_model_len: 50_000 }] }),
+  },
+  'that it is vLLM': { '/v1/models': listed({ owned_by: 'vllm', max_model_len: 32_000 }) },
+  'that it is SGLang, with a small window': { '/v1/models': listed({ owned_by: 'sglang', max_model_len: 31_999 }) },
+  'that it is llama.cpp': { '/v1/models': listed({ owned_by: 'llamacpp', meta: { n_ctx_train: 4096 } }) },
+  'that its model sees': { '/v1/models': listed({ architecture: { input_modalities: ['text', 'image'] } }) },
+  'that it is GPUStack in front of nothing known': { '/v1/models': listed({ owned_by: 'gpustack' }) },
+  'that it closes what is idle, without a number': { '/v1/models': listed({}, { keepAlive: 'max=5' }) },
+  'the properties of llama.cpp': {
+    '/props': json({ build_info: 'b1', default_generation_settings: { n_ctx: 9000 }, modalities: { vision: true } }),
+    '/slots': json([]),
+    '/version': json({ version: '1.2' }),
+  },
+  'properties without a window': {
+    '/props': json({ default_generation_settings: { n_ctx: 'x' }, modalities: { vision: 'yes' } }),
+  },
+  'properties of something else': { '/props': json({ build_info: 'b1' }), '/slots': json({}) },
+  'properties with an error': { '/props': json({ default_generation_settings: { n_ctx: 5 } }, { status: 500 }) },
+  'a version of nothing': { '/api/version': json({ version: '' }), '/version': json({ version: 7 }) },
+  'a version alone': { '/version': json({ version: '0.9.2' }) },
+  'metrics of something else': { '/metrics': { ...plainAnswer, body: 'requests 1' } },
+  'an answer of LiteLLM with another status': { '/health/liveliness': json("I'm alive!", { status: 201 }) },
+  'an answer that is not LiteLLM’s': { '/health/liveliness': json('ok') },
+  'an answer of agentic-api with another status': {
+    '/v1/conversations/conv_1': json('storage error: not found: Conversation with id'),
+  },
+  'that no conversation is there': { '/v1/conversations/conv_1': json('no such path', { status: 404 }) },
+  ...Object.fromEntries(
+    Object.entries({
+      'a window from its file': json({
+        parameters: 'stop "x"\nnum_ctx    2048 \n',
+        model_info: { 'a.context_length': 5 },
+      }),
+      'a window in another line': json({
+        parameters: 'a num_ctx 2048',
+        model_info: { 'a.context_length': 4096, x: 1 },
+      }),
+      'a window without a number': json({ parameters: 'num_ctx 1234567890', model_info: { 'a.context_length': 'x' } }),
+      'nothing of its model': json([]),
+      'an error': { ...plainAnswer, status: 404 },
+      'an error without an answer': { ...plainAnswer, outcome: 'timed_out' as const, status: 0, reason: 'too late' },
+    }).map(([name, shown]) => [`Ollama and ${name}`, { '/api/version': json({ version: '0.9' }), '/api/show': shown }]),
+  ),
+  'a window that is just small enough to be overflown': {
+    '/v1/models': listed({ max_model_len: 9032 }),
+    overflow: overflown,
+  },
+  'a window that is too large to be overflown': { '/v1/models': listed({ max_model_len: 9033 }), overflow: overflown },
+  'a window, and cuts the prompt to it': { ...window64, overflow: counted(64) },
+  'a window, and takes more': { ...window64, overflow: counted(65) },
+  'a window, and counts nothing': { ...window64, overflow: hello },
+  'a window, and refuses in unknown words': {
+    ...window64,
+    overflow: json({ error: { message: 'Too long.' } }, { status: 413 }),
+  },
+  'a window, and the words of a refusal in a 200': { ...window64, overflow: { ...overflown, status: 200 } },
+  'a window, and breaks down': { ...window64, overflow: { ...overflown, status: 500 } },
+  'nothing, and cannot be cancelled': { cancel: [hello, hello] },
+  'nothing, and the cancelled answer was an error': {
+    cancel: [{ ...plainAnswer, status: 400, body: '{"error":"no"}' }, hello],
+  },
+  'nothing, and the cancelled question timed out': {
+    cancel: [{ ...plainAnswer, outcome: 'timed_out', status: 0, reason: 'no complete answer within 9 s' }, hello],
+  },
+  'nothing, and no answer was seen before the cut': { cancel: [cutOff, hello] },
+  'nothing, and the next question is refused': {
+    cancel: [cutOff, { ...plainAnswer, status: 400, body: '{"error":"no"}' }],
+  },
+  ...Object.fromEntries(
+    Object.entries({
+      'is free at once': [running('0'), running('0.0')],
+      'is free a second later': [running('1.0'), running('0')],
+      'stays busy': [running('0'), running('2')],
+      'says nothing of it': [notThere, notThere],
+    }).map(([name, looks]) => [
+      `metrics, and ${name}`,
+      { '/metrics': running('0'), cancel: [cutOff, ...looks, { ...hello, milliseconds: 1650 }] },
+    ]),
+  ),
+  'slots, one of them busy': {
+    ...slots,
+    cancel: [
+      cutOff,
+      json([{ is_processing: false }]),
+      json([{ is_processing: false }, { is_processing: true }]),
+      hello,
+    ],
+  },
+  'slots, none of them busy': {
+    ...slots,
+    cancel: [cutOff, json([{ is_processing: true }]), json([{ is_processing: 1 }, {}]), hello],
+  },
+  'that all parallel calls come': {
+    tool_parallel: said({ content: '', tool_calls: [call('get_weather', '{}', 'a'), call('get_weather', '{}', 'b')] }),
+    parallel_off: said({ content: '', tool_calls: [call('get_weather', '{}', 'a')] }),
+  },
+  'that one call comes of two': {
+    tool_parallel: said({ content: '', tool_calls: [call('get_weather', '{}', 'a')] }),
+    parallel_off: said({ content: '', tool_calls: [call('get_weather', '{}', 'a')] }),
+  },
+  'that it reasons, and without an effort not': { reasoning: said({ content: 'x', reasoning: 'Hm.' }) },
+  'that it reasons, and without an effort says nothing': {
+    reasoning: said({ content: 'x', reasoning: 'Hm.' }),
+    effort_none: said({ content: ' ' }),
+  },
+  ...Object.fromEntries(
+    Object.entries({
+      'the first field': [counted(20), counted(21), counted(20)],
+      'both fields': [counted(20), counted(25), counted(25)],
+      'the second field, and refuses the first': [counted(20), notThere, counted(30)],
+      'none, and refuses both': [counted(20), notThere, notThere],
+      'none, and counts nothing': [hello, counted(21), counted(22)],
+      none: [counted(20), counted(20), counted(19)],
+    }).map(([name, replay]) => [`that it reads back ${name}`, { reasoning_replay: replay }]),
+  ),
+};
+
+it('what servers tell of themselves, and how they bear their limits', async () => {
+  const silent = await runAs((path) => (path === 'chat' ? hello : notThere));
+  const sections: string[] = [];
+  for (const [name, answers] of Object.entries(told)) {
+    const report = await runAs((path, probe, index) => {
+      const own = answers[probe] ?? answers[path === 'models' ? '/v1/models' : path];
+      if (own === undefined) return path === 'chat' ? hello : notThere;
+      return Array.isArray(own) ? own[index] : own;
+    });
+    const usual = (probe: string) => wordsOf(silent.run.findings.get(probe) as Finding);
+    const found = [...report.run.findings].filter(([probe, finding]) => usual(probe) !== wordsOf(finding));
+    const usualLines = conclusions(silent).split('\n');
+    sections.push(
+      `## A server tells ${name}`,
+      ...found.map(([probe, finding]) => `${probe} ${wordsOf(finding)}`),
+      ...conclusions(report)
+        .split('\n')
+        .filter((line) => !usualLines.includes(line)),
+      '',
+    );
+  }
+  await golden.expect('servers.txt', sections.join('\n'));
+});
+
+it.each([
+  [
+    'its list',
+    { models: listed({ owned_by: 'sglang' }), '/props': json({ default_generation_settings: {} }) },
+    'sglang',
+    [],
+  ],
+  ['the first path of its own', { '/props': json({ default_generation_settings: {} }) }, 'llama.cpp', ['/props']],
+  ['a later path', { '/api/version': json({ version: '1' }) }, 'ollama', ['/props', '/api/version']],
+  ['metrics', { '/metrics': running('0') }, 'vllm', ['/props', '/api/version', '/metrics']],
+  ['nothing', { '/props': json({}, { status: 500 }) }, null, ['/props', '/api/version', '/metrics']],
+] as const)('an engine is named by %s', async (_name, answers: Readonly<Record<string, Answer>>, engine, paths) => {
+  const asked: string[] = [];
+  const found = await engineNamed(answers['models'] ?? listed({}), async (path) => {
+    asked.push(path);
+    return answers[path] ?? notThere;
+  });
+  expect([found, asked]).toEqual([engine, paths]);
 });
 
 const everyResult: readonly Finding['result'][] = ['works', 'accepted', 'ignored', 'refused', 'broken', 'not_tested'];
@@ -475,7 +578,9 @@ it('what follows for the profile: the flags of a server by what was found of it 
 
 it('every golden file is of a case', () => {
   const cases = [...doctorRecordings.map((name) => `recorded-${name}.txt`), ...Object.keys(servers).map(fileOf)];
-  expect(golden.names()).toEqual([...cases, 'answers.txt', 'flags.txt', 'requests.txt'].toSorted());
+  expect(golden.names()).toEqual(
+    [...cases, 'answers.txt', 'flags.txt', 'requests.txt', 'servers.txt', 'recorded-llama.cpp.json'].toSorted(),
+  );
 });
 
 function fileOf(name: string): string {

@@ -33,8 +33,7 @@ export function probeOf(group: Probe['group'], row: ChatRow | ProbeRow): Probe {
 }
 
 /** Judges a Chat answer by what was answered; errors and broken answers are judged here. */
-export function judged(answer: Answer | undefined, judge: (answer: ReadAnswer) => Finding): Finding {
-  if (answer === undefined) return notTested('no request was sent');
+export function judged(answer: Answer, judge: (answer: ReadAnswer) => Finding): Finding {
   const read = readChatAnswer(answer);
   switch (read.type) {
     case 'error':

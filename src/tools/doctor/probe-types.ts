@@ -42,6 +42,9 @@ export interface Answer {
   readonly milliseconds: number;
 }
 
+/** The answers to a probe's requests: it has at least one. */
+export type Answers = readonly [Answer, ...Answer[]];
+
 /** Further facts that a judge found, for later probes, the profile and the warnings. */
 export interface Facts {
   /** The engine that the server reports, as a profile's name. */
@@ -114,7 +117,7 @@ export interface Probe {
   readonly expectsRefusal?: true;
   /** The requests, one after another; or why there is nothing to ask. */
   request(known: Known): readonly ProbeRequest[] | string;
-  judge(answers: readonly Answer[], known: Known): Finding;
+  judge(answers: Answers, known: Known): Finding;
   readonly means: Meanings;
 }
 

@@ -100,7 +100,10 @@ export async function runProbes(
         }
         if (stopped !== null) break;
       }
-      finding = stopped === null ? probe.judge(answers, known) : { result: 'not_tested', detail: stopped };
+      finding =
+        stopped === null
+          ? probe.judge(answers as [Answer, ...Answer[]], known)
+          : { result: 'not_tested', detail: stopped };
       if (stopped === null && probe.name === 'text' && finding.result !== 'works' && !finding.facts?.reasoningOnly)
         stopped = `The server does not answer a plain question: ${finding.detail}${pathHint(answers, target.url)}`;
     }

@@ -4,7 +4,7 @@ import { readChatAnswer } from '../chat-answer.ts';
 import { chat, user } from '../chat-body.ts';
 import { judged, type ProbeRow } from '../chat-probe.ts';
 import { accepted, broken, factOf, ignored, notTested, refused, works } from '../findings.ts';
-import type { Answer, Finding, Known, Meanings } from '../probe-types.ts';
+import type { Answer, Answers, Finding, Known, Meanings } from '../probe-types.ts';
 
 const sayHello = [user('Say hello.')];
 
@@ -79,8 +79,7 @@ function errorProbe(name: string, asks: string, request: ProbeRow['request'], me
   return { name, asks, tokens: 'few', expectsRefusal: true, request, judge: judgeError, means };
 }
 
-function judgeError([answer]: readonly Answer[]): Finding {
-  if (answer === undefined) return notTested('no request was sent');
+function judgeError([answer]: Answers): Finding {
   const { status } = answer;
   const read = readChatAnswer(answer);
   if (read.type === 'answer') return ignored(`${status}, and an answer`);
@@ -90,27 +89,28 @@ function judgeError([answer]: readonly Answer[]): Finding {
   return refused(`an error, with the status ${status}: ${read.message}`, { serverError: true });
 }
 
-function judgeOverflow([answer]: readonly Answer[], { findings }: Known): Finding {
+function judgeOverflow([answer]: Answers, { findings }: Known): Finding {
   const window = factOf(findings, 'contextWindow') ?? 0;
-  if (answer !== undefined && answer.status >= 400 && saysContextOverflow(answer.body, []))
+  if (answer.status >= 400 && saysContextOverflow(answer.body, []))
     return works(`${answer.status}, in a known wording`);
   return judged(answer, ({ usage }) => {
     const tokens = usage?.input_tokens ?? 0;
+    if (tokens === 0) return accepted('answered, and the tokens of the prompt are not counted');
     return tokens > window
       ? accepted(`${tokens} tokens were taken: the window is larger than the server says`)
       : ignored(`answered from ${tokens} tokens: the prompt was cut`);
   });
 }
 
-function judgeCancel([first, ...others]: readonly Answer[]): Finding {
-  if (first?.outcome === 'answered')
+function judgeCancel([first, ...others]: Answers): Finding {
+  if (first.outcome === 'answered')
     return judged(first, () => notTested('the answer was over before it could be cancelled'));
-  if (first?.outcome !== 'aborted') return notTested(first?.reason ?? 'no answer');
+  if (first.outcome !== 'aborted') return notTested(first.reason);
   const busy = others.slice(0, -1).map(runningIn);
   if (busy.at(-1) === true) return ignored('still busy a second after the disconnect');
-  const last = others.at(-1);
+  const last = others.at(-1) as Answer;
   return judged(last, () => {
-    const answered = `the next request took ${((last?.milliseconds ?? 0) / 1000).toFixed(1)} s`;
+    const answered = `the next request took ${(last.milliseconds / 1000).toFixed(1)} s`;
     return busy.length === 0 ? accepted(answered) : works(`free within ${busy[0] ? '1' : '0.1'} s; ${answered}`);
   });
 }

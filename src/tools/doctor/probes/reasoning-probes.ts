@@ -2,7 +2,7 @@ import { hasReasoned, type ReadAnswer, readChatAnswer, tagsIn } from '../chat-an
 import { callFormOf, chat, finishedCalls, getWeather, user, weatherQuestion } from '../chat-body.ts';
 import { type ChatRow, judged, type ProbeRow } from '../chat-probe.ts';
 import { accepted, factOf, found, ignored, notTested, refused, works } from '../findings.ts';
-import type { Answer, Facts, Finding, Known } from '../probe-types.ts';
+import type { Answers, Facts, Finding, Known } from '../probe-types.ts';
 import { tagFact } from './text-probes.ts';
 
 const riddle = [user('How many prime numbers are there between 10 and 40? Think first, then give the number.')];
@@ -110,7 +110,7 @@ function askReplay(known: Known) {
 }
 
 /** Earlier reasoning that is read makes the prompt longer. */
-function judgeReplay(answers: readonly Answer[]): Finding {
+function judgeReplay(answers: Answers): Finding {
   const withFields = answers.slice(1).map(readChatAnswer);
   return judged(answers[0], ({ usage }) => {
     const before = usage?.input_tokens ?? 0;

@@ -1,9 +1,8 @@
 import { builtInProfiles, contextWindowIn, takesImages } from '../../../filter/index.ts';
 import { countOf, jsonOf, objectOf, objectsOf, textOf } from '../../../formats/json/loose.ts';
-import { shorten } from '../chat-answer.ts';
 import type { ProbeRow } from '../chat-probe.ts';
 import { factOf, ignored, notTested, refused, works } from '../findings.ts';
-import type { Answer, Facts, Finding, Known } from '../probe-types.ts';
+import type { Answer, Answers, Facts, Finding, Known } from '../probe-types.ts';
 
 /**
  * How engines identify themselves: as the owner of a model (`owned_by` of their rows), or at a path of their own (`path`).
@@ -58,8 +57,8 @@ export const serverProbes: readonly ProbeRow[] = [
 ];
 
 /** The finding that access was denied; null if none of the answers is a 401 or 403. */
-function deniedIn(answers: readonly (Answer | undefined)[]): Finding | null {
-  const denied = answers.find((answer) => answer?.status === 401 || answer?.status === 403);
+function deniedIn(answers: readonly Answer[]): Finding | null {
+  const denied = answers.find(({ status }) => status === 401 || status === 403);
   return denied === undefined ? null : notTested(`status ${denied.status}: access denied`);
 }
 
@@ -71,11 +70,14 @@ function listedIn({ status, body }: Answer) {
 
 /** The names of the models that an answer lists; null where it is no list. */
 export function modelNamesIn(answer: Answer): readonly string[] | null {
-  return listedIn(answer)?.flatMap(({ id }) => (typeof id === 'string' && id !== '' ? [id] : [])) ?? null;
+  return (
+    listedIn(answer)
+      ?.map(({ id }) => textOf(id))
+      .filter((name) => name !== '') ?? null
+  );
 }
 
-function judgeModels([answer]: readonly Answer[], { model }: Known): Finding {
-  if (answer === undefined) return notTested('no request was sent');
+function judgeModels([answer]: Answers, { model }: Known): Finding {
   const idle = idleOf(answer);
   const models = listedIn(answer);
   const denied = deniedIn([answer]);
@@ -96,8 +98,8 @@ function judgeModels([answer]: readonly Answer[], { model }: Known): Finding {
     ...(images !== null && { takesImages: images }),
   };
   if (listed === undefined) {
-    const names = models.slice(0, 8).map(({ id }) => textOf(id));
-    return ignored(`the list has ${shorten(names.join(', ')) || 'no models'}`, facts);
+    const names = modelNamesIn(answer)?.slice(0, 8).join(', ') ?? '';
+    return ignored(`the list has ${names || 'no models'}`, facts);
   }
   const eyes = images === null ? '' : `, ${images ? 'takes images' : 'takes no images'}`;
   return works(`listed${windowText(facts)}${eyes}`, facts);
@@ -188,9 +190,9 @@ const gateways: readonly { readonly name: string; readonly path: `/${string}`; i
   },
 ];
 
-function judgeGateway(answers: readonly Answer[], { findings }: Known): Finding {
+function judgeGateway(answers: Answers, { findings }: Known): Finding {
   const own = gateways.find(({ isIts }, index) => answers[index] !== undefined && isIts(answers[index]))?.name;
-  const gateway = own ?? findings.get('models')?.facts?.gateway;
+  const gateway = own ?? factOf(findings, 'gateway');
   return gateway === undefined ? notTested('no known gateway answered') : works(gateway, { gateway });
 }
 
@@ -203,17 +205,20 @@ function versionIn(body: string): string {
   return textOf(objectOf<LooseProps>(jsonOf(body))?.version);
 }
 
-function judgeSoftware(answers: readonly Answer[], { findings }: Known): Finding {
+function judgeSoftware(answers: Answers, { findings }: Known): Finding {
   const read = signs.flatMap(({ read: readSign }, index) => {
     const answer = answers[index];
     return (answer?.status === 200 ? readSign(answer.body) : null) ?? [];
   });
-  const { software: named, gateway } = findings.get('models')?.facts ?? {};
+  const gateway = factOf(findings, 'gateway');
+  const named = factOf(findings, 'software');
   const facts: Facts = Object.assign(named === undefined ? {} : { software: named }, ...read.map((sign) => sign.facts));
-  if (facts.software === undefined && answers.every(({ status }) => status === 0))
-    return notTested(answers[0]?.reason ?? 'no answer');
+  if (facts.software === undefined && answers.every(({ status }) => status === 0)) return notTested(answers[0].reason);
   if (facts.software === undefined && gateway === undefined) return deniedIn(answers) ?? ignored('it names no engine');
-  const words = shorten(read.map((sign) => sign.words).join(' '));
+  const words = read
+    .map((sign) => sign.words)
+    .join(' ')
+    .trim();
   return works(`${words || facts.software || gateway}${windowText(facts)}`, facts);
 }
 
@@ -221,8 +226,8 @@ function judgeSoftware(answers: readonly Answer[], { findings }: Known): Finding
  * `num_ctx` is the window that a Modelfile gives; without it the server's default applies, which is not reported and
  * usually less than the model's.
  */
-function judgeWindow([answer]: readonly Answer[]): Finding {
-  if (answer?.status !== 200) return notTested(answer?.reason || `status ${answer?.status ?? 0}`);
+function judgeWindow([answer]: Answers): Finding {
+  if (answer.status !== 200) return notTested(answer.reason || `status ${answer.status}`);
   const shown = objectOf<{ parameters?: unknown; model_info?: unknown }>(jsonOf(answer.body));
   const given = /^num_ctx\s+(\d{1,9})\s*$/m.exec(textOf(shown?.parameters))?.[1];
   if (given !== undefined) return works(`num_ctx ${given}`, { contextWindow: Number(given) });
