@@ -7,7 +7,7 @@ import {
   pieceOf,
   readExchangeFile,
   saysItIsAnExchange,
-} from '../../src/tools/files/exchange-file.ts';
+} from '../../../../src/tools/files/exchange-file.ts';
 
 const headers = [{ name: 'content-type', value: 'application/json' }];
 const complete: ExchangeFile = {
