@@ -12,22 +12,19 @@ export { requestMoves, responseMoves } from './exchange/phases.ts';
 export { ProtocolError } from './exchange/protocol-error.ts';
 export { parseJson, readRequestBody } from './exchange/request/request-body.ts';
 export { completes, pathNeedsModel, routeOf } from './exchange/request/route.ts';
-export { type Pace, runSteps } from './exchange/steps.ts';
+export { runSteps } from './exchange/steps.ts';
 export type { ExchangeSummary } from './exchange/summary.ts';
-export {
-  type BodyModes,
-  type ExchangeEvent,
-  type ExchangeReply,
-  type HeaderMap,
-  type HeaderMutation,
-  isRequestEvent,
-  type Replies,
+export type {
+  BodyModes,
+  ExchangeEvent,
+  ExchangeReply,
+  HeaderMap,
+  HeaderMutation,
 } from './exchange/types.ts';
 export { deserializeRequest } from './extproc/deserialize-request.ts';
-export { type CallMetadata, healthService, type ServingStatus } from './extproc/methods.ts';
+export { healthService } from './extproc/methods.ts';
 export { serializeReply } from './extproc/serialize-reply.ts';
 export { processPath } from './extproc/wire-numbers.ts';
-export { checkMove, type Moves } from './machine/moves.ts';
 
 // Translate: a request, a stream and a completion, without Envoy; and read what Chat servers say, as the translation does.
 export { translateCompletion } from './translate/chat-to-response/completion.ts';

@@ -12,12 +12,12 @@ const floors: Readonly<Record<string, Readonly<Record<string, readonly string[]>
     bytes: [],
     credentials: [],
     json: [],
+    machine: [],
     sse: [],
   },
   filter: {
     'wire/schema': [],
     'wire/sse': ['wire/schema'],
-    machine: [],
     upstream: [],
     'translate/shared': ['upstream', 'wire/schema'],
     // The functions that read a request are told which types there are: they import neither `items` nor `client-tools`.
@@ -52,7 +52,6 @@ const floors: Readonly<Record<string, Readonly<Record<string, readonly string[]>
       ...['translate/request-to-chat/parse', 'translate/request-to-chat/parse/items', 'wire/schema'],
     ],
     exchange: [
-      'machine',
       ...['translate', 'translate/chat-to-response', 'translate/operations', 'translate/request-to-chat'],
       ...['translate/shared', 'upstream', 'wire/schema', 'wire/sse'],
     ],
@@ -81,8 +80,8 @@ const floors: Readonly<Record<string, Readonly<Record<string, readonly string[]>
 /** The only file of the filter that the others import. */
 const face = 'filter/index.ts';
 
-/** What a client of the proxy uses of the filter: errors, a stream's events, tables of moves. What becomes of a turn is the exchange's business. */
-const ofWebSocket = /^(ApiError\w*|Moves|checkMove|estimated\w+)$/;
+/** What a client of the proxy uses of the filter: errors and estimates. What becomes of a turn is the exchange's business. */
+const ofWebSocket = /^(ApiError\w*|estimated\w+)$/;
 
 /** Rooms without sockets, clock, randomness or environment, all of the filter among them: the packages and built-ins they may use. */
 const pure: Readonly<Record<string, readonly string[]>> = {
@@ -90,19 +89,18 @@ const pure: Readonly<Record<string, readonly string[]>> = {
   'formats/bytes': ['minizlib', 'node:buffer', 'node:zlib'],
   'formats/credentials': [],
   'formats/json': [],
+  'formats/machine': [],
   // The global `Buffer` is looked up anew each time it is used.
   'formats/sse': ['node:buffer'],
   'filter/wire/schema': ['zod/mini'],
   'filter/wire/sse': ['node:buffer'],
-  'filter/machine': [],
   // What reads a file of profiles is loaded when there is one.
   'filter/upstream': ['node:module', 're2js', 'yaml', 'zod/mini'],
   // Ids that must come out the same for the same request are hashed; arguments are compared by value.
   'filter/translate': ['node:crypto', 'node:util', 'zod/mini'],
   // A session is recognised by a keyed hash.
   'filter/exchange': ['node:buffer', 'node:crypto'],
-  // Of node:http2 the type of its headers alone.
-  'filter/extproc': ['node:buffer', 'node:http2'],
+  'filter/extproc': ['node:buffer'],
   'service/settings': [],
   'tools/files': ['node:buffer', 'zod/mini'],
   'tools/redact': [],

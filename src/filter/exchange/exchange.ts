@@ -6,15 +6,14 @@ import { ResponseLeg } from './response/response-leg.ts';
 import { type Pace, runSteps, type Steps } from './steps.ts';
 import { billedFactsOf, type ExchangeReports, type ExchangeSummary, summaryOf } from './summary.ts';
 import { type ExchangeTap, tapped } from './tap.ts';
-import {
-  type ExchangeEvent,
-  type ExchangeReply,
-  type Hold,
-  isRequestEvent,
-  type Replies,
-  type RequestEvent,
-} from './types.ts';
+import { type ExchangeEvent, type ExchangeReply, type Hold, isRequestEvent, type Replies } from './types.ts';
 import { nextUpdateAfter, usageMetadataOf, withMetadata } from './usage-metadata.ts';
+
+/**
+ * A piece of an answer takes a turn from this size on: more than comes of a model's tokens at once. One read of a connection may
+ * have such pieces of many streams, and 60 kB of the costliest events take some 10 ms.
+ */
+const burstBytes = 32 * 1024;
 
 /** One HTTP request and its response: Envoy's messages in, the replies to them out. No clock, no sockets. */
 export class Exchange {
@@ -72,12 +71,14 @@ export class Exchange {
   }
 
   /** How the message is to be handled, so that no other exchange waits long. */
-  pace(event: RequestEvent): Pace {
-    return this.#requestLeg.pace(event);
+  pace(event: ExchangeEvent): Pace {
+    if (isRequestEvent(event)) return this.#requestLeg.pace(event);
+    return event.type === 'response_body' && event.body.length > burstBytes ? 'in_turn' : 'at_once';
   }
 
   /** Replies in steps to the end of a large request body; `refusal` is asked at the first, which may have waited. */
-  *handleInSteps(event: RequestEvent, refusal?: () => ApiError | null): Steps<Replies> {
+  *handleInSteps(event: ExchangeEvent, refusal?: () => ApiError | null): Steps<Replies> {
+    if (!isRequestEvent(event)) return this.repliesTo(event);
     this.#tap?.onEvent(event);
     if (this.#closed) return [];
     return this.#checked(yield* this.#requestLeg.handle(event, refusal), event);

@@ -1,4 +1,4 @@
-import type { Moves } from '../machine/moves.ts';
+import type { Moves } from '../../formats/machine/moves.ts';
 import { ProtocolError } from './protocol-error.ts';
 import type { RequestEvent, ResponseEvent } from './types.ts';
 

@@ -1,9 +1,5 @@
-import type { IncomingHttpHeaders } from 'node:http2';
 import { deserializeHealthCheck } from './deserialize-request.ts';
 import { checkPath, healthCheckResponseStatusTag, servingStatus, watchPath } from './wire-numbers.ts';
-
-/** The metadata with which a gRPC call was opened, sent as HTTP/2 headers. Names are in lower case. */
-export type CallMetadata = Readonly<IncomingHttpHeaders>;
 
 export type ServingStatus = Exclude<keyof typeof servingStatus, 'UNKNOWN'>;
 

@@ -1,15 +1,9 @@
-import {
-  ApiError,
-  type BodyModes,
-  type CallMetadata,
-  Exchange,
-  type ExchangeOptions,
-  type Profile,
-} from '../../filter/index.ts';
+import { ApiError, type BodyModes, Exchange, type ExchangeOptions, type Profile } from '../../filter/index.ts';
 import type { Admission } from '../memory/overload.ts';
 import type { Config } from '../settings/config.ts';
 import { valuesOf } from '../settings/setting.ts';
 import { settings } from '../settings/settings-table.ts';
+import type { CallMetadata } from '../telemetry/observer.ts';
 import { newId } from './ids.ts';
 import { type OperatorFiles, readOperatorFiles } from './operator-files.ts';
 import type { OpenExchange } from './process.ts';

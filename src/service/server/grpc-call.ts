@@ -1,7 +1,7 @@
 import { constants, type OutgoingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
 import { type StatusObject, status } from '@grpc/grpc-js';
-import type { CallMetadata } from '../../filter/index.ts';
 import { type FlowEvent, type FlowPhase, flowMoves, isBlocked } from '../memory/flow-phases.ts';
+import type { CallMetadata } from '../telemetry/observer.ts';
 import { MessageFrameError, MessageFrameReader, putFrameHead } from './message-frames.ts';
 
 /** A call as its listener sees it. */

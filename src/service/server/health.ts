@@ -1,11 +1,11 @@
 import { type ServerUnaryCall, type ServerWritableStream, type sendUnaryData, status } from '@grpc/grpc-js';
-import type { ServingStatus } from '../../filter/index.ts';
+import type { healthService } from '../../filter/index.ts';
 
 /** Service names that can be checked: the whole server, our service, and those that Kubernetes setups use. */
 const names: readonly string[] = ['', 'envoy.service.ext_proc.v3.ExternalProcessor', 'liveness', 'readiness'];
 
 type HealthCheckRequest = { readonly service: string };
-type HealthCheckResponse = { readonly status: ServingStatus };
+type HealthCheckResponse = Parameters<typeof healthService.Check.responseSerialize>[0];
 type Watcher = ServerWritableStream<HealthCheckRequest, HealthCheckResponse>;
 
 /** The standard gRPC health service. It serves from the start, because it is reachable only once the server is. */
@@ -16,7 +16,7 @@ export function createHealth() {
 
   const serving = () => available && !draining;
 
-  function statusOf({ service }: HealthCheckRequest): ServingStatus {
+  function statusOf({ service }: HealthCheckRequest): HealthCheckResponse['status'] {
     // The protocol allows watching a name that does not exist, or not yet.
     if (!names.includes(service)) return 'SERVICE_UNKNOWN';
     return serving() || service === 'liveness' ? 'SERVING' : 'NOT_SERVING';

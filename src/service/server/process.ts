@@ -3,17 +3,14 @@ import { status } from '@grpc/grpc-js';
 import {
   type ApiError,
   type BodyModes,
-  checkMove,
   deserializeRequest,
   type Exchange,
   type ExchangeEvent,
   type ExchangeReply,
-  isRequestEvent,
-  type Pace,
   ProtocolError,
-  type Replies,
   serializeReply,
 } from '../../filter/index.ts';
+import { checkMove } from '../../formats/machine/moves.ts';
 import type { Admission, Holder } from '../memory/overload.ts';
 import type { CallEnd, CallTimes, ExchangeObserver } from '../telemetry/observer.ts';
 import { type CallMove, callMoves } from './call-phases.ts';
@@ -21,6 +18,9 @@ import type { GrpcCall, GrpcCallListener } from './grpc-call.ts';
 import { frameHeadBytes } from './message-frames.ts';
 import type { StepQueue } from './step-queue.ts';
 import type { Ticker, TickListener } from './ticker.ts';
+
+type Pace = ReturnType<Exchange['pace']>;
+type Replies = ReturnType<Exchange['repliesTo']>;
 
 export interface ProcessOptions {
   /** The exchange for this call, in the modes its first message names. */
@@ -48,12 +48,6 @@ export interface OpenExchange {
   /** Memory that the call holds; null where nothing counts that. */
   readonly admission: Admission | null;
 }
-
-/**
- * A piece of an answer takes a turn from this size on: more than comes of a model's tokens at once. One read of a connection may
- * have such pieces of many streams, and 60 kB of the costliest events take some 10 ms.
- */
-const burstBytes = 32 * 1024;
 
 /** A message of the caller's, or null: it half-closes. */
 type Arrived = Buffer | null;
@@ -185,7 +179,7 @@ export class ProcessCall implements GrpcCallListener, TickListener, Holder {
     const startedAt = performance.now();
     const state = this.#state.phase === 'idle' ? this.#state : this.#open(modes, startedAt);
     const { exchange } = state.opened;
-    const pace = paceOf(event, exchange);
+    const pace = exchange.pace(event);
     if (pace === 'in_steps' || (pace === 'in_turn' && !this.#options.queues.in_turn.hasTime())) {
       this.#enqueue(state.opened, event, pace);
       return;
@@ -207,7 +201,7 @@ export class ProcessCall implements GrpcCallListener, TickListener, Holder {
     const { waitedTooLong, longestWaitMs } = this.#options;
     const addedAt = performance.now();
     const refusal = () => (performance.now() - addedAt > longestWaitMs ? waitedTooLong() : null);
-    const steps = pace === 'in_steps' && isRequestEvent(event) ? exchange.handleInSteps(event, refusal) : null;
+    const steps = pace === 'in_steps' ? exchange.handleInSteps(event, refusal) : null;
     const state: Queued = { phase: 'queued', opened, waiting: [] };
     this.#move('enqueue', state);
     this.#call.pause();
@@ -236,7 +230,7 @@ export class ProcessCall implements GrpcCallListener, TickListener, Holder {
 
   #worked(event: ExchangeEvent, startedAt: number): void {
     const elapsed = performance.now() - startedAt;
-    if (isRequestEvent(event)) this.#requestMs += elapsed;
+    if (event.type.startsWith('request_')) this.#requestMs += elapsed;
     else this.#responseMs += elapsed;
   }
 
@@ -323,11 +317,6 @@ export class ProcessCall implements GrpcCallListener, TickListener, Holder {
     checkMove(callMoves, this.#state.phase, by, to.phase);
     this.#state = to;
   }
-}
-
-function paceOf(event: ExchangeEvent, exchange: Exchange): Pace {
-  if (isRequestEvent(event)) return exchange.pace(event);
-  return event.type === 'response_body' && event.body.length > burstBytes ? 'in_turn' : 'at_once';
 }
 
 function hasBytesForClient(reply: ExchangeReply): boolean {

@@ -5,16 +5,10 @@ import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { Server, ServerCredentials, type UntypedServiceImplementation } from '@grpc/grpc-js';
-import {
-  type CallMetadata,
-  type Exchange,
-  type ExchangeOptions,
-  healthService,
-  processPath,
-} from '../../filter/index.ts';
+import { type Exchange, type ExchangeOptions, healthService, processPath } from '../../filter/index.ts';
 import type { OverloadGuard } from '../memory/overload.ts';
 import type { Config } from '../settings/config.ts';
-import type { ExchangeObserver } from '../telemetry/observer.ts';
+import type { CallMetadata, ExchangeObserver } from '../telemetry/observer.ts';
 import { createExchangeFactory } from './exchanges.ts';
 import { acceptCall } from './grpc-call.ts';
 import { checkGrpcJsInternals, http2ServersOf, setHttp2Options, stopPings, takeStreams } from './grpc-js-internals.ts';

@@ -1,4 +1,5 @@
-import type { CallMetadata, Exchange, ExchangeSummary } from '../../filter/index.ts';
+import type { IncomingHttpHeaders } from 'node:http2';
+import type { Exchange, ExchangeSummary } from '../../filter/index.ts';
 
 /**
  * How a call ended: `done` after Envoy's own reset or half-close once the exchange was complete, `aborted` while it was
@@ -18,10 +19,12 @@ export interface CallTimes {
   readonly work: { readonly request: number; readonly response: number };
 }
 
+/** The metadata with which a gRPC call was opened, sent as HTTP/2 headers. Names are in lower case. */
+export type CallMetadata = Readonly<IncomingHttpHeaders>;
+
 /** A call that has ended. */
 export interface EndedCall {
   readonly exchange: Exchange;
-  /** With which the call was opened. */
   readonly metadata: CallMetadata;
   readonly how: CallEnd;
   readonly summary: ExchangeSummary;

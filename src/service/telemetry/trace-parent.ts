@@ -1,4 +1,5 @@
-import type { CallMetadata, ExchangeSummary } from '../../filter/index.ts';
+import type { ExchangeSummary } from '../../filter/index.ts';
+import type { CallMetadata } from './observer.ts';
 
 /** The caller's span (W3C Trace Context, level 1, §3.2). */
 export type TraceParent = NonNullable<ReturnType<typeof parentOf>>;

@@ -1,5 +1,6 @@
 import type { Buffer } from 'node:buffer';
-import { checkMove, estimatedTokens } from '../../filter/index.ts';
+import { estimatedTokens } from '../../filter/index.ts';
+import { checkMove } from '../../formats/machine/moves.ts';
 import { SseDecoder, SseLimitError, type SseMessage } from '../../formats/sse/sse-decoder.ts';
 import { type Conversation, conversationOf, itemsOfOutput } from './conversations.ts';
 import { errorMessage, type TurnError, turnError } from './errors.ts';

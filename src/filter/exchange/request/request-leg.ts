@@ -1,6 +1,6 @@
 import { GrowingBytes } from '../../../formats/bytes/growing-bytes.ts';
 import { objectOf } from '../../../formats/json/loose.ts';
-import { checkMove } from '../../machine/moves.ts';
+import { checkMove } from '../../../formats/machine/moves.ts';
 import { responses } from '../../translate/operations/responses.ts';
 import type { TranslatedOperation } from '../../translate/request-to-chat/translated-operation.ts';
 import { bytesOfValue } from '../../translate/shared/kept.ts';

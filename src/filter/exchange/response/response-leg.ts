@@ -3,7 +3,7 @@ import {
   createContentDecoder,
   parseContentCodings,
 } from '../../../formats/bytes/content-coding.ts';
-import { checkMove } from '../../machine/moves.ts';
+import { checkMove } from '../../../formats/machine/moves.ts';
 import { translateError } from '../../translate/chat-to-response/error.ts';
 import { ApiError } from '../../wire/schema/api-error.ts';
 import { keepAliveComment } from '../../wire/sse/encode-events.ts';

@@ -4,7 +4,7 @@ import { Exchange } from '../../../../src/filter/exchange/exchange.ts';
 import { checkEvent, requestMoves, responseMoves } from '../../../../src/filter/exchange/phases.ts';
 import { ProtocolError } from '../../../../src/filter/exchange/protocol-error.ts';
 import type { BodyMode, ExchangeEvent } from '../../../../src/filter/exchange/types.ts';
-import { checkMove } from '../../../../src/filter/machine/moves.ts';
+import { checkMove } from '../../../../src/formats/machine/moves.ts';
 import { exchangeOptions, headersOf } from '../../../support/exchange-options.ts';
 import { describeMoves } from '../../../support/moves.ts';
 import { runs } from '../../../support/property-runs.ts';
