@@ -97,7 +97,7 @@ function exchange(
       });
     };
     const request = send(url, {
-      method: bytes === null ? 'GET' : 'POST',
+      method: bytes === null ? undefined : 'POST',
       agent: false,
       headers: {
         accept: 'application/json, text/event-stream',
