@@ -8,7 +8,14 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterAll, expect, it } from 'vitest';
 import { explain } from '../../src/tools/explain/explain-command.ts';
+import { explainRequest } from '../../src/tools/explain/explain-request.ts';
+import type { RequestExplanation } from '../../src/tools/explain/explanation.ts';
+import { pathOf } from '../../src/tools/explain/fields.ts';
+import { short } from '../../src/tools/explain/shorten-json.ts';
 import { type ExchangeFile, exchangeFileHead } from '../../src/tools/files/exchange-file.ts';
+import { explainSetupOf } from '../support/config-of-settings.ts';
+import { createdAt } from '../support/context.ts';
+import { explainedRequests } from '../support/explained-requests.ts';
 import { goldenTexts } from '../support/golden-text.ts';
 import { runSubcommand } from '../support/run-subcommand.ts';
 
@@ -321,8 +328,53 @@ it.each(Object.entries(asked))(
   },
 );
 
+/** What became of a request, a line for each field. */
+function fatesIn({ outcome, fields, dropped, added, refusals }: RequestExplanation): string[] {
+  const placed = (places: readonly { readonly path: string; readonly value: unknown }[]) =>
+    places.map(({ path, value }) => `${path} = ${short(value, 60)}`).join(', ');
+  const because = (causes: readonly { readonly name: string }[]) =>
+    causes.length === 0 ? '' : ` | because of ${causes.map(({ name }) => name).join(', ')}`;
+  const about = (link: string) => ` | ${link.replace(/^.*#row-/, '')}`;
+  const isSame = (field: string, one: RequestExplanation['fields'][number]) =>
+    one.fate === 'sent' && one.dropped.length === 0 && one.becomes.length === 1 && one.becomes[0]?.path === field;
+  return [
+    ...(outcome === 'sent' ? [] : [outcome]),
+    ...fields
+      .filter((field) => !isSame(field.field, field))
+      .map(({ field, fate, becomes, in_response: shown, dropped: lost, causes, link }) =>
+        [
+          `${field} ${fate.replace('_', ' ')}${becomes.length === 0 ? '' : `: ${placed(becomes)}`}`,
+          shown.length === 0 ? '' : ` | Response: ${shown.join(', ')}`,
+          lost.length === 0 ? '' : ` | without ${lost.join(', ')}`,
+          because(causes),
+          about(link),
+        ].join(''),
+      ),
+    ...dropped.map(({ name, causes, link }) => `dropped ${name}${because(causes)}${about(link)}`),
+    ...added.map(({ causes, ...place }) => `added ${placed([place])}${because(causes)}`),
+    ...refusals.map(
+      ({ error, causes, link }) => `refused ${error.param} ${error.code}${because(causes)}${about(link)}`,
+    ),
+  ];
+}
+
+it('what becomes of the fields of many requests', async () => {
+  const sections = Object.entries(explainedRequests).map(([name, { body, settings = {}, fields }]) => {
+    const whole = { model: 'm', input: 'Hi', ...body };
+    const headers = new Map([['content-type', 'application/json']]);
+    const request = { method: 'POST', path: '/v1/responses', headers, body: Buffer.from(JSON.stringify(whole)) };
+    const named = (fields ?? Object.keys(body)).map((field) => pathOf(field) ?? []);
+    const of = (paths: typeof named | null) =>
+      explainRequest({ setup: explainSetupOf(settings), request, now: createdAt, fields: paths, linkBase: '' });
+    const all = of(null);
+    const lines = fatesIn({ ...(fields === undefined ? all : of(named)), added: all.added });
+    return [`## ${name}`, ...lines, ''].join('\n');
+  });
+  await golden.expect('fates.txt', sections.join('\n'));
+});
+
 it('every golden file is of a case', () => {
-  expect(golden.names()).toEqual(Object.keys(asked).map(fileOf).toSorted());
+  expect(golden.names()).toEqual([...Object.keys(asked).map(fileOf), 'fates.txt'].toSorted());
 });
 
 function fileOf(name: string): string {

@@ -20,7 +20,7 @@ type FieldOutcome = ReturnType<typeof outcomeOf>;
 
 /** Returns what became of the field with that value; `isRepeated` where the answer is a Response, which repeats its request. */
 export function outcomeOf(field: Path, value: unknown, run: SentRun, isRepeated: boolean) {
-  const places = run.places.of(field);
+  const places = value === undefined ? [] : run.places.of(field);
   const isElement = field.length === 2 && (field[0] === 'input' || field[0] === 'tools') && recordOf(value) !== null;
   const becomes = isElement ? places : places.flatMap((place) => narrowed(place, field, value));
   /** Names in `x-responses-dropped` that refer to it. */
@@ -37,10 +37,13 @@ export function outcomeOf(field: Path, value: unknown, run: SentRun, isRepeated:
     if (isElement) return changes.size === 0 ? 'sent' : 'rewritten';
     const same = becomes.filter((place) => isSame(place.value, value));
     if (same.length === 0) return 'rewritten';
-    return same.some((place) => place.path.at(-1) === field.findLast((step) => typeof step === 'string'))
-      ? 'sent'
-      : 'renamed';
+    return same.some((place) => nameIn(place.path) === nameIn(field)) ? 'sent' : 'renamed';
   }
+}
+
+/** The last name in it, whatever the index after that. */
+function nameIn(path: Path): string | number | undefined {
+  return path.findLast((step) => typeof step === 'string');
 }
 
 const noChanges: ReadonlyMap<string, unknown> = new Map();
@@ -94,11 +97,7 @@ function generalOf(path: string): string {
 function narrowed(place: Place, field: Path, value: unknown): readonly Place[] {
   const isOwn = place.sources.some((source) => isWithin(source, pathText(field)));
   if (isOwn && (typeof value !== 'string' || recordOf(place.value) === null)) return [place];
-  const part = partOf(
-    place,
-    field.findLast((step) => typeof step === 'string'),
-    value,
-  );
+  const part = partOf(place, nameIn(field), value);
   if (part !== null) return [part];
   return isOwn ? [place] : [];
 }
@@ -112,7 +111,8 @@ function isAbout(name: string, field: Path, value: unknown, provenance: Recorded
   if (from === undefined) return name === 'input[].reasoning' && valueAt(value, ['type']) === 'reasoning' && !isSent;
   for (const source of from) {
     if (isWithin(source, path)) return true;
-    if (isWithin(path, source) && isWithin(generalOf(name), generalOf(path))) return true;
+    // `input[].odd` is about the key of any item, `include[2].odd` about that element.
+    if (isWithin(path, source) && isWithin(name, generalOf(path))) return true;
   }
   return false;
 }

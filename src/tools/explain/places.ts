@@ -25,7 +25,8 @@ export function placesIn({ result }: RecordedProvenance, body: unknown, others: 
   /** Where that field can be seen: what it, or a part of it, became. */
   function of(field: Path): readonly Place[] {
     const name = pathText(field);
-    const known = byRoot.get(rootOf(name)) ?? [];
+    // An element of a list may be known as the whole list.
+    const known = [...new Set([rootOf(name), listOf(name)])].flatMap((root) => byRoot.get(root) ?? []);
     const own = known.filter(({ source }) => isWithin(source, name)).map(({ place }) => place);
     if (own.length > 0) return outermost(own);
     // What the nearest enclosing value became.
@@ -49,6 +50,11 @@ export function placesIn({ result }: RecordedProvenance, body: unknown, others: 
 /** The top-level field, or the element of a top-level list: `messages[2].content` is in `messages[2]`. */
 function rootOf(path: string): string {
   return /^[^.[]+(\[\d+\])?/.exec(path)?.[0] ?? path;
+}
+
+/** The top-level field alone. */
+function listOf(path: string): string {
+  return /^[^.[]+/.exec(path)?.[0] ?? path;
 }
 
 /** Parts of a Chat request that can be marked, and lists of them. */
