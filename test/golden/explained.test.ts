@@ -11,7 +11,7 @@ import { explain } from '../../src/tools/explain/explain-command.ts';
 import { explainRequest } from '../../src/tools/explain/explain-request.ts';
 import type { RequestExplanation } from '../../src/tools/explain/explanation.ts';
 import { pathOf } from '../../src/tools/explain/fields.ts';
-import { short } from '../../src/tools/explain/shorten-json.ts';
+import { short as shortJson } from '../../src/tools/explain/shorten-json.ts';
 import { type ExchangeFile, exchangeFileHead } from '../../src/tools/files/exchange-file.ts';
 import { explainSetupOf } from '../support/config-of-settings.ts';
 import { createdAt } from '../support/context.ts';
@@ -302,36 +302,87 @@ const asked: Readonly<Record<string, Asked>> = {
   },
 };
 
+/** What is small, in one file: usage that is wrong, inputs that are not whole, and what brings its own request or its own path. */
+const saved = exchange({ chat_response: answer(200, 'application/json', [1, JSON.stringify(completion)]) });
+const small = { model: 'm', input: 'Hi' };
+const short: readonly Asked[] = [
+  ...[
+    ['a', 'b'],
+    ['--status', '199'],
+    ['--status', '600'],
+    ['--status', '200.5'],
+    ['--path', 'v1'],
+    ['--field', 'a['],
+    ['--odd'],
+  ].map((args) => ({ args })),
+  { args: ['no-such-file'] },
+  { args: ['-r', 'no-such-file', '-'] },
+  { args: ['--profile', 'no-such-profile'], input: small },
+  { env: { MAX_REQUEST_BYTES: 'x\u001b' }, input: small },
+  { args: [{ ...saved, version: 2, profile: 7 }] },
+  { args: ['--response', exchange({})], input: small },
+  { args: ['--response', { ...saved, outcome: 7 }], input: small },
+  // The exchange of the answer brings the request, unless there is another one.
+  { args: ['--response', saved] },
+  { args: ['--response', saved, '-'], input: small },
+  { args: ['--response', completion, '--status', '599'], input: small },
+  { args: ['--response', completion], input: { model: 'm' } },
+  { args: ['--response', completion, '--path', '/v1/embeddings'], input: small },
+  {
+    args: [
+      '--response',
+      { object: 'list', data: [{ id: 'm', object: 'model' }] },
+      '--path',
+      '/v1/models?client_version=1',
+    ],
+  },
+  { args: ['--model', 'other'], input: small },
+  { args: ['--model', 'other'], input: '{' },
+  // The path belongs to the profile of the configuration.
+  ...[[], ['--profile', 'vllm'], ['--profile', 'groq']].map((args) => ({
+    ...{ args, input: small, env: { UPSTREAM_PROFILE: 'vllm', UPSTREAM_PATH: '/of/it' } },
+  })),
+  { input: small, env: { UPSTREAM_PROFILES_FILE: 'no-such-file' } },
+  { args: ['--profiles-file', 'no-such-file'], input: small, env: { UPSTREAM_PROFILES_FILE: 'another' } },
+];
+
+it('explain answers to short commands', async () => {
+  const outputs: string[] = [];
+  for (const one of short) outputs.push(await outputOf(one));
+  const text = outputs.join('\n').replaceAll(/\nHeaders of[\s\S]*?(?=\nThe answer|\nexit code)/g, '…');
+  // What Node says, and the profiles that there are.
+  const steady = text.replaceAll(/(not valid JSON: |be one of generic)[\s\S]*?(?=Send|, or)/g, '$1… ');
+  await golden.expect('short-commands.txt', steady);
+});
+
 function fileWith(content: unknown, name: string): string {
   const path = join(folder, name);
   writeFileSync(path, typeof content === 'string' ? content : JSON.stringify(content));
   return path;
 }
 
-it.each(Object.entries(asked))(
-  'explain prints of %s what stands in the golden file',
-  async (name, { args = [], env = {}, input }) => {
-    // After an option that takes a file, a text is its content.
-    const given = args.map((arg, index) =>
-      typeof arg === 'object' || args[index - 1] === '-r' ? fileWith(arg, `${index}.json`) : arg,
-    );
-    const piped = input === undefined ? '' : JSON.stringify(input);
-    const { code, out, err } = await runSubcommand(explain, given, { env, input: piped });
-    const shown = args
-      .map((arg, index) => (typeof arg === 'object' || args[index - 1] === '-r' ? 'FILE' : arg))
-      .join(' ');
-    const set = Object.entries(env).map(([variable, value]) => `${variable}=${value} `);
-    // The time of an answer is when it is replayed, but for a saved exchange.
-    const steady = out.replaceAll(/"(created_at|completed_at)": ?\d{10}/g, '"$1": …');
-    const text = `$ ${set.join('')}explain ${shown}\n${err}${steady}exit code ${code}\n`;
-    await golden.expect(fileOf(name), text.replaceAll('\u001b', '␛'));
-  },
-);
+it.each(Object.entries(asked))('explain prints of %s what stands in the golden file', async (name, one) => {
+  await golden.expect(fileOf(name), await outputOf(one));
+});
+
+async function outputOf({ args = [], env = {}, input }: Asked): Promise<string> {
+  // An object is a file, and so is a text of answers.
+  const isContent = (arg: string | object) => typeof arg === 'object' || /[\n{]|^overloaded$/.test(arg);
+  const given = args.map((arg, index) => (isContent(arg) ? fileWith(arg, `${index}.json`) : String(arg)));
+  const piped = input === undefined ? '' : typeof input === 'string' ? input : JSON.stringify(input);
+  const { code, out, err } = await runSubcommand(explain, given, { env, input: piped });
+  const shown = args.map((arg) => (isContent(arg) ? 'FILE' : arg)).join(' ');
+  const set = Object.entries(env).map(([variable, value]) => `${variable}=${value} `);
+  // The time of an answer is when it is replayed, but for a saved exchange.
+  const steady = out.replaceAll(/"(created_at|completed_at)": ?\d{10}/g, '"$1": …');
+  const text = `$ ${set.join('')}explain ${shown}\n${err}${steady}exit code ${code}\n`;
+  return text.replaceAll('\u001b', '␛').replaceAll(folder, 'FOLDER');
+}
 
 /** What became of a request, a line for each field. */
 function fatesIn({ outcome, fields, dropped, added, refusals }: RequestExplanation): string[] {
   const placed = (places: readonly { readonly path: string; readonly value: unknown }[]) =>
-    places.map(({ path, value }) => `${path} = ${short(value, 60)}`).join(', ');
+    places.map(({ path, value }) => `${path} = ${shortJson(value, 60)}`).join(', ');
   const because = (causes: readonly { readonly name: string }[]) =>
     causes.length === 0 ? '' : ` | because of ${causes.map(({ name }) => name).join(', ')}`;
   const about = (link: string) => ` | ${link.replace(/^.*#row-/, '')}`;
@@ -374,7 +425,7 @@ it('what becomes of the fields of many requests', async () => {
 });
 
 it('every golden file is of a case', () => {
-  expect(golden.names()).toEqual([...Object.keys(asked).map(fileOf), 'fates.txt'].toSorted());
+  expect(golden.names()).toEqual([...Object.keys(asked).map(fileOf), 'fates.txt', 'short-commands.txt'].toSorted());
 });
 
 function fileOf(name: string): string {

@@ -69,7 +69,7 @@ async function inputOf(options: Options, stdin: NodeJS.ReadStream) {
   const recorded = options.response === null ? null : await readInput(options.response, stdin);
   const isAlone = options.file === null && stdin.isTTY === true;
   // A saved exchange includes its request.
-  const ofExchange = recorded === null ? null : requestIn(recorded, options.path);
+  const ofExchange = recorded === null ? null : named(options.response, () => requestIn(recorded, options.path));
   const hasRequest = ofExchange !== null && ofExchange.profile !== null;
   if (isAlone && !hasRequest && !isCatalogPath(options.path))
     throw new UsageError('No request was given: name a file, or pass it on standard input.');
