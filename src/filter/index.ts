@@ -10,9 +10,7 @@ export { Exchange } from './exchange/exchange.ts';
 export type { ExchangeOptions, ExchangeSettings } from './exchange/options.ts';
 export { requestMoves, responseMoves } from './exchange/phases.ts';
 export { ProtocolError } from './exchange/protocol-error.ts';
-export { parseJson, readRequestBody } from './exchange/request/request-body.ts';
-export { completes, pathNeedsModel, routeOf } from './exchange/request/route.ts';
-export { runSteps } from './exchange/steps.ts';
+export { routeOf } from './exchange/request/route.ts';
 export type { ExchangeSummary } from './exchange/summary.ts';
 export type {
   BodyModes,
@@ -41,7 +39,7 @@ export { responseAnswer } from './translate/operations/operation.ts';
 // Describe: the servers and their flags, what may be set, where a field came from, and the shapes of both APIs.
 export { isHostedTool } from './translate/request-to-chat/parse/parse-tools.ts';
 export type { ResponseContext } from './translate/shared/context.ts';
-export { RecordedProvenance, sourcesOf } from './translate/shared/provenance.ts';
+export { RecordedProvenance } from './translate/shared/provenance.ts';
 export { repairKinds } from './translate/shared/repairs.ts';
 export type { OperatorSettings } from './translate/shared/settings.ts';
 export { translateRequest } from './translate/translate-request.ts';

@@ -1,5 +1,5 @@
-import { readRequestBody, runSteps } from '../../filter/index.ts';
 import { isCredentialHeader, redactionMark } from '../../formats/credentials/names.ts';
+import { jsonOf } from '../../formats/json/loose.ts';
 import type { Config } from '../../service/settings/config.ts';
 import { explainFields } from './explain-fields.ts';
 import type { Reason, Refusal, RequestExplanation, UpstreamRequest } from './explanation.ts';
@@ -7,7 +7,7 @@ import { isSame, valueAt } from './fields.ts';
 import { rowOf, rowOfError, ruleOf } from './mapping-link.ts';
 import { refusalsOf } from './refusals.ts';
 import type { AnsweredRun, CatalogRun, ClientRequest, ExplainOptions, RefusedRun, RequestRun } from './run-request.ts';
-import { answered, plainList, runRequest, type SentRun, type Setup, withBody } from './run-request.ts';
+import { answered, plainList, runRequest, type SentRun, withBody } from './run-request.ts';
 import { causesOf, createWhatIf, type VariedRun, variationsOf, type WhatIf } from './what-if.ts';
 
 /**
@@ -17,7 +17,7 @@ import { causesOf, createWhatIf, type VariedRun, variationsOf, type WhatIf } fro
 export function explainRequest(options: ExplainOptions): RequestExplanation {
   const { setup, request, now } = options;
   const run = runRequest(setup, request, now);
-  const body = readable(setup, request);
+  const body = bodyOf(run, request);
   const named = valueAt(body, ['model']);
   const model = typeof named === 'string' && named !== '' ? named : setup.config.DEFAULT_MODEL;
   const whatIf = createWhatIf(options, body, model);
@@ -113,13 +113,7 @@ function upstreamRequestOf(run: SentRun | CatalogRun, body: unknown): UpstreamRe
   };
 }
 
-/** The body as a value, as the service reads it; undefined if it cannot read it. */
-function readable({ config }: Setup, { headers, body }: ClientRequest): unknown {
-  const { MAX_REQUEST_BYTES: maxRequestBytes, MAX_NESTING: maxNesting, MAX_REQUEST_VALUES: maxValues } = config;
-  const limits = { maxRequestBytes, maxNesting, maxValues };
-  try {
-    return runSteps(readRequestBody(body, headers, limits, () => null));
-  } catch {
-    return undefined;
-  }
+/** The body as the service read it; one that passes, as it is; undefined where it could not be read. */
+function bodyOf(run: RequestRun, { body }: ClientRequest): unknown {
+  return 'provenance' in run ? run.provenance.body : (jsonOf(body.toString()) ?? undefined);
 }

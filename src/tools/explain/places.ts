@@ -1,4 +1,4 @@
-import { type RecordedProvenance, sourcesOf } from '../../filter/index.ts';
+import { RecordedProvenance } from '../../filter/index.ts';
 import { isWithin } from '../../formats/json/paths.ts';
 import { isSame, type Path, pathText, recordOf, valueAt } from './fields.ts';
 
@@ -14,7 +14,7 @@ export type Places = ReturnType<typeof placesIn>;
 
 /** The marked parts of a translated request, and `others`; only those that `body` has as sent. */
 export function placesIn({ result }: RecordedProvenance, body: unknown, others: readonly Place[]) {
-  const engine = Object.entries(sourcesOf(result?.passthrough ?? {}));
+  const engine = Object.entries(RecordedProvenance.sourcesOf(result?.passthrough ?? {}));
   const marked = [...markedIn(result?.chat ?? {}, []), ...engine.map(([name, sources]) => ({ path: [name], sources }))]
     .map((place) => ({ ...place, value: valueAt(body, place.path) }))
     .filter(({ value }) => value !== undefined);
@@ -61,7 +61,7 @@ function listOf(path: string): string {
 const markable = ['messages', 'tools', 'content', 'tool_calls', 'function', 'custom'];
 
 function* markedIn(thing: object, path: Path): Generator<Omit<Place, 'value'>> {
-  for (const [key, sources] of Object.entries(sourcesOf(thing)))
+  for (const [key, sources] of Object.entries(RecordedProvenance.sourcesOf(thing)))
     yield { path: key === '' ? path : [...path, key], sources };
   for (const name of markable) {
     const inner = (thing as Readonly<Record<string, unknown>>)[name];

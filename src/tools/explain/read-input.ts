@@ -1,12 +1,11 @@
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
-import { completes, routeOf } from '../../filter/index.ts';
 import { scanJson } from '../../formats/json/scan.ts';
 import { messageOf } from '../../service/settings/error-texts.ts';
 import { bytesOf, type ExchangeFile, readExchangeFile, saysItIsAnExchange } from '../files/exchange-file.ts';
 import { recordOf, valueAt } from './fields.ts';
 import type { RecordedAnswer } from './run-answer.ts';
-import type { ClientRequest } from './run-request.ts';
+import { type ClientRequest, isForCatalog } from './run-request.ts';
 
 /** A file, or standard input, that cannot be used. The message is for the caller. */
 export class InputError extends Error {
@@ -125,11 +124,7 @@ function recordedRequest(value: unknown): ClientRequest | null {
 
 /** Whether a GET of that path is for the catalog: it has no body. */
 export function isCatalogPath(path: string): boolean {
-  const headers = new Map([
-    [':method', 'GET'],
-    [':path', path],
-  ]);
-  return completes(routeOf(headers));
+  return isForCatalog(new Map(Object.entries({ ':method': 'GET', ':path': path })));
 }
 
 function plainRequest(body: Buffer, path: string): ClientRequest {

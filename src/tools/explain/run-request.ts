@@ -1,18 +1,15 @@
 import {
   type ApiErrorObject,
-  completes,
   Exchange,
   type ExchangeOptions,
   type ExchangeReply,
   type HeaderMap,
   type HeaderMutation,
   type Profile,
-  parseJson,
-  pathNeedsModel,
   RecordedProvenance,
   routeOf,
-  runSteps,
 } from '../../filter/index.ts';
+import { parseExactly } from '../../formats/json/exact.ts';
 import { createExchangeFactory } from '../../service/server/exchanges.ts';
 import type { OperatorFiles } from '../../service/server/operator-files.ts';
 import type { Config } from '../../service/settings/config.ts';
@@ -85,11 +82,14 @@ export interface CatalogRun extends UpstreamRun {
 /** The client gets a Response at once, and nothing is sent upstream. */
 export interface AnsweredRun {
   readonly type: 'answered';
+  readonly provenance: RecordedProvenance;
   readonly dropped: readonly string[];
 }
 
 export interface RefusedRun {
   readonly type: 'refused';
+  /** With the body, if it was read. */
+  readonly provenance: RecordedProvenance;
   readonly status: number;
   readonly error: ApiErrorObject;
 }
@@ -103,9 +103,6 @@ export function withBody(request: ClientRequest, value: unknown): ClientRequest 
 
 /** The modes of the shipped envoy.yaml. What is translated does not depend on them. */
 const modes = { request: 'BUFFERED', response: 'FULL_DUPLEX_STREAMED' } as const;
-
-/** Deeper and larger than any body that the service makes. */
-const unlimited = 2 ** 31;
 
 /**
  * Runs a request through an exchange of the service's own. Ids are counted, `resp_1`, and `now` (Unix seconds) is
@@ -124,10 +121,10 @@ export function runRequest({ config, profile, files }: Setup, request: ClientReq
   const replies = exchange.handle({ type: 'request_headers', headers, endOfStream: !hasBody });
   if (hasBody) replies.push(...exchange.handle({ type: 'request_body', body: request.body, endOfStream: true }));
   const immediate = replies.find((reply) => reply.type === 'immediate_response');
-  if (immediate?.status === 200) return { type: 'answered', dropped: exchange.summary().dropped };
+  if (immediate?.status === 200) return { type: 'answered', provenance, dropped: exchange.summary().dropped };
   if (immediate !== undefined) {
     const { error } = JSON.parse(Buffer.from(immediate.body).toString());
-    return { type: 'refused', status: immediate.status, error };
+    return { type: 'refused', provenance, status: immediate.status, error };
   }
   const headerChanges = changesOf(replies);
   const changed = applied(headerChanges, headers);
@@ -138,7 +135,7 @@ export function runRequest({ config, profile, files }: Setup, request: ClientReq
     headerChanges,
     exchange,
   };
-  if (completes(routeOf(headers))) return { type: 'catalog', ...upstream };
+  if (isForCatalog(headers)) return { type: 'catalog', ...upstream };
   const bodies = replies.flatMap((reply) => (reply.type === 'request_body' && reply.body ? [reply.body] : []));
   if (exchange.summary().outcome === 'passed' || bodies.length === 0) return { type: 'passed' };
   const body = Buffer.concat(bodies);
@@ -169,7 +166,7 @@ function outsideOfBody(
   profile: Profile,
 ): readonly Place[] {
   const places: Place[] = [{ path: ['header accept'], value: headers.get('accept'), sources: ['stream'] }];
-  if (pathNeedsModel(path || profile.path))
+  if ((path || profile.path).includes('{model}'))
     places.push({ path: ['path'], value: headers.get(':path'), sources: ['model'] });
   const key = session === '' ? undefined : headers.get(session);
   // Without a key it is a hash of the beginning of the conversation.
@@ -204,9 +201,15 @@ export const plainAnswer = {
 /** A server's list of models. */
 export const plainList = { object: 'list', data: [{ id: 'm', object: 'model' }] };
 
-/** JSON as the service reads it. Throws `ApiError` for what is not JSON. */
+/** JSON as the service reads it. Throws for what is not JSON in UTF-8. */
 export function readJson(bytes: Uint8Array): unknown {
-  return runSteps(parseJson(bytes, unlimited, unlimited));
+  return parseExactly(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+}
+
+/** Whether a request's method and path are for the catalog of models. */
+export function isForCatalog(headers: ReadonlyMap<string, string>): boolean {
+  const route = routeOf(headers);
+  return route.type === 'pass' && route.operation !== null;
 }
 
 function changesOf(replies: readonly ExchangeReply[]): HeaderMutation {

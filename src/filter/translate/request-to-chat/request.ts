@@ -56,8 +56,10 @@ export function requestToChat(
   body: unknown,
   { settings: configured, clock, operation: accepted, known }: RequestTranslation,
 ): TranslatedRequest {
+  const { provenance = nothingRecorded } = configured;
+  provenance.begin(body);
   const settings = settingsForModel(configured, body);
-  const { profile, provenance = nothingRecorded } = settings;
+  const { profile } = settings;
   const dropped = new Dropped(provenance);
   const reading: RequestReading = { settings, dropped, provenance, known };
   const { request, passthrough } = parseRequest(body, reading);

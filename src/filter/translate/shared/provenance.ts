@@ -12,6 +12,8 @@ type ItemPath = `input[${number}]`;
 export interface Provenance {
   /** Every dropped key is reported, not only the first of its kind. */
   readonly isRecorded: boolean;
+  /** Takes the request's body as it was read: what follows is about it. */
+  begin(body: unknown): void;
   /** Begins to read the value at that path: what is dropped from now on belongs to it. `''` for none. */
   reading(path: string): void;
   /** Something was dropped under that name. */
@@ -46,6 +48,7 @@ export interface RecordedResult {
 /** The service's own: nothing is marked. */
 export const nothingRecorded: Provenance = {
   isRecorded: false,
+  begin() {},
   reading() {},
   dropped() {},
   mark() {},
@@ -60,6 +63,8 @@ export const nothingRecorded: Provenance = {
 
 export class RecordedProvenance implements Provenance {
   readonly isRecorded = true;
+  /** The request's body; undefined where it could not be read. */
+  body: unknown;
   /** Paths by the name under which they are dropped. */
   readonly droppedFrom = new Map<string, Set<string>>();
   /** Null until the request is translated. */
@@ -67,6 +72,10 @@ export class RecordedProvenance implements Provenance {
   readonly #replaced = new Map<Replaced, ItemPath>();
   #path = '';
   #summaryPath = '';
+
+  begin(body: unknown): void {
+    this.body = body;
+  }
 
   reading(path: string): void {
     this.#path = path;
@@ -109,6 +118,11 @@ export class RecordedProvenance implements Provenance {
   finish(result: RecordedResult): void {
     this.result = result;
   }
+
+  /** The paths that the thing was made of; none where it is not marked. */
+  static sourcesOf(thing: object): Sources {
+    return (thing as Marked)[madeOf] ?? {};
+  }
 }
 
 /** Paths of the request by the key of the thing that they became; `''` is the thing as a whole. */
@@ -119,11 +133,6 @@ const madeOf = Symbol('made of');
 
 interface Marked {
   [madeOf]?: Sources;
-}
-
-/** The paths that the thing was made of; none where it is not marked. */
-export function sourcesOf(thing: object): Sources {
-  return (thing as Marked)[madeOf] ?? {};
 }
 
 /** Marks `made`, or one key of it, as made of `from`, if that is marked. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { RecordedProvenance, sourcesOf } from '../../../../../src/filter/translate/shared/provenance.ts';
+import { RecordedProvenance } from '../../../../../src/filter/translate/shared/provenance.ts';
 import { translateRequest } from '../../../../../src/filter/translate/translate-request.ts';
 import { ApiError } from '../../../../../src/filter/wire/schema/api-error.ts';
 import { createResponseFields } from '../../../../../src/filter/wire/schema/create-response.ts';
@@ -112,8 +112,16 @@ function partsOf(body: object, profile: string | object): Map<string, readonly s
   const { chat, passthrough } = provenance.result ?? { chat: {}, passthrough: new Map() };
   const fields = [...Object.entries(chat), ...passthrough].flatMap(([name, value]) =>
     (name === 'messages' || name === 'tools') && Array.isArray(value)
-      ? value.map((element) => [name, element, Object.values(sourcesOf(element)).flat()] as const)
-      : [[name, value, (sourcesOf(chat)[name] ?? []).concat(sourcesOf(passthrough)[name] ?? [])] as const],
+      ? value.map((element) => [name, element, Object.values(RecordedProvenance.sourcesOf(element)).flat()] as const)
+      : [
+          [
+            name,
+            value,
+            (RecordedProvenance.sourcesOf(chat)[name] ?? []).concat(
+              RecordedProvenance.sourcesOf(passthrough)[name] ?? [],
+            ),
+          ] as const,
+        ],
   );
   return new Map(fields.map(([name, value, sources]) => [`${name}: ${JSON.stringify(value)}`, sources]));
 }
