@@ -2,27 +2,23 @@ import { Buffer } from 'node:buffer';
 import {
   ApiError,
   builtInProfiles,
-  choiceOf,
-  errorOfValue,
-  isDelta,
-  type LooseChunk,
-  type LooseMessage,
-  logprobsOf,
-  type OutputItem,
-  type ResponseContext,
+  factsOfChunk,
   readErrorBody,
-  reasoningOf,
-  responseAnswer,
   StreamTranslator,
   ThinkTagReader,
   translateCompletion,
-  type Usage,
+  translateRequest,
 } from '../../filter/index.ts';
-import { jsonOf, objectOf, textOf } from '../../formats/json/loose.ts';
+import { jsonOf, objectOf } from '../../formats/json/loose.ts';
 import { readSseData } from '../../formats/sse/data.ts';
 import { SseDecoder, SseLimitError } from '../../formats/sse/sse-decoder.ts';
+import { readConfig } from '../../service/settings/config.ts';
+import { valuesOf } from '../../service/settings/setting.ts';
+import { settings } from '../../service/settings/settings-table.ts';
 import { toolNames } from './chat-body.ts';
 import type { Answer } from './probe-types.ts';
+
+type Response = ReturnType<typeof translateCompletion>['response'];
 
 /** A tool call of an answer, with the arguments as text. */
 export interface AnsweredCall {
@@ -58,7 +54,7 @@ export interface ReadAnswer {
   readonly reasoningFields: readonly string[];
   readonly calls: readonly AnsweredCall[];
   readonly finish: string;
-  readonly usage: Usage | null;
+  readonly usage: Response['usage'];
   /** Tokens that have a logprob. */
   readonly logprobs: number;
   /** The answer's `system_fingerprint`; `''` without one. */
@@ -138,14 +134,14 @@ function emptiness({ status, body }: Answer): string {
 }
 
 /** The chunks one after another, since all of them together take a hundred times the memory of the stream; and its end. */
-function* chunksOf(body: string): Generator<LooseChunk | 'done'> {
+function* chunksOf(body: string): Generator<object | 'done'> {
   const bytes = Buffer.from(body);
   const decoder = new SseDecoder({ maxEventBytes });
   for (let at = 0; at < bytes.length + pieceBytes; at += pieceBytes)
     for (const message of at < bytes.length ? decoder.push(bytes.subarray(at, at + pieceBytes)) : decoder.finish()) {
       const data = message.type === 'event' ? readSseData(message.data) : null;
       if (data === null) continue;
-      yield* data.values.flatMap((value) => objectOf<LooseChunk>(value) ?? []);
+      yield* data.values.flatMap((value) => objectOf(value) ?? []);
       if (data.done) yield 'done';
     }
 }
@@ -158,19 +154,21 @@ class SeenChunks {
   hasChoice = false;
   logprobs = 0;
   fingerprint = '';
+  /** The fields that reasoning came in. */
+  readonly reasoningFields = new Set<string>();
   /** Deltas in a row that repeat the text before them, and add to it; -1 once one did not. */
   #repeats = 0;
   #lastText = '';
-  readonly #fields = new Set<string>();
 
-  add(chunk: LooseChunk): void {
-    const choice = choiceOf(chunk);
-    if (choice !== null) this.hasChoice = true;
-    this.fingerprint ||= textOf(chunk.system_fingerprint);
-    this.logprobs += logprobsOf(choice?.logprobs).length;
-    this.#compare(textOf(objectOf<LooseMessage>(choice?.delta)?.content));
-    for (const field of fieldsOfReasoning)
-      if (!this.#fields.has(field) && carriesReasoning(chunk, field)) this.#fields.add(field);
+  /** Takes a chunk. Gives the message of the error that it holds in place of an answer; null for none. */
+  add(chunk: unknown): string | null {
+    const { error, hasChoice, text, reasoningFields, logprobs, fingerprint } = factsOfChunk(chunk);
+    this.hasChoice ||= hasChoice;
+    this.fingerprint ||= fingerprint;
+    this.logprobs += logprobs;
+    for (const field of reasoningFields) this.reasoningFields.add(field);
+    this.#compare(text);
+    return error === null ? null : error.message;
   }
 
   isCumulative(): boolean {
@@ -182,10 +180,6 @@ class SeenChunks {
     if (this.#lastText !== '') this.#repeats = text.startsWith(this.#lastText) ? this.#repeats + 1 : -1;
     this.#lastText = text;
   }
-
-  reasoningFields(): readonly string[] {
-    return fieldsOfReasoning.filter((field) => this.#fields.has(field));
-  }
 }
 
 /** Throws `SseLimitError` for an event that is too large. */
@@ -196,10 +190,9 @@ function readStream(answer: Answer): ChatAnswer {
   for (const chunk of chunksOf(answer.body)) {
     done = chunk === 'done';
     if (chunk === 'done') break;
-    const error = errorOfValue(chunk);
-    if (error !== null) return { type: 'error', status: answer.status, message: shorten(error.message) };
-    seen.add(chunk);
-    if (translator.push(chunk).some(isDelta)) deltas += 1;
+    const error = seen.add(chunk);
+    if (error !== null) return { type: 'error', status: answer.status, message: shorten(error) };
+    if (translator.push(chunk).some((event) => 'delta' in event)) deltas += 1;
   }
   if (!seen.hasChoice) return { type: 'broken', message: emptiness(answer) };
   translator.finish(done ? 'done' : 'eof');
@@ -210,11 +203,10 @@ function readStream(answer: Answer): ChatAnswer {
 
 /** Throws `ApiError` if it is not an answer. */
 function readJson(answer: Answer): ChatAnswer {
-  const completion = objectOf<LooseChunk>(jsonOf(answer.body));
-  const error = completion === null ? null : errorOfValue(completion);
-  if (error !== null) return { type: 'error', status: answer.status, message: shorten(error.message) };
+  const completion = objectOf(jsonOf(answer.body));
   const seen = new SeenChunks();
-  if (completion !== null) seen.add(completion);
+  const error = seen.add(completion);
+  if (error !== null) return { type: 'error', status: answer.status, message: shorten(error) };
   if (!seen.hasChoice) return { type: 'broken', message: emptiness(answer) };
   const { response, finishReason } = translateCompletion(completion, contextFor(false));
   const { output, usage } = response;
@@ -223,35 +215,20 @@ function readJson(answer: Answer): ChatAnswer {
   return { type: 'answer', streamed: false, done: false, finish: finishReason ?? '', usage, deltas, ...facts };
 }
 
-/** As for a plain request; tags stay in the text, where they can be looked at, and a call without an id has none. */
-function contextFor(stream: boolean): ResponseContext {
+/** As for a plain request that offers the probes' tools; tags stay in the text, where they can be looked at, and a call without an id has none. */
+function contextFor(stream: boolean) {
   const generic = builtInProfiles.get('generic')?.profile;
   if (generic === undefined) throw new Error('There is no profile generic.');
-  return {
-    answer: responseAnswer(),
-    stream,
-    // The parts of the request that a Response repeats are not needed.
-    echo: {} as ResponseContext['echo'],
-    toolNames,
-    foundTools: new Map(),
-    integers: new Map(),
-    restoredTools: new Map(),
-    earlierCallIds: new Set(),
-    allowedTools: null,
-    requiresCall: false,
-    wantsEncryptedReasoning: false,
-    wantsLogprobs: false,
-    obfuscate: false,
-    reasoningEvents: 'summary',
-    reasoningAlone: 'completed',
-    profile: { ...generic, thinkTags: 'off' },
-    createdAt: 0,
-    now: () => 0,
-    newId: () => '',
-  };
+  const tools = [...toolNames].map((name) => ({ type: 'function', name }));
+  const profile = { ...generic, thinkTags: 'off' as const };
+  const clock = { now: () => 0, newId: () => '' };
+  return translateRequest({ model: 'm', input: 'x', stream, tools }, { ...usual, profile }, clock).context;
 }
 
-function factsOf(output: readonly OutputItem[], seen: SeenChunks) {
+/** The service's settings where nothing is set; reasoning comes as a summary. */
+const usual = { ...valuesOf(settings.translation, readConfig({})), reasoningEvents: 'summary' as const };
+
+function factsOf(output: Response['output'], seen: SeenChunks) {
   const text = output
     .flatMap((item) => (item.type === 'message' ? item.content : []))
     .map((part) => (part.type === 'output_text' ? part.text : ''))
@@ -264,7 +241,7 @@ function factsOf(output: readonly OutputItem[], seen: SeenChunks) {
       .flatMap((item) => (item.type === 'reasoning' ? item.summary : []))
       .map((part) => part.text)
       .join(''),
-    reasoningFields: seen.reasoningFields(),
+    reasoningFields: [...seen.reasoningFields],
     calls: output.flatMap(callOf),
     logprobs: seen.logprobs,
     fingerprint: seen.fingerprint,
@@ -272,7 +249,7 @@ function factsOf(output: readonly OutputItem[], seen: SeenChunks) {
   };
 }
 
-function callOf(item: OutputItem): AnsweredCall[] {
+function callOf(item: Response['output'][number]): AnsweredCall[] {
   if (item.type === 'function_call') return [{ id: item.call_id, name: item.name, arguments: item.arguments }];
   return item.type === 'custom_tool_call' ? [{ id: item.call_id, name: item.name, arguments: item.input }] : [];
 }
@@ -282,20 +259,4 @@ function readTags(text: string, implicitThink: boolean) {
   const reader = new ThinkTagReader({ implicitThink });
   const [most, rest] = [reader.push(text), reader.finish()];
   return { thinking: most.thinking + rest.thinking, text: most.text + rest.text };
-}
-
-const fieldsOfReasoning = [
-  'reasoning_content',
-  'reasoning',
-  'reasoning_details',
-  'content',
-  'thinking',
-  'thinking_blocks',
-] as const;
-
-function carriesReasoning(chunk: LooseChunk, field: (typeof fieldsOfReasoning)[number]): boolean {
-  const choice = choiceOf(chunk);
-  const message = objectOf<LooseMessage>(choice?.delta) ?? objectOf<LooseMessage>(choice?.message);
-  const { text, details } = reasoningOf({ [field]: message?.[field] });
-  return text !== '' || details.length > 0;
 }

@@ -1,5 +1,5 @@
 import {
-  type ApiErrorObject,
+  type ApiError,
   Exchange,
   type ExchangeOptions,
   type ExchangeReply,
@@ -91,7 +91,7 @@ export interface RefusedRun {
   /** With the body, if it was read. */
   readonly provenance: RecordedProvenance;
   readonly status: number;
-  readonly error: ApiErrorObject;
+  readonly error: ReturnType<ApiError['toObject']>;
 }
 
 /** The request with another body. */

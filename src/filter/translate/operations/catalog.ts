@@ -54,6 +54,7 @@ function entryOf(
   profile: Profile,
 ): object {
   const levels = reasoningLevelsOf(slug, profile);
+  const listed = readListedModel(model);
   // The fields of a model that Codex 0.171 decodes.
   const entry = {
     slug,
@@ -72,9 +73,9 @@ function entryOf(
     apply_patch_tool_type: 'freeform',
     truncation_policy: { mode: 'tokens', limit: 10_000 },
     supports_parallel_tool_calls: profile.parallelToolCalls,
-    context_window: contextWindowIn(model) ?? contextWindow,
+    context_window: listed.contextWindow ?? contextWindow,
     experimental_supported_tools: [],
-    input_modalities: takesImages(model) !== false && profile.image === true ? ['text', 'image'] : ['text'],
+    input_modalities: listed.takesImages !== false && profile.image === true ? ['text', 'image'] : ['text'],
     base_instructions: instructions,
   };
   return { ...entry, ...overrides.get('*'), ...overrides.get(slug) };
@@ -99,8 +100,13 @@ function reasoningLevelsOf(slug: string, { reasoningEffort, effortRules, effortW
   return levels.length > 1 ? levels.map(([effort, description]) => ({ effort, description })) : [];
 }
 
-/** The context window in tokens of an entry of a list of models, as configured rather than as trained; null for none. */
-export function contextWindowIn(model: LooseModel): number | null {
+/** Facts in an entry of a server's list of models; null for what it does not say. `contextWindow` is in tokens. */
+export function readListedModel(model: object) {
+  return { contextWindow: contextWindowIn(model), takesImages: takesImages(model) };
+}
+
+/** As configured rather than as trained. */
+function contextWindowIn(model: LooseModel): number | null {
   const meta = objectOf<Loose<'n_ctx' | 'n_ctx_train'>>(model.meta);
   const candidates = [
     model.max_model_len, // vLLM, SGLang
@@ -116,8 +122,7 @@ export function contextWindowIn(model: LooseModel): number | null {
 
 type LooseModalities = Loose<'input_modalities' | 'vision'>;
 
-/** Whether an entry of a list of models says that the model takes images; null if it does not say. */
-export function takesImages(model: LooseModel): boolean | null {
+function takesImages(model: LooseModel): boolean | null {
   const architecture = objectOf<LooseModalities>(model.architecture);
   for (const inputs of [architecture?.input_modalities, model.input_modalities]) // OpenRouter, and others in its form
     if (Array.isArray(inputs)) return inputs.includes('image');

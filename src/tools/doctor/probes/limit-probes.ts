@@ -1,4 +1,4 @@
-import { saysContextOverflow } from '../../../filter/index.ts';
+import { translateError } from '../../../filter/index.ts';
 import { arrayOf, jsonOf, objectsOf } from '../../../formats/json/loose.ts';
 import { readChatAnswer } from '../chat-answer.ts';
 import { chat, user } from '../chat-body.ts';
@@ -91,7 +91,7 @@ function judgeError([answer]: Answers): Finding {
 
 function judgeOverflow([answer]: Answers, { findings }: Known): Finding {
   const window = factOf(findings, 'contextWindow') ?? 0;
-  if (answer.status >= 400 && saysContextOverflow(answer.body, []))
+  if (answer.status >= 400 && translateError(answer).code === 'context_length_exceeded')
     return works(`${answer.status}, in a known wording`);
   return judged(answer, ({ usage }) => {
     const tokens = usage?.input_tokens ?? 0;

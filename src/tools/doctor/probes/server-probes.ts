@@ -1,4 +1,4 @@
-import { builtInProfiles, contextWindowIn, takesImages } from '../../../filter/index.ts';
+import { builtInProfiles, readListedModel } from '../../../filter/index.ts';
 import { countOf, jsonOf, objectOf, objectsOf, textOf } from '../../../formats/json/loose.ts';
 import type { ProbeRow } from '../chat-probe.ts';
 import { factOf, ignored, notTested, refused, works } from '../findings.ts';
@@ -88,20 +88,19 @@ function judgeModels([answer]: Answers, { model }: Known): Finding {
   const listed = models.find(({ id }) => id === model) ?? models.find(({ id }) => id === `${model}:latest`);
   const ownedBy = textOf(listed?.owned_by ?? models[0]?.owned_by);
   const software = engines.find((engine) => engine.ownedBy === ownedBy)?.name;
-  const contextWindow = listed === undefined ? null : contextWindowIn(listed);
-  const images = listed === undefined ? null : takesImages(listed);
+  const { contextWindow, takesImages } = readListedModel(listed ?? {});
   const facts: Facts = {
     ...idle,
     ...(software !== undefined && { software }),
     ...(ownedBy === 'gpustack' && { gateway: 'GPUStack' }),
     ...(contextWindow !== null && { contextWindow }),
-    ...(images !== null && { takesImages: images }),
+    ...(takesImages !== null && { takesImages }),
   };
   if (listed === undefined) {
     const names = modelNamesIn(answer)?.slice(0, 8).join(', ') ?? '';
     return ignored(`the list has ${names || 'no models'}`, facts);
   }
-  const eyes = images === null ? '' : `, ${images ? 'takes images' : 'takes no images'}`;
+  const eyes = takesImages === null ? '' : `, ${takesImages ? 'takes images' : 'takes no images'}`;
   return works(`listed${windowText(facts)}${eyes}`, facts);
 }
 
