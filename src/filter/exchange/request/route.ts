@@ -62,11 +62,6 @@ export function pathAndQuery(target: string): readonly [path: string, query: str
   return at === -1 ? [target, ''] : [target.slice(0, at), target.slice(at + 1)];
 }
 
-/** Whether an answer of the upstream's own is completed on the way. */
-export function completes(route: Route): boolean {
-  return route.type === 'pass' && route.operation !== null;
-}
-
 const translated = operations.filter((operation) => operation.type === 'translated');
 const passed = operations.filter((operation) => operation.type === 'passed');
 
