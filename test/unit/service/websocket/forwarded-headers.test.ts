@@ -20,21 +20,20 @@ it('forwards credentials, the host, the trace and whatever else the handshake ha
   });
 });
 
-it('leaves out what belongs to one connection, to a body, to the handshake, and to Envoy', () => {
-  const given = [
-    ['Connection', 'Upgrade, X-Mine'],
-    ['X-Mine', '1'],
-    ['Upgrade', 'websocket'],
-    ['Sec-WebSocket-Key', 'k'],
-    ['sec-websocket-protocol', 'p'],
-    ['content-length', '0'],
-    ['Content-Type', 'text/plain'],
-    ['accept-encoding', 'gzip'],
-    ['X-Request-Id', 'id'],
-    ['x-envoy-upstream-rq-timeout-ms', '1'],
-    ['transfer-encoding', 'chunked'],
-  ] as const;
-  expect(forwardedHeaders(given.flat())).toEqual({});
+it.each([
+  // RFC 9110, and those that `connection` names.
+  ...['Connection', 'keep-alive', 'Proxy-Authenticate', 'proxy-connection', 'TE', 'trailer', 'transfer-encoding'],
+  ...['upgrade', 'X-Mine', 'x-other'],
+  // Of a body.
+  ...['accept', 'Accept-Encoding', 'content-encoding', 'content-length', 'Content-Type', 'expect'],
+  // Of the handshake, of each turn, and Envoy's.
+  ...['Sec-WebSocket-Key', 'sec-websocket-protocol', 'HTTP2-Settings', 'X-Request-Id', 'x-envoy-max-retries'],
+])('leaves out what belongs to one connection, to a body, to the handshake, and to Envoy: %s', (name) => {
+  expect(
+    forwardedHeaders(['connection', 'Upgrade,X-Mine', 'connection', ' x-OTHER ', name, '1', 'x-kept', '2']),
+  ).toEqual({
+    'x-kept': '2',
+  });
 });
 
 it('joins the values of a header that comes more than once', () => {
