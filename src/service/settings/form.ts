@@ -26,7 +26,7 @@ export function choice<const Word extends string>(...words: readonly Word[]): Fo
 }
 
 export const flag: Form<boolean> = {
-  read: (text) => ({ true: true, false: false })[text],
+  read: (text) => (text === 'true' || text === 'false' ? text === 'true' : undefined),
   takes: 'true or false',
   values: 'One of `true`, `false`.',
   json: { enum: [true, false, 'true', 'false'] },

@@ -76,6 +76,80 @@ describe('the configuration', () => {
     expect(text).toContain(JSON.stringify(value));
   });
 
+  test.each<[Record<string, string>, string]>([
+    [
+      { UPSTREAM_PROFILE: 'vlm' },
+      'UPSTREAM_PROFILE: must be one of %PROFILES, or a profile of UPSTREAM_PROFILES_FILE (got "vlm") Did you mean vllm?',
+    ],
+    [{ UPSTREAM_PROFILE: 'mine', UPSTREAM_PROFILES_FILE: '/p.yaml' }, ''],
+    [{ TLS_CERT_FILE: '/a' }, 'TLS_CERT_FILE and TLS_KEY_FILE: set both or neither'],
+    [{ TLS_KEY_FILE: '/a' }, 'TLS_CERT_FILE and TLS_KEY_FILE: set both or neither'],
+    [{ TLS_CERT_FILE: '/a', TLS_KEY_FILE: '/b', TLS_CLIENT_CA_FILE: '/c' }, ''],
+    [{ TLS_CLIENT_CA_FILE: '/c' }, 'TLS_CLIENT_CA_FILE: needs TLS_CERT_FILE and TLS_KEY_FILE (got "/c")'],
+    [{ WEBSOCKET_LISTEN: '127.0.0.1:1' }, 'WEBSOCKET_LISTEN: needs WEBSOCKET_FORWARD_TO, the URL of the proxy'],
+    [{ WEBSOCKET_FORWARD_TO: 'http://proxy' }, ''],
+    [{ WEBSOCKET_LISTEN: '127.0.0.1:1', WEBSOCKET_FORWARD_TO: 'http://proxy' }, ''],
+    [
+      { INSPECT: 'on', ADMIN_LISTEN: 'off' },
+      'INSPECT: is a page of the admin port, which ADMIN_LISTEN disables (got "on")',
+    ],
+    [
+      { INSPECT: 'on', WORKERS: '2' },
+      'INSPECT: shows the exchanges of one process; use it with WORKERS=1 (got "on" and WORKERS=2)',
+    ],
+    [{ INSPECT: 'on', WORKERS: '1' }, ''],
+    [{ INSPECT: 'off', WORKERS: '2', ADMIN_LISTEN: 'off' }, ''],
+    [{ WORKERS: 'a@b' }, 'WORKERS: must be a whole number from 1 to 256'],
+    [{ MAX_TOOLS: 'x', TLS_CERT_FILE: '/a' }, 'MAX_TOOLS: must be %TOOLS (got "x")'],
+  ])('%j contradicts itself, or not', (environment, problem) => {
+    const said = messageOf(environment).replace(/one of generic, .* or a profile/, 'one of %PROFILES, or a profile');
+    const expected = problem === '' ? 'accepted' : `Configuration: ${problem}`;
+    expect(said).toBe(
+      expected.replace(
+        '%TOOLS',
+        String(settingsIn(settings).find(({ variable }) => variable === 'MAX_TOOLS')?.form.takes),
+      ),
+    );
+  });
+
+  test.each<[string, readonly string[], readonly string[]]>([
+    [
+      'OTEL_TRACES_SAMPLER_ARG',
+      ['0', '1', '.5', '0.25', '1.0', '1.000'],
+      ['1.01', '2', '-1', '01', '1e-1', '0.', 'x0.5', '0.5x'],
+    ],
+    ['MAX_TOOLS', ['1'], ['1.0', ' 1', '0x1', '1x', 'x1']],
+    ['WORKERS', ['1', '256', '007'], ['0', '257']],
+    ['STRICT_ECHO', ['true', 'false'], ['TRUE', 'yes', 'toString']],
+    ['UPSTREAM_PATH', ['/', '/a/b'], ['a/', 'http://x/']],
+    ['OTEL_EXPORTER_OTLP_ENDPOINT', ['http://a', 'HTTPS://a:1/b'], ['ftp://a', 'http://', 'xhttp://a', 'http//a']],
+    [
+      'LISTEN',
+      ['[::1]:1', 'a:0', 'a:65535', 'unix:/x', 'a:1, b:2', 'unix:x', 'a:{worker}'],
+      ['a', ':1', 'a:65536', '[::1', 'unix:', 'a:1,', 'a b:1', 'a:123456', 'a:1:2', '[::1]x:1'],
+    ],
+    ['ADMIN_LISTEN', ['off', '[::1]:1', 'a:65535'], ['on', 'unix:/x', 'a:{worker}', 'a:65536', 'xoff']],
+    ['ADMIN_HOSTS', ['a', 'A.b-c_d, x', '_a', 'a1'], ['-a', 'a-', 'a:1', '.a', 'a b']],
+    [
+      'INSPECT_PRICES',
+      ['m=1/2', 'm=1/2/3', '*=1/2', 'a*=0.5/1.25, b x=1/2', ' m=1/2 '],
+      ['m=1', 'm=1/2/3/4', '=1/2', 'a*b=1/2', 'm=1/', 'm=1./2', '**=1/2', 'm=1/2,'],
+    ],
+  ])('%s may be %j, and not %j', (variable, good, bad) => {
+    for (const value of good) expect(messageOf({ [variable]: value }), value).toBe('accepted');
+    for (const value of bad)
+      expect(messageOf({ [variable]: value }), value).toMatch(`Configuration: ${variable}: must be `);
+  });
+
+  test('takes names of hosts in any case, and prices and lists as words', () => {
+    expect(readConfig({ ADMIN_HOSTS: ' A.Example , b' }).ADMIN_HOSTS).toEqual(['a.example', 'b']);
+    expect(readConfig({ DROPPED_TOOLS: 'a,, b ,' }).DROPPED_TOOLS).toEqual(['a', 'b']);
+    expect(readConfig({ OTEL_TRACES_SAMPLER_ARG: '.25', STRICT_ECHO: 'true' })).toMatchObject({
+      OTEL_TRACES_SAMPLER_ARG: 0.25,
+      STRICT_ECHO: true,
+    });
+  });
+
   test('says every mistake at once', () => {
     expect(messageOf({ LOG_LEVEL: 'loud', WORKERS: 'many' }).split('\n')).toHaveLength(2);
   });

@@ -1,6 +1,8 @@
+import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { ConfigError, readConfig } from '../../../../src/service/settings/config.ts';
-import { didYouMean } from '../../../../src/service/settings/unknown-names.ts';
+import { didYouMean, misspelt } from '../../../../src/service/settings/unknown-names.ts';
+import { runs } from '../../../support/property-runs.ts';
 
 test.each([
   ['UPSTREAM_PROFLE', 'UPSTREAM_PROFILE'],
@@ -47,4 +49,68 @@ test.each([
 
 test('a name that is misspelt is said together with what else is wrong', () => {
   expect(() => readConfig({ UPSTREAM_PROFLE: 'vllm', WORKERS: 'many' })).toThrow(/UPSTREAM_PROFLE.*\n.*WORKERS/);
+});
+
+/** What one edit makes of a word: a letter less, more or another, or two neighbours exchanged. */
+function editsOf(word: string, letters: string): string[] {
+  return Array.from({ length: word.length + 1 }, (_, at) => {
+    const [before, after] = [word.slice(0, at), word.slice(at)];
+    return [
+      before + after.slice(1),
+      ...(after.length > 1 ? [`${before}${after[1]}${after[0]}${after.slice(2)}`] : []),
+      ...[...letters].flatMap((letter) => [before + letter + after, before + letter + after.slice(1)]),
+    ];
+  }).flat();
+}
+
+const wordOf = (minLength: number) =>
+  fc.array(fc.constantFrom('A', 'B', 'C'), { minLength, maxLength: 7 }).map((letters) => letters.join(''));
+
+test('a word is near another if an edit makes it of it, or two where it is long', () => {
+  fc.assert(
+    fc.property(wordOf(1), wordOf(3), (given, word) => {
+      // One more letter than words have, for whatever is not among them.
+      const near = new Set([word, ...editsOf(word, 'ABC')]);
+      const isOneAway = near.has(given);
+      const question = didYouMean(given, [word]);
+      if (isOneAway) expect(question).toBe(` Did you mean ${word}?`);
+      if (question !== '') {
+        // Edits overlap in no letter: whatever is two edits away by the count is so by two of these.
+        const away = word.length < 6 ? near : new Set([...near].flatMap((one) => editsOf(one, 'ABC')));
+        expect(away).toContain(given);
+      } else if (word.length >= 6 && given.length === word.length) {
+        // Two letters that are others, at most, are two edits.
+        const others = [...given].filter((letter, at) => letter !== word[at]);
+        expect(others.length).toBeGreaterThan(2);
+      }
+    }),
+    { numRuns: runs(2000) },
+  );
+});
+
+test.each([
+  ['two letters less', 'LISTENADDRES', ['LISTEN_ADDRESS'], true],
+  ['exactly two edits of a long name', 'UPSTREAM_PROFILEXY', ['UPSTREAM_PROFILE'], true],
+  ['three', 'UPSTREAM_PROFILEXYZ', ['UPSTREAM_PROFILE'], false],
+  ['of ten letters, one other', 'ABCDEFGHIX', ['ABCDEFGHIJ'], true],
+  ['of nine, one other', 'ABCDEFGHX', ['ABCDEFGHI'], false],
+  ['another first letter', 'XBCDEFGHIJ', ['ABCDEFGHIJ'], false],
+  ['another case, and other underscores', 'a_bc', ['ABC'], true],
+] as const)('a variable that is another: %s', (_, given, names, isMisspelt) => {
+  expect(misspelt({ [given]: 'x' }, names)).toEqual(
+    isMisspelt ? [`${given}: unknown variable; did you mean ${names[0]}?`] : [],
+  );
+  expect(misspelt({ [given]: undefined, [names[0]]: 'x' }, names)).toEqual([]);
+});
+
+test('of several words that are near, the nearest is asked about, and of these the first', () => {
+  expect(didYouMean('abcdefg', ['abcdexx', 'abcdefx', 'abcdefy'])).toBe(' Did you mean abcdefx?');
+  expect(didYouMean('abxxx', ['abcde', 'abxxy'])).toBe(' Did you mean abxxy?');
+  for (const [given, word, isNear] of [
+    ['abcxy', 'abcde', false],
+    ['abcdx', 'abcde', true],
+    ['abcdxy', 'abcdef', true],
+    ['abcxyz', 'abcdef', false],
+  ] as const)
+    expect(didYouMean(given, [word]) !== '', given).toBe(isNear);
 });
