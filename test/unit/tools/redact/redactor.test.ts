@@ -58,6 +58,44 @@ describe('headers', () => {
     expect(headersOf({ 'x-secret': value, 'x-debug': `(${value})` })['x-debug']).toBe(`(${kept})`);
   });
 
+  const letters = (count: number) => 'abcdefghijklmnopqrstuvwxyz'.slice(0, count);
+  const cookies = (count: number) => Array.from({ length: count }, (_pair, index) => `c${index}=x`).join('; ');
+  it.each<[header: string, text: string, isFound: boolean]>([
+    ['key-123', 'key-123', false],
+    ['key-1234', 'key-1234', true],
+    [letters(23), letters(23), false],
+    [letters(24), letters(24), true],
+    [`1${'x'.repeat(4095)}`, `1${'x'.repeat(4095)}`, true],
+    [`1${'x'.repeat(4096)}`, `1${'x'.repeat(4096)}`, false],
+    ['Custom key-1234', 'key-1234', true],
+    ['Custom key-1234', 'Custom key-1234', true],
+    ['apikey key-1234', 'key-1234', true],
+    ['Basic bWU6cGFzc3dvcmQx', 'password1', true],
+    ['Basic bWU6cGFzc3dvcmQx', 'me', false],
+    ['Custom bWU6cGFzc3dvcmQx', 'password1', false],
+    ['id=0123456789abcdef; a=b', '0123456789abcdef', true],
+    ['a=b, id=0123456789abcdef', '0123456789abcdef', true],
+    ['id=0123456789abcde; a=b', '0123456789abcde', false],
+    [`${cookies(31)}; id=0123456789abcdef`, '0123456789abcdef', true],
+    [`${cookies(32)}; id=0123456789abcdef`, '0123456789abcdef', false],
+    ['my"key-1234', 'my\\"key-1234', true],
+    ['my\\nkey-1234', 'my\nkey-1234', true],
+    ['my\\xkey-1234', 'my\\xkey-1234', true],
+    ['my%2Fkey-1234', 'my/key-1234', true],
+    ['my%key-1234', 'my%key-1234', true],
+  ])('a credential %j is found again in %j: %s', (header, text, isFound) => {
+    const redactor = new Redactor();
+    redactor.headers([['x-api-key', header]]);
+    expect(redactor.text(`(${text})`)).toBe(isFound ? `(${redactionMark})` : `(${text})`);
+    expect(redactor.body(`(${text})`, 'answer')).toBe(isFound ? `(${redactionMark})` : `(${text})`);
+  });
+
+  it('credentials beyond a hundred are not found again: each costs a search', () => {
+    const redactor = new Redactor();
+    redactor.headers(Array.from({ length: 129 }, (_key, index) => ['x-api-key', `key-${1000 + index}`]));
+    expect(redactor.text('key-1000 key-1127 key-1128')).toBe(`${redactionMark} ${redactionMark} key-1128`);
+  });
+
   it('so is one that is a part of another, alone and within it, in whichever order they come', () => {
     const keys = ['key-123456', 'my-key-123456-is-long'];
     for (const [one, other] of [keys, keys.toReversed()]) {
@@ -120,6 +158,8 @@ describe('JSON', () => {
       '{"a":"http:\\/\\/u:p@h\\/?a=1\\u0026sig=x"}',
       `{"a":"http:\\/\\/${redactionMark}@h\\/?a=1\\u0026sig=${redactionMark}"}`,
     ],
+    ['{"headers":{"ab":1},"token":"Hel"}', '{"headers":{"ab":1},"token":"Hel"}'],
+    ['{"a":"x:://u:p@h/"}', `{"a":"x:://${redactionMark}@h/"}`],
     ['{"password":"cut off', `{"password":"${redactionMark}`],
     [':', ':'],
     ['"":"', '"":"'],
