@@ -1,7 +1,13 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
-import { type AdminSources, hostProblem, parseHostPort, startAdminServer } from '../../src/service/server/admin.ts';
+import {
+  type AdminRoutes,
+  type AdminSources,
+  hostProblem,
+  parseHostPort,
+  startAdminServer,
+} from '../../src/service/server/admin.ts';
 import { readConfig, redactConfig } from '../../src/service/settings/config.ts';
 
 let admin: Awaited<ReturnType<typeof startAdminServer>> | undefined;
@@ -48,6 +54,35 @@ describe('the admin port', () => {
     expect((await fetch(`${url}/healthz`, { method: 'POST' })).status).toBe(405);
     const head = await fetch(`${url}/metrics`, { method: 'HEAD' });
     expect([head.status, head.headers.get('content-length'), await head.text()]).toEqual([200, '5', '']);
+  });
+
+  it('says each of its answers whole, and that nobody may keep it', async () => {
+    let ready = true;
+    const handle: AdminRoutes['handle'] = ({ url = '' }, response) => {
+      if (url !== '/more') return false;
+      response.end('more\n');
+      return true;
+    };
+    const url = await start({
+      ready: () => ready,
+      routes: { handle, paths: ['/more'] },
+      config: () => ({ a: { b: 1 } }),
+    });
+    const answerOf = async (path: string, method = 'GET') => {
+      const response = await fetch(url + path, { method });
+      expect(response.headers.get('cache-control')).toBe(path === '/more' ? null : 'no-store');
+      return [response.status, response.headers.get('content-type'), await response.text()];
+    };
+    const plain = 'text/plain; charset=utf-8';
+    expect(await answerOf('/healthz')).toEqual([200, plain, 'ok\n']);
+    expect(await answerOf('/readyz')).toEqual([200, plain, 'ready\n']);
+    ready = false;
+    expect(await answerOf('/readyz?a=/')).toEqual([503, plain, 'not ready\n']);
+    expect(await answerOf('/config')).toEqual([200, 'application/json', '{\n  "a": {\n    "b": 1\n  }\n}\n']);
+    expect(await answerOf('/')).toEqual([200, plain, '/healthz\n/readyz\n/metrics\n/config\n/more\n']);
+    expect(await answerOf('/healthz', 'PUT')).toEqual([405, plain, 'only GET\n']);
+    expect(await answerOf('/x', 'PUT')).toEqual([404, plain, 'not found\n']);
+    expect(await answerOf('/more')).toEqual([200, null, 'more\n']);
   });
 
   it('answers 500 when a page fails, and goes on', async () => {
@@ -164,6 +199,17 @@ describe('connections that send nothing', () => {
     await openSilent(url, 200, bytes === 'nothing' ? '' : bytes);
     for (let probe = 0; probe < 3; probe += 1) expect((await fetch(`${url}/readyz`)).status).toBe(200);
     await expect.poll(() => sockets.filter(({ closed }) => !closed).length).toBeLessThanOrEqual(64);
+  });
+
+  it('are closed for others in the order of their last request', async () => {
+    const url = await start({}, '127.0.0.1:0', 600_000);
+    await openSilent(url, 64);
+    const [first, second] = sockets as [Socket, Socket];
+    const firstClosed = Promise.race(sockets.map((socket) => once(socket, 'close').then(() => socket)));
+    first.write('GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n');
+    await once(first, 'data');
+    await openSilent(url, 1);
+    expect(await firstClosed).toBe(second);
   });
 
   it('are closed after a while', async () => {

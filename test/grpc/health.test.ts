@@ -1,8 +1,9 @@
 import { Client, type ClientReadableStream, credentials, type ServiceError, status } from '@grpc/grpc-js';
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { defaultModes, headersOf } from '../support/exchange-options.ts';
 import { holdTimers } from '../support/held-timers.ts';
 import { healthService } from '../support/proto-definitions.ts';
+import { roomyGuard } from '../support/roomy-guard.ts';
 import { type RunningService, startService, until } from '../support/service.ts';
 
 let running: RunningService;
@@ -60,6 +61,44 @@ describe('health', () => {
     stream.on('error', () => {});
     stream.cancel();
   });
+});
+
+test('who watches is told when the service has no room and when it has again, and who asks whether it lives is not', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  onTestFinished(() => void vi.useRealTimers());
+  let available = true;
+  const told: boolean[] = [];
+  const guard = roomyGuard();
+  vi.spyOn(guard, 'checkAvailability').mockImplementation(() => available);
+  running = await startService({}, { guard, onAvailability: (is) => told.push(is) });
+  const seen = Object.fromEntries(
+    names.concat('nobody').map((name) => {
+      const statusesOf: string[] = [];
+      watch(connect(), name)
+        .on('data', (reply: { status: string }) => statusesOf.push(reply.status))
+        .on('error', () => {});
+      return [name, statusesOf] as const;
+    }),
+  );
+  const all = (...statuses: readonly string[]) =>
+    until(() => names.every((name) => name === 'liveness' || seen[name]?.join() === statuses.join()));
+  await all('SERVING');
+  const tick = (is: boolean) => {
+    available = is;
+    vi.advanceTimersByTime(1000); // two looks
+  };
+  tick(false);
+  await all('SERVING', 'NOT_SERVING');
+  expect([running.service.ready, await check(connect(), ''), await check(connect(), 'liveness')]).toEqual([
+    false,
+    'NOT_SERVING',
+    'SERVING',
+  ]);
+  tick(true);
+  await all('SERVING', 'NOT_SERVING', 'SERVING');
+  expect([running.service.ready, told]).toEqual([true, [false, true]]);
+  await until(() => [seen['liveness'], seen['nobody']].every((one) => one?.length === 1));
+  expect([seen['liveness'], seen['nobody']]).toEqual([['SERVING'], ['SERVICE_UNKNOWN']]);
 });
 
 describe('a drain', () => {

@@ -42,7 +42,10 @@ const spareBytes = 8 * 1024 * 1024;
  * would collect it only under the next load. It takes some 40 ms, and waits until no exchange has run or begun for several
  * checks: at most half a minute after the last one.
  */
-export function releaseWhenIdle(work: Pick<OverloadGuard, 'exchanges' | 'admitted'>, everyMs = lookMs): void {
+export function releaseWhenIdle(
+  work: Pick<OverloadGuard, 'exchanges' | 'admitted'>,
+  { collect, bytes } = { collect: () => collectAndGiveBack(takeCollector()), bytes: residentBytes },
+): void {
   /** Null until it could be measured: a process may be under load from its first second on. */
   let least: number | null = null;
   let admitted = 0;
@@ -52,8 +55,8 @@ export function releaseWhenIdle(work: Pick<OverloadGuard, 'exchanges' | 'admitte
     return is;
   };
   const release = () => {
-    collectAndGiveBack(takeCollector());
-    least = Math.min(least ?? Number.POSITIVE_INFINITY, residentBytes());
+    collect();
+    least = Math.min(least ?? Number.POSITIVE_INFINITY, bytes());
   };
   setTimeout(() => {
     if (isIdle()) release();
@@ -61,7 +64,7 @@ export function releaseWhenIdle(work: Pick<OverloadGuard, 'exchanges' | 'admitte
     setInterval(() => {
       looks = isIdle() ? looks + 1 : 0;
       if (looks < firstRelease || looks > lastRelease) return;
-      if (least === null || residentBytes() > least + spareBytes) release();
-    }, everyMs).unref();
+      if (least === null || bytes() > least + spareBytes) release();
+    }, lookMs).unref();
   }, startEndsMs).unref();
 }

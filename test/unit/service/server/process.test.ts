@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { Exchange } from '../../../../src/filter/exchange/exchange.ts';
 import type { ExchangeEvent } from '../../../../src/filter/exchange/types.ts';
 import { ApiError } from '../../../../src/filter/wire/schema/api-error.ts';
@@ -484,4 +484,62 @@ test.each([
 test('what is passed has no first token', () => {
   const delta = 'event: response.output_text.delta\ndata: {}\n\n';
   expect(timesOf({}, '/v1/other', sse, delta).firstToken).toBeNull();
+});
+
+test('the times of a call are those of its first message, its first byte, its first token and its end', () => {
+  let now = 1000;
+  const clock = vi.spyOn(performance, 'now').mockImplementation(() => now);
+  onTestFinished(() => clock.mockRestore());
+  const took = { request_headers: 1, request_body: 2, response_headers: 4, response_body: 8 } as const;
+  class TimedExchange extends Exchange {
+    override repliesTo(event: ExchangeEvent) {
+      now += took[event.type as keyof typeof took] ?? 0;
+      return super.repliesTo(event);
+    }
+  }
+  const ticker = createTicker(1000);
+  const all: CallTimes[] = [];
+  const listener = new ProcessCall(
+    idleCall,
+    callOptions({
+      open: () => ({ exchange: new TimedExchange(exchangeOptions()), modes: defaultModes, admission: null }),
+      observers: [({ times }) => void all.push(times)],
+      ticker,
+    }),
+  );
+  now = 5000; // it waits for its first message
+  const send = sender(listener);
+  const sendAt = (ms: number, event: ExchangeEvent) => {
+    now = 5000 + ms;
+    send(event);
+  };
+  const sendText = (ms: number, body: string) =>
+    sendAt(ms, { type: 'response_body', body: Buffer.from(body), endOfStream: false });
+  sendAt(0, headers);
+  sendAt(10, {
+    type: 'request_body',
+    body: Buffer.from('{"model":"m","input":"Hi","stream":true}'),
+    endOfStream: true,
+  });
+  const answered = headersOf({ ':status': '200', 'content-type': 'text/event-stream' });
+  sendAt(100, { type: 'response_headers', headers: answered, endOfStream: false });
+  sendText(200, ': a comment\n\n');
+  sendText(300, chunk({ role: 'assistant', content: '' }));
+  sendText(400, chunk({ content: 'Hi' }));
+  sendText(500, chunk({ content: ' again' }));
+  now = 6000;
+  listener.closed();
+  listener.closed();
+  ticker.stop();
+  expect(all).toEqual([{ duration: 1000, firstByte: 208, firstToken: 408, work: { request: 3, response: 36 } }]);
+});
+
+test('a call that is passed sends no byte to its client', () => {
+  const ticker = createTicker(1000);
+  const all: CallTimes[] = [];
+  const listener = new ProcessCall(idleCall, callOptions({ observers: [({ times }) => void all.push(times)], ticker }));
+  sender(listener)({ type: 'request_headers', headers: headersOf({ ':path': '/v1/models' }), endOfStream: true });
+  listener.closed();
+  ticker.stop();
+  expect(all).toMatchObject([{ firstByte: null, firstToken: null }]);
 });

@@ -1,6 +1,12 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { createLineWriter, createLog, createSampledInfo, logMessages } from '../../../../src/service/telemetry/log.ts';
+import {
+  createLineWriter,
+  createLog,
+  createOccasionalWarning,
+  createSampledInfo,
+  logMessages,
+} from '../../../../src/service/telemetry/log.ts';
 import { codePoint } from '../../../support/code-point.ts';
 
 beforeEach(() => void vi.useFakeTimers({ now: Date.UTC(2026, 10, 22), toFake: ['Date'] }));
@@ -59,4 +65,44 @@ test('of a flood the first lines of a second are logged, and the next second’s
     [25, 15],
     [26, undefined],
   ]);
+});
+
+test('a flood that goes on is told of with each second, from its first line on', () => {
+  const lines: object[] = [];
+  const log = createLog('info', { write: (line: string) => void lines.push(JSON.parse(line)) });
+  let now = 5000;
+  const info = createSampledInfo(log, 'websocket refused', () => now);
+  const told = (count: number) => {
+    for (let n = 0; n < count; n++) info({});
+    return lines.splice(0).length;
+  };
+  expect([told(9), told(1), told(1)]).toEqual([9, 1, 0]);
+  now = 5999;
+  expect(told(1)).toBe(0);
+  now = 6000;
+  expect([told(10), told(5)]).toEqual([10, 0]);
+});
+
+test('a warning that recurs is logged once a minute, with how often it was since', () => {
+  const lines: object[] = [];
+  const log = createLog('info', { write: (line: string) => void lines.push(JSON.parse(line)) });
+  let now = 7;
+  const warn = createOccasionalWarning(log, 'TLS handshake failed', () => now);
+  for (const [at, count] of [
+    [7, 1],
+    [8, 2],
+    [60_006, 3],
+    [60_007, 4],
+    [120_006, 5],
+    [120_007, 6],
+  ] as const) {
+    now = at;
+    warn(count, { reason: `at ${at}` });
+  }
+  expect(lines).toMatchObject([
+    { level: 'warn', msg: 'TLS handshake failed', reason: 'at 7', count: 1 },
+    { reason: 'at 60007', count: 9 },
+    { reason: 'at 120007', count: 11 },
+  ]);
+  expect(lines).toHaveLength(3);
 });
