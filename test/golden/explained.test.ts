@@ -240,6 +240,14 @@ const asked: Readonly<Record<string, Asked>> = {
   },
   'a request for something else': { input: { model: 'm', input: 'x' }, args: ['--path', '/v1/embeddings'] },
   'the catalog': { args: ['--path', '/v1/models?client_version=1'] },
+  'a request of megabytes': { input: { model: 'm', input: `Hi${'!'.repeat(1_500_000)}` } },
+  'a profile of an operator': {
+    input: { model: 'm', input: [{ role: 'assistant', content: 'x' }] },
+    args: [
+      ...['-p', 'mine', '--profiles-file'],
+      'profiles:\n  mine:\n    extends: generic\n    needsUser: true\n    defaults: { stop: ["a long list of words", "that does not fit", "on a line of a terminal", "or of a pipe, which has more room", "than it needs"] }\n',
+    ],
+  },
   'a request that warms a cache': { input: { model: 'm', input: 'Hi', generate: false } },
   'a request to compact': { input: { model: 'm', input: [call, output] }, args: ['--path', '/v1/responses/compact'] },
   'a request with its path and headers': {

@@ -106,6 +106,10 @@ const table: Readonly<Record<string, Partial<Answer> | readonly object[]>> = {
     contentType: 'text/event-stream',
     body: 'data: {"choices":[{"delta":{"content":"on"}}]}\n\n',
   },
+  'an event that is too large': {
+    contentType: 'text/event-stream',
+    body: `data: ${'x'.repeat(2 ** 20)}\n\n`,
+  },
   'events with an error': {
     contentType: 'text/event-stream',
     body: 'data: {"choices":[{"delta":{"content":"on"}}]}\n\ndata: {"error":{"message":"gone"}}\n\ndata: [DONE]\n\n',

@@ -68,10 +68,10 @@ const inTrouble = new Set([500, 502, 503, 504, 529]);
 const maxRawLength = 10_000;
 
 /** Largest event of a stream: a whole answer to a probe fits many times. */
-const maxEventBytes = 1024 * 1024;
+const maxEventBytes = 2 ** 20;
 
 /** Bytes of a stream whose events are held at a time. */
-const pieceBytes = 64 * 1024;
+const pieceBytes = 2 ** 16;
 
 /** An answer is charged and judged, sometimes by more than one probe: it is read once. */
 const known = new WeakMap<Answer, ChatAnswer>();

@@ -159,8 +159,8 @@ function redactorOf({ path, headers, body }: ClientRequest): Redactor {
   return redactor;
 }
 
-/** Written at once. */
-const outputBytes = 256 * 1024;
+/** Written at once: 256 KiB. */
+const outputBytes = 2 ** 18;
 
 /** The output without the request's credentials and without what a terminal would interpret. */
 function* safePieces(texts: Iterable<string>, redactor: Redactor): Generator<Uint8Array, void> {

@@ -12,8 +12,8 @@ export class InputError extends Error {
   override readonly name = 'InputError';
 }
 
-/** Larger than any body that the service accepts in its default configuration. */
-const maxInputBytes = 256 * 1024 * 1024;
+/** 256 MiB: larger than any body that the service accepts in its default configuration. */
+const maxInputBytes = 2 ** 28;
 
 /** The whole of a file, or of standard input for null. Throws `InputError`, also for more than `maxBytes`. */
 export async function readInput(
@@ -28,7 +28,7 @@ export async function readInput(
     // The size of a file is known before it is read, that of a pipe is not.
     if (file !== null && (await stat(file)).size > maxBytes)
       throw new InputError(`it is larger than ${maxBytes} bytes`);
-    for await (const piece of file === null ? stdin : createReadStream(file, { highWaterMark: 1024 * 1024 })) {
+    for await (const piece of file === null ? stdin : createReadStream(file, { highWaterMark: 2 ** 20 })) {
       const bytes = piece as Buffer; // neither has an encoding
       size += bytes.length;
       if (size > maxBytes) throw new InputError(`it is larger than ${maxBytes} bytes`);

@@ -25,8 +25,8 @@ export interface VariedRun {
 
 export type WhatIf = ReturnType<typeof createWhatIf>;
 
-/** A few seconds: docs/decisions/0006-cpu-of-a-request.md. */
-const defaultProbedBytes = 256 * 1024 * 1024;
+/** 256 MiB, a few seconds: docs/decisions/0006-cpu-of-a-request.md. */
+const defaultProbedBytes = 2 ** 28;
 
 const tooLarge = 'The request is too large to find out which flags and variables decided.';
 

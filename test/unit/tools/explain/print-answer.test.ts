@@ -4,10 +4,10 @@ import { printAnswer } from '../../../../src/tools/explain/print-answer.ts';
 import type { ClientEvent } from '../../../../src/tools/explain/run-answer.ts';
 import { cut } from '../../../../src/tools/explain/shorten-json.ts';
 
-function printed(event: ClientEvent): string {
+function printed(event: ClientEvent, width = 120): string {
   const chunks = [{ number: 1, at_ms: null, text: 'data: {}', events: [event] }];
   const answer = { status: 200, outcome: 'completed', error_code: null, headers: {}, chunks, body: null } as const;
-  return [...printAnswer(answer as never, plainStyle(120), false)].join('\n');
+  return [...printAnswer(answer as never, plainStyle(width), false)].join('\n');
 }
 
 it.each<[ClientEvent, string]>([
@@ -17,6 +17,11 @@ it.each<[ClientEvent, string]>([
   [{ event: null, data: '[DONE]' }, '[DONE]'],
 ])('an event has the name of its type, or of its line: %j', (event, text) => {
   expect(printed(event).slice(-text.length - 1)).toBe(` ${text}`);
+});
+
+it('what an event brings has ten characters also where there is no room', () => {
+  const data = { type: 'response.function_call_arguments.delta', delta: 'many words' };
+  expect(printed({ event: null, data }, 60)).toMatch(/ response\.function_call_arguments\.delta \{"delta":…$/);
 });
 
 it.each([

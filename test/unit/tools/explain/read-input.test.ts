@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { createWriteStream, mkdtempSync, rmSync } from 'node:fs';
+import { createWriteStream, mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
@@ -16,6 +16,126 @@ it('standard input is read up to the limit, and refused beyond it', async () => 
   await expect(readInput(null, stdin('ab', 'cde'), 4)).rejects.toThrow(
     'standard input cannot be read: it is larger than 4',
   );
+});
+
+it('a file may have 256 MiB, of which none is read if it has more', async () => {
+  const path = join(folder, 'large');
+  writeFileSync(path, '');
+  truncateSync(path, 2 ** 28 + 1);
+  await expect(readInput(path, stdin())).rejects.toThrow(`${path} cannot be read: it is larger than 268435456 bytes`);
+});
+
+it.each([
+  ...['{}', '[]', '1', '-1', '"a"', 'true', 'false', 'null', ' \n {"a":1}\n', '\ufeff{}'].map((text) => [
+    text,
+    'application/json',
+  ]),
+  ...['', 'data: {}', 'true x', 'nul', 'x{}', '{"a":1', '{a}\n{"a":1}', '{\n}x'].map((text) => [
+    text,
+    'text/event-stream',
+  ]),
+  ...['{"a":1}\n{"a":2}', '\n {"a":1}\n{', '{"a":1}\nx'].map((text) => [text, 'application/x-ndjson']),
+] as const)('the answer %j is of the type %s', (text, type) => {
+  const { status, headers } = answerIn(Buffer.from(text), 299);
+  expect([status, [...headers]]).toEqual([299, [['content-type', type]]]);
+});
+
+it('events end with an empty line of any kind, and with the text', () => {
+  const text = 'data: 1\r\n\r\ndata: 2\n\ndata: 3\r\rdata: 4\ndata: 5';
+  const { chunks } = answerIn(Buffer.from(text), 200);
+  expect(chunks.map(({ bytes }) => bytes.toString())).toEqual([
+    'data: 1\r\n\r\n',
+    'data: 2\n\n',
+    'data: 3\r\r',
+    'data: 4\ndata: 5',
+  ]);
+  expect(answerIn(Buffer.from('data: 1\n\n'), 200).chunks).toHaveLength(1);
+});
+
+describe('a request is read from', () => {
+  const read = (value: unknown, path = '/v1/responses') => {
+    const { request, ...rest } = requestIn(
+      Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)),
+      path,
+    );
+    return { ...rest, ...request, headers: [...request.headers], body: request.body.toString() };
+  };
+  const alone = { profile: null, startedAt: null, answer: null };
+  const json = [['content-type', 'application/json']];
+
+  it.each<[name: string, value: unknown, expected: object]>([
+    ['its body alone', '{"model":1}', { method: 'POST', path: '/v1/responses', headers: json, body: '{"model":1}' }],
+    [
+      'what has no body',
+      { path: '/p' },
+      { method: 'POST', path: '/v1/responses', headers: json, body: '{"path":"/p"}' },
+    ],
+    [
+      'what has a path that is none',
+      { path: 7, body: 1 },
+      { method: 'POST', path: '/v1/responses', headers: json, body: '{"path":7,"body":1}' },
+    ],
+    ['its path and body', { path: '/p', body: { a: 1 } }, { method: 'POST', path: '/p', headers: [], body: '{"a":1}' }],
+    [
+      'all of it',
+      { method: 'PUT', path: '/p', headers: { 'X-A': 1, 'x-a': 'b', ':path': '/q' }, body: 'text' },
+      { method: 'PUT', path: '/p', headers: [['x-a', '1, b']], body: 'text' },
+    ],
+    [
+      'a method that is none',
+      { method: 7, path: '/p', body: '' },
+      { method: 'POST', path: '/p', headers: [], body: '' },
+    ],
+  ])('%s', (_name, value, expected) => {
+    expect(read(value)).toEqual({ ...alone, ...expected });
+  });
+
+  it('nothing for the catalog, which has no body', () => {
+    const path = '/v1/models?client_version=1';
+    expect(read('{}', path)).toEqual({ ...alone, method: 'GET', path, headers: [], body: '' });
+  });
+
+  it('an exchange, with its profile, its time and its answer', () => {
+    const part = (headers: readonly (readonly [string, string])[]) => headers.map(([name, value]) => ({ name, value }));
+    const file = {
+      ...exchangeFileHead,
+      ...{ profile: 'vllm', started_at: '2026-11-22T00:00:01.900Z', outcome: 'completed', error: null, dropped: [] },
+      client_request: { method: 'PUT', path: '/p', headers: part([['X-A', '1']]), base64: 'aGk=' },
+      ...{ chat_request: null, client_response: null, chat_response: null },
+    };
+    const expected = {
+      profile: 'vllm',
+      startedAt: 1795305601,
+      method: 'PUT',
+      path: '/p',
+      headers: [['x-a', '1']],
+      body: 'hi',
+    };
+    expect(read(file)).toEqual({ ...expected, answer: null });
+    const pieces = [
+      { at_ms: 1, text: 'a\n\n' },
+      { at_ms: 2, text: 'b' },
+    ];
+    const answered = (headers: readonly (readonly [string, string])[]) =>
+      read({ ...file, chat_response: { status: 201, headers: part(headers), pieces } }).answer?.chunks.map(
+        ({ bytes }) => `${bytes}`,
+      );
+    expect(answered([['Content-Type', 'text/event-stream']])).toEqual(['a\n\n', 'b']);
+    expect(answered([['content-type', 'application/json']])).toEqual(['a\n\nb']);
+    expect(
+      answered([
+        ['content-type', 'application/json'],
+        ['content-encoding', 'identity'],
+      ]),
+    ).toEqual(['a\n\nb']);
+    expect(
+      answered([
+        ['content-type', 'application/json'],
+        ['content-encoding', 'gzip'],
+      ]),
+    ).toEqual(['a\n\n', 'b']);
+    expect(answered([])).toEqual(['a\n', '\n', 'b']);
+  });
 });
 
 it('a pipe with a name, whose size nobody knows, is refused beyond the limit too', async () => {
