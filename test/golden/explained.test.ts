@@ -240,7 +240,7 @@ const asked: Readonly<Record<string, Asked>> = {
   },
   'a request for something else': { input: { model: 'm', input: 'x' }, args: ['--path', '/v1/embeddings'] },
   'the catalog': { args: ['--path', '/v1/models?client_version=1'] },
-  'a request of megabytes': { input: { model: 'm', input: `Hi${'!'.repeat(1_500_000)}` } },
+  'a request of megabytes': { input: { model: 'm', input: `Hi${'!'.repeat(2_600_000)}` } },
   'a profile of an operator': {
     input: { model: 'm', input: [{ role: 'assistant', content: 'x' }] },
     args: [
