@@ -364,4 +364,89 @@ export const explainedRequests: Readonly<Record<string, Row>> = {
   },
   'no model, where there is a usual one': { body: { model: '' }, settings: { defaultModel: 'usual' } },
   'a profile with defaults': { body: { top_k: 3 }, settings: withFlags({ defaults: { top_k: 7, min_p: 0.5 } }) },
+  // Each mistake is told, none that only the repair of another one causes.
+  ...Object.fromEntries(
+    Object.entries<Readonly<Record<string, unknown>>>({
+      'a name of a tool that is none, twice, and a choice of it': {
+        tools: [{ ...f, name: 'no name' }, { ...f, name: 'no name' }, f, f],
+        tool_choice: { type: 'function', name: 'no name' },
+      },
+      'tools that are no list, and a choice': { tools: 'f', tool_choice: 'required', input: 5 },
+      'a tool that is none, and one whose schema is none': {
+        tools: [5, { ...f, parameters: 'x' }, { ...g, strict: 'yes' }],
+      },
+      'a tool without a name, and a call of it': { tools: [{ type: 'function' }], input: [call, output] },
+      'a list of allowed tools that is wrong': {
+        tools: [f],
+        tool_choice: { type: 'allowed_tools', mode: 'x', tools: [] },
+        top_p: 3,
+      },
+      'calls without usable ids': {
+        input: [
+          { ...call, call_id: '' },
+          { ...output, call_id: 7 },
+          { ...customCall, call_id: undefined },
+          { ...output, call_id: 'lost' },
+        ],
+        temperature: 'x',
+      },
+      'a call and an output with wrong contents': {
+        input: [
+          { ...call, name: 5 },
+          { ...output, output: 5 },
+          { ...call, call_id: 'c5' },
+          user('x'),
+          { ...output, call_id: 'c5', output: [{ type: 'input_text' }] },
+        ],
+      },
+      'custom calls with wrong contents': {
+        input: [
+          { ...customCall, input: 5 },
+          { ...customOutput, output: [5] },
+        ],
+        tools: [run],
+      },
+      'calls whose outputs are missing': { input: [call, { ...call, call_id: 'c5' }, { role: 'no', content: 'x' }] },
+      'two calls of one id': { input: [call, call, output, { role: 'no', content: 'x' }] },
+      'items and parts that are none': {
+        input: [
+          5,
+          user([5, text('x'), { type: 'input_text', text: 7 }]),
+          user(7),
+          { role: 'user' },
+          said([{ type: 'output_text' }]),
+        ],
+      },
+      'what is included that is none': { include: ['a', 5, null], metadata: { a: 5, b: 'x'.repeat(600) } },
+      'formats and efforts that are none': {
+        text: { format: { type: 'json_schema', name: 'no name', schema: 5 }, verbosity: 'loud' },
+        reasoning: { effort: 5, summary: 'x' },
+      },
+      'a model and an input that are none': { model: 7, input: [], instructions: 5, stream: 'yes' },
+      'values out of their range': {
+        temperature: 9,
+        top_p: -1,
+        max_output_tokens: 1,
+        top_logprobs: 99,
+        presence_penalty: 5,
+      },
+      'what is kept nowhere': {
+        store: true,
+        previous_response_id: 'r',
+        conversation: 'c',
+        prompt: { id: 'p' },
+        background: true,
+      },
+    }).map(([name, body]) => [`mistakes: ${name}`, { body, fields: [] }]),
+  ),
+  'a mistake that a profile makes': {
+    body: { input: [user([image()])], top_logprobs: 2 },
+    settings: withFlags({ image: false, refusedFields: ['logprobs'] }),
+    fields: [],
+  },
+  'a mistake that a variable makes': {
+    body: { odd: 1, other: 2, input: [{ type: 'unheard_of' }] },
+    settings: { unknownFields: 'reject', unknownItems: 'reject' },
+    fields: [],
+  },
 };

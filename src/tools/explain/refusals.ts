@@ -41,9 +41,9 @@ function mend({ body, isLenient, run }: RefusedBody): Pick<RefusedBody, 'body' |
   if (param === null || path === null) return null;
   const [name] = path;
   if (name === 'tool_choice') return { body: without(body, [name]), isLenient };
-  // An item, a part or a tool as a whole: if only the field were removed, it would be refused for lacking it.
+  // An item, a part, a tool or a format as a whole: if only the field were removed, it would be refused for lacking it.
   const element = path.slice(0, path.findLastIndex((step) => typeof step === 'number') + 1);
-  const place = element.length === 0 ? path : element;
+  const place = element.length === 0 ? path.slice(0, 2) : element;
   const value = valueAt(body, place);
   if (value === undefined) return null;
   if (place.length === 1 && name === 'tools')
