@@ -39,8 +39,14 @@ interface AccessLine {
 /** Messages that end a trouble that was shown: without them the error would stay the last line. */
 const goodNews: ReadonlySet<string> = new Set(['profiles file read again', 'certificate files read again']);
 
-/** A line of the service's log for people; null if it is of no interest to them. */
-export function shortServiceLine(line: string): string | null {
+/** The text that is shown of a line which a child wrote; null for none. */
+export function shownLine(child: 'service' | 'envoy', line: string, format: LineFormat): string | null {
+  if (format === 'json') return `${child.padEnd(7)} | ${line}`;
+  return child === 'service' ? shortServiceLine(line) : shortEnvoyLine(line);
+}
+
+/** A line of the service's log for people. */
+function shortServiceLine(line: string): string | null {
   const read = objectOf<ServiceLine>(line);
   if (read === null) return `service | ${line}`;
   if (read.msg !== 'exchange') {
@@ -61,8 +67,8 @@ export function shortServiceLine(line: string): string | null {
   ]);
 }
 
-/** A line of Envoy's log, for requests of which the service has no line; null for others. */
-export function shortEnvoyLine(line: string): string | null {
+/** A line of Envoy's log, for requests of which the service has no line. */
+function shortEnvoyLine(line: string): string | null {
   const read = objectOf<AccessLine>(line);
   if (read === null) return `envoy   | ${line}`;
   const { route, details, status } = read;

@@ -1,7 +1,14 @@
 import { createServer } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { expect, test } from 'vitest';
-import { anyFreePort, leadsToFreePort, nextFreePort, portIsFree } from '../../../tools/mesh/ports.ts';
+import {
+  accepts,
+  anyFreePort,
+  leadsToFreePort,
+  nextFreePort,
+  portIsFree,
+  untilListening,
+} from '../../../tools/mesh/ports.ts';
 
 test('a port is given once, though nobody listens there yet', async () => {
   const first = await anyFreePort();
@@ -21,6 +28,40 @@ test('a port is none that the system may give to a connection at any time', asyn
   const ports = await Promise.all(Array.from({ length: 50 }, anyFreePort));
   expect(new Set(ports).size).toBe(50);
   expect(Math.max(...ports)).toBeLessThan(32_768);
+});
+
+test('of a hundred ports each is given once, and then it says which are taken', async () => {
+  const first = await anyFreePort();
+  const given: number[] = [];
+  const giving = async () => {
+    for (;;) given.push(await nextFreePort(first));
+  };
+  await expect(giving()).rejects.toThrow(
+    new Error(`No free port between ${first} and ${first + 99}; give one with --port.`),
+  );
+  expect(given).toEqual([...new Set(given)].toSorted((one, other) => one - other));
+  expect(given.at(0)).toBeGreaterThan(first);
+  expect(given.at(-1)).toBeLessThan(first + 100);
+});
+
+test('a listener is waited for, and its connection is closed at once', async () => {
+  const port = await anyFreePort();
+  const stop = new AbortController();
+  const late = untilListening(port, stop.signal);
+  expect(await accepts({ host: '127.0.0.1', port })).toBe(false);
+  const server = createServer((socket) => socket.on('error', () => {})).listen(port, '127.0.0.1');
+  await late;
+  expect(await accepts({ host: '127.0.0.1', port })).toBe(true);
+  await untilListening(port, stop.signal, 'localhost');
+  await new Promise((closed) => server.close(closed)); // only once nobody is connected
+  const never = untilListening(port, stop.signal);
+  stop.abort();
+  await expect(never).rejects.toThrow('aborted');
+});
+
+test('a URL without a port leads to that of its scheme', async () => {
+  expect(await leadsToFreePort(new URL('http://127.0.0.1/v1'), 443)).toBe(false);
+  expect(await leadsToFreePort(new URL('https://127.0.0.1/v1'), 80)).toBe(false);
 });
 
 const here = Object.values(networkInterfaces()).flatMap((addresses = []) =>

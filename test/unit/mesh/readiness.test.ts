@@ -1,8 +1,9 @@
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { afterEach, expect, test } from 'vitest';
 import { anyFreePort } from '../../../tools/mesh/ports.ts';
-import { untilAnswered } from '../../../tools/mesh/readiness.ts';
+import { curlFor, probeId, untilAnswered } from '../../../tools/mesh/readiness.ts';
 
 const open: ReturnType<typeof createServer>[] = [];
 afterEach(() => {
@@ -63,4 +64,52 @@ test('a refusal ends the wait with what was said, unless a refusal is what was a
   expect((await waitFor(refuse)).end).toBe('npm start’s own request got 404 no such path');
   expect((await waitFor(refuse, { upstream: new URL('http://x/v1') })).end).toBeNull();
   expect((await waitFor((_request, response) => response.end('{}'))).end).toBeNull();
+});
+
+test('the request is a whole one, or one that the service refuses where an answer may cost something', async () => {
+  const asked: unknown[] = [];
+  const note: RequestListener = async (request, response) => {
+    const { host: _host, connection, ...headers } = request.headers;
+    asked.push([request.method, request.url, connection, headers, JSON.parse(await text(request))]);
+    response.end('{}');
+  };
+  await waitFor(note);
+  await waitFor(note, { upstream: new URL('http://x/v1') });
+  const body = { model: 'demo', input: 'Are you there?', store: false };
+  const headers = (length: number) => ({
+    'content-type': 'application/json',
+    'x-request-id': probeId,
+    'user-agent': 'responses-extproc-probe',
+    'content-length': String(length),
+  });
+  expect(asked).toEqual([
+    ['POST', '/v1/responses', 'close', headers(55), body],
+    ['POST', '/v1/responses', 'close', headers(90), { ...body, previous_response_id: 'resp_none' }],
+  ]);
+  expect(probeId).toMatch(/^probe-[0-9a-f-]{36}$/);
+});
+
+test.each([
+  [499, 'npm start’s own request got 499 x'],
+  [500, 'npm start gives up: npm start’s own request got 500 x'],
+])('a status of %i: %s', async (status, end) => {
+  expect((await waitFor((_request, response) => response.writeHead(status).end('x'))).end).toBe(end);
+});
+
+test('of a long answer the beginning is told, and that one broke off', async () => {
+  const long = await waitFor((_request, response) => response.writeHead(400).end(`${'x'.repeat(500)}y`));
+  expect(long.end).toBe(`npm start’s own request got 400 ${'x'.repeat(500)}`);
+  const cut = await waitFor((_request, response) => {
+    response.writeHead(200, { 'content-length': '9' }).write('{');
+    setImmediate(() => response.destroy());
+  });
+  expect(cut.end).toBe('npm start gives up: the answer to npm start’s own request broke off (aborted)');
+});
+
+test('a command to paste is one that a shell takes', () => {
+  expect(curlFor(10_000, 'demo')).toBe(
+    `curl -N http://127.0.0.1:10000/v1/responses \\
+  -H 'content-type: application/json' \\
+  -d '{"model":"demo","input":"Say hello in three words.","stream":true}'`,
+  );
 });

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createHttps } from 'node:https';
 import { type AddressInfo, createServer as createTcp, type Server } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { afterEach, describe, expect, it } from 'vitest';
 import { askUpstream, modelToShow } from '../../../tools/mesh/upstream-check.ts';
 import { createAuthority } from '../../support/certificates.ts';
@@ -21,14 +22,16 @@ async function portOf(server: Server): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-type Answers = Readonly<Record<string, readonly [status: number, body: string]>>;
+type Answers = Readonly<Record<string, readonly [status: number, body: string, location?: string]>>;
 
 /** A server that answers these paths, and 404 to all others. */
 async function serve(answers: Answers): Promise<string> {
   const port = await portOf(
     createServer((request: IncomingMessage, response: ServerResponse) => {
-      const [status, body] = answers[request.url ?? ''] ?? [404, 'Not Found'];
-      request.resume().on('end', () => response.writeHead(status).end(body));
+      const [status, body, location] = answers[request.url ?? ''] ?? [404, 'Not Found'];
+      request
+        .resume()
+        .on('end', () => response.writeHead(status, location === undefined ? {} : { location }).end(body));
     }),
   );
   return `http://127.0.0.1:${port}`;
@@ -145,6 +148,88 @@ describe('what npm start says of an upstream', () => {
     expect([code, report.verdict.outcome]).toEqual([1, 'unusable']);
     expect(report.findings.find(({ probe }) => probe === 'text')?.detail).toBe(what);
   });
+
+  const base = (path: string, status: number) =>
+    `it has no ${path}/chat/completions (${status}). The address must be the base URL of its Chat API, which mostly ends in /v1.`;
+  const key = (status: number) =>
+    `it requires an API key (${status}). Give it with --upstream-key or in UPSTREAM_KEY; otherwise each client must send its own.`;
+  it.each<[Answers, path: string, problem: (url: string) => string | null, isLoading?: boolean]>([
+    // An empty request may break a server that works.
+    [{ '/v1/models': [200, list], '/v1/chat/completions': [500, 'no messages'] }, '/v1', () => null],
+    [{ '/v1/chat/completions': [500, ''] }, '/v1', () => 'it answers with the status 500. Its own log says why.'],
+    [
+      { '/v1/chat/completions': [503, 'Loading'] },
+      '/v1',
+      () => 'it answers with the status 503. Its own log says why.',
+      true,
+    ],
+    [{ '/v1/models': [500, 'Loading'] }, '/v1', () => 'it answers with the status 500. Its own log says why.'],
+    [{ '/v1/models': [501, ''], '/v1/chat/completions': refusesEmpty }, '/v1', () => null],
+    [{ '/v1/models': [200, list], '/v1/chat/completions': [501, ''] }, '/v1', () => base('/v1', 501)],
+    [{ '/v1/chat/completions': [405, ''] }, '/v1', () => base('/v1', 405)],
+    [{ '/v1/chat/completions': [404, 'no such MODEL'] }, '/v1', () => null],
+    [{ '/v1/models': [403, ''] }, '/v1', () => key(403)],
+    [{ '/v1/models': [300, ''] }, '/v1', () => 'it redirects (300) to nowhere. Give the address that it leads to.'],
+    [{ '/v1/models': [399, ''] }, '/v1', () => 'it redirects (399) to nowhere. Give the address that it leads to.'],
+    [
+      { '/v1/models': [308, '', 'http://b/v1'] },
+      '/v1',
+      () => 'it redirects (308) to http://b/v1. Give the address that it leads to.',
+    ],
+    [
+      { '/v1/models': [400, 'Client sent an HTTP request to an HTTPS server.'] },
+      '/v1',
+      (url) => `it speaks TLS on that port. Try ${url.replace('http:', 'https:')}/v1`,
+    ],
+    [{ '/v1/models': [404, 'https'], '/v1/chat/completions': refusesEmpty }, '/v1', () => null],
+    [
+      { '/api/v1/models': [403, ''] },
+      '/api/',
+      (url) => `it has no /api/chat/completions (404). It has /api/v1: give ${url}/api/v1`,
+    ],
+    [{ '/v1/models': [401, ''] }, '/', (url) => `it has no /chat/completions (404). It has /v1: give ${url}/v1`],
+  ])('%j at %s', async (answers, path, problem, isLoading = false) => {
+    const url = await serve(answers);
+    const state = await askUpstream(new URL(url + path), { key: undefined, timeoutMs: 60_000 });
+    const models = answers['/v1/models']?.[1] === list ? ['nomic-embed-text:latest', 'qwen3:8b'] : [];
+    expect(state).toEqual({ models, problem: problem(url), isLoading, profile: null });
+  });
+
+  it('with the key, and a Chat request that asks for nothing', async () => {
+    const asked: unknown[] = [];
+    const port = await portOf(
+      createServer(async (request, response) => {
+        const { method, url, headers } = request;
+        asked.push([method, url, headers.authorization, await text(request)]);
+        response.writeHead(400).end('{}');
+      }),
+    );
+    await askUpstream(new URL(`http://127.0.0.1:${port}/v1//`), { key: 'sk-1', timeoutMs: 60_000 });
+    expect(asked).toEqual([
+      ['GET', '/v1/models', 'Bearer sk-1', ''],
+      ['POST', '/v1/chat/completions', 'Bearer sk-1', '{}'],
+    ]);
+  });
+
+  it('that it was not waited for', async () => {
+    const port = await portOf(createTcp(() => {}));
+    const stop = new AbortController();
+    const asking = askUpstream(new URL(`http://127.0.0.1:${port}/v1`), {
+      key: undefined,
+      timeoutMs: 60_000,
+      signal: stop.signal,
+    });
+    stop.abort();
+    expect((await asking).problem).toBe('the request failed: interrupted.');
+  });
+
+  it.each(['embed', 'rerank', 'whisper', 'tts', 'transcribe', 'moderation', 'dall-e', 'image'])(
+    'no %s model as one that chats',
+    (kind) => {
+      expect(modelToShow([`a-${kind}-1`, 'chat'])).toBe('chat');
+      expect(modelToShow([`a-${kind}-1`])).toBe(`a-${kind}-1`);
+    },
+  );
 
   it('that it is silent', async () => {
     const port = await portOf(createTcp(() => {}));

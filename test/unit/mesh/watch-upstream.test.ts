@@ -117,3 +117,50 @@ describe('npm start with a Chat server', () => {
     );
   });
 });
+
+describe('the text about a Chat server', () => {
+  const teller = () =>
+    createTeller({
+      url: 'http://gateway/v1',
+      upstream: new URL('http://chat/v1'),
+      curl: (model) => `curl ${model}`,
+      pages: 'PAGES\n',
+    });
+  const many = Array.from({ length: 9 }, (_, index) => `m${index + 1}`);
+  const problem = 'it lists no models. Load one.';
+  const warning = `\nWARNING http://gateway/v1 is open, but its Chat server cannot be used: http://chat/v1: ${problem}\n`;
+  const again = 'npm start asks it again every 2 s, for 10 minutes.\n';
+  const ready = '\nready http://gateway/v1\n';
+
+  it('that is there', () => {
+    const tell = teller();
+    const news = (models: readonly string[]) => ({
+      type: 'there' as const,
+      state: { ...there, models },
+      afterMs: 1499,
+    });
+    expect(tell(news(many.slice(0, 8)))).toBe(
+      `\nhttp://chat/v1 has m1, m2, m3, m4, m5, m6, m7, m8\n${ready}\ncurl m1\n\nPAGES\n`,
+    );
+    // Said once.
+    expect(tell(news([]))).toBe('\nhttp://chat/v1 answers now, after 1 s.\ncurl MODEL\n');
+    expect(tell({ ...news(many), afterMs: 1500 })).toBe(
+      '\nhttp://chat/v1 answers now, after 2 s.\n\nhttp://chat/v1 has m1, m2, m3, m4, m5, m6, m7, m8, … (9)\ncurl m1\n',
+    );
+  });
+
+  it('that is awaited, and then cannot be used', () => {
+    const tell = teller();
+    expect(tell({ type: 'awaited' })).toBe(`${ready}\n${awaits}\n\nPAGES\n`);
+    expect(tell({ type: 'unusable', state: there, problem })).toBe(`\n${list}\n${warning}\ncurl qwen3\n`);
+    expect(tell({ type: 'awaited' })).toBe(`${ready}\n${awaits}\n`);
+    expect(tell({ type: 'given_up' })).toBe(
+      'http://chat/v1 did not answer in time. Run npm start again once it answers.\n',
+    );
+  });
+
+  it('that cannot be used from the start', () => {
+    const tell = teller();
+    expect(tell({ type: 'unusable', state: absent, problem })).toBe(`${warning}\ncurl MODEL\n\n${again}\nPAGES\n`);
+  });
+});

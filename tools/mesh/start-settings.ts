@@ -1,0 +1,86 @@
+/** The settings with which `npm start` starts Envoy and the service, by its options and its own environment variables. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
+import { type EnvoyConfig, type EnvoyPlaces, placeEnvoy, useServiceTls, useUpstream } from './envoy-config.ts';
+import type { MeshOptions } from './options.ts';
+import { shippedEnvoyConfig, stopAtOnce } from './parts.ts';
+
+/** Where the parts listen on 127.0.0.1. */
+export interface MeshPorts {
+  readonly listen: number;
+  readonly admin: number;
+  readonly service: number;
+  readonly webSocket: number;
+  /** The port of the embedded upstream. */
+  readonly upstream: number;
+  /** The port of the inspector and the metrics, unless the user chose one. */
+  readonly page: number;
+}
+
+/** Envoy's configuration. Writes the authorities of an upstream into the folder, and uses them in this process too. */
+export function envoyConfigFor(
+  { upstream, upstreamKey, profile }: MeshOptions,
+  environment: NodeJS.ProcessEnv,
+  ports: MeshPorts,
+  folder: string,
+): EnvoyConfig {
+  const at = (port: number) => ({ host: '127.0.0.1', port });
+  const places: EnvoyPlaces = {
+    listen: at(ports.listen),
+    admin: at(ports.admin),
+    service: at(ports.service),
+    upstream: at(ports.upstream),
+    webSocket: at(ports.webSocket),
+  };
+  const config = placeEnvoy(readFileSync(shippedEnvoyConfig, 'utf8'), places);
+  // Otherwise two Envoys could share a port unnoticed, each with half of the connections.
+  config.static_resources.listeners[0].enable_reuse_port = false;
+  const { TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile } = environment;
+  if (certFile && keyFile) useServiceTls(config, { certFile, keyFile });
+  if (upstream !== undefined) {
+    // The authorities that Node (including NODE_EXTRA_CA_CERTS) and the system trust: Envoy itself trusts none.
+    const trusted = [...new Set([...getCACertificates('default'), ...getCACertificates('system')])];
+    setDefaultCACertificates(trusted); // for our own requests
+    const authorities = join(folder, 'authorities.pem');
+    writeFileSync(authorities, trusted.join('\n'));
+    useUpstream(config, { url: upstream, key: upstreamKey, profile, authorities });
+  }
+  return config;
+}
+
+/** The service's variables. The user's own apply, except for the address that Envoy must know. */
+export function serviceEnvironment({ profile }: MeshOptions, environment: NodeJS.ProcessEnv, ports: MeshPorts) {
+  const { ADMIN_LISTEN = `127.0.0.1:${ports.page}`, WORKERS = '1' } = environment;
+  // It is a page of the admin port, and of one process.
+  const { INSPECT = ADMIN_LISTEN === 'off' || WORKERS !== '1' ? 'off' : 'on' } = environment;
+  const { INSPECT_SEND_TO = `http://127.0.0.1:${ports.listen}/v1` } = environment;
+  return {
+    WEBSOCKET_LISTEN: `127.0.0.1:${ports.webSocket}`,
+    WEBSOCKET_FORWARD_TO: `http://127.0.0.1:${ports.listen}/v1`,
+    ADMIN_LISTEN,
+    INSPECT,
+    INSPECT_SEND_TO,
+    ...stopAtOnce,
+    LISTEN: `127.0.0.1:${ports.service}`,
+    ...(profile === undefined ? {} : { UPSTREAM_PROFILE: profile }),
+  };
+}
+
+/** The lines about other pages that can be opened in a browser: Envoy's own, and the service's with these variables. */
+export function pagesOf(
+  { ADMIN_LISTEN: listen, INSPECT }: Readonly<Record<'ADMIN_LISTEN' | 'INSPECT', string>>,
+  version: string,
+  admin: number,
+): string {
+  // A wildcard address cannot be opened in a browser.
+  const place = listen.replace(/^(?:0\.0\.0\.0|\[::\]):/, '127.0.0.1:');
+  const metrics = listen === 'off' ? 'metrics: off (ADMIN_LISTEN)' : `metrics: http://${place}/metrics`;
+  const envoy = `Envoy ${version}, its admin page: http://127.0.0.1:${admin}   ${metrics}\n`;
+  return INSPECT === 'on' ? `${envoy}See each request and what it becomes: http://${place}/inspect\n` : envoy;
+}
+
+/** Whether a Chat server may be told which profile fits it: none was chosen. */
+export function hasNoProfile({ profile }: MeshOptions, { UPSTREAM_PROFILE }: NodeJS.ProcessEnv): boolean {
+  return (profile ?? (UPSTREAM_PROFILE || 'generic')) === 'generic';
+}
