@@ -125,7 +125,7 @@ async function trySwitched(numbers: readonly number[]): Promise<void> {
     if (line.type === 'unusable') failsInCopy.set(fileOf(line.name), true);
     if (line.type === 'tries') current = line.number;
     if (line.type === 'tried')
-      if (line.killedBy === null && line.atLoad) fixed.add(line.number);
+      if (line.killedBy === undefined) fixed.add(line.number);
       else settle(line.number, line.killedBy);
   });
   if (ended !== null) return;
@@ -266,11 +266,10 @@ async function run(
   return last?.type === 'end' ? last : null;
 }
 
-/** TypeScript files of these files and folders, without what `npm run generate` writes: whether that is stale is a test of its own. */
+/** TypeScript files of these files and folders, without what scripts write. */
 function sourcesOf(paths: readonly string[]): string[] {
   const places = paths.flatMap((path) => (path === 'all' ? ['src', 'tools'] : [inSource(path)]));
-  const isOurs = (file: string) =>
-    !/written by npm run generate/i.test(readFileSync(join(root, file), 'utf8').slice(0, 200));
+  const isOurs = (file: string) => !/written by `?npm run/i.test(readFileSync(join(root, file), 'utf8').slice(0, 200));
   return [...new Set(listed(places))].filter((file) => /^(src|tools)\/.*\.ts$/.test(file) && isOurs(file));
 }
 
@@ -354,8 +353,8 @@ function processTestsOf(file: string): readonly string[] {
 }
 
 function nearestFirst(file: string, isWanted: (test: string) => boolean): string[] {
-  const isNamesake = (test: string) => file.includes(basename(test, '.test.ts'));
-  const far = (test: string) => (distances.get(test)?.get(file) ?? 0) - (isNamesake(test) ? 2 : 0);
+  const isNearer = (test: string) => file.includes(basename(test, '.test.ts')) || test.startsWith('test/unit/scripts/');
+  const far = (test: string) => (distances.get(test)?.get(file) ?? 0) - (isNearer(test) ? 2 : 0);
   return [...distances.keys()]
     .filter((test) => isWanted(test) && !measuring.test(test) && distances.get(test)?.has(file))
     .sort((one, other) => far(one) - far(other));
@@ -363,13 +362,17 @@ function nearestFirst(file: string, isWanted: (test: string) => boolean): string
 
 /**
  * The golden cases, the properties, and the unit tests of the file's own folder, of the four folders an answer passes, of memory and
- * the server, and of `explain` for what it records; for the service those over gRPC that start no process, and those of what is made from its tables.
+ * the server, and of `explain` for what it records; for the service those over gRPC that start no process, and for it
+ * and the profiles those of what is made from their tables.
  */
 function nearTests(file: string): RegExp {
   const recorded = /\bprovenance\b/.test(originals.get(file) ?? '') ? ['src/tools/explain'] : [];
   const names = [file, ...folders, 'src/service/memory', 'src/service/server', ...recorded].map(folderOf);
-  const ofService = file.startsWith('src/service/') ? '|grpc|unit/scripts' : '';
-  return new RegExp(`^test/(golden|fuzz|unit/(${names.join('|')})${ofService})/`);
+  const grpc = file.startsWith('src/service/') ? ['grpc'] : [];
+  const generated = /^src\/(service|filter\/upstream)\//.test(file) ? ['unit/scripts'] : [];
+  return new RegExp(
+    `^test/(${['golden', 'fuzz', ...names.map((name) => `unit/${name}`), ...grpc, ...generated].join('|')})/`,
+  );
 }
 
 /** `filter/translate` of a path in it, `filter/wire/sse` of one there. */

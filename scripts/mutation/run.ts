@@ -3,7 +3,7 @@
  * mutant the units that come to it, until one fails. Or, for mutants that are in the sources from the start (`numbers` is
  * null): the test files one after the other until a unit fails. What it finds is a line of JSON each in the file `out`.
  */
-import childProcess from 'node:child_process';
+import childProcess, { type SpawnOptions } from 'node:child_process';
 import { appendFileSync, readFileSync } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
@@ -33,9 +33,11 @@ globalThis.mutationSwitches = { chosen: 0, reached: new Uint8Array(0), turns: en
 test('all mutants are tried', { timeout: 1e9 }, async () => {
   process.chdir(process.env['MUTATION_TREE'] ?? '');
   // In a process of its own all switches would be off: the unit is left to the tests that start processes.
-  childProcess.spawn = () => {
-    throw new Error('It starts a process.');
-  };
+  const { spawn } = childProcess;
+  childProcess.spawn = ((command: string, ...rest: [readonly string[], SpawnOptions]) => {
+    if (command === process.execPath) throw new Error('It starts a process.');
+    return spawn(command, ...rest);
+  }) as typeof spawn;
   syncBuiltinESMExports();
   const task = JSON.parse(readFileSync(process.env['MUTATION_TASK'] ?? '', 'utf8')) as Task;
   const say = (line: Line) => appendFileSync(task.out, `${JSON.stringify(line)}\n`);
@@ -59,7 +61,8 @@ test('all mutants are tried', { timeout: 1e9 }, async () => {
     }
     for (const number of task.numbers) {
       say({ type: 'tries', number });
-      say({ type: 'tried', number, killedBy: await killerOf(number, entries), atLoad: atLoad.has(number) });
+      const killedBy = await killerOf(number, entries);
+      say({ type: 'tried', number, killedBy: killedBy ?? (atLoad.has(number) ? undefined : killedBy) });
     }
     say({ type: 'end', killedBy: null });
   }
@@ -122,8 +125,8 @@ async function entriesOf(unit: Unit): Promise<Entry[] | string> {
   return cheap.length === 0 ? alone : [together(cheap), ...alone];
 }
 
-/** First those that reach little else, have seen much, and cost little. */
-async function killerOf(number: number, entries: Entry[]): Promise<string | null> {
+/** The test that sees it, null for none, undefined if that is not sure. First those that reach little else, have seen much, and cost little. */
+async function killerOf(number: number, entries: Entry[]): Promise<string | null | undefined> {
   const worth = ({ reached, kills, ms }: Entry) => (1 / reached.length + kills / 20 + 0.01) / (ms + 1);
   const all = entries.filter(({ reached }) => reached.includes(number)).sort((a, b) => worth(b) - worth(a));
   for (const entry of all) {
@@ -134,8 +137,11 @@ async function killerOf(number: number, entries: Entry[]): Promise<string | null
     mutationSwitches.turns = enough;
     if (problem === null) continue;
     entry.kills += 1;
-    // A mutant may leave behind what spoils the test for all that come after it.
-    if ((await run(entry.unit, (test) => entry.takes.has(test))) !== null) entries.splice(entries.indexOf(entry), 1);
+    // The mutant may have spoiled the test for all that come after it, or the test may run but once.
+    if ((await run(entry.unit, (test) => entry.takes.has(test))) !== null) {
+      entries.splice(entries.indexOf(entry), 1);
+      return undefined;
+    }
     return `${entry.unit.name}: ${problem}`;
   }
   return null;

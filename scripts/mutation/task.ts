@@ -14,11 +14,9 @@ export interface Task {
 export type Line =
   | { readonly type: 'unusable'; readonly name: string; readonly problem: string }
   | { readonly type: 'tries'; readonly number: number }
-  /** `atLoad`: its place is also reached when a module is loaded, where no switch is on. */
-  | {
-      readonly type: 'tried';
-      readonly number: number;
-      readonly killedBy: string | null;
-      readonly atLoad: boolean;
-    }
+  /**
+   * Without `killedBy` it has to be tried in a process of its own: its place is also reached when a module is loaded, where no switch
+   * is on, or a test that failed under it fails without it afterwards.
+   */
+  | { readonly type: 'tried'; readonly number: number; readonly killedBy?: string | null | undefined }
   | { readonly type: 'end'; readonly killedBy: string | null };

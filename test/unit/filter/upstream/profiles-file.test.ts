@@ -129,6 +129,64 @@ describe('a profiles file', () => {
     expect(new Set(found).size).toBe(4);
   });
 
+  it('says of every problem the place, what belongs there and what was found', () => {
+    const file = {
+      $schema: null,
+      team: {},
+      profiles: {
+        [`${'x'.repeat(64)}`]: { extends: 'vllm' },
+        [`${'x'.repeat(65)}`]: { extends: 'vllm' },
+        generic: { extends: 'vllm' },
+        list: [],
+        nothing: null,
+        base: { extends: null, models: [] },
+        flags: {
+          extends: 'vllm',
+          toolChoice: { sent: true, required: 'must', named: true, allowed: false },
+          maxToolName: 65,
+          refusedFields: ['seed'],
+          serviceTiers: { fast: 1 },
+          image: 'x'.repeat(200),
+          reasoningBackfill: { text: 'x', on: 'some' },
+          effortRules: [{ models: '/x/', efforts: { low: null } }],
+          contextOverflow: ['too long'],
+          'think-tags': 'off',
+          VIDEO: true,
+          models: { '/y/': 3, '/z/': { tokenizePath: '/x', shine: 1, user: null }, '/(?=a)/': [] },
+        },
+      },
+    };
+    const profiles = [...builtInProfiles.keys()].join(', ');
+    expect(problems(JSON.stringify(file)).map((line) => line.replace(/^profiles\.yaml: /, ''))).toEqual([
+      "unknown key 'team'; profiles belong under 'profiles'",
+      "'$schema' must be text (got null)",
+      `profile '${'x'.repeat(65)}': a name is 1 to 64 letters, digits, dots, dashes and underscores`,
+      "profile 'generic' has the name of a built-in profile",
+      "profile 'list' must be an object of flags",
+      "profile 'nothing' must be an object of flags",
+      `profile 'base': 'extends' must be one of ${profiles} (got null)`,
+      "profile 'base': 'models' must have an object of flags for each regular expression (got [])",
+      ...[
+        `flag 'toolChoice' takes { sent: true, false; required: "required", "any", "ignored", or null; named: true, false; allowed: true, false } (got "must")`,
+        `flag 'maxToolName' takes 64, 128 (got 65)`,
+        `flag 'refusedFields' takes a list of "temperature", "top_p", "presence_penalty", "frequency_penalty", "logprobs", "stop" (got "seed")`,
+        `flag 'serviceTiers' takes an object of text (got 1)`,
+        `flag 'image' takes true, false, or "omit" (got "${'x'.repeat(99)})`,
+        `flag 'reasoningBackfill' takes { text: text; on: "all", "calls", "calls_while_thinking" }, or null (got "some")`,
+        `flag 'effortRules' takes a list of { models: a regular expression such as "/qwen3/i"; efforts: an object of text } (got null)`,
+        `flag 'contextOverflow' takes a list of text (got "too long")`,
+        `unknown flag 'think-tags'; did you mean 'thinkTags'?`,
+        `unknown flag 'VIDEO'; did you mean 'video'?`,
+      ].map((problem) => `profile 'flags': ${problem}`),
+      "profile 'flags', models '/y/' must be an object of flags",
+      "profile 'flags', models '/z/': 'tokenizePath' cannot depend on the model",
+      "profile 'flags', models '/z/': unknown flag 'shine'",
+      "profile 'flags', models '/z/': flag 'user' takes true, false (got null)",
+      "profile 'flags', models '/(?=a)/' must be an object of flags",
+      "profile 'flags', models: /(?=a)/ cannot be matched in linear time (error parsing regexp: invalid or unsupported Perl syntax: `(?=`)",
+    ]);
+  });
+
   it('cannot be made huge by aliases', () => {
     const bomb = ['a: &a0 [x, x, x, x, x, x, x, x, x, x]'];
     for (let level = 1; level < 9; level++)
