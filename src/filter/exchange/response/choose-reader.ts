@@ -56,12 +56,11 @@ function createSniffer(create: (kind: Kind, state: AnswerState) => UpstreamBodyR
       return kind === null ? nothing : decide(kind).push(buffered);
     },
     start: () => reader?.start() ?? nothing,
-    end(error) {
-      if (reader !== null) return reader.end(error);
+    end(error, isShed) {
+      if (reader !== null) return reader.end(error, isShed);
       const chosen = decide('neither');
       return error !== undefined || buffered.length === 0 ? chosen.end(error) : chosen.push(buffered);
     },
-    shed: (error) => (reader ?? decide('neither')).shed(error),
     state,
   };
 }

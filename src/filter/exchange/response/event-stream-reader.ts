@@ -51,13 +51,9 @@ export class EventStreamReader implements UpstreamBodyReader {
     return this.#updated(this.#encode(this.#translator.start()));
   }
 
-  end(error?: ApiError): ClientBytes {
+  end(error?: ApiError, isShed?: boolean): ClientBytes {
     if (this.#translator.ended()) return nothing;
-    return this.#updated(error === undefined ? this.#finish() : this.#encode(this.#translator.fail(error)));
-  }
-
-  shed(error: ApiError): ClientBytes {
-    return this.#translator.ended() ? nothing : this.#updated(this.#encode(this.#translator.shed(error)));
+    return this.#updated(error === undefined ? this.#finish() : this.#encode(this.#translator.fail(error, isShed)));
   }
 
   #updated(out: ClientBytes): ClientBytes {

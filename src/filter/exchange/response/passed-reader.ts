@@ -36,7 +36,6 @@ export function createPassedReader(complete: (answer: unknown) => object | null,
       return body.length > maxBytes ? take('untouched') : nothing;
     },
     start: () => nothing,
-    shed: fail,
     end(error) {
       if (error !== undefined) return fail(error);
       state.isComplete = true;

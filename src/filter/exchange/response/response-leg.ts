@@ -126,7 +126,7 @@ export class ResponseLeg {
   shed(error: ApiError): Replies | null {
     const body = this.#openBody();
     if (!this.#isFullDuplex() || body === null) return null;
-    return this.#deliver('tick', body, body.reader.shed(error), 'body');
+    return this.#deliver('tick', body, body.reader.end(error, true), 'body');
   }
 
   /** Returns what is known of an answer that is translated; null where there is none. */

@@ -10,10 +10,11 @@ export interface UpstreamBodyReader {
   push(bytes: Buffer): ClientBytes;
   /** Begins the client's stream before the upstream has sent anything; only for a client that wants one, and before `isComplete`. */
   start(): ClientBytes;
-  /** Ends with the body, or by an error of ours; then `disposition` is set. */
-  end(error?: ApiError): ClientBytes;
-  /** Ends by an error as `end` does, in few bytes: what was kept of the answer is freed, and not repeated. */
-  shed(error: ApiError): ClientBytes;
+  /**
+   * Ends with the body, or by an error of ours; then `disposition` is set. With `isShed`, in few bytes: what was kept of the answer is
+   * freed, and not repeated.
+   */
+  end(error?: ApiError, isShed?: boolean): ClientBytes;
   /** One object as long as the reader lives. */
   readonly state: Readonly<AnswerState>;
 }

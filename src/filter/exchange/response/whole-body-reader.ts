@@ -92,12 +92,9 @@ export function createWholeBodyReader(
     },
     start: () => nothing,
     end(error) {
+      if (error !== undefined) body.clear();
       if (state.isComplete) return nothing;
       return error === undefined ? finish() : refuse(error);
-    },
-    shed(error) {
-      body.clear();
-      return state.isComplete ? nothing : refuse(error);
     },
     state,
   };

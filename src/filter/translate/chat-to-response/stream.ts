@@ -94,17 +94,9 @@ export class StreamTranslator {
     return this.#taken(() => this.#finish(reason));
   }
 
-  /** Ends with `error` and `response.failed`; what was produced is kept. */
-  fail(error: ApiError): ResponseStreamEvent[] {
-    return this.#taken(() => this.#failWith(error));
-  }
-
-  /** Ends with `error` and `response.failed` when memory is low: nothing of the output is repeated or kept. */
-  shed(error: ApiError): ResponseStreamEvent[] {
-    return this.#taken(() => {
-      this.response.shed(error);
-      this.#kept.bytes = 0;
-    });
+  /** Ends with `error` and `response.failed`; with `isShed`, since memory is low, nothing of the output is repeated or kept. */
+  fail(error: ApiError, isShed = false): ResponseStreamEvent[] {
+    return this.#taken(() => (isShed ? this.response.shed(error) : this.#failWith(error)));
   }
 
   /** Was the terminal event emitted? */

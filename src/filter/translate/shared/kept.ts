@@ -1,6 +1,6 @@
 import { jsonTextOf } from '../../../formats/json/loose.ts';
 import { JsonBytes } from '../../../formats/json/parts.ts';
-import type { KeptJson } from '../../wire/schema/response-resource.ts';
+import type { KeptJson, OutputItem } from '../../wire/schema/response-resource.ts';
 
 /** About what V8 takes for one thing of each kind beside its texts, in bytes: the only sizes of objects in the translation. */
 const sizes = {
@@ -14,25 +14,25 @@ const sizes = {
   name: 48,
   /** An id's places in two maps. */
   id: 180,
-  /** The writer of a call that was sent, and its scanner. */
-  sentCall: 200,
-  /** The decoder of a custom tool's input. */
-  decoder: 350,
   /** An object that goes back to the upstream, its closure and its place in the list. */
   extra: 150,
   /** An event that waits, and its place in the list. */
   event: 400,
   /** A piece of the delta of an event that waits. */
   piece: 64,
-  /** A closed item: objects, ids, its places in lists. */
-  item: 200,
   /** A closed part of a message. */
   part: 60,
-  /** The parts of a closed reasoning item. */
-  parts: 200,
   /** A picture's address, and its place in the set. */
   address: 64,
 } as const;
+
+/** The same for an item: its objects, ids and places in lists, its parts or its writer with its scanner, and a custom input's decoder. */
+const sizesOfItems: Partial<Record<OutputItem['type'], number>> = {
+  message: 200,
+  reasoning: 400,
+  custom_tool_call: 750,
+};
+const sizeOfOtherItem = 400;
 
 /**
  * Counts, in bytes, what a stream keeps until its end: texts, lists as the text of their JSON, and so much for each object
@@ -47,6 +47,11 @@ export class Kept {
     const bytes = sizes[kind] + texts;
     this.bytes += bytes;
     return bytes;
+  }
+
+  /** Counts an item of that type, beside its texts. */
+  addItem(type: OutputItem['type']): void {
+    this.bytes += sizesOfItems[type] ?? sizeOfOtherItem;
   }
 
   /** Counts one thing of that kind, with its texts, no more. */

@@ -185,7 +185,6 @@ class CustomCallWriter extends CallWriter {
   constructor(named: NamedCall, parts: WriterParts) {
     super(named, '', parts);
     this.#input = new GrowingText(parts.log.kept);
-    parts.log.kept.add('decoder');
   }
 
   add(text: string): void {

@@ -35,8 +35,10 @@ export class EventLog {
     if (isDelta(event)) {
       this.#deltas += 1;
       this.#characters += event.delta.length;
-    } else if (event.type === 'response.output_item.added') this.kept.add('item');
+    } else if (event.type === 'response.output_item.added') this.kept.addItem(event.item.type);
     else if (event.type === 'response.content_part.done') this.kept.add('part');
+    else if (event.type === 'response.output_item.done' && event.item.type === 'reasoning')
+      this.kept.bytes += event.item.encrypted_content?.length ?? 0;
     if (!this.#isWanted || this.#held?.hold(event)) return;
     this.#append(event);
   }

@@ -17,7 +17,6 @@ export class ReasoningItemWriter implements OpenItem {
     const { context, output, log } = parts;
     this.#parts = parts;
     this.#envelope = envelope;
-    log.kept.add('parts');
     this.#text = new GrowingText(log.kept);
     const id = context.newId('rs');
     const content = context.reasoningEvents !== 'summary' && { content: [] };
@@ -61,9 +60,7 @@ export class ReasoningItemWriter implements OpenItem {
     if (text !== '') this.#closePart(text);
     const extras = this.#envelope?.extras() ?? { details: [], blocks: [], fields: {} };
     this.#envelope?.clear();
-    const item = reasoningItemOf({ id: this.#place.item_id, status, text, ...extras }, this.#parts.context);
-    this.#parts.log.kept.bytes += item.encrypted_content?.length ?? 0;
-    return item;
+    return reasoningItemOf({ id: this.#place.item_id, status, text, ...extras }, this.#parts.context);
   }
 
   #openPart(): void {

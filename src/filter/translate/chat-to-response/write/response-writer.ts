@@ -132,6 +132,7 @@ export class ResponseWriter {
     this.#context = { ...this.#context, echo: { ...this.#context.echo, instructions: null, tools: [], metadata: {} } };
     this.log.drop();
     this.extensions?.drop();
+    this.log.kept.bytes = 0;
     this.output = new OutputWriter(new EventLog(this.#context, new Kept(), false), this.#context, this.repairs);
     this.fail(error);
   }

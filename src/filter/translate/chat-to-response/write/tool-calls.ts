@@ -158,7 +158,6 @@ export class ToolCalls {
     this.#tellFound(name);
     call.unsent = call.text.toString();
     this.hasSent = true;
-    this.#parts.log.kept.add('sentCall');
     call.item = openCallItem(call, name, this.#idOf(call), this.#parts);
     // Before another item begins: that may close this one.
     this.#sendText(call);

@@ -209,7 +209,7 @@ describe('an answer that is given up for want of memory', () => {
     const read = (reader: UpstreamBodyReader) => {
       reader.push(Buffer.from('{"data":'));
       expect(reader.state.bufferedBytes).toBe(8);
-      reader.shed(shortOfMemory);
+      reader.end(shortOfMemory, true);
       return [reader.state.bufferedBytes, reader.state.disposition];
     };
     const limits = exchangeOptions().bodyLimits;

@@ -135,7 +135,7 @@ describe('a field of the upstream’s own', () => {
     expect(translator.holds()).toBe(before);
     push('x'.repeat(1000));
     const error = new ApiError('Memory is short.', { status: 503, type: 'server_error', code: 'server_overloaded' });
-    expect(JSON.stringify(translator.shed(error))).not.toContain('acme');
+    expect(JSON.stringify(translator.fail(error, true))).not.toContain('acme');
     expect(translator.holds()).toBe(0);
   });
 
