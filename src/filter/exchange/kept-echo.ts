@@ -1,5 +1,5 @@
 import { JsonBytes } from '../../formats/json/parts.ts';
-import { bytesOfJson } from '../translate/shared/kept.ts';
+import { bytesOfJson } from '../translate/shared/held-bytes.ts';
 import type { CreateResponseEcho } from '../wire/schema/response-resource.ts';
 
 /** A field of longer JSON is kept as bytes: the tools of an agent are in three events, and are written once. */

@@ -3,7 +3,7 @@ import { objectOf } from '../../../formats/json/loose.ts';
 import { checkMove } from '../../../formats/machine/moves.ts';
 import { responses } from '../../translate/operations/responses.ts';
 import type { TranslatedOperation } from '../../translate/request-to-chat/translated-operation.ts';
-import { bytesOfValue } from '../../translate/shared/kept.ts';
+import { bytesOfValue } from '../../translate/shared/held-bytes.ts';
 import { ApiError } from '../../wire/schema/api-error.ts';
 import type { Loose } from '../../wire/schema/chat-completion.ts';
 import { immediateAnswer, immediateResponse } from '../immediate-response.ts';

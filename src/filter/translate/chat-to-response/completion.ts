@@ -4,7 +4,7 @@ import type { LooseChoice, LooseChunk, LooseMessage } from '../../wire/schema/ch
 import type { ResponseResource } from '../../wire/schema/response-resource.ts';
 import type { ResponseStreamEvent } from '../../wire/schema/stream-events.ts';
 import type { AnswerReport, ResponseContext } from '../shared/context.ts';
-import { Kept } from '../shared/kept.ts';
+import { HeldBytes } from '../shared/held-bytes.ts';
 import { errorOfValue, errorOfWords } from './error.ts';
 import { ChoiceParts, choicesOf } from './read/choices.ts';
 import { citationsOf } from './read/citations.ts';
@@ -34,7 +34,7 @@ export function translateCompletion(completion: unknown, context: ResponseContex
   if (body === null || choice === null || message === null)
     throw upstreamError ?? errorOfWords(completion, context.profile.contextOverflow) ?? notACompletion();
 
-  const writer = new ResponseWriter(context, new Kept(), context.stream);
+  const writer = new ResponseWriter(context, new HeldBytes(), context.stream);
   const unread = new UnreadNames(writer.extensions);
   unread.fieldsOf(body);
   writer.model = textOf(body.model);
@@ -60,7 +60,7 @@ export function translateCompletion(completion: unknown, context: ResponseContex
 
 /** The Response to a request of which the upstream is asked nothing: complete, without output, and without cost. */
 export function emptyAnswer(context: ResponseContext): Pick<TranslatedCompletion, 'response' | 'events'> {
-  const writer = new ResponseWriter(context, new Kept(), context.stream);
+  const writer = new ResponseWriter(context, new HeldBytes(), context.stream);
   writer.start();
   writer.usage = noUsage;
   const response = writer.end({ status: 'completed', hasCalled: false });

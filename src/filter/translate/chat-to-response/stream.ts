@@ -3,7 +3,7 @@ import { ApiError } from '../../wire/schema/api-error.ts';
 import type { LooseChoice, LooseChunk, LooseMessage, LooseUsage } from '../../wire/schema/chat-completion.ts';
 import type { ResponseStreamEvent } from '../../wire/schema/stream-events.ts';
 import type { AnswerReport, ResponseContext } from '../shared/context.ts';
-import { Kept } from '../shared/kept.ts';
+import { HeldBytes } from '../shared/held-bytes.ts';
 import { errorOfEvent, errorOfText, errorOfValue, errorOfWords } from './error.ts';
 import { ChoiceParts, choicesOf, isEmptyDelta } from './read/choices.ts';
 import { citationsOf } from './read/citations.ts';
@@ -25,7 +25,7 @@ const maxMalformedInRow = 3;
  */
 export class StreamTranslator {
   readonly #context: ResponseContext;
-  readonly #kept = new Kept();
+  readonly #held = new HeldBytes();
   readonly response: ResponseWriter;
   readonly #template = new DeltaTemplate();
   readonly #unreadNames: UnreadNames;
@@ -50,9 +50,9 @@ export class StreamTranslator {
 
   constructor(context: ResponseContext) {
     this.#context = context;
-    this.response = new ResponseWriter(context, this.#kept);
+    this.response = new ResponseWriter(context, this.#held);
     this.#unreadNames = new UnreadNames(this.response.extensions);
-    this.#cumulative = context.profile.cumulativeDeltas ? new CumulativeDeltas(this.#kept) : null;
+    this.#cumulative = context.profile.cumulativeDeltas ? new CumulativeDeltas(this.#held) : null;
   }
 
   /** `response.created` and `response.in_progress`, once; the other methods emit them first if this was not called. */
@@ -104,9 +104,9 @@ export class StreamTranslator {
     return this.response.status !== 'in_progress';
   }
 
-  /** Bytes kept for the terminal event, which repeats the whole output. */
+  /** Bytes held for the terminal event, which repeats the whole output. */
   holds(): number {
-    return this.#kept.bytes;
+    return this.#held.bytes;
   }
 
   /** The report, and the number of events sent. */

@@ -1,7 +1,7 @@
 import { arrayOf, countOf, objectOf, objectsOf, textOf } from '../../../../formats/json/loose.ts';
 import type { LooseAnnotation, LooseChunk, LooseCitation, LooseMessage } from '../../../wire/schema/chat-completion.ts';
 import type { Annotation } from '../../../wire/schema/response-resource.ts';
-import { Kept } from '../../shared/kept.ts';
+import { HeldBytes } from '../../shared/held-bytes.ts';
 
 /**
  * Citations without their repeats: servers send the whole list again in every late chunk. A page without a range is left
@@ -9,14 +9,14 @@ import { Kept } from '../../shared/kept.ts';
  * exactly the same.
  */
 export class CitationList {
-  readonly #kept: Kept;
+  readonly #held: HeldBytes;
   readonly all: Annotation[] = [];
   readonly #urls = new Set<string>();
   readonly #keys = new Set<string>();
   #bytes = 0;
 
-  constructor(kept: Kept) {
-    this.#kept = kept;
+  constructor(held: HeldBytes) {
+    this.#held = held;
   }
 
   /** Adds the new ones, and returns them. */
@@ -26,7 +26,7 @@ export class CitationList {
 
   /** Stops counting the list. */
   discard(): void {
-    this.#kept.bytes -= this.#bytes;
+    this.#held.bytes -= this.#bytes;
     this.#bytes = 0;
   }
 
@@ -40,7 +40,7 @@ export class CitationList {
     if (this.#keys.has(key)) return false;
     this.#keys.add(key);
     this.all.push(citation);
-    this.#bytes += this.#kept.add('citation', 2 * key.length);
+    this.#bytes += this.#held.add('citation', 2 * key.length);
     return true;
   }
 }
@@ -60,7 +60,7 @@ export function citationsOf(body: LooseChunk | null, message: LooseMessage | nul
   }
   if (body !== null) addPages(found, body);
   if (message !== null) addPages(found, message);
-  return found.length === 0 ? none : new CitationList(new Kept()).add(found);
+  return found.length === 0 ? none : new CitationList(new HeldBytes()).add(found);
 }
 
 /** The types of the annotations that a Response cannot have. */

@@ -5,19 +5,19 @@ import type {
   LooseReasoningDetail,
   LooseToolCall,
 } from '../../../wire/schema/chat-completion.ts';
-import type { Kept } from '../../shared/kept.ts';
+import type { HeldBytes } from '../../shared/held-bytes.ts';
 
 const textFields = ['content', 'reasoning_content', 'reasoning'] as const;
 
 /** Finds what is new in the deltas of a server that repeats, in each, all of the text, arguments or details before it. */
 export class CumulativeDeltas {
-  readonly #kept: Kept;
+  readonly #held: HeldBytes;
   /** By field, call or detail. */
   readonly #before = new Map<string, string>();
   readonly #callIds = new Map<string, string>();
 
-  constructor(kept: Kept) {
-    this.#kept = kept;
+  constructor(held: HeldBytes) {
+    this.#held = held;
   }
 
   newIn(delta: LooseMessage): LooseMessage {
@@ -62,7 +62,7 @@ export class CumulativeDeltas {
     const before = this.#before.get(key) ?? '';
     if (before.startsWith(text)) return '';
     this.#before.set(key, text);
-    this.#kept.bytes += text.length - before.length;
+    this.#held.bytes += text.length - before.length;
     if (!text.startsWith(before)) return text;
     // A slice would keep the whole text alive.
     return JSON.parse(JSON.stringify(text.slice(before.length)));

@@ -2,7 +2,7 @@ import { jsonTextOf } from '../../../../formats/json/loose.ts';
 import type { ResponseResource, Usage } from '../../../wire/schema/response-resource.ts';
 import type { ExtensionEvent } from '../../../wire/schema/stream-events.ts';
 import { isExtensionName } from '../../shared/extension-name.ts';
-import type { Kept } from '../../shared/kept.ts';
+import type { HeldBytes } from '../../shared/held-bytes.ts';
 
 /** Names of one answer that are counted or kept; an upstream could make up any number of them. */
 export const maxNames = 32;
@@ -39,14 +39,14 @@ const maxFieldLength = 64 * 1024;
  * too. The last value of each counts.
  */
 export class Extensions {
-  readonly #kept: Kept;
+  readonly #held: HeldBytes;
   /** Whether fields without a provider's name are passed as well, and events. */
   readonly passesAll: boolean;
   /** By place and name, as JSON: it says at once how long a value is, and whether it is nested deeper than JSON can be written. */
   readonly #fields = new Map<ExtensionPlace, Map<string, string>>();
 
-  constructor(kept: Kept, passesAll: boolean) {
-    this.#kept = kept;
+  constructor(held: HeldBytes, passesAll: boolean) {
+    this.#held = held;
     this.passesAll = passesAll;
   }
 
@@ -63,7 +63,7 @@ export class Extensions {
     this.#remove(fields, name);
     if (json === '' || json.length > maxFieldLength || fields.size >= maxNames) return false;
     this.#fields.set(place, fields.set(name, json));
-    this.#kept.add('field', name.length + json.length);
+    this.#held.add('field', name.length + json.length);
     return true;
   }
 
@@ -90,7 +90,7 @@ export class Extensions {
     const json = fields.get(name);
     if (json === undefined) return;
     fields.delete(name);
-    this.#kept.remove('field', name.length + json.length);
+    this.#held.remove('field', name.length + json.length);
   }
 }
 

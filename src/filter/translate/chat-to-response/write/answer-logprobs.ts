@@ -1,5 +1,5 @@
 import type { Logprob } from '../../../wire/schema/response-resource.ts';
-import { bytesOfValue, type Kept } from '../../shared/kept.ts';
+import { bytesOfValue, type HeldBytes } from '../../shared/held-bytes.ts';
 
 /** Tokens after the text that do not show in it: end markers, and the first bytes of an incomplete character. */
 const maxTrailingTokens = 4;
@@ -19,10 +19,10 @@ const maxWaitingTokens = 512;
 export class AnswerLogprobs {
   #waiting: Logprob[] = [];
   #sizes: number[] = [];
-  readonly #kept: Kept;
+  readonly #held: HeldBytes;
 
-  constructor(kept: Kept) {
-    this.#kept = kept;
+  constructor(held: HeldBytes) {
+    this.#held = held;
   }
 
   /** Adds those of one chunk. What no text took of many chunks before is reasoning or markup, and is dropped. */
@@ -33,7 +33,7 @@ export class AnswerLogprobs {
       this.#waiting.push(logprob);
       const size = bytesOfValue(logprob);
       this.#sizes.push(size);
-      this.#kept.bytes += size;
+      this.#held.bytes += size;
     }
   }
 
@@ -50,7 +50,7 @@ export class AnswerLogprobs {
 
   #drop(count: number): void {
     this.#waiting.splice(0, count);
-    for (const size of this.#sizes.splice(0, count)) this.#kept.bytes -= size;
+    for (const size of this.#sizes.splice(0, count)) this.#held.bytes -= size;
   }
 }
 

@@ -4,7 +4,7 @@ import type { ItemStatus } from '../../../wire/schema/response-resource.ts';
 import { type CallIds, type ClientTool, clientItemOf } from '../../client-tools/client-tool.ts';
 import { clientTools } from '../../client-tools/client-tools.ts';
 import type { IntegerPlaces, RestoredTool } from '../../shared/context.ts';
-import { GrowingText } from '../../shared/kept.ts';
+import { GrowingText } from '../../shared/held-bytes.ts';
 import { type Call, isCompleteJson } from './call.ts';
 import { CustomInputDecoder } from './custom-input.ts';
 import type { ClosingStatus, OpenCall, WriterParts } from './output.ts';
@@ -161,8 +161,8 @@ class FunctionCallWriter extends CallWriter {
   }
 
   close(status: ClosingStatus): CallItem {
-    const held = this.#numbers?.finish() ?? '';
-    if (held !== '') this.#send(held);
+    const heldBack = this.#numbers?.finish() ?? '';
+    if (heldBack !== '') this.#send(heldBack);
     const given = this.#hasDelta ? this.objectText() : this.unsentText(status);
     const text = argumentsOf(this.#places === null ? given : withWholeNumbers(given, this.#places), status);
     // The deltas must add up to what the done event repeats.
@@ -184,7 +184,7 @@ class CustomCallWriter extends CallWriter {
 
   constructor(named: NamedCall, parts: WriterParts) {
     super(named, '', parts);
-    this.#input = new GrowingText(parts.log.kept);
+    this.#input = new GrowingText(parts.log.held);
   }
 
   add(text: string): void {

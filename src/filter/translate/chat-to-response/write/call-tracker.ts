@@ -1,4 +1,4 @@
-import type { Kept } from '../../shared/kept.ts';
+import type { HeldBytes } from '../../shared/held-bytes.ts';
 import type { CallFragment } from '../read/call-entries.ts';
 import { Call, isCompleteJson } from './call.ts';
 
@@ -27,10 +27,10 @@ export class CallTracker {
   readonly #byIdAndIndex = new Map<string, Call>();
   readonly #byIndex = new Map<number, Call>();
   readonly #toolNames: ReadonlySet<string>;
-  readonly #kept: Kept;
+  readonly #held: HeldBytes;
 
-  constructor(toolNames: ReadonlySet<string>, kept: Kept) {
-    this.#kept = kept;
+  constructor(toolNames: ReadonlySet<string>, held: HeldBytes) {
+    this.#held = held;
     this.#toolNames = toolNames;
   }
 
@@ -110,7 +110,7 @@ export class CallTracker {
     if (name === '' || call.item !== null || name === call.name) return;
     if (call.name !== '' && !this.#begins(call.name + name) && this.#toolNames.has(call.name)) return;
     call.name += name;
-    this.#kept.add('name', name.length);
+    this.#held.add('name', name.length);
   }
 
   /** Does the name of a tool begin with `name`, or equal it? The tool `other` does not count. Asked for names alone, not for arguments. */
@@ -120,17 +120,17 @@ export class CallTracker {
   }
 
   #open({ index, isCustom }: Pick<CallFragment, 'index' | 'isCustom'>, repeats: Call | null): Call {
-    const call = new Call(index, isCustom, repeats, this.#kept);
+    const call = new Call(index, isCustom, repeats, this.#held);
     this.calls.push(call);
     this.waiting.add(call);
-    this.#kept.add('call');
+    this.#held.add('call');
     if (index !== null) this.#byIndex.set(index, call);
     return call;
   }
 
   #remember(call: Call, id: string): void {
     call.upstreamId = id;
-    this.#kept.add('id', id.length);
+    this.#held.add('id', id.length);
     this.#byId.set(id, call);
     this.#byIdAndIndex.set(`${id} ${call.index}`, call);
   }

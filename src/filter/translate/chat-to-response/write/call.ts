@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { parseExactly } from '../../../../formats/json/exact.ts';
 import { JsonEnd } from '../../../../formats/json/json-end.ts';
 import { jsonOf } from '../../../../formats/json/loose.ts';
-import { GrowingText, type Kept } from '../../shared/kept.ts';
+import { GrowingText, type HeldBytes } from '../../shared/held-bytes.ts';
 import type { OpenCall } from './output.ts';
 
 /** Calls of one id that a later one of it is compared with: each may have to be parsed. */
@@ -40,11 +40,11 @@ export class Call {
   /** Made when the end of its arguments is first asked for; it is told all that follows. */
   #end: JsonEnd | null = null;
 
-  constructor(index: number | null, isCustom: boolean, repeats: Call | null, kept: Kept) {
+  constructor(index: number | null, isCustom: boolean, repeats: Call | null, held: HeldBytes) {
     this.index = index;
     this.isCustom = isCustom;
     this.repeats = repeats;
-    this.text = new GrowingText(kept);
+    this.text = new GrowingText(held);
   }
 
   /** Adds a fragment's text. */

@@ -60,12 +60,12 @@ export class CurrentItem {
     this.#earlyCitations = null;
   }
 
-  /** Writes citations: held before any message, dropped after it, since a finished item does not change. */
+  /** Writes citations: held back before any message, dropped after it, since a finished item does not change. */
   cite(citations: readonly Annotation[]): void {
     if (citations.length === 0) return;
     if (this.current instanceof MessageItemWriter) this.current.cite(citations);
     else if (!this.hadMessage) {
-      this.#earlyCitations ??= new CitationList(this.#parts.log.kept);
+      this.#earlyCitations ??= new CitationList(this.#parts.log.held);
       this.#earlyCitations.add(citations);
     }
   }
@@ -73,7 +73,7 @@ export class CurrentItem {
   /** Keeps logprobs until their text comes. */
   pushLogprobs(logprobs: readonly Logprob[]): void {
     if (logprobs.length === 0) return;
-    this.#logprobs ??= new AnswerLogprobs(this.#parts.log.kept);
+    this.#logprobs ??= new AnswerLogprobs(this.#parts.log.held);
     this.#logprobs.push(logprobs);
   }
 
@@ -112,7 +112,7 @@ export class CurrentItem {
   /** Returns the envelope of the open reasoning item, or of the next one. */
   #envelope(): EnvelopeContents {
     if (this.current instanceof ReasoningItemWriter) return this.current.envelope();
-    this.#pendingEnvelope ??= new EnvelopeContents(this.#parts.log.kept, this.#parts.context);
+    this.#pendingEnvelope ??= new EnvelopeContents(this.#parts.log.held, this.#parts.context);
     return this.#pendingEnvelope;
   }
 }

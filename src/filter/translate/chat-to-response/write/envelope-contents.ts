@@ -1,7 +1,7 @@
 import type { LooseReasoningDetail, LooseThinkingBlock } from '../../../wire/schema/chat-completion.ts';
 import type { OpaqueFields } from '../../../wire/schema/chat-request.ts';
 import type { ResponseContext } from '../../shared/context.ts';
-import { bytesOfValue, JsonList, type Kept } from '../../shared/kept.ts';
+import { bytesOfValue, type HeldBytes, JsonList } from '../../shared/held-bytes.ts';
 import { joinOpaqueFields } from '../read/call-entries.ts';
 import {
   isWholeBlock,
@@ -20,7 +20,7 @@ export interface CarriedExtra {
 
 /** Contents that go back to the upstream in the envelope of a reasoning item, gathered until the item is closed. */
 export class EnvelopeContents {
-  readonly #kept: Kept;
+  readonly #held: HeldBytes;
   readonly #details: JsonList<LooseReasoningDetail>;
   readonly #extras: CarriedExtra[] = [];
   readonly #blocks: JsonList<LooseThinkingBlock>;
@@ -32,11 +32,11 @@ export class EnvelopeContents {
   #areWhole = false;
   #extraBytes = 0;
 
-  constructor(kept: Kept, context: Pick<ResponseContext, 'wantsEncryptedReasoning' | 'profile'>) {
-    this.#kept = kept;
+  constructor(held: HeldBytes, context: Pick<ResponseContext, 'wantsEncryptedReasoning' | 'profile'>) {
+    this.#held = held;
     this.#context = context;
-    this.#details = new JsonList(kept);
-    this.#blocks = new JsonList(kept);
+    this.#details = new JsonList(held);
+    this.#blocks = new JsonList(held);
   }
 
   /** `reasoning_details` and `thinking_blocks` entries of a delta, as sent. */
@@ -57,7 +57,7 @@ export class EnvelopeContents {
 
   addExtra(extra: CarriedExtra): void {
     this.#extras.push(extra);
-    this.#extraBytes += this.#kept.add('extra', bytesOfValue(extra.fields));
+    this.#extraBytes += this.#held.add('extra', bytesOfValue(extra.fields));
   }
 
   /** Must it be sent even in an item without text? */
@@ -89,7 +89,7 @@ export class EnvelopeContents {
   clear(): void {
     this.#details.clear();
     this.#blocks.clear();
-    this.#kept.bytes -= this.#extraBytes;
+    this.#held.bytes -= this.#extraBytes;
     this.#extraBytes = 0;
   }
 }

@@ -6,7 +6,7 @@ import {
   type UnnumberedEvent,
 } from '../../../wire/schema/stream-events.ts';
 import type { NewId, ResponseContext } from '../../shared/context.ts';
-import type { Kept } from '../../shared/kept.ts';
+import type { HeldBytes } from '../../shared/held-bytes.ts';
 
 /** A delta and its padding are together a multiple of this, so that sizes on the wire reveal little about the text. */
 const paddingMultiple = 16;
@@ -21,12 +21,12 @@ export class EventLog {
   count = 0;
   #deltas = 0;
   #characters = 0;
-  #held: HeldEvents | null = null;
-  /** Counts what the answer keeps: its items and parts, and events that are held, as they are emitted; texts where they grow. */
-  readonly kept: Kept;
+  #heldBack: HeldBackEvents | null = null;
+  /** Counts what the answer keeps: its items and parts, and events that are held back, as they are emitted; texts where they grow. */
+  readonly held: HeldBytes;
 
-  constructor({ obfuscate, newId }: Pick<ResponseContext, 'obfuscate' | 'newId'>, kept: Kept, isWanted = true) {
-    this.kept = kept;
+  constructor({ obfuscate, newId }: Pick<ResponseContext, 'obfuscate' | 'newId'>, held: HeldBytes, isWanted = true) {
+    this.held = held;
     this.#padding = obfuscate ? newId : null;
     this.#isWanted = isWanted;
   }
@@ -35,39 +35,39 @@ export class EventLog {
     if (isDelta(event)) {
       this.#deltas += 1;
       this.#characters += event.delta.length;
-    } else if (event.type === 'response.output_item.added') this.kept.addItem(event.item.type);
-    else if (event.type === 'response.content_part.done') this.kept.add('part');
+    } else if (event.type === 'response.output_item.added') this.held.addItem(event.item.type);
+    else if (event.type === 'response.content_part.done') this.held.add('part');
     else if (event.type === 'response.output_item.done' && event.item.type === 'reasoning')
-      this.kept.bytes += event.item.encrypted_content?.length ?? 0;
-    if (!this.#isWanted || this.#held?.hold(event)) return;
+      this.held.bytes += event.item.encrypted_content?.length ?? 0;
+    if (!this.#isWanted || this.#heldBack?.holdBack(event)) return;
     this.#append(event);
   }
 
-  /** From now on, events of items after that one are held. */
-  holdAfter(outputIndex: number): void {
-    if (this.#isWanted) this.#held ??= new HeldEvents(outputIndex, this.kept);
+  /** From now on, events of items after that one are held back. */
+  holdBackAfter(outputIndex: number): void {
+    if (this.#isWanted) this.#heldBack ??= new HeldBackEvents(outputIndex, this.held);
   }
 
-  /** Emits held events, up to those of that item; later ones are still held. With null, none are. */
+  /** Emits events that were held back, up to those of that item; later ones still are. With null, none are. */
   releaseThrough(outputIndex: number | null): void {
-    const held = this.#held;
-    if (held === null) return;
-    if (outputIndex === null) this.#held = null;
-    for (const event of held.take(outputIndex)) this.#append(event);
+    const heldBack = this.#heldBack;
+    if (heldBack === null) return;
+    if (outputIndex === null) this.#heldBack = null;
+    for (const event of heldBack.take(outputIndex)) this.#append(event);
   }
 
-  /** Drops held events, and whatever is emitted meanwhile. */
+  /** Drops events that were held back, and whatever is emitted meanwhile. */
   whileSilent(action: () => void): void {
     const isWanted = this.#isWanted;
-    this.#held = null;
+    this.#heldBack = null;
     this.#isWanted = false;
     action();
     this.#isWanted = isWanted;
   }
 
-  /** Drops events that are held or were not taken. */
+  /** Drops events that were held back or not taken. */
   drop(): void {
-    this.#held = null;
+    this.#heldBack = null;
     this.#events = null;
   }
 
@@ -101,20 +101,20 @@ interface HeldItem {
   bytes: number;
 }
 
-/** The events of items, held until an earlier item is closed, in the order of the items. */
-class HeldEvents {
-  readonly #kept: Kept;
+/** The events of items, held back until an earlier item is closed, in the order of the items. */
+class HeldBackEvents {
+  readonly #held: HeldBytes;
   readonly #items = new Map<number, HeldItem>();
-  /** Events up to those of this item are not held. */
+  /** Events up to those of this item are not held back. */
   #through: number;
 
-  constructor(through: number, kept: Kept) {
+  constructor(through: number, held: HeldBytes) {
     this.#through = through;
-    this.#kept = kept;
+    this.#held = held;
   }
 
-  /** Holds the event if it has to wait; otherwise does nothing and returns false. */
-  hold(event: UnnumberedEvent): boolean {
+  /** Holds the event back if it has to wait; otherwise does nothing and returns false. */
+  holdBack(event: UnnumberedEvent): boolean {
     if (!isOfItem(event) || event.output_index <= this.#through) return false;
     const item = this.#items.get(event.output_index) ?? { events: [], bytes: 0 };
     this.#items.set(event.output_index, item);
@@ -126,11 +126,11 @@ class HeldEvents {
     const grows = delta !== '' && last?.type === event.type;
     if (grows) (last as UnnumberedEvent & { delta: string }).delta += delta;
     else item.events.push(event);
-    item.bytes += this.#kept.add(grows ? 'piece' : 'event', delta.length);
+    item.bytes += this.#held.add(grows ? 'piece' : 'event', delta.length);
     return true;
   }
 
-  /** The held events of items up to that one; with null, all. */
+  /** The events of items up to that one; with null, all. */
   take(through: number | null): UnnumberedEvent[] {
     const taken: UnnumberedEvent[] = [];
     this.#through = through ?? Number.POSITIVE_INFINITY;
@@ -138,7 +138,7 @@ class HeldEvents {
     for (const [index, item] of this.#items) {
       if (index > this.#through) break;
       for (const event of item.events) taken.push(event);
-      this.#kept.bytes -= item.bytes;
+      this.#held.bytes -= item.bytes;
       this.#items.delete(index);
     }
     return taken;

@@ -1,12 +1,12 @@
-import { GrowingText, type Kept } from '../../shared/kept.ts';
+import { GrowingText, type HeldBytes } from '../../shared/held-bytes.ts';
 
 /**
  * Reads a field's reasoning after reasoning in tags, which was shown as it came: the field may be a copy of it
- * (docs/answers.md §1.4). While the block is open the field is held; then it is compared piece by piece. White space around
+ * (docs/answers.md §1.4). While the block is open the field is held back; then it is compared piece by piece. White space around
  * either does not count.
  */
 export class LateCopy {
-  readonly #held: GrowingText;
+  readonly #heldBack: GrowingText;
   readonly #shown: () => string;
   /** The text of the block; null while it is open. */
   #block: string | null = null;
@@ -14,15 +14,15 @@ export class LateCopy {
   #repeated = 0;
 
   /** `shown` gives the text of the block so far. */
-  constructor(kept: Kept, shown: () => string) {
-    this.#held = new GrowingText(kept);
+  constructor(held: HeldBytes, shown: () => string) {
+    this.#heldBack = new GrowingText(held);
     this.#shown = shown;
   }
 
   /** Takes a piece of the field. Returns the text to be shown: `''` while there is only a copy. */
   push(piece: string): string {
     if (this.#block === null) {
-      this.#held.append(piece);
+      this.#heldBack.append(piece);
       return '';
     }
     const text = this.#repeated === 0 ? piece.trimStart() : piece;
@@ -41,8 +41,8 @@ export class LateCopy {
   endBlock(): string {
     if (this.#block !== null) return '';
     this.#block = this.#shown().trim();
-    const held = this.#held.toString();
-    this.#held.clear();
-    return this.push(held);
+    const heldBack = this.#heldBack.toString();
+    this.#heldBack.clear();
+    return this.push(heldBack);
   }
 }

@@ -6,7 +6,7 @@ import type {
   OutputTextPart,
   RefusalPart,
 } from '../../../wire/schema/response-resource.ts';
-import { GrowingText, JsonList } from '../../shared/kept.ts';
+import { GrowingText, JsonList } from '../../shared/held-bytes.ts';
 import { CitationList } from '../read/citations.ts';
 import type { ClosingStatus, OpenItem, WriterParts } from './output.ts';
 
@@ -41,7 +41,7 @@ export class MessageItemWriter implements OpenItem {
     if (delta === '') return;
     open.text.append(delta);
     if (logprobs.length > 0) {
-      open.logprobs ??= new JsonList(this.#parts.log.kept);
+      open.logprobs ??= new JsonList(this.#parts.log.held);
       for (const logprob of logprobs) open.logprobs.push(logprob);
     }
     this.#parts.log.emit({
@@ -64,7 +64,7 @@ export class MessageItemWriter implements OpenItem {
   cite(citations: readonly Annotation[]): void {
     const part = this.#part;
     if (part?.type !== 'output_text') return;
-    part.citations ??= new CitationList(this.#parts.log.kept);
+    part.citations ??= new CitationList(this.#parts.log.held);
     let index = part.citations.all.length;
     for (const annotation of part.citations.add(citations))
       this.#parts.log.emit({
@@ -81,7 +81,7 @@ export class MessageItemWriter implements OpenItem {
     this.#parts.log.emit({ type: 'response.content_part.added', ...this.#place(), part });
     this.#parts.log.emit({ type: 'response.content_part.done', ...this.#place(), part });
     this.#content.push(part);
-    this.#parts.log.kept.bytes += length;
+    this.#parts.log.held.bytes += length;
   }
 
   /** The text of the open part. */
@@ -109,7 +109,7 @@ export class MessageItemWriter implements OpenItem {
     this.#closePart();
     const part = type === 'refusal' ? { type, refusal: '' } : { type, text: '', annotations: [], logprobs: [] };
     this.#parts.log.emit({ type: 'response.content_part.added', ...this.#place(), part });
-    this.#part = { type, text: new GrowingText(this.#parts.log.kept), logprobs: null, citations: null };
+    this.#part = { type, text: new GrowingText(this.#parts.log.held), logprobs: null, citations: null };
     return this.#part;
   }
 

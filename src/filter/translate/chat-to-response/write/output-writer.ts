@@ -3,7 +3,7 @@ import type { ApiError } from '../../../wire/schema/api-error.ts';
 import type { LooseAudio, LooseMessage } from '../../../wire/schema/chat-completion.ts';
 import type { Annotation, ExtensionPart, Logprob, OutputItem } from '../../../wire/schema/response-resource.ts';
 import type { ResponseContext } from '../../shared/context.ts';
-import { GrowingText } from '../../shared/kept.ts';
+import { GrowingText } from '../../shared/held-bytes.ts';
 import type { Repair } from '../../shared/repairs.ts';
 import { isThought } from '../read/call-entries.ts';
 import { contentOf, stretchesOf, unreadPartsOf } from '../read/content-parts.ts';
@@ -32,7 +32,7 @@ export interface ChunkExtras {
 
 const noLogprobs: readonly Logprob[] = [];
 
-/** White space beyond this is text: templates write a few line feeds, and what is held must be bounded. */
+/** White space beyond this is text: templates write a few line feeds, and what is held back must be bounded. */
 const maxLeadingSpace = 256;
 
 /**
@@ -151,7 +151,7 @@ export class OutputWriter {
     }
   }
 
-  /** Writes citations: held before any message, dropped after it, since a finished item does not change. */
+  /** Writes citations: held back before any message, dropped after it, since a finished item does not change. */
   cite(citations: readonly Annotation[]): void {
     this.#item.cite(citations);
   }
@@ -266,7 +266,7 @@ export class OutputWriter {
     // MiniMax's gateways leave it in the text too, in tags at its start.
     const unshown = isOfField && this.#copy === null ? (this.#tags?.unshown() ?? null) : null;
     if (unshown !== null) {
-      this.#copy = new GrowingText(this.#parts.log.kept);
+      this.#copy = new GrowingText(this.#parts.log.held);
       if (unshown !== '') this.#copy.append(unshown);
     }
     this.#item.reasoning().text(text);
@@ -277,7 +277,7 @@ export class OutputWriter {
     if (thinking === '') return;
     const item = this.#item.reasoning();
     item.text(thinking);
-    this.#lateCopy ??= new LateCopy(this.#parts.log.kept, () => item.written());
+    this.#lateCopy ??= new LateCopy(this.#parts.log.held, () => item.written());
   }
 
   /** The block of thinking is over: a field's reasoning that came beside it and is no copy is shown. */
@@ -385,7 +385,7 @@ export class OutputWriter {
       }
       this.#pictures ??= new Set();
       this.#pictures.add(url);
-      this.#parts.log.kept.add('address', url.length);
+      this.#parts.log.held.add('address', url.length);
     }
   }
 
@@ -409,13 +409,13 @@ export class OutputWriter {
 
   #flushTags(): void {
     if (this.#tags === null) return;
-    const held = this.#copy?.toString() ?? '';
+    const heldBack = this.#copy?.toString() ?? '';
     const rest = this.#tags.finish();
     // Beside a field a block that does not end is no block. The answer may be words of the reasoning, and is shown all the same.
-    if (held !== '' && rest.text === '' && !endsBlock(held)) {
+    if (heldBack !== '' && rest.text === '' && !endsBlock(heldBack)) {
       this.#copy?.clear();
       this.#tags = null;
-      this.#text(held, false);
+      this.#text(heldBack, false);
       return;
     }
     this.#addTagged(rest);

@@ -39,7 +39,7 @@ export interface WriterParts {
 /**
  * The output of one response: which item has which `output_index`, and which items are open. Clients see one open item at a
  * time, since many of them mix up the events of two (docs/answers.md §2.2): a complete item is closed when the next one
- * begins; otherwise the events of later items are held until it is closed.
+ * begins; otherwise the events of later items are held back until it is closed.
  */
 export class Output {
   readonly #log: EventLog;
@@ -60,7 +60,7 @@ export class Output {
   add(item: OutputItem, open: OpenItem | OpenCall): number {
     const index = this.size++;
     this.closeWhole();
-    if (this.#firstOpen < index) this.#log.holdAfter(this.#firstOpen);
+    if (this.#firstOpen < index) this.#log.holdBackAfter(this.#firstOpen);
     this.#log.emit({ type: 'response.output_item.added', output_index: index, item });
     // Nearly always it is the only one, and an array literal takes a tenth of the memory of one that grows.
     if (index === 0) this.#open = [open];

@@ -1,5 +1,5 @@
 import type { OutputItem } from '../../../wire/schema/response-resource.ts';
-import { GrowingText } from '../../shared/kept.ts';
+import { GrowingText } from '../../shared/held-bytes.ts';
 import { EnvelopeContents } from './envelope-contents.ts';
 import type { ClosingStatus, OpenItem, WriterParts } from './output.ts';
 import { reasoningItemOf } from './reasoning-item.ts';
@@ -17,7 +17,7 @@ export class ReasoningItemWriter implements OpenItem {
     const { context, output, log } = parts;
     this.#parts = parts;
     this.#envelope = envelope;
-    this.#text = new GrowingText(log.kept);
+    this.#text = new GrowingText(log.held);
     const id = context.newId('rs');
     const content = context.reasoningEvents !== 'summary' && { content: [] };
     const begun = { id, type: 'reasoning', status: 'in_progress', summary: [], ...content } as const;
@@ -51,7 +51,7 @@ export class ReasoningItemWriter implements OpenItem {
 
   /** Returns what the item carries back to the upstream beside its text. */
   envelope(): EnvelopeContents {
-    this.#envelope ??= new EnvelopeContents(this.#parts.log.kept, this.#parts.context);
+    this.#envelope ??= new EnvelopeContents(this.#parts.log.held, this.#parts.context);
     return this.#envelope;
   }
 

@@ -9,7 +9,7 @@ import type {
 } from '../../../wire/schema/response-resource.ts';
 import type { AnswerReport, Fold, Outcome, ResponseContext } from '../../shared/context.ts';
 import type { UnknownType } from '../../shared/dropped.ts';
-import { Kept } from '../../shared/kept.ts';
+import { HeldBytes } from '../../shared/held-bytes.ts';
 import type { Repair } from '../../shared/repairs.ts';
 import { Extensions, extensionEventOf } from '../read/extensions.ts';
 import { EventLog } from './event-log.ts';
@@ -45,14 +45,14 @@ export class ResponseWriter {
   #started = false;
 
   /** `wantsEvents`: the client gets more of the answer than its Response. */
-  constructor(context: ResponseContext, kept: Kept, wantsEvents = true) {
+  constructor(context: ResponseContext, held: HeldBytes, wantsEvents = true) {
     this.#context = context;
     this.#id = context.newId('resp');
-    this.log = new EventLog(context, kept, wantsEvents);
+    this.log = new EventLog(context, held, wantsEvents);
     const isFolded = context.answer.fold !== null;
     this.#folded = isFolded ? [] : null;
-    this.extensions = isFolded ? null : new Extensions(kept, context.profile.passExtensions);
-    this.#outputLog = isFolded ? new EventLog(context, kept, false) : this.log;
+    this.extensions = isFolded ? null : new Extensions(held, context.profile.passExtensions);
+    this.#outputLog = isFolded ? new EventLog(context, held, false) : this.log;
     this.output = new OutputWriter(this.#outputLog, context, this.repairs);
   }
 
@@ -132,8 +132,8 @@ export class ResponseWriter {
     this.#context = { ...this.#context, echo: { ...this.#context.echo, instructions: null, tools: [], metadata: {} } };
     this.log.drop();
     this.extensions?.drop();
-    this.log.kept.bytes = 0;
-    this.output = new OutputWriter(new EventLog(this.#context, new Kept(), false), this.#context, this.repairs);
+    this.log.held.bytes = 0;
+    this.output = new OutputWriter(new EventLog(this.#context, new HeldBytes(), false), this.#context, this.repairs);
     this.fail(error);
   }
 

@@ -30,7 +30,7 @@ export class ToolCalls {
   constructor(parts: WriterParts, beforeCall: () => void) {
     this.#parts = parts;
     this.#beforeCall = beforeCall;
-    this.#tracker = new CallTracker(parts.context.toolNames, parts.log.kept);
+    this.#tracker = new CallTracker(parts.context.toolNames, parts.log.held);
   }
 
   /** Gathers a delta's calls and sends none. Gives what must be in a reasoning item before they are sent. */

@@ -12,7 +12,7 @@ interface Open {
 
 /**
  * Writes `120000.0` as `120000` where a tool's schema has an integer: models write it (Grok, xAI), and Codex's tools refuse it
- * (codex#33452). Takes JSON in pieces cut anywhere. Only what follows the point is held, until the number ends; `1.5` stays.
+ * (codex#33452). Takes JSON in pieces cut anywhere. Only what follows the point is held back, until the number ends; `1.5` stays.
  */
 export class WholeNumbers {
   readonly #root: IntegerPlaces;
@@ -21,7 +21,7 @@ export class WholeNumbers {
   #state: 'value' | 'key' | 'string' | 'escape' | 'number' | 'fraction' = 'value';
   /** The key that is read; null in any other string. */
   #key: string | null = null;
-  #held = '';
+  #heldBack = '';
   /** Whether the value is nested deeper than any schema that is read: from there on it passes. */
   #isLost = false;
 
@@ -38,7 +38,7 @@ export class WholeNumbers {
       const character = text[at] as string;
       if (this.#state === 'fraction') {
         if (character === '0') {
-          this.#held += character;
+          this.#heldBack += character;
           continue;
         }
         out += this.#endFraction(character);
@@ -46,7 +46,7 @@ export class WholeNumbers {
       }
       if (this.#state === 'number' && character === '.' && this.#placesHere()?.isInteger) {
         out += text.slice(from, at);
-        this.#held = '.';
+        this.#heldBack = '.';
         this.#state = 'fraction';
         continue;
       }
@@ -55,22 +55,22 @@ export class WholeNumbers {
     return this.#state === 'fraction' ? out : out + text.slice(from);
   }
 
-  /** Returns the text that is still held: it broke off in a number. */
+  /** Returns the text that is still held back: it broke off in a number. */
   finish(): string {
-    const held = this.#held;
-    this.#held = '';
-    return held;
+    const heldBack = this.#heldBack;
+    this.#heldBack = '';
+    return heldBack;
   }
 
   /** The number has ended, unless that character is a part of it too. */
   #endFraction(next: string): string {
-    const isWhole = this.#held.length > 1 && !/[0-9eE]/.test(next);
-    const held = isWhole ? '' : this.#held;
-    this.#held = '';
+    const isWhole = this.#heldBack.length > 1 && !/[0-9eE]/.test(next);
+    const heldBack = isWhole ? '' : this.#heldBack;
+    this.#heldBack = '';
     // What is left of a number with another fraction has no second point.
     this.#state = 'number';
     if (isWhole) this.#onRepair();
-    return held;
+    return heldBack;
   }
 
   #read(character: string): void {

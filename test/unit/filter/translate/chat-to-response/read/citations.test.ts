@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { CitationList, citationsOf } from '../../../../../../src/filter/translate/chat-to-response/read/citations.ts';
-import { Kept } from '../../../../../../src/filter/translate/shared/kept.ts';
+import { HeldBytes } from '../../../../../../src/filter/translate/shared/held-bytes.ts';
 import type { UrlCitation } from '../../../../../../src/filter/wire/schema/response-resource.ts';
 
 const cite = (url: string, start_index = 0, end_index = 0, title = ''): UrlCitation => ({
@@ -13,40 +13,40 @@ const cite = (url: string, start_index = 0, end_index = 0, title = ''): UrlCitat
 
 describe('a list of citations', () => {
   it('gives only what is new, and remembers it', () => {
-    const list = new CitationList(new Kept());
+    const list = new CitationList(new HeldBytes());
     expect(list.add([cite('a', 0, 4), cite('b')])).toEqual([cite('a', 0, 4), cite('b')]);
     expect(list.add([cite('a', 0, 4), cite('b'), cite('a', 4, 8)])).toEqual([cite('a', 4, 8)]);
     expect(list.all).toEqual([cite('a', 0, 4), cite('b'), cite('a', 4, 8)]);
   });
 
   it('is counted until it is discarded, its repeats not at all', () => {
-    const kept = new Kept();
-    const list = new CitationList(kept);
+    const held = new HeldBytes();
+    const list = new CitationList(held);
     const sizes = [[cite('a', 0, 4)], [cite('a', 0, 4)], [cite('b')]].map((citations) => {
       list.add(citations);
-      return kept.bytes;
+      return held.bytes;
     });
     const [one = 0, again, two = 0] = sizes;
     expect(one).toBeGreaterThan(100);
     expect(again).toBe(one);
     expect(two).toBeGreaterThan(1.5 * one);
     list.add([cite('c'.repeat(1000))]);
-    expect(kept.bytes - two).toBeGreaterThan(2000);
+    expect(held.bytes - two).toBeGreaterThan(2000);
     list.discard();
-    expect(kept.bytes).toBe(0);
+    expect(held.bytes).toBe(0);
     list.discard();
-    expect(kept.bytes).toBe(0);
+    expect(held.bytes).toBe(0);
   });
 
   it('takes another page, range or title for another citation', () => {
     const all = [cite('a', 4, 8), cite('a', 0, 4), cite('a', 0, 8), cite('b', 0, 4), cite('b', 0, 4, 'B')];
-    const list = new CitationList(new Kept());
+    const list = new CitationList(new HeldBytes());
     for (const citation of all) expect(list.add([citation, citation])).toEqual([citation]);
     expect(list.all).toEqual(all);
   });
 
   it('leaves out a page without a range that is cited already', () => {
-    const list = new CitationList(new Kept());
+    const list = new CitationList(new HeldBytes());
     list.add([cite('a', 0, 4, 'A')]);
     expect(list.add([cite('a')])).toEqual([]);
   });

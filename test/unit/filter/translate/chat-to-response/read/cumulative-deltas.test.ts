@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest';
 import { CumulativeDeltas } from '../../../../../../src/filter/translate/chat-to-response/read/cumulative-deltas.ts';
-import { Kept } from '../../../../../../src/filter/translate/shared/kept.ts';
+import { HeldBytes } from '../../../../../../src/filter/translate/shared/held-bytes.ts';
 
 it.each(['content', 'reasoning_content', 'reasoning'])(
   'what is new in `%s` is found, and the text so far counted',
   (field) => {
-    const kept = new Kept();
-    const deltas = new CumulativeDeltas(kept);
+    const held = new HeldBytes();
+    const deltas = new CumulativeDeltas(held);
     const texts = ['Hello', 'Hello world', 'Hello world', ''];
     expect(texts.map((text) => deltas.newIn({ [field]: text }))).toEqual([
       { [field]: 'Hello' },
@@ -14,6 +14,6 @@ it.each(['content', 'reasoning_content', 'reasoning'])(
       { [field]: '' },
       { [field]: '' },
     ]);
-    expect(kept.bytes).toBe('Hello world'.length);
+    expect(held.bytes).toBe('Hello world'.length);
   },
 );

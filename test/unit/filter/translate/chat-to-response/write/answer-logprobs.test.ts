@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { AnswerLogprobs } from '../../../../../../src/filter/translate/chat-to-response/write/answer-logprobs.ts';
-import { Kept } from '../../../../../../src/filter/translate/shared/kept.ts';
+import { HeldBytes } from '../../../../../../src/filter/translate/shared/held-bytes.ts';
 import { growthOf, maxLinearGrowth } from '../../../../../support/growth.ts';
 
 const logprob = (token: string, bytes: readonly number[] = [...Buffer.from(token)]) => ({
@@ -12,7 +12,7 @@ const logprob = (token: string, bytes: readonly number[] = [...Buffer.from(token
 
 /** What each text takes, as tokens. */
 function taken(chunks: readonly (readonly [tokens: readonly string[], text: string])[]): string[][] {
-  const logprobs = new AnswerLogprobs(new Kept());
+  const logprobs = new AnswerLogprobs(new HeldBytes());
   return chunks.map(([tokens, text]) => {
     logprobs.push(tokens.map((token) => logprob(token)));
     const own = text === '' ? [] : logprobs.take(text);
@@ -69,7 +69,7 @@ describe('the logprobs of the answer', () => {
   });
 
   it('are found where a character is cut between two tokens of which one came early', () => {
-    const logprobs = new AnswerLogprobs(new Kept());
+    const logprobs = new AnswerLogprobs(new HeldBytes());
     const [first, ...others] = Buffer.from('漢');
     logprobs.push([logprob('a'), logprob('\uFFFD', [first ?? 0])]);
     expect(logprobs.take('a')).toHaveLength(1);
@@ -78,17 +78,17 @@ describe('the logprobs of the answer', () => {
   });
 
   it('that no text takes are not kept for ever, and are counted while they are', () => {
-    const kept = new Kept();
-    const logprobs = new AnswerLogprobs(kept);
+    const held = new HeldBytes();
+    const logprobs = new AnswerLogprobs(held);
     const push = () => logprobs.push([logprob('thought')]);
     for (let count = 0; count < 513; count++) push();
-    const most = kept.bytes;
+    const most = held.bytes;
     expect(most).toBeGreaterThan(512 * 50);
     for (let count = 0; count < 512; count++) push();
-    expect(kept.bytes).toBe(most);
+    expect(held.bytes).toBe(most);
     logprobs.push([logprob('answer')]);
     logprobs.take('answer');
-    expect(kept.bytes).toBe(0);
+    expect(held.bytes).toBe(0);
   });
 
   it.each<[string, (count: number) => { tokens: readonly string[]; text: string }]>([
@@ -100,7 +100,7 @@ describe('the logprobs of the answer', () => {
       const { tokens, text } = of(count);
       const all = tokens.map((token) => logprob(token));
       return () => {
-        const logprobs = new AnswerLogprobs(new Kept());
+        const logprobs = new AnswerLogprobs(new HeldBytes());
         logprobs.push(all);
         logprobs.take(text);
       };

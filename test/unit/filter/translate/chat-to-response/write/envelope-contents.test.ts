@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { EnvelopeContents } from '../../../../../../src/filter/translate/chat-to-response/write/envelope-contents.ts';
-import { Kept } from '../../../../../../src/filter/translate/shared/kept.ts';
+import { HeldBytes } from '../../../../../../src/filter/translate/shared/held-bytes.ts';
 import { createTestContext } from '../../../../../support/context.ts';
 
 describe('what waits for the envelope of a reasoning item', () => {
@@ -9,17 +9,17 @@ describe('what waits for the envelope of a reasoning item', () => {
     ['blocks', (contents) => contents.add({ details: [], blocks: [{ type: 'thinking', thinking: 'a' }] })],
     ['extras', (contents) => contents.addExtra({ fields: { extra_content: { a: 1 } }, callId: () => 'c' })],
   ])('is counted until it is written, and once: %s', (_what, add) => {
-    const kept = new Kept();
-    const contents = new EnvelopeContents(kept, createTestContext());
-    const empty = kept.bytes;
+    const held = new HeldBytes();
+    const contents = new EnvelopeContents(held, createTestContext());
+    const empty = held.bytes;
     for (let round = 0; round < 2; round += 1) {
       add(contents);
-      const one = kept.bytes - empty;
+      const one = held.bytes - empty;
       expect(one).toBeGreaterThan(0);
       contents.clear();
-      expect(kept.bytes).toBe(empty);
+      expect(held.bytes).toBe(empty);
       contents.clear();
-      expect(kept.bytes).toBe(empty);
+      expect(held.bytes).toBe(empty);
     }
   });
 });

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { EventLog } from '../../../../../../src/filter/translate/chat-to-response/write/event-log.ts';
-import { Kept } from '../../../../../../src/filter/translate/shared/kept.ts';
+import { HeldBytes } from '../../../../../../src/filter/translate/shared/held-bytes.ts';
 import type { UnnumberedEvent } from '../../../../../../src/filter/wire/schema/stream-events.ts';
 
 const newId = () => `resp_${'0123456789abcdef'.repeat(2)}`;
@@ -13,7 +13,7 @@ const delta = (text: string): UnnumberedEvent => ({
 });
 
 it('numbers events from 0, over all takes', () => {
-  const log = new EventLog({ obfuscate: false, newId }, new Kept());
+  const log = new EventLog({ obfuscate: false, newId }, new HeldBytes());
   log.emit(delta('a'));
   log.emit(delta('b'));
   expect(log.take().map((event) => event.sequence_number)).toEqual([0, 1]);
@@ -24,15 +24,15 @@ it('numbers events from 0, over all takes', () => {
 });
 
 it('drops what was not taken', () => {
-  const log = new EventLog({ obfuscate: false, newId }, new Kept());
+  const log = new EventLog({ obfuscate: false, newId }, new HeldBytes());
   log.emit(delta('a'));
   log.drop();
   expect(log.take()).toEqual([]);
 });
 
 it('pads a delta so that its length says little, and nothing unless asked', () => {
-  const padded = new EventLog({ obfuscate: true, newId }, new Kept());
-  const plain = new EventLog({ obfuscate: false, newId }, new Kept());
+  const padded = new EventLog({ obfuscate: true, newId }, new HeldBytes());
+  const plain = new EventLog({ obfuscate: false, newId }, new HeldBytes());
   for (let length = 1; length <= 40; length++) {
     for (const log of [padded, plain]) log.emit(delta('x'.repeat(length)));
   }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { JsonList, Kept } from '../../../../../src/filter/translate/shared/kept.ts';
+import { HeldBytes, JsonList } from '../../../../../src/filter/translate/shared/held-bytes.ts';
 import { jsonParts } from '../../../../../src/formats/json/parts.ts';
 
 describe('a list kept as JSON', () => {
@@ -7,7 +7,7 @@ describe('a list kept as JSON', () => {
 
   it('gives back what was put in, and is written as that, short or long', () => {
     for (const count of [0, 1, 5000]) {
-      const list = new JsonList<object>(new Kept());
+      const list = new JsonList<object>(new HeldBytes());
       const values = Array.from({ length: count }, (_, index) => entryOf(index));
       for (const value of values) list.push(value);
       expect(list.all()).toEqual(values);
@@ -17,20 +17,20 @@ describe('a list kept as JSON', () => {
   });
 
   it('is counted as its JSON, until it is cleared', () => {
-    const kept = new Kept();
-    const list = new JsonList<object>(kept);
+    const held = new HeldBytes();
+    const list = new JsonList<object>(held);
     for (let index = 0; index < 1000; index += 1) list.push(entryOf(index));
     const json = Buffer.byteLength(JSON.stringify(list.all()));
-    expect(kept.bytes).toBeGreaterThan(json);
-    expect(kept.bytes).toBeLessThan(1.1 * json);
+    expect(held.bytes).toBeGreaterThan(json);
+    expect(held.bytes).toBeLessThan(1.1 * json);
     list.clear();
     list.clear();
-    expect(kept.bytes).toBe(0);
+    expect(held.bytes).toBe(0);
     expect(list.all()).toEqual([]);
   });
 
   it('leaves out what is nested deeper than JSON can be written', () => {
-    const list = new JsonList<object>(new Kept());
+    const list = new JsonList<object>(new HeldBytes());
     list.push(JSON.parse(`{"a":${'['.repeat(50_000)}${']'.repeat(50_000)}}`));
     list.push({ b: 1 });
     expect(list.all()).toEqual([{ b: 1 }]);

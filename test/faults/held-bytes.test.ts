@@ -11,7 +11,7 @@ interface Measured {
 }
 
 async function measure(): Promise<Map<string, Measured>> {
-  const script = fileURLToPath(new URL('../support/measure-kept.ts', import.meta.url));
+  const script = fileURLToPath(new URL('../support/measure-held-bytes.ts', import.meta.url));
   const { stdout } = await promisify(execFile)(process.execPath, ['--expose-gc', script]);
   const all = stdout
     .trim()

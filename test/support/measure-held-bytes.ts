@@ -1,7 +1,7 @@
 /**
  * Compares what a stream translator counts with how the heap grows, for each kind of endless stream. A script, because it
  * needs its own small heap, and no concurrent compiler that refers to its objects:
- * `node --expose-gc --no-concurrent-recompilation test/support/measure-kept.ts` prints a JSON line for each kind.
+ * `node --expose-gc --no-concurrent-recompilation test/support/measure-held-bytes.ts` prints a JSON line for each kind.
  */
 
 import { setImmediate } from 'node:timers/promises';

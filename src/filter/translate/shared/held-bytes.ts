@@ -26,20 +26,21 @@ const sizes = {
   address: 64,
 } as const;
 
-/** The same for an item: its objects, ids and places in lists, its parts or its writer with its scanner, and a custom input's decoder. */
+/** The same for an item: its objects, ids and places in lists, its parts, its writer, and the scanner or decoder of a call. */
 const sizesOfItems: Partial<Record<OutputItem['type'], number>> = {
   message: 200,
+  image_generation_call: 200,
   reasoning: 400,
   custom_tool_call: 750,
 };
-const sizeOfOtherItem = 400;
+const sizeOfOtherCalls = 400;
 
 /**
  * Counts, in bytes, what a stream keeps until its end: texts, lists as the text of their JSON, and so much for each object
  * beside. Whatever grows with a stream goes into one of the classes below, or is added where it is kept, by its kind:
- * `test/faults/kept.test.ts` compares the count with the heap for every field of a delta.
+ * `test/faults/held-bytes.test.ts` compares the count with the heap for every field of a delta.
  */
-export class Kept {
+export class HeldBytes {
   bytes = 0;
 
   /** Counts one thing of that kind, and so many bytes of its texts. Returns what was counted. */
@@ -51,7 +52,7 @@ export class Kept {
 
   /** Counts an item of that type, beside its texts. */
   addItem(type: OutputItem['type']): void {
-    this.bytes += sizesOfItems[type] ?? sizeOfOtherItem;
+    this.bytes += sizesOfItems[type] ?? sizeOfOtherCalls;
   }
 
   /** Counts one thing of that kind, with its texts, no more. */
@@ -80,15 +81,15 @@ const textBytes = 48;
  * lasts. Joining some at a time keeps little more than the text.
  */
 export class GrowingText {
-  readonly #kept: Kept;
+  readonly #held: HeldBytes;
   #text = '';
   #pieces: string[] = [];
   /** The last piece, whose end can be read without joining the text. */
   last = '';
   #bytes = 0;
 
-  constructor(kept: Kept) {
-    this.#kept = kept;
+  constructor(held: HeldBytes) {
+    this.#held = held;
   }
 
   append(piece: string): void {
@@ -122,7 +123,7 @@ export class GrowingText {
 
   #count(bytes: number): void {
     this.#bytes += bytes;
-    this.#kept.bytes += bytes;
+    this.#held.bytes += bytes;
   }
 }
 
@@ -133,8 +134,8 @@ const longListLength = 64 * 1024;
 export class JsonList<Value extends object> {
   readonly #text: GrowingText;
 
-  constructor(kept: Kept) {
-    this.#text = new GrowingText(kept);
+  constructor(held: HeldBytes) {
+    this.#text = new GrowingText(held);
   }
 
   /** Leaves out what is nested too deep to be written. */
