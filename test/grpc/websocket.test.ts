@@ -388,7 +388,7 @@ describe('memory', () => {
     });
     const other = await open();
     await other.turn(ask('other', 1));
-    expect(isAnswered).toBe(false);
+    expect([isAnswered, proxy.received('paused')]).toEqual([false, []]);
     holders[0]?.resume();
     await turn;
     await Promise.all([client.close(), other.close()]);
@@ -426,6 +426,8 @@ describe('memory', () => {
     const clients = await Promise.all(Array.from({ length: 20 }, () => open()));
     await Promise.all(clients.map((client) => client.turn(ask('gone', 10 * KiB))));
     expect(endpoint.keptBytes).toBeGreaterThan(200 * KiB);
+    // Of the turns nothing is left: the connections are open, and a frame's head may begin the next message.
+    await expect.poll(() => guard.held - endpoint.keptBytes).toBeLessThanOrEqual(20 * (20 * KiB + 16));
     for (const client of clients) client.socket.terminate();
     await expect.poll(() => endpoint.keptBytes).toBe(0);
     expect({ connections: endpoint.connections, buffered: guard.held }).toEqual({
@@ -545,6 +547,22 @@ describe('a handshake', () => {
     expect(await client.closed).toEqual({ code: 1001, reason: 'server_shutting_down' });
     await drained;
   });
+});
+
+test('no extension is taken of those that a handshake offers, and the end of the drain waits for no half request', async () => {
+  await start();
+  const socket = await rawClient('x', ['sec-websocket-extensions: permessage-deflate']);
+  expect(socket.answer).toMatch(/^HTTP\/1.1 101/);
+  expect(socket.answer).not.toMatch(/extensions/i);
+  socket.destroy();
+  const [address = '', port] = endpoint.address.split(':');
+  const half = connect(Number(port), address).on('error', () => {});
+  half.write('GET /healthz HTTP/1.1\r\nhost: x\r\n');
+  await once(half, 'connect');
+  // With this answer the server has accepted the other.
+  expect((await fetch(`http://${endpoint.address}/healthz`)).status).toBe(200);
+  await endpoint.drain(0, 0);
+  await closedOf(half);
 });
 
 test('a turn that the end of the drain cuts is told so, and its connection is closed with 1012', async () => {

@@ -35,6 +35,14 @@ describe('the items of a conversation', () => {
     for (const piece of conversation.items) expect(piece.buffer.byteLength).toBe(piece.length);
   });
 
+  it('are joined as long as they stay below 64 KiB', () => {
+    const pieces = (bytes: number) =>
+      kept('resp_1', null, Buffer.alloc(bytes, '1'), Buffer.alloc(bytes, '2')).items.map(({ length }) => length);
+    expect(pieces(32 * 1024 - 1)).toEqual([64 * 1024 - 1]);
+    expect(pieces(32 * 1024)).toEqual([32 * 1024, 32 * 1024]);
+    expect(conversationOf('resp_2', { responseId: 'resp_1', items: null, bytes: 5 }, bytesOf('1'), null)).toBeNull();
+  });
+
   it('are not copied again once they are large', () => {
     const large = Buffer.alloc(100_000, '1');
     const first = kept('resp_1', null, large, null);

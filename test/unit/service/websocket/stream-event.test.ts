@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
+import { readStreamEvent } from '../../../../src/service/websocket/stream-event.ts';
 import { mutated } from '../../../support/mutations.ts';
 import { runs } from '../../../support/property-runs.ts';
 import { startWebSocketSession } from '../../../support/websocket-session.ts';
@@ -40,4 +41,41 @@ it('a turn of any answer ends once, in messages that are JSON with a type, and h
     }),
     { numRuns: runs(10_000) },
   );
+});
+
+it.each<[string, object | string | null]>([
+  ['{"type":"response.created","response":{"id":"r"}}', 'response'],
+  ['{"type":"response.queued","response":{"id":"r"}}', 'response'],
+  ['{"type":"response.in_progress","response":{"id":""}}', 'response'],
+  ['{"type":"response.completed","response":{"id":"r"}}', 'response'],
+  ['{"type":"response.completed","response":{"id":1}}', null],
+  ['{"type":"response.completed","response":[]}', null],
+  ['{"type":"response.completed"}', null],
+  ['{"type":"response.completed.x"}', 'other'],
+  ['{"type":"x.response.completed"}', 'other'],
+  ['{"type":"response.output_item.added","output_index":0,"item":{}}', 'item'],
+  ['{"type":"response.output_item.done","output_index":1,"item":{"id":"i"}}', 'item'],
+  ['{"type":"response.output_item.done","output_index":"1","item":{}}', null],
+  ['{"type":"response.output_item.done","output_index":1,"item":null}', null],
+  ['{"type":"response.output_item.done","output_index":1}', null],
+  ['{"type":"error"}', 'error'],
+  ['{"type":"errors"}', 'other'],
+  ['{"type":1}', null],
+  ['{}', null],
+  ['["type"]', null],
+  ['null', null],
+  ['"type"', null],
+  ['{', null],
+])('%s is read as %j', (data, kind) => {
+  const event = readStreamEvent(data, 1000);
+  expect(event?.kind ?? null).toBe(kind);
+  if (event !== null) expect(event.fields).toEqual(JSON.parse(data));
+});
+
+it('data with more values than may be is none, where it is long enough to matter', () => {
+  const dataOf = (bytes: number) => `{"type":"a","pad":"${' '.repeat(bytes - 21)}"}`;
+  const long = dataOf(64 * 1024 + 1);
+  expect([dataOf(64 * 1024).length, long.length]).toEqual([64 * 1024, 64 * 1024 + 1]);
+  expect([2, 3].map((most) => readStreamEvent(long, most)?.kind ?? null)).toEqual([null, 'other']);
+  expect(readStreamEvent(dataOf(64 * 1024), 2)?.kind).toBe('other');
 });
