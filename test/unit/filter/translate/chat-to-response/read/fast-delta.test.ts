@@ -289,6 +289,16 @@ describe('a chunk gives the events of the general way, after and before plain on
         { index: 1, delta: { content: 'c' } },
       ],
     },
+    'a second choice with a call': {
+      model: 'm',
+      choices: [
+        { index: 0, delta: { content: 'a' } },
+        {
+          index: 1,
+          delta: { tool_calls: [{ ...piece, id: 'c9', type: 'function', function: { name: 'f', arguments: '{}' } }] },
+        },
+      ],
+    },
     'another choice': { model: 'm', choices: [{ index: 1, delta: { content: 'a' } }] },
     'a finish reason': { model: 'm', choices: [{ index: 0, delta: { content: 'a' }, finish_reason: 'stop' }] },
     'text and reasoning': chunkOf({ content: 'a', reasoning: 'b' }),
