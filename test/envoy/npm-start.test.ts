@@ -142,6 +142,8 @@ describe('npm start', () => {
     await expect.poll(lines).toHaveLength(2);
     expect(lines()?.join('\n')).toMatch(/ demo {2}completed {2}\d+ in, \d+ out {2}\d+ ms$/m);
     expect(lines()?.join('\n')).toMatch(/ GET \/v1\/models {2}200 {2}\d+ ms$/m);
+    // What is of no interest is not shown at all.
+    expect(second.stderr()).not.toMatch(/^null$/m);
   });
 
   test('says where the inspector is: right after the port of clients, or where ADMIN_LISTEN says', async () => {
