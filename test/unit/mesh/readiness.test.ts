@@ -99,9 +99,9 @@ test.each([
 test('of a long answer the beginning is told, and that one broke off', async () => {
   const long = await waitFor((_request, response) => response.writeHead(400).end(`${'x'.repeat(500)}y`));
   expect(long.end).toBe(`npm start’s own request got 400 ${'x'.repeat(500)}`);
-  const cut = await waitFor((_request, response) => {
-    response.writeHead(200, { 'content-length': '9' }).write('{');
-    setImmediate(() => response.destroy());
+  const cut = await waitFor(async (request, response) => {
+    await text(request);
+    response.writeHead(200, { 'content-length': '9' }).write('{', () => response.destroy());
   });
   expect(cut.end).toBe('npm start gives up: the answer to npm start’s own request broke off (aborted)');
 });

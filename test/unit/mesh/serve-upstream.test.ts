@@ -7,7 +7,7 @@ const program = join(import.meta.dirname, '../../../tools/mesh/serve-upstream.ts
 
 test.each([
   ['127.0.0.1', {}, 'SIGTERM'],
-  ['127.0.0.2', { HOST: '127.0.0.2' }, 'SIGINT'],
+  ['localhost', { HOST: 'localhost' }, 'SIGINT'],
 ] as const)('the embedded upstream alone listens on %s with %j, until %s', async (host, environment, signal) => {
   const child = spawn(process.execPath, [program], {
     env: { ...process.env, HOST: undefined, PORT: '0', ...environment },

@@ -141,8 +141,9 @@ describe('the embedded upstream', () => {
 
   it('listens where it is told, and no more once it is closed', async () => {
     await expect(startEmbeddedUpstream({ port: upstream.port })).rejects.toThrow('EADDRINUSE');
-    const other = await startEmbeddedUpstream({ host: '127.0.0.2' });
-    const url = `http://127.0.0.2:${other.port}`;
+    await expect(startEmbeddedUpstream({ host: 'no-such-host.invalid' })).rejects.toThrow('no-such-host.invalid');
+    const other = await startEmbeddedUpstream();
+    const url = `http://127.0.0.1:${other.port}`;
     const idle = await fetch(`${url}${chatPath}`, {
       method: 'POST',
       body: JSON.stringify({ model: 'demo-slow', messages: [], stream: true }),
