@@ -64,6 +64,8 @@ export function readTlsFiles(files: TlsFiles) {
 /** Their contents, as options of node:tls; the certificate alone too. */
 function contextOf([certFile, keyFile]: TlsFiles, [cert = noBytes, key = noBytes, ca]: readonly Buffer[]) {
   const certificate = new X509Certificate(cert);
+  // Node takes any bytes for authorities, and then refuses every client.
+  if (ca !== undefined) void new X509Certificate(ca);
   if (!certificate.checkPrivateKey(createPrivateKey(key))) throw new Error(`${keyFile} is not the key of ${certFile}`);
   const options = { cert, key, ca };
   createSecureContext(options);
