@@ -4,7 +4,7 @@
  */
 import { expect, it } from 'vitest';
 import { jsonWithPatterns } from '../../src/formats/json/json-with-patterns.ts';
-import { plainStyle } from '../../src/tools/cli/style.ts';
+import { plainStyle, styleFor } from '../../src/tools/cli/style.ts';
 import { diagnose } from '../../src/tools/doctor/doctor-command.ts';
 import type { Answer, Finding } from '../../src/tools/doctor/probe-types.ts';
 import { allProbes } from '../../src/tools/doctor/probes/all-probes.ts';
@@ -144,8 +144,16 @@ it.each(doctorRecordings)('the report on the recorded answers of %s', async (nam
   await golden.expect(`recorded-${name}.txt`, textReport(await replayDoctor(name), plainStyle(120)));
 });
 
+it('a report in colours on a narrow terminal; a wide one has lines of 140', async () => {
+  const report = await replayDoctor('vllm-wrong-parser');
+  const at = (columns: number) => styleFor({ env: { FORCE_COLOR: '1' }, stdout: { columns } as NodeJS.WriteStream });
+  await golden.expect('narrow-in-colours.txt', textReport(report, at(60)).replaceAll('\u001b', '␛'));
+  expect(textReport(report, at(200))).toBe(textReport(report, at(140)));
+  expect(textReport(report, at(139))).not.toBe(textReport(report, at(140)));
+});
+
 it('the report for programs', async () => {
-  await golden.expect('recorded-llama.cpp.json', jsonReport(await replayDoctor('llama.cpp')));
+  await golden.expect('recorded-llama.cpp-as-json.txt', jsonReport(await replayDoctor('llama.cpp')));
 });
 
 it('the reports on servers that do all or little, and each request that they are sent', async () => {
@@ -579,7 +587,15 @@ it('what follows for the profile: the flags of a server by what was found of it 
 it('every golden file is of a case', () => {
   const cases = [...doctorRecordings.map((name) => `recorded-${name}.txt`), ...Object.keys(servers).map(fileOf)];
   expect(golden.names()).toEqual(
-    [...cases, 'answers.txt', 'flags.txt', 'requests.txt', 'servers.txt', 'recorded-llama.cpp.json'].toSorted(),
+    [
+      ...cases,
+      'answers.txt',
+      'flags.txt',
+      'requests.txt',
+      'servers.txt',
+      'recorded-llama.cpp-as-json.txt',
+      'narrow-in-colours.txt',
+    ].toSorted(),
   );
 });
 

@@ -137,13 +137,18 @@ function emptiness({ status, body }: Answer): string {
 function* chunksOf(body: string): Generator<object | 'done'> {
   const bytes = Buffer.from(body);
   const decoder = new SseDecoder({ maxEventBytes });
-  for (let at = 0; at < bytes.length + pieceBytes; at += pieceBytes)
-    for (const message of at < bytes.length ? decoder.push(bytes.subarray(at, at + pieceBytes)) : decoder.finish()) {
-      const data = message.type === 'event' ? readSseData(message.data) : null;
-      if (data === null) continue;
-      yield* data.values.flatMap((value) => objectOf(value) ?? []);
-      if (data.done) yield 'done';
-    }
+  for (let at = 0; at < bytes.length; at += pieceBytes)
+    yield* chunksIn(decoder.push(bytes.subarray(at, at + pieceBytes)));
+  yield* chunksIn(decoder.finish());
+}
+
+function* chunksIn(messages: ReturnType<SseDecoder['push']>): Generator<object | 'done'> {
+  for (const message of messages) {
+    const data = message.type === 'event' ? readSseData(message.data) : null;
+    if (data === null) continue;
+    yield* data.values.flatMap((value) => objectOf(value) ?? []);
+    if (data.done) yield 'done';
+  }
 }
 
 /** Fewer may be chance. */

@@ -105,14 +105,13 @@ function differencesOf(evidence: readonly Evidence[], base: Profile, model: stri
   return [...differences.values()];
 }
 
-/** `probed-` and the model's name, in characters that a profile's name may have. */
+/** `probed-` and the model's name, in characters that a profile's name may have; no built-in profile is called so. */
 function nameFor(model: string): string {
   const words = model
     .toLowerCase()
     .replace(/[^\w.-]+/g, '-')
     .slice(0, 50);
-  const name = `probed-${words}`.replace(/-+$/, '');
-  return builtInProfiles.has(name) ? `${name}-1` : name;
+  return `probed-${words}`.replace(/-+$/, '');
 }
 
 function fileFor(base: Profile, name: string, differences: readonly Difference[], model: string): string {

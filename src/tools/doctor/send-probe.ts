@@ -129,10 +129,10 @@ function exchange(
         else if (until === 'first_event' && incoming.statusCode === 200 && piece.includes('data:')) settle('aborted');
       });
       incoming.on('end', () => {
-        const { statusCode: status = 0, headers } = incoming;
+        const { statusCode, headers } = incoming;
         const whole = Buffer.concat(pieces);
         // A stream's chunks are parsed one at a time.
-        const streamed = path === 'chat' && isStream(status, headers['content-type'] ?? null);
+        const streamed = path === 'chat' && isStream(statusCode as number, headers['content-type'] ?? null);
         if (streamed || scanJson(whole, { maxValues: maxAnswerValues }).values <= maxAnswerValues)
           settle('answered', '', whole);
         else settle('too_large', `an answer of over ${maxAnswerValues} values`, Buffer.alloc(0));

@@ -4,6 +4,7 @@ import {
   isStream,
   type ReadAnswer,
   readChatAnswer,
+  shorten,
   tagsIn,
 } from '../../../../src/tools/doctor/chat-answer.ts';
 import type { Answer } from '../../../../src/tools/doctor/probe-types.ts';
@@ -98,6 +99,37 @@ describe('an answer is read as the product reads it', () => {
     const read = expectAnswer({ ...answered, contentType: 'text/event-stream', body });
     expect(read).toMatchObject({ text: 'Hel', done: false, finish: '', deltas: 1 });
   });
+});
+
+it.each([
+  [199, 'error'],
+  [200, 'answer'],
+  [299, 'answer'],
+  [300, 'error'],
+  [500, 'error'],
+  [501, 'error'],
+  [502, 'unanswered'],
+  [529, 'unanswered'],
+])('an answer of status %i is read as %s', (status, type) => {
+  const body = '{"choices":[{"message":{"content":"Hi"}}]}';
+  expect(readChatAnswer({ ...answered, status, body }).type).toBe(type);
+});
+
+it.each([
+  ['a\n\t b\u200f\u0000c ', 300, 'a b c'],
+  ['abc', 3, 'abc'],
+  ['abcd', 3, 'abc…'],
+  [`${' '.repeat(9999)}x`, 300, 'x'],
+  [`${' '.repeat(10_000)}x`, 300, ''],
+])('%j is shortened to %i characters', (text, most, expected) => {
+  expect(shorten(text, most)).toBe(expected);
+});
+
+it('an answer in pieces of any size is read whole', () => {
+  // The second event begins in one piece of 64 KiB and ends in the next.
+  const texts = ['x'.repeat(60_000), 'y'.repeat(60_000), 'z'];
+  const { text, deltas } = readStream(texts.map((content) => ({ content })));
+  expect([text === texts.join(''), deltas]).toEqual([true, 3]);
 });
 
 it.each([

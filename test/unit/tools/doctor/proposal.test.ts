@@ -77,6 +77,38 @@ it.each(['generic', 'Qwen/Qwen3-32B', 'é', '-', 'x'.repeat(300), 'a\nb: c'])(
   },
 );
 
+it.each([
+  ['Qwen/Qwen3-32B', 'probed-qwen-qwen3-32b'],
+  ['a_b.c', 'probed-a_b.c'],
+  ['é', 'probed'],
+  ['a--', 'probed-a'],
+  ['x'.repeat(60), `probed-${'x'.repeat(50)}`],
+])('a profile for %s is called %s, which no built-in profile is', (model, name) => {
+  const url = new URL('http://127.0.0.1/v1/chat/completions');
+  expect(proposeProfile(findings({ two_users: 'refused' }), url, model).name).toBe(name);
+  expect([...builtInProfiles.keys()].filter((one) => one.startsWith('probed'))).toEqual([]);
+});
+
+it('the file says which probes are behind a flag, and has rules where the profile has some', () => {
+  const proposal = proposeProfile(
+    findings({ stop: 'works', two_users: 'refused', image: 'refused' }),
+    new URL('https://api.x.ai/v1/chat/completions'),
+    'grok-4.9/"x"',
+  );
+  expect(
+    proposal.file,
+  ).toBe(`# Made by responses-extproc doctor from what the model "grok-4.9/\\"x\\"" answered; behind each flag, the probes that say so.
+profiles:
+  "probed-grok-4.9-x":
+    extends: "xai"
+    alternateRoles: true # two_users
+    image: "omit" # image
+    models:
+      "/^grok-4\\\\.9\\\\/\\\\\\"x\\\\\\"$/":
+        refusedFields: ["presence_penalty","frequency_penalty"] # stop
+`);
+});
+
 it('where no flag differs, the built-in profile is named', () => {
   const { name } = proposeProfile(findings({}), new URL('http://127.0.0.1/v1/chat/completions'), 'm');
   expect(builtInProfiles.get(name)?.profile.name).toBe('generic');

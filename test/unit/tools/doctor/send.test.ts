@@ -80,6 +80,11 @@ it('is answered with a status, headers and a body', async () => {
   });
 });
 
+it('is answered without what the server does not say', async () => {
+  const [answer] = await send([{ path: 'chat' }], (_request, response) => response.end());
+  expect(answer).toMatchObject({ contentType: null, retryAfter: null, location: null, body: '' });
+});
+
 it.each([
   ['sk-12345', 'no [key], [key].'],
   ['sk-1234', 'no sk-1234, sk-1234.'],
