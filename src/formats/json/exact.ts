@@ -1,3 +1,5 @@
+import { closingQuote, isDigit } from './scan.ts';
+
 /** Not yet in TypeScript's es2024 library; V8 has had it since 11.4. */
 export const { rawJSON, isRawJSON } = JSON as unknown as {
   rawJSON(text: string): unknown;
@@ -85,20 +87,6 @@ function placeIn(text: string, { isList, place }: Level): PropertyKey {
   if (isList) return place;
   const name = text.slice(place + 1, closingQuote(text, place));
   return name.includes('\\') ? (JSON.parse(`"${name}"`) as string) : name;
-}
-
-/** The closing quote of the string that opens at `start`. */
-function closingQuote(text: string, start: number): number {
-  for (let quote = text.indexOf('"', start + 1); quote !== -1; quote = text.indexOf('"', quote + 1)) {
-    let backslashes = 0;
-    while (text.charCodeAt(quote - 1 - backslashes) === 0x5c) backslashes++;
-    if (backslashes % 2 === 0) return quote;
-  }
-  return text.length;
-}
-
-function isDigit(code: number): boolean {
-  return code >= 0x30 && code <= 0x39;
 }
 
 /** A digit, or one of `-`, `.`, `+`, `e` and `E`. */

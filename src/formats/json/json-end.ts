@@ -1,4 +1,4 @@
-import { closingQuote } from './scan.ts';
+import { closingQuoteInBytes } from './scan.ts';
 
 type State = 'start' | 'inside' | 'string' | 'escape' | 'whole' | 'other';
 
@@ -37,7 +37,7 @@ export class JsonEnd {
       this.#read(bytes[at] ?? 0);
       // The long parts of an answer are its strings: one that closes in this piece is skipped.
       if (this.#state !== 'string' || !closes) continue;
-      const end = closingQuote(bytes, at);
+      const end = closingQuoteInBytes(bytes, at);
       closes = end < bytes.length;
       if (!closes) continue;
       this.#state = 'inside';

@@ -60,9 +60,7 @@ export function jsonTextOf(value: unknown): string {
     const text = JSON.stringify(value) ?? '';
     // A level takes two characters at least, so that nearly no text is read again.
     const isFlat = text.length <= 2 * maxWrittenNesting;
-    return isFlat || scanJson(new TextEncoder().encode(text), { maxNesting: maxWrittenNesting }).tooDeepAt === null
-      ? text
-      : '';
+    return isFlat || scanJson(text, { maxNesting: maxWrittenNesting }).tooDeepAt === null ? text : '';
   } catch {
     return '';
   }

@@ -1,4 +1,4 @@
-import { closingQuote } from './scan.ts';
+import { closingQuoteInBytes } from './scan.ts';
 
 /** Where a value is in the bytes of the JSON around it. */
 export interface ByteRange {
@@ -57,7 +57,7 @@ export function skipSpace(bytes: Buffer, start: number): number {
 
 function nameAt(bytes: Buffer, at: number): { readonly text: string; readonly end: number } | null {
   if (bytes[at] !== quote) return null;
-  const end = closingQuote(bytes, at) + 1;
+  const end = closingQuoteInBytes(bytes, at) + 1;
   const colonAt = skipSpace(bytes, end);
   if (bytes[colonAt] !== colon) return null;
   try {
@@ -73,7 +73,7 @@ function valueEnd(bytes: Buffer, start: number): number {
   for (let at = start; at < bytes.length; at++) {
     switch (bytes[at]) {
       case quote:
-        at = closingQuote(bytes, at);
+        at = closingQuoteInBytes(bytes, at);
         if (at >= bytes.length) return -1;
         if (depth === 0) return at + 1;
         break;

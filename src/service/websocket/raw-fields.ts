@@ -43,7 +43,8 @@ export function readOwnField(fields: RawFields, name: string, maxValues: number)
  * values.
  */
 export function parseRaw(bytes: Buffer, maxValues: number): unknown {
-  if (scanJson(bytes, { maxValues }).values > maxValues)
+  const text = bytes.toString();
+  if (scanJson(text, { maxValues }).values > maxValues)
     throw new RangeError(`The message holds too many values: more than ${maxValues}.`);
-  return JSON.parse(bytes.toString());
+  return JSON.parse(text);
 }

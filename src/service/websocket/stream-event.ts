@@ -1,4 +1,3 @@
-import { Buffer } from 'node:buffer';
 import { scanJson } from '../../formats/json/scan.ts';
 
 /** A Response as an event carries it; only its id is certain. */
@@ -61,7 +60,7 @@ interface LooseObject {
 }
 
 function parsed(data: string, maxValues: number): unknown {
-  if (data.length > scannedBytes && scanJson(Buffer.from(data), { maxValues }).values > maxValues) return null;
+  if (data.length > scannedBytes && scanJson(data, { maxValues }).values > maxValues) return null;
   try {
     return JSON.parse(data);
   } catch {

@@ -133,7 +133,7 @@ function exchange(
         const whole = Buffer.concat(pieces);
         // A stream's chunks are parsed one at a time.
         const streamed = path === 'chat' && isStream(statusCode as number, headers['content-type'] ?? null);
-        if (streamed || scanJson(whole, { maxValues: maxAnswerValues }).values <= maxAnswerValues)
+        if (streamed || scanJson(whole.toString(), { maxValues: maxAnswerValues }).values <= maxAnswerValues)
           settle('answered', '', whole);
         else settle('too_large', `an answer of over ${maxAnswerValues} values`, Buffer.alloc(0));
       });

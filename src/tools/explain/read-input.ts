@@ -155,9 +155,10 @@ const maxValues = 5_000_000;
 function parsed(bytes: Buffer): unknown {
   // Does not decode an event stream of a hundred megabytes first.
   if (!/^\ufeff?\s*(?:[[{"\-\d]|true|false|null|$)/.test(bytes.toString('utf8', 0, 1024))) return undefined;
-  if (scanJson(bytes, { maxValues }).values > maxValues) return undefined;
+  const text = bytes.toString('utf8').replace(/^\ufeff/, '');
+  if (scanJson(text, { maxValues }).values > maxValues) return undefined;
   try {
-    return JSON.parse(bytes.toString('utf8').replace(/^\ufeff/, ''));
+    return JSON.parse(text);
   } catch {
     return undefined;
   }

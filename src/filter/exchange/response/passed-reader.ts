@@ -41,8 +41,9 @@ export function createPassedReader(complete: (answer: unknown) => object | null,
       state.isComplete = true;
       if (state.disposition !== null) return nothing;
       const bytes = take('untouched');
-      const { tooDeepAt } = scanJson(bytes, { maxNesting });
-      const completed = tooDeepAt === null ? complete(jsonOf(bytes.toString('utf8'))) : null;
+      const text = bytes.toString('utf8');
+      const { tooDeepAt } = scanJson(text, { maxNesting });
+      const completed = tooDeepAt === null ? complete(jsonOf(text)) : null;
       if (completed === null) return bytes;
       state.disposition = 'translated';
       return Buffer.from(JSON.stringify(completed));

@@ -28,9 +28,9 @@ export function encodeCompactionEnvelope({ text, model }: CompactionEnvelope): s
 /** Reads an envelope: `foreign` for what other servers wrote, `damaged` for ours that was cut or changed. */
 export function decodeCompactionEnvelope(given: string): CompactionEnvelope | 'foreign' | 'damaged' {
   if (!given.startsWith(envelopePrefix)) return 'foreign';
-  const bytes = Buffer.from(given.slice(envelopePrefix.length), 'base64url');
-  if (scanJson(bytes, { maxValues }).values > maxValues) return 'damaged';
-  const value = objectOf<Loose<'v' | 'text' | 'model' | 'sum'>>(jsonOf(bytes.toString('utf8')));
+  const json = Buffer.from(given.slice(envelopePrefix.length), 'base64url').toString('utf8');
+  if (scanJson(json, { maxValues }).values > maxValues) return 'damaged';
+  const value = objectOf<Loose<'v' | 'text' | 'model' | 'sum'>>(jsonOf(json));
   const text = textOf(value?.text);
   if (value === null || value.v !== 1 || text === '' || value.sum !== sumOf(text)) return 'damaged';
   const model = textOf(value.model);

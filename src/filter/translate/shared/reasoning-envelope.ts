@@ -110,11 +110,11 @@ export function decodeReasoningEnvelope(
   maxValues: number,
 ): { readonly envelope: ReasoningEnvelope; readonly values: number } | 'too_many_values' | null {
   if (!text.startsWith(envelopePrefix)) return null;
-  const bytes = Buffer.from(text.slice(envelopePrefix.length), 'base64url');
-  const { values, tooDeepAt } = scanJson(bytes, { maxNesting, maxValues });
+  const json = Buffer.from(text.slice(envelopePrefix.length), 'base64url').toString('utf8');
+  const { values, tooDeepAt } = scanJson(json, { maxNesting, maxValues });
   if (values > maxValues) return 'too_many_values';
   if (tooDeepAt !== null) return null;
-  const value = objectOf<Loose<keyof ReasoningEnvelope>>(jsonOf(bytes.toString('utf8')));
+  const value = objectOf<Loose<keyof ReasoningEnvelope>>(jsonOf(json));
   if (value === null) return null;
   const { t, d, b, g, x, f, s, p } = value;
   const envelope = {

@@ -96,7 +96,7 @@ describe('a body that is refused', () => {
         ...invalid,
         code: 'nesting_too_deep',
         message:
-          'The request body is nested too deeply: more than 2 levels of objects and arrays at byte 2. Flatten it, or send the nested part as text.',
+          'The request body is nested too deeply: more than 2 levels of objects and arrays at character 2. Flatten it, or send the nested part as text.',
       },
     ],
     [

@@ -72,6 +72,6 @@ export function argumentsOf(given: string, { settings, dropped }: Reading): stri
 function isObjectText(text: string, maxValues: number): boolean {
   if (!text.startsWith('{')) return false;
   // The limits of the body do not apply inside the text. Fewer characters cannot hold more values.
-  if (text.length > maxValues && scanJson(Buffer.from(text), { maxValues }).values > maxValues) return false;
+  if (text.length > maxValues && scanJson(text, { maxValues }).values > maxValues) return false;
   return isJsonObject(jsonOf(text));
 }
