@@ -38,11 +38,12 @@ export function integerPlacesOf(
   tools: readonly { readonly name: string; readonly chat: ChatTool; readonly origin: Origin }[],
 ): ReadonlyMap<string, IntegerPlaces> {
   const found = new Map<string, IntegerPlaces>();
-  const budget = { left: maxSchemas };
+  const reading: Reading = { root: {}, left: maxSchemas, places: new Map(), hasInteger: false };
   for (const { name, chat, origin } of tools) {
     const root = chat.type === 'function' ? objectOf<LooseSchema>(chat.function.parameters) : null;
     if (origin.kind !== 'function' || root === null) continue;
-    const reading: Reading = { root, budget, places: new Map(), hasInteger: false };
+    reading.root = root;
+    reading.hasInteger = false;
     const places = placesOf([root], reading, 0, integersBeside(origin));
     if (places !== null && reading.hasInteger) found.set(name, places);
   }
@@ -55,8 +56,10 @@ function integersBeside(origin: Origin): readonly string[] {
 }
 
 interface Reading {
-  readonly root: LooseSchema;
-  readonly budget: { left: number };
+  /** The schema that is read, whose definitions others in it refer to. */
+  root: LooseSchema;
+  /** How many more entries of schemas are read. */
+  left: number;
   /** A schema that refers to itself, or that many refer to, is one place. */
   readonly places: Map<LooseSchema, Places>;
   hasInteger: boolean;
@@ -75,68 +78,75 @@ function placesOf(
   depth: number,
   beside: readonly string[] = [],
 ): IntegerPlaces | null {
-  const { budget } = reading;
-  if (depth > maxDepth || budget.left < 0) return null;
-  const first = given.length === 1 ? given[0] : undefined;
-  const isOfParts = first !== undefined && !isWhole(first);
-  // Most properties are texts, flags and counts, which each request of an agent has by the hundred.
-  if (first !== undefined && !isOfParts && isSimple(first)) {
-    if (first.type !== 'integer') return null;
-    reading.hasInteger = true;
-    return integer;
-  }
+  if (depth > maxDepth || reading.left < 0) return null;
+  const isOfParts = given.length === 1 && !isWhole(given[0] as LooseSchema);
   const schemas = expanded(given, reading);
   // The one given comes before its parts; where it only refers to another, that is the first. Each circle of schemas has such a one.
   const only = isOfParts ? schemas[0] : undefined;
   const known = only === undefined ? undefined : reading.places.get(only);
   if (known !== undefined) return known;
-  const isInteger = schemas.some((schema) => takes(schema, 'integer')) && !schemas.some(takesNumber);
+  const isInteger = schemas.some(takesInteger) && !schemas.some(takesNumber);
   const places: Places = { isInteger, properties: null, others: null };
   if (only !== undefined) reading.places.set(only, places);
   if (isInteger) reading.hasInteger = true;
   const byName = schemas.length > 1 ? new Map<string, LooseSchema[]>() : null;
   const rest: LooseSchema[] = [];
-  const addProperty = (name: string, own: readonly LooseSchema[]) => {
-    const isBeside = beside.includes(name);
-    if (isBeside) reading.hasInteger = true;
-    const below = isBeside ? integer : placesOf(own, reading, depth + 1);
-    if (below === null) return;
-    places.properties ??= new Map();
-    places.properties.set(name, below);
-  };
   for (const { properties, additionalProperties, items, prefixItems } of schemas) {
     const named = objectOf<Readonly<Record<string, unknown>>>(properties);
-    const names = named === null ? [] : Object.keys(named);
-    const entries = [additionalProperties, items, ...arrayOf(prefixItems)].filter((entry) => entry !== undefined);
-    budget.left -= names.length + entries.length;
-    if (budget.left < 0) return null;
-    for (const name of names) {
-      const own = objectOf<LooseSchema>(named?.[name]);
+    for (const name in named) {
+      reading.left--;
+      if (reading.left < 0) return null;
+      const own = objectOf<LooseSchema>(named[name]);
       if (own === null) continue;
       const same = byName?.get(name);
       if (same !== undefined) same.push(own);
-      else if (byName === null) addProperty(name, [own]);
-      else byName.set(name, [own]);
+      else if (byName !== null) byName.set(name, [own]);
+      else put(places, name, beside.includes(name) ? integerIn(reading) : placesOfOne(own, reading, depth + 1));
     }
-    for (const own of objectsOf<LooseSchema>(entries)) rest.push(own);
+    if (additionalProperties === undefined && items === undefined && prefixItems === undefined) continue;
+    const entries = [additionalProperties, items, ...arrayOf(prefixItems)].filter((entry) => entry !== undefined);
+    reading.left -= entries.length;
+    if (reading.left < 0) return null;
+    rest.push(...objectsOf<LooseSchema>(entries));
   }
-  if (byName !== null) for (const [name, own] of byName) addProperty(name, own);
+  if (byName !== null)
+    for (const [name, own] of byName)
+      put(places, name, beside.includes(name) ? integerIn(reading) : placesOf(own, reading, depth + 1));
   if (rest.length > 0) places.others = placesOf(rest, reading, depth + 1);
   return isInteger || places.properties !== null || places.others !== null ? places : null;
+}
+
+/** Most properties are texts, flags and counts, which each request of an agent has by the hundred: nothing is made for them. */
+function placesOfOne(schema: LooseSchema, reading: Reading, depth: number): IntegerPlaces | null {
+  const { type } = schema;
+  if (type === 'string' || type === 'boolean') return null;
+  if (type === 'integer' && depth <= maxDepth && isWhole(schema)) return integerIn(reading);
+  return placesOf([schema], reading, depth);
+}
+
+function integerIn(reading: Reading): IntegerPlaces {
+  reading.hasInteger = true;
+  return integer;
+}
+
+function put(places: Places, name: string, below: IntegerPlaces | null): void {
+  if (below === null) return;
+  places.properties ??= new Map();
+  places.properties.set(name, below);
 }
 
 const integer: IntegerPlaces = { isInteger: true, properties: null, others: null };
 
 /** The schemas, and those that they refer to or are made of; not those that only refer to others. */
-function expanded(given: readonly LooseSchema[], { root, budget }: Reading): readonly LooseSchema[] {
+function expanded(given: readonly LooseSchema[], reading: Reading): readonly LooseSchema[] {
   if (given.every(isWhole)) return given;
   const all = new Set<LooseSchema>(given);
   for (const schema of all) {
     const { $ref, anyOf, oneOf, allOf, type } = schema;
     const parts = [...arrayOf(anyOf), ...arrayOf(oneOf), ...arrayOf(allOf)];
-    if ($ref !== undefined) parts.push(referred($ref, root));
-    budget.left -= parts.length;
-    if (budget.left < 0) return [];
+    if ($ref !== undefined) parts.push(referred($ref, reading.root));
+    reading.left -= parts.length;
+    if (reading.left < 0) return [];
     for (const part of parts) {
       const own = objectOf<LooseSchema>(part);
       // What a part does not say, the schema around it does.
@@ -150,13 +160,12 @@ function isWhole({ $ref, anyOf, oneOf, allOf }: LooseSchema): boolean {
   return $ref === undefined && anyOf === undefined && oneOf === undefined && allOf === undefined;
 }
 
-/** Whether a schema, which is whole, is of one type without anything below. */
-function isSimple({ type }: LooseSchema): boolean {
-  return type === 'string' || type === 'boolean' || type === 'number' || type === 'integer';
-}
-
 function takes({ type }: LooseSchema, name: string): boolean {
   return type === name || (Array.isArray(type) && type.includes(name));
+}
+
+function takesInteger(schema: LooseSchema): boolean {
+  return takes(schema, 'integer');
 }
 
 /** Also one that says nothing of its values. */
