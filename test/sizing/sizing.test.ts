@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { recordTable } from '../../bench/results.ts';
 import type { Cell } from '../../bench/table.ts';
 import { connectExtProc, type ExtProcCall, type ExtProcClient } from '../support/extproc-client.ts';
-import { imageFlags } from '../support/image-flags.ts';
+import { imageFlags, imageMalloc } from '../support/image-flags.ts';
 import { createMemoryCgroup, type MemoryCgroup } from '../support/memory-cgroup.ts';
 import { beginStream, endStream, sendRequest } from '../support/scripted-exchange.ts';
 import { type ServiceProcess, startServiceProcess } from '../support/service-process.ts';
@@ -118,8 +118,7 @@ describe.each(rows)('a container of %i MiB with %i MB of heap and the image’s 
   beforeEach(async () => {
     cgroup = createMemoryCgroup(container * MiB);
     const environment = {
-      MALLOC_ARENA_MAX: '1',
-      MALLOC_TRIM_THRESHOLD_: '131072',
+      ...imageMalloc,
       NODE_DISABLE_COMPILE_CACHE: '1',
       WEBSOCKET_LISTEN: '127.0.0.1:0',
       WEBSOCKET_FORWARD_TO: turns.url,
