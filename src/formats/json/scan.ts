@@ -92,6 +92,7 @@ export function closingQuoteInBytes(bytes: Uint8Array, start: number): number {
   return bytes.length;
 }
 
+/** Whether a character, or a byte of UTF-8, is one of the digits of a JSON number. */
 export function isDigit(code: number): boolean {
   return code >= 0x30 && code <= 0x39;
 }
