@@ -135,7 +135,7 @@ async function loadInspection(config: Config, messageOf: WebSocketEndpoint['mess
   const store = createExchangeStore();
   const sendTo = config.INSPECT_SEND_TO === '' ? null : config.INSPECT_SEND_TO;
   const prices = config.INSPECT_PRICES;
-  const inspector = await createInspector({ store, version, sendTo, prices, explain: explainInChild });
+  const inspector = createInspector({ store, version, sendTo, prices, explain: explainInChild });
   return { recorder: createRecorder(store, messageOf), inspector };
 }
 

@@ -21,7 +21,7 @@ export interface InspectorOptions {
 }
 
 /** The pages of the inspector on the admin port, everything below `/inspect`. */
-export type Inspector = Awaited<ReturnType<typeof createInspector>>;
+export type Inspector = ReturnType<typeof createInspector>;
 
 /** Explanations at once: each is a process that competes with the service. */
 const maxExplanations = 2;
@@ -30,10 +30,10 @@ const maxPages = 32;
 /** Characters that may be looked for. */
 const maxSearchLength = 1000;
 
-/** Rejects when the page was not built. */
-export async function createInspector(options: InspectorOptions) {
+/** Throws when a file of the bundled page is missing. */
+export function createInspector(options: InspectorOptions) {
   const { store, version, sendTo, prices, explain } = options;
-  const files = await loadPage();
+  const pageFile = loadPage();
   const listEvents = createListEvents(store);
   const open = new Set<ServerResponse>();
   const sender = sendTo === null ? null : createRequestSender(sendTo, `responses-extproc/${version} inspector`);
@@ -107,7 +107,7 @@ export async function createInspector(options: InspectorOptions) {
     const { pathname: path, searchParams } = url;
     if (path === '/inspect/send') return sendFromForm(request, response, searchParams.get('path') ?? '/v1/responses');
     if (request.method !== 'GET' && request.method !== 'HEAD') return sendText(response, 405, 'only GET');
-    const file = files.get(path === '/inspect' ? '/inspect/' : path);
+    const file = await pageFile(path === '/inspect' ? '/inspect/' : path);
     if (file !== undefined) return send(response, 200, file.contentType, file.body);
     // The rest costs this service or the upstream time, which another site must not be able to spend with a link or an image.
     const foreign = siteProblem(request.headers);

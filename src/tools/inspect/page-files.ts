@@ -8,19 +8,31 @@ const types: Readonly<Record<string, string>> = {
   'icon.svg': 'image/svg+xml',
 };
 
+const paths = new Map(Object.keys(types).map((name) => [`/inspect/${name === 'index.html' ? '' : name}`, name]));
+
+/** A file as the browser gets it. */
+interface PageFile {
+  readonly contentType: string;
+  readonly body: Buffer;
+}
+
 /**
- * The page's files by path: run from source, they are built now; the bundled service has them next to it. Rejects if one
- * is missing or does not compile.
+ * Gives the page's file at a path, or undefined where there is none. The bundled service has them next to it: throws if one is
+ * missing. Run from source they are built when the first is asked for, which most runs never do; then it rejects if one does
+ * not compile.
  */
-export async function loadPage() {
-  const built = import.meta.filename.endsWith('.ts') ? await buildFiles() : null;
+export function loadPage(): (path: string) => Promise<PageFile | undefined> {
   const folder = join(dirname(import.meta.filename), 'inspect');
-  const files = Object.entries(types).map(([name, contentType]) => {
-    const body = built?.get(name) ?? readFileSync(join(folder, name));
-    const path: string = `/inspect/${name === 'index.html' ? '' : name}`;
-    return [path, { contentType, body }] as const;
-  });
-  return new Map(files);
+  const fromSource = import.meta.filename.endsWith('.ts');
+  const bundled = fromSource ? [] : Object.keys(types).map((name) => [name, readFileSync(join(folder, name))] as const);
+  let files: Promise<ReadonlyMap<string, Buffer>> | null = fromSource ? null : Promise.resolve(new Map(bundled));
+  return async (path) => {
+    const name = paths.get(path);
+    if (name === undefined) return undefined;
+    files ??= buildFiles();
+    const body = (await files).get(name);
+    return body && { contentType: types[name] ?? '', body };
+  };
 }
 
 async function buildFiles(): Promise<Map<string, Buffer>> {

@@ -18,7 +18,7 @@ beforeEach(async () => {
   store = createExchangeStore();
   explained = [];
   explain = async () => '{}';
-  inspector = await createInspector({
+  inspector = createInspector({
     store,
     version: '1',
     sendTo: null,
@@ -151,7 +151,7 @@ describe('what is sent on', () => {
     await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
     const sendTo = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}/v1/`;
     inspector.close();
-    inspector = await createInspector({ store, version: '1', sendTo, prices: '', explain });
+    inspector = createInspector({ store, version: '1', sendTo, prices: '', explain });
   });
   afterEach(() => {
     proxy.close();
