@@ -1,6 +1,7 @@
 import { copyFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { clusterOf, type EnvoyCluster } from '../../tools/mesh/envoy-config.ts';
@@ -25,6 +26,9 @@ function* endless(over: { yet: boolean }): Generator<BodyStep> {
   yield finish('stop');
   yield done;
 }
+
+/** Between the requests of a load that goes on for the 10 to 15 s of a delay: without it, the load takes every core for so long. */
+const pauseMs = 50;
 
 describe('two workers with a UNIX socket each, and a replica on TCP', () => {
   test('share the streams of one Envoy thread evenly: it balances calls, not connections', async () => {
@@ -101,6 +105,7 @@ describe('two replicas', () => {
             const response = await mesh.post({ model: 'short', input: 'Hi' });
             statuses.push(response.status);
             await response.text();
+            await sleep(pauseMs);
           }
         }),
       );
@@ -173,6 +178,7 @@ describe('mTLS between Envoy and the service', () => {
           statuses.add(response.status);
           await response.text();
           requests += 1;
+          await sleep(pauseMs);
         }
       })();
       replaceFiles(authority.issue('second'), files);

@@ -51,12 +51,14 @@ function causedIn({ added, dropped, refusals }: RequestExplanation): string {
   ]);
 }
 
-const caused = new Map(requests.map((golden) => [causedIn(explained(golden, 'without causes')), golden]));
+const withoutCauses = new Map(requests.map((golden) => [golden, explained(golden, 'without causes')]));
+const caused = new Map([...withoutCauses].map(([golden, explanation]) => [causedIn(explanation), golden]));
 const withCauses = new Set(caused.values());
 
 describe.each(requests)('$where $title', (golden: RequestCase) => {
   it('is explained as it is translated', () => {
-    const explanation = explained(golden, withCauses.has(golden) ? 'with causes' : 'without causes');
+    const plainly = withCauses.has(golden) ? undefined : withoutCauses.get(golden);
+    const explanation = plainly ?? explained(golden, 'with causes');
     const [refusal] = explanation.refusals;
     if (refusal === undefined) {
       const { body } = explanation.chat_request ?? {};
@@ -99,7 +101,7 @@ describe.each(streams)('$where $title', (golden) => {
     const isJson = blockOf(golden, 'upstream json') !== null;
     const bytes = isJson ? Buffer.from(blockOf(golden, 'upstream json') ?? '') : upstreamOf(golden);
     const answer = answerIn(bytes, 200);
-    expect(Buffer.concat([...answer.chunks].map((chunk) => chunk.bytes))).toEqual(bytes);
+    expect(Buffer.concat([...answer.chunks].map((chunk) => chunk.bytes)).equals(bytes)).toBe(true);
     const open = () => {
       const again = runRequest(setup, requestOf(body, undefined), createdAt);
       return again.type === 'sent' ? again.exchange : run.exchange;

@@ -129,7 +129,7 @@ describe('a compressed body', () => {
   );
 
   test.each(codings.slice(0, 6))('that grows without measure is stopped (%s)', (_name, header, compress) => {
-    const bomb = compress(Buffer.alloc(64 * 1024 * 1024));
+    const bomb = compress(Buffer.alloc(8 * MiB));
     expect(() => decode(header, [bomb])).toThrow(ContentCodingError);
     expect(() => decode(header, inPiecesOf(512, bomb))).toThrow(ContentCodingError);
   });
@@ -213,7 +213,7 @@ describe('what a decoder keeps because what comes may repeat it', () => {
 
   test('is at most 8 MiB for zstd (RFC 9659)', () => {
     const many = Buffer.concat([bytes, bytes, bytes]);
-    expect(decode('zstd', [zstd(23, many)])).toEqual(many);
+    expect(decode('zstd', [zstd(23, many)]).equals(many)).toBe(true);
     const body = zstd(24, many);
     expect(() => decodeContent(body, ['zstd'], 100 * MiB)).toThrow('needs a window of more than 8 MiB');
     const decoder = createContentDecoder(['zstd']);
