@@ -3,7 +3,6 @@ import type { ApiError } from '../../../wire/schema/api-error.ts';
 import type { LooseAudio, LooseMessage } from '../../../wire/schema/chat-completion.ts';
 import type { Annotation, ExtensionPart, Logprob, OutputItem } from '../../../wire/schema/response-resource.ts';
 import type { ResponseContext } from '../../shared/context.ts';
-import { GrowingText } from '../../shared/held-bytes.ts';
 import type { Repair } from '../../shared/repairs.ts';
 import { isThought } from '../read/call-entries.ts';
 import { contentOf, stretchesOf, unreadPartsOf } from '../read/content-parts.ts';
@@ -11,12 +10,11 @@ import { extensionPartLength } from '../read/extensions.ts';
 import type { DeltaField } from '../read/fast-delta.ts';
 import { pictureIn, pictureUrlsOf } from '../read/pictures.ts';
 import { reasoningOf } from '../read/reasoning-source.ts';
-import { endsBlock, newTagReader, ThinkTagReader, type ThinkTagTexts } from '../read/think-tags.ts';
 import { CurrentItem } from './current-item.ts';
 import type { EventLog } from './event-log.ts';
-import { LateCopy } from './late-copy.ts';
 import { MessageItemWriter } from './message-item-writer.ts';
 import { type ClosingStatus, Output, type WriterParts } from './output.ts';
+import { ReasoningInText } from './reasoning-in-text.ts';
 import { ReasoningItemWriter } from './reasoning-item-writer.ts';
 import { ToolCalls } from './tool-calls.ts';
 
@@ -49,11 +47,7 @@ export class OutputWriter {
   readonly #item: CurrentItem;
   /** Pictures that were already written: gateways repeat them. Null until one comes. */
   #pictures: Set<string> | null = null;
-  #tags: ThinkTagReader | null;
-  /** Reasoning came in a field before any text: a block in tags may be a copy of it, and waits for its end. Null until then. */
-  #copy: GrowingText | null = null;
-  /** Reasoning in tags came before any of a field, which may be its copy. Null until then, and once the field has said more. */
-  #lateCopy: LateCopy | null = null;
+  readonly #thinking: ReasoningInText;
   /** White space before any text: held back, because before calls it is only a template's markup (docs/answers.md §1.3). */
   #space = '';
 
@@ -61,13 +55,13 @@ export class OutputWriter {
     this.#output = new Output(log);
     this.#parts = { log, output: this.#output, context, repairs };
     this.#item = new CurrentItem(this.#parts);
-    this.#tags = newTagReader(context.profile);
+    this.#thinking = new ReasoningInText(this.#parts, this.#item, (text, isLast) => this.#text(text, isLast));
   }
 
   /** Writes what a delta adds. Throws `ApiError` for a call that is not allowed. */
   add(delta: LooseMessage, extras: ChunkExtras): void {
     const isBegun = extras.isMessage && this.hasItems();
-    const message = isBegun ? this.#withoutTagged(delta) : delta;
+    const message = isBegun ? this.#thinking.withoutTagged(delta) : delta;
     if (extras.isMessage) this.#forgetHeldText(message, isBegun);
     this.#addParts(isBegun ? message : this.#lastStretch(message), extras, isBegun);
   }
@@ -80,11 +74,11 @@ export class OutputWriter {
     this.#item.pushLogprobs(extras.logprobs);
     const reasoning = reasoningOf(delta);
     this.#item.carry(reasoning, extras.isMessage);
-    if (!repeatsReasoning) this.#reason(reasoning.text, true);
+    if (!repeatsReasoning) this.#thinking.reason(reasoning.text);
     const content = contentOf(delta.content);
-    if (isThought(delta)) this.#readThought(content.text);
-    else this.#readText(content.text, extras.isLast);
-    if (delta.audio != null) this.#readText(transcriptOf(delta), extras.isLast);
+    if (isThought(delta)) this.#thinking.readThought(content.text);
+    else this.#thinking.read(content.text, extras.isLast);
+    if (delta.audio != null) this.#thinking.read(transcriptOf(delta), extras.isLast);
     this.cite(extras.citations);
     this.#refuse(textOf(delta.refusal) || content.refusal);
     this.#draw(delta);
@@ -112,19 +106,12 @@ export class OutputWriter {
     this.#item.carryExtras(calls?.gatherWhole(given) ?? []);
     this.#item.carryOwn(given);
     const message = this.#lastStretch(given);
-    const reasoning = reasoningOf(message);
     const content = contentOf(message.content);
-    const text = content.text || transcriptOf(message);
-    const isBlock = reasoning.text === '' || endsBlock(text);
-    const tagged = this.#tags === null || !isBlock ? { thinking: '', text } : readToEnd(this.#tags, text);
-    this.#tags = null;
-    this.#endBlock();
-    this.#reason(reasoning.text, true);
-    if (reasoning.text === '' || !isCopy(tagged.thinking, reasoning.text)) this.#reason(tagged.thinking);
+    const text = this.#thinking.readWhole(content.text || transcriptOf(message), reasoningOf(message).text);
     this.#item.carryEnvelope();
     this.#item.pushLogprobs(extras.logprobs);
-    if (tagged.text.trim() === '') this.#keepSpace(tagged.text);
-    else this.#text(tagged.text, false);
+    if (text.trim() === '') this.#keepSpace(text);
+    else this.#text(text, false);
     this.cite(extras.citations);
     this.#refuse(content.refusal || textOf(message.refusal));
     this.#draw(message);
@@ -136,14 +123,12 @@ export class OutputWriter {
   grow(field: DeltaField, text: string): boolean {
     switch (field.name) {
       case 'content':
-        if (!(this.#item.current instanceof MessageItemWriter && (this.#tags?.isThrough() ?? true))) return false;
+        if (!(this.#item.current instanceof MessageItemWriter && this.#thinking.isThrough())) return false;
         this.#item.current.text(text, this.#item.logprobsOf(text));
         return true;
       case 'reasoning_content':
       case 'reasoning':
-        // The first reasoning from a field changes the reading of tags, which is for `add` to do, and so is the reading of a copy.
-        if (!(this.#item.current instanceof ReasoningItemWriter) || this.#lateCopy !== null) return false;
-        if (this.#tags !== null && this.#copy === null) return false;
+        if (!(this.#item.current instanceof ReasoningItemWriter && this.#thinking.isFieldPlain())) return false;
         this.#item.current.text(text);
         return true;
       case 'arguments':
@@ -166,7 +151,7 @@ export class OutputWriter {
    * nothing but broken calls, or of reasoning and those.
    */
   finish(): void {
-    this.#flushTags();
+    this.#thinking.flush();
     this.#calls?.finish();
     this.#item.carryEnvelope();
     if (!this.hasItems() && this.#space !== '') this.#item.beginText(this.#takeSpace());
@@ -181,13 +166,13 @@ export class OutputWriter {
 
   /** Closes all that is open; the last item gets the status. */
   close(lastStatus: ClosingStatus): void {
-    this.#flushTags();
+    this.#thinking.flush();
     this.#output.closeAll(lastStatus);
   }
 
   /** Closes all that is open of an answer that failed. */
   fail(): void {
-    this.#flushTags();
+    this.#thinking.flush();
     this.#output.fail();
   }
 
@@ -232,92 +217,18 @@ export class OutputWriter {
     if (stretches.length < 2 || reasoningOf({ ...message, content: null }).text !== '') return message;
     for (const stretch of stretches.slice(0, -1)) {
       const { text, thinking, refusal } = contentOf(stretch);
-      this.#reason(thinking, true);
-      this.#readText(text, false);
+      this.#thinking.reason(thinking);
+      this.#thinking.read(text, false);
       this.#refuse(refusal);
     }
     return { ...message, content: stretches.at(-1) };
-  }
-
-  /** A whole message without the thinking in its text, if that of the deltas was there too. */
-  #withoutTagged(message: LooseMessage): LooseMessage {
-    if (this.#tags === null || reasoningOf(message).text !== '') return message;
-    this.#flushTags();
-    this.#tags = null;
-    const { text, refusal } = contentOf(message.content);
-    const content = readToEnd(new ThinkTagReader(this.#parts.context.profile), text).text;
-    return { ...message, content, refusal: textOf(message.refusal) || refusal };
   }
 
   /** Forgets held-back text of the deltas: the text of a whole message has it too. */
   #forgetHeldText({ content }: LooseMessage, isBegun: boolean): void {
     if (contentOf(content).text === '') return;
     this.#space = '';
-    this.#copy?.clear();
-    if (!isBegun || this.#tags?.unshown() != null) this.#tags = newTagReader(this.#parts.context.profile);
-  }
-
-  #reason(text: string, isOfField = false): void {
-    if (text === '') return;
-    if (isOfField && this.#lateCopy !== null) {
-      this.#showLate(this.#lateCopy.push(text));
-      return;
-    }
-    // MiniMax's gateways leave it in the text too, in tags at its start.
-    const unshown = isOfField && this.#copy === null ? (this.#tags?.unshown() ?? null) : null;
-    if (unshown !== null) {
-      this.#copy = new GrowingText(this.#parts.log.held);
-      if (unshown !== '') this.#copy.append(unshown);
-    }
-    this.#item.reasoning().text(text);
-  }
-
-  /** Thinking from tags: shown as it comes, since what comes first cannot be a copy. */
-  #reasonInTags(thinking: string): void {
-    if (thinking === '') return;
-    const item = this.#item.reasoning();
-    item.text(thinking);
-    this.#lateCopy ??= new LateCopy(this.#parts.log.held, () => item.written());
-  }
-
-  /** The block of thinking is over: a field's reasoning that came beside it and is no copy is shown. */
-  #endBlock(): void {
-    this.#showLate(this.#lateCopy?.endBlock() ?? '');
-  }
-
-  #showLate(text: string): void {
-    if (text === '') return;
-    this.#lateCopy = null;
-    this.#item.reasoning().text(text);
-  }
-
-  #readText(content: string, isLast: boolean): void {
-    if (content === '') return;
-    if (this.#tags === null) this.#text(content, isLast);
-    else {
-      this.#copy?.append(content);
-      this.#addTagged(this.#tags.push(content));
-    }
-  }
-
-  /** Gemini writes `<thought>` before the first of them and `</thought>` before the answer. */
-  #readThought(content: string): void {
-    if (this.#tags?.expects(content)) {
-      this.#addTagged(this.#tags.push(content));
-      return;
-    }
-    this.#flushTags();
-    this.#tags = null;
-    this.#reason(content);
-  }
-
-  #addTagged({ thinking, text: answer }: ThinkTagTexts): void {
-    if (this.#copy === null) this.#reasonInTags(thinking);
-    if (this.#tags?.isInBlock() !== true) this.#endBlock();
-    if (answer === '') return;
-    this.#endCopy();
-    this.#text(answer, false);
-    if (this.#parts.context.profile.thinkTags === 'auto' && this.#tags?.isThrough()) this.#tags = null;
+    this.#thinking.forget(isBegun);
   }
 
   #text(delta: string, isLast: boolean): void {
@@ -350,7 +261,7 @@ export class OutputWriter {
 
   #refuse(delta: string): void {
     if (delta === '') return;
-    this.#flushTags();
+    this.#thinking.flush();
     this.#item.message().refusal(delta);
   }
 
@@ -369,7 +280,7 @@ export class OutputWriter {
   #draw(message: LooseMessage): void {
     for (const url of pictureUrlsOf(message)) {
       if (this.#pictures?.has(url)) continue;
-      this.#flushTags();
+      this.#thinking.flush();
       const picture = pictureIn(url);
       if (picture?.data === '') continue;
       if (picture === null) this.#text(`![](${url})`, false);
@@ -396,58 +307,12 @@ export class OutputWriter {
   }
 
   #beforeCall(): void {
-    this.#flushTags();
-    this.#lateCopy = null;
-    // `auto` looks at the very start of the answer alone.
-    if (this.#tags !== null)
-      this.#tags = this.#parts.context.profile.thinkTags === 'on' ? newTagReader(this.#parts.context.profile) : null;
+    this.#thinking.beforeCall();
     // Before what must go back gets an item of its own: that closes the message.
     if (this.#item.current instanceof MessageItemWriter) this.#item.current.isCommentary = true;
     this.#item.carryEnvelope();
     this.#item.close();
   }
-
-  #flushTags(): void {
-    if (this.#tags === null) return;
-    const heldBack = this.#copy?.toString() ?? '';
-    const rest = this.#tags.finish();
-    // Beside a field a block that does not end is no block. The answer may be words of the reasoning, and is shown all the same.
-    if (heldBack !== '' && rest.text === '' && !endsBlock(heldBack)) {
-      this.#copy?.clear();
-      this.#tags = null;
-      this.#text(heldBack, false);
-      return;
-    }
-    this.#addTagged(rest);
-    this.#endBlock();
-    this.#endCopy();
-  }
-
-  /** Ends the copy: text that stood in tags is shown unless the field had it. */
-  #endCopy(): void {
-    const copy = this.#copy?.toString() ?? '';
-    if (copy === '') return;
-    this.#copy?.clear();
-    // What follows is the answer, which is no copy of anything.
-    this.#copy = null;
-    const { thinking } = readToEnd(new ThinkTagReader(this.#parts.context.profile), copy);
-    if (!isCopy(thinking, this.#shown())) this.#reason(thinking);
-  }
-
-  /** The reasoning of the open item. */
-  #shown(): string {
-    return this.#item.current instanceof ReasoningItemWriter ? this.#item.current.written() : '';
-  }
-}
-
-function isCopy(text: string, shown: string): boolean {
-  return shown.includes(text.trim());
-}
-
-function readToEnd(tags: ThinkTagReader, content: string): ThinkTagTexts {
-  const begun = tags.push(content);
-  const rest = tags.finish();
-  return { thinking: begun.thinking + rest.thinking, text: begun.text + rest.text };
 }
 
 /** The text from its first line on that is not blank. */
