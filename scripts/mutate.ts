@@ -21,6 +21,7 @@ import { cpuSeconds } from '../bench/process-figures.ts';
 import { type Mutant, mutantsOf } from './mutation/mutants.ts';
 import { withSwitches } from './mutation/switches.ts';
 import type { Line, Task } from './mutation/task.ts';
+import { distancesOf, listed } from './nearest-tests.ts';
 import type { VitestReport } from './vitest-report.ts';
 
 /** A survivor that stays; `before` and `after` as in the report. */
@@ -71,7 +72,9 @@ console.log(`${mutants.length} of ${all.length} mutants, seed ${values.seed}`);
 const ours = join(import.meta.dirname, 'mutation/collect.ts');
 rmSync(folder, { recursive: true, force: true });
 copyTree(tree, (test) => test.replaceAll("from 'vitest'", `from '${ours}'`));
-const distances = distancesOfTests();
+const distances = distancesOf(
+  listed(['test']).filter((file) => /^test\/(unit|golden|fuzz|grpc|envoy)\/.*\.test\.ts$/.test(file)),
+);
 const numbered = new Map(mutants.map((mutant, index) => [index + 1, mutant]));
 const fixed = new Set(putSwitches());
 const outcomes = new Map<number, string | null>();
@@ -213,13 +216,6 @@ async function failuresOf(tests: readonly string[], most: number): Promise<(read
     ]);
 }
 
-/** The files of these folders that are there. */
-function listed(paths: readonly string[]): string[] {
-  const args = ['ls-files', '-co', '--exclude-standard', '--', ...paths];
-  const { stdout } = spawnSync('git', args, { cwd: root, encoding: 'utf8' });
-  return stdout.split('\n').filter((file) => file !== '' && existsSync(join(root, file)));
-}
-
 /** The last line of a run; null if it had to be ended, or ended by itself. */
 async function run(
   task: Omit<Task, 'out'>,
@@ -308,33 +304,6 @@ function copyTree(to: string, changed: (test: string) => string): void {
     else cpSync(join(root, file), join(to, file));
   }
   symlinkSync(join(root, 'node_modules'), join(to, 'node_modules'));
-}
-
-/**
- * For each test file the sources that it imports, directly or indirectly, or that are in a program that it starts, each with
- * the number of imports on the way.
- */
-function distancesOfTests(): Map<string, ReadonlyMap<string, number>> {
-  const direct = new Map<string, readonly string[]>();
-  const importsOf = (file: string): readonly string[] => {
-    const known = direct.get(file);
-    if (known !== undefined) return known;
-    const found = [...readFileSync(join(root, file), 'utf8').matchAll(/'(\.{1,2}\/[^']+\.ts)'/g)]
-      .map(([, path = '']) => join(dirname(file), path))
-      .filter((path) => existsSync(join(root, path)));
-    direct.set(file, found);
-    return found;
-  };
-  return new Map(
-    listed(['test'])
-      .filter((file) => /^test\/(unit|golden|fuzz|grpc|envoy)\/.*\.test\.ts$/.test(file))
-      .map((test) => {
-        const far = new Map([[test, 0]]);
-        for (const [file, distance] of far)
-          for (const path of importsOf(file)) if (!far.has(path)) far.set(path, distance + 1);
-        return [test, far];
-      }),
-  );
 }
 
 /** For a file the unit tests that come to it, the nearest first. */

@@ -30,11 +30,11 @@ export interface TestWords {
   readonly words: readonly string[];
   /** Variables of the tests. */
   readonly environment: Readonly<Record<string, string>>;
-  /** Whether only the tests that the changed sources reach are wanted, without the property tests of whole streams. */
-  readonly changed: boolean;
+  /** The revision since which changes count, where only tests of what has changed are wanted; null for all. */
+  readonly changedSince: string | null;
 }
 
-/** Takes `--seed N` out, the seed of every property, and completes `--changed`. Throws for a seed that is no integer. */
+/** Takes out `--seed N`, the seed of every property, and `--changed`, since HEAD or `--changed=REVISION`. Throws for a seed that is no integer. */
 export function readTestWords(words: readonly string[]): TestWords {
   const at = words.findIndex((word) => /^--seed(=|$)/.test(word));
   const [option = '', next = ''] = at < 0 ? [] : words.slice(at);
@@ -42,11 +42,11 @@ export function readTestWords(words: readonly string[]): TestWords {
   const seed = joined ? option.slice('--seed='.length) : next;
   if (at >= 0 && !/^-?\d+$/.test(seed)) throw new Error(`--seed takes an integer, not "${seed}".`);
   const others = at < 0 ? words : words.toSpliced(at, joined ? 1 : 2);
-  const changed = others.some((word) => /^--changed(=|$)/.test(word));
+  const changed = others.find((word) => /^--changed(=|$)/.test(word));
   return {
-    words: changed ? [...others, '--exclude=test/fuzz/**', '--passWithNoTests'] : others,
+    words: others.filter((word) => word !== changed),
     environment: at < 0 ? {} : { FAST_CHECK_SEED: seed },
-    changed,
+    changedSince: changed === undefined ? null : changed.slice('--changed='.length) || 'HEAD',
   };
 }
 

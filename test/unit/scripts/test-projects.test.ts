@@ -25,12 +25,13 @@ test.each([
 });
 
 test.each([
-  [['a.test.ts', '--seed', '-5'], ['a.test.ts'], { FAST_CHECK_SEED: '-5' }, false],
-  [['--seed=7', '-t', 'x'], ['-t', 'x'], { FAST_CHECK_SEED: '7' }, false],
-  [['--changed'], ['--changed', '--exclude=test/fuzz/**', '--passWithNoTests'], {}, true],
-  [[], [], {}, false],
-])('the arguments %j are read', (given, words, environment, changed) => {
-  expect(readTestWords(given)).toEqual({ words, environment, changed });
+  [['a.test.ts', '--seed', '-5'], ['a.test.ts'], { FAST_CHECK_SEED: '-5' }, null],
+  [['--seed=7', '-t', 'x'], ['-t', 'x'], { FAST_CHECK_SEED: '7' }, null],
+  [['--changed', '-t', 'x'], ['-t', 'x'], {}, 'HEAD'],
+  [['--changed=main~2'], [], {}, 'main~2'],
+  [[], [], {}, null],
+])('the arguments %j are read', (given, words, environment, changedSince) => {
+  expect(readTestWords(given)).toEqual({ words, environment, changedSince });
 });
 
 test('a seed that is none is refused', () => {

@@ -1,0 +1,61 @@
+/** Which tests are near to a source: by the number of imports from one to the other. */
+import { spawnSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+
+const root = join(import.meta.dirname, '..');
+
+/** Files of these folders that are there, in git or not yet; all for none. */
+export function listed(paths: readonly string[]): string[] {
+  return git('ls-files', '-co', '--exclude-standard', '--', ...paths).filter((file) => existsSync(join(root, file)));
+}
+
+/** Files that differ from that revision, or are new. Throws git's words for a revision that it does not know. */
+export function changedSince(revision: string): string[] {
+  return [...git('diff', '--name-only', '--relative', revision, '--'), ...git('ls-files', '-o', '--exclude-standard')];
+}
+
+/** Unit tests, other than the property tests of whole streams, that come to one of the changed files: the nearest first. */
+export function nearestTests(changed: readonly string[]): string[] {
+  const tests = listed(['test/unit', 'test/golden']).filter((file) => file.endsWith('.test.ts'));
+  return [...distancesOf(tests)]
+    .map(([test, far]) => ({ test, distance: Math.min(...changed.map((file) => far.get(file) ?? Infinity)) }))
+    .filter(({ distance }) => distance < Infinity)
+    .sort((one, other) => one.distance - other.distance)
+    .map(({ test }) => test);
+}
+
+/**
+ * For each of these test files the sources that it imports, directly or indirectly, or that are in a program that it starts, each
+ * with the number of imports on the way.
+ */
+export function distancesOf(tests: readonly string[]): Map<string, ReadonlyMap<string, number>> {
+  const direct = new Map<string, readonly string[]>();
+  const importsOf = (file: string): readonly string[] => {
+    const known = direct.get(file);
+    if (known !== undefined) return known;
+    const found = [...readFileSync(join(root, file), 'utf8').matchAll(/'(\.{1,2}\/[^']+\.tsx?)'/g)]
+      .map(([, path = '']) => join(dirname(file), path))
+      .filter((path) => existsSync(join(root, path)));
+    direct.set(file, found);
+    return found;
+  };
+  return new Map(
+    tests.map((test) => {
+      const far = new Map([[test, 0]]);
+      for (const [file, distance] of far)
+        for (const path of importsOf(file)) if (!far.has(path)) far.set(path, distance + 1);
+      return [test, far];
+    }),
+  );
+}
+
+function git(...args: readonly string[]): string[] {
+  const { status, stdout, stderr } = spawnSync('git', ['-c', 'core.quotePath=false', ...args], {
+    cwd: root,
+    encoding: 'utf8',
+    maxBuffer: 64 * 1024 * 1024,
+  });
+  if (status !== 0) throw new Error(stderr.trim());
+  return stdout.split('\n').filter((file) => file !== '');
+}
