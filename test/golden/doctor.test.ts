@@ -299,6 +299,13 @@ const told: Readonly<Record<string, Readonly<Record<string, Answer | readonly An
   'that it is vLLM': { '/v1/models': listed({ owned_by: 'vllm', max_model_len: 32_000 }) },
   'that it is SGLang, with a small window': { '/v1/models': listed({ owned_by: 'sglang', max_model_len: 31_999 }) },
   'that it is llama.cpp': { '/v1/models': listed({ owned_by: 'llamacpp', meta: { n_ctx_train: 4096 } }) },
+  'that its model does not see': { '/v1/models': listed({ architecture: { input_modalities: ['text'] } }) },
+  'that it is agentic-api': {
+    '/v1/conversations/conv_1': json(
+      { error: { message: "storage error: not found: Conversation with id 'conv_1'" } },
+      { status: 404 },
+    ),
+  },
   'that its model sees': { '/v1/models': listed({ architecture: { input_modalities: ['text', 'image'] } }) },
   'that it is GPUStack in front of nothing known': { '/v1/models': listed({ owned_by: 'gpustack' }) },
   'that it closes what is idle, without a number': { '/v1/models': listed({}, { keepAlive: 'max=5' }) },

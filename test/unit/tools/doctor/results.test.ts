@@ -17,11 +17,6 @@ function resultsOf({ findings }: DoctorReport): Record<string, string> {
   return Object.fromEntries(findings.map(({ probe, result }) => [probe, result]));
 }
 
-/** The findings by probe, as `result: detail`. */
-function detailsOf({ findings }: DoctorReport): Record<string, string> {
-  return Object.fromEntries(findings.map(({ probe, result, detail }) => [probe, `${result}: ${detail}`]));
-}
-
 function flagsOf({ profile }: DoctorReport): Record<string, unknown> {
   return Object.fromEntries((profile?.flags ?? []).map(({ flag, value }) => [flag, value]));
 }
@@ -34,81 +29,6 @@ function refusing(refused: (body: ProbedBody) => boolean): Behaviour {
   };
 }
 
-it('a server that does everything needs no flag, and agents can work with it', async () => {
-  const report = await diagnose({ reasoning: 'reasoning_content' });
-  expect(report.verdict).toEqual({ outcome: 'usable', failing: [] });
-  expect(report.profile).toMatchObject({ name: 'generic', extends: 'generic', flags: [] });
-  expect(detailsOf(report)).toEqual({
-    models: 'refused: status 404',
-    software: 'ignored: it names no engine',
-    gateway: 'not_tested: no known gateway answered',
-    window: 'not_tested: only Ollama has this',
-    max_tokens: 'works: cut at 17',
-    max_completion_tokens: 'works: cut at 17',
-    max_tokens_short: 'not_tested: not needed',
-    max_completion_tokens_short: 'not_tested: not needed',
-    text: 'works: “hello”',
-    stream: 'works: 81 pieces',
-    stream_usage: 'works: 16 in, 2 out',
-    tools: 'accepted: answered',
-    tools_no_effort: 'not_tested: tools are taken as they are',
-    tool_call: 'works: get_weather({"city":"Oslo"})',
-    tool_stream: 'works: get_weather({"city":"Oslo"})',
-    tool_required: 'works: get_weather({"city":"Oslo"})',
-    tool_any: 'not_tested: “required” is not refused',
-    tool_named: 'works: get_time({"city":"Oslo"})',
-    tool_allowed: 'ignored: get_weather({"city":"Oslo"})',
-    tool_none: 'works: no call',
-    tool_parallel: 'works: get_weather({"city":"Oslo"}), get_weather({"city":"Rome"})',
-    parallel_off: 'works: one call',
-    tool_strict: 'accepted: answered',
-    tool_custom: 'accepted: answered',
-    tool_result: 'works: the answer has the output: “It is 17 degrees in Oslo.”',
-    tool_result_empty: 'not_tested: the turn is taken as it is',
-    tool_result_ids: 'not_tested: the turn is taken as it is',
-    tool_result_both: 'not_tested: the turn is taken as it is',
-    tool_result_signed: 'not_tested: the turn is taken as it is',
-    two_calls: 'accepted: answered',
-    calls_without_tools: 'accepted: answered',
-    user_after_tool: 'accepted: answered',
-    two_users: 'accepted: answered',
-    assistant_first: 'accepted: answered',
-    developer: 'accepted: answered',
-    two_systems: 'accepted: answered',
-    system_later: 'accepted: answered',
-    assistant_alone: 'accepted: answered',
-    no_user: 'accepted: answered',
-    text_parts: 'accepted: answered',
-    json_schema: 'works: “{"city":"Oslo","population":700000}”',
-    json_object: 'not_tested: schemas are kept',
-    schema_with_tools: 'works: a call',
-    image: 'works: “Red.”',
-    audio: 'accepted: answered',
-    logprobs: 'works: 1 tokens',
-    stop: 'works: “alpha bravo”',
-    presence_penalty: 'accepted: answered',
-    frequency_penalty: 'accepted: answered',
-    unknown_field: 'accepted: answered',
-    user: 'not_tested: fields that it does not know are taken',
-    reasoning: 'works: in reasoning_content',
-    reasoning_split: 'not_tested: no reasoning in the text',
-    reasoning_format: 'not_tested: no reasoning in the text',
-    effort_none: 'works: no reasoning',
-    effort_minimal: 'accepted: answered',
-    effort_low: 'accepted: answered',
-    effort_medium: 'accepted: answered',
-    effort_high: 'accepted: answered',
-    effort_xhigh: 'accepted: answered',
-    effort_max: 'accepted: answered',
-    reasoning_replay: 'ignored: it adds no token to the prompt',
-    error_model: 'works: 404: The model does not exist.',
-    error_field: 'works: 400: messages must be an array',
-    error_key: 'not_tested: no key is needed',
-    overflow: 'not_tested: the server does not report its context window',
-    cancel: expect.stringMatching(/^accepted: the next request took \d/),
-  });
-});
-
 it.each<[outcome: string, behaviour: Behaviour, variable: string, profile: string]>([
   ['needs no file where no flag differs', { reasoning: 'reasoning_content' }, '', 'generic'],
   ['names the file of a new profile', { ignores: ['stop'] }, 'UPSTREAM_PROFILES_FILE=FILE ', 'probed-some-model'],
@@ -117,27 +37,6 @@ it.each<[outcome: string, behaviour: Behaviour, variable: string, profile: strin
   const url = `http://127.0.0.1:${server.port}`;
   const { out } = await runDoctor([url, '--model', 'some-model']).finally(() => server.close());
   expect(out).toContain(`clone:\n  ${variable}npm start -- --upstream ${url}/v1 --profile ${profile}\n`);
-});
-
-it.each<[name: string, behaviour: Behaviour, details: object]>([
-  ['in tags', { reasoning: 'tags' }, { reasoning: 'ignored: in the text, in tags' }],
-  [
-    'before a closing tag',
-    { reasoning: 'closing tag' },
-    { reasoning: 'ignored: in the text, with a closing tag alone' },
-  ],
-  [
-    'nowhere, and tools are ignored',
-    { ignores: ['tools', 'tool_choice'] },
-    {
-      reasoning: 'not_tested: the model did not reason',
-      tool_call: 'ignored: text instead of a call',
-      parallel_off: 'accepted: answered',
-      schema_with_tools: 'not_tested: one of the two does not work alone',
-    },
-  ],
-])('reasoning %s is told in words', async (_name, behaviour, details) => {
-  expect(detailsOf(await diagnose(behaviour))).toMatchObject(details);
 });
 
 /** A behaviour, what its probe finds, and the flags that follow. `ignored` and `refused` are not the same. */
@@ -360,92 +259,6 @@ it('an answer of which all tokens are reasoning shows nothing', async () => {
     detail: expect.stringContaining('--max-tokens'),
   });
   expect(report.verdict.outcome).toBe('unclear');
-});
-
-it('a list of models tells that a gateway is in front, and that the model takes no images', async () => {
-  const data = [{ id: 'some-model', owned_by: 'gpustack', architecture: { input_modalities: ['text'] } }];
-  const report = await diagnose({
-    respond: (path) => (path === '/v1/models' ? { status: 200, body: JSON.stringify({ data }) } : null),
-  });
-  expect(report.findings.find(({ probe }) => probe === 'models')?.detail).toContain('takes no images');
-  expect(report.findings.find(({ probe }) => probe === 'software')).toMatchObject({
-    result: 'works',
-    detail: 'GPUStack',
-  });
-  expect(report.warnings.join('\n')).toContain('GPUStack is in front of the engine');
-});
-
-it.each([
-  ['LiteLLM', '/health/liveliness', 200, `"I'm alive!"`],
-  [
-    'agentic-api',
-    '/v1/conversations/conv_1',
-    404,
-    `{"error":{"message":"storage error: not found: Conversation with id 'conv_1'","type":"not_found","code":"not_found"}}`,
-  ],
-])('%s is recognised by what it says at %s', async (name, path, status, body) => {
-  const report = await diagnose({ respond: (asked) => (asked === path ? { status, body } : null) });
-  expect(report.findings.find(({ probe }) => probe === 'gateway')).toMatchObject({ result: 'works', detail: name });
-  expect(report.warnings.join('\n')).toContain(`${name} is in front of the engine`);
-});
-
-describe('the context window', () => {
-  const listed = (window: number, path: string) =>
-    path === '/v1/models'
-      ? {
-          status: 200,
-          body: JSON.stringify({ data: [{ id: 'some-model', max_model_len: window, owned_by: 'vllm' }] }),
-        }
-      : null;
-
-  it('is overflown where that is cheap, and the error must have words that are known', async () => {
-    const overflow = (message: string): Behaviour => ({
-      respond: (path, body) =>
-        JSON.stringify(body ?? '').length > 10_000
-          ? { status: 400, body: JSON.stringify({ error: { message } }) }
-          : listed(4096, path),
-    });
-    const known = await diagnose(overflow('This model’s maximum context length is 4096 tokens.'));
-    expect(resultsOf(known)).toMatchObject({ models: 'works', software: 'works', overflow: 'works' });
-    expect(known.profile?.extends).toBe('vllm');
-    expect(resultsOf(await diagnose(overflow('Too much of a good thing.')))['overflow']).toBe('refused');
-  });
-
-  it('that is cut without a word is ignored', async () => {
-    const usage = { prompt_tokens: 4000, completion_tokens: 1, total_tokens: 4001 };
-    const body = JSON.stringify({ choices: [{ message: { content: 'hello' }, finish_reason: 'stop' }], usage });
-    const report = await diagnose({
-      respond: (path, sent) =>
-        JSON.stringify(sent ?? '').length > 10_000 ? { status: 200, body } : listed(4096, path),
-    });
-    expect(resultsOf(report)['overflow']).toBe('ignored');
-    expect(report.warnings.join('\n')).toContain('cut silently');
-  });
-
-  it('that is large is left alone', async () => {
-    const server = await startProbedServer({ respond: (path) => listed(131_072, path) });
-    const { report } = await runDoctorJson([`http://127.0.0.1:${server.port}`, '--model', 'some-model']);
-    await server.close();
-    expect(resultsOf(report)['overflow']).toBe('not_tested');
-    expect(Math.max(...server.requests.map(({ body }) => JSON.stringify(body).length))).toBeLessThan(10_000);
-    expect(report.warnings.join('\n')).toContain('model_context_window = 131072');
-  });
-});
-
-it.each([
-  ['freed', false, 'works'],
-  ['kept', true, 'ignored'],
-])('a slot that is %s after a disconnect', async (_name, busy, result) => {
-  const slots = JSON.stringify([{ id: 0, is_processing: busy }]);
-  const props = JSON.stringify({ default_generation_settings: { n_ctx: 65_536 } });
-  const report = await diagnose({
-    respond: (path) => {
-      if (path === '/slots') return { status: 200, body: slots };
-      return path === '/props' ? { status: 200, body: props } : null;
-    },
-  });
-  expect(resultsOf(report)['cancel']).toBe(result);
-  expect(report.profile?.extends).toBe('llama.cpp');
 });
 
 it('the embedded server of npm start can be used by agents', async () => {

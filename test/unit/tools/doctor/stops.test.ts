@@ -521,18 +521,6 @@ describe('the command line', () => {
     expect(await runDoctor(args)).toEqual({ code: 2, out: '', err: expect.stringContaining(message) });
   });
 
-  it('without a model lists those of the server', async () => {
-    const respond = () => ({ status: 200, body: '{"object":"list","data":[{"id":"tiny"},{"id":"big"}]}' });
-    await withServer({ respond }, async (server, url) => {
-      expect(await runDoctor([url])).toMatchObject({
-        code: 2,
-        out: '',
-        err: expect.stringMatching(/^--model is missing\. .* The server has: tiny, big\. Run with --help/),
-      });
-      expect(server.requests.map(({ path }) => path)).toEqual(['/v1/models']);
-    });
-  });
-
   it('without a model takes the only one of the server', async () => {
     const respond = (path: string) =>
       path.endsWith('/models') ? { status: 200, body: '{"object":"list","data":[{"id":"tiny"}]}' } : null;
@@ -574,18 +562,5 @@ describe('the command line', () => {
       ' 3 ',
     ])
       expect(out).toContain(word);
-  });
-
-  it.each([
-    ['', '/v1/chat/completions'],
-    ['/', '/v1/chat/completions'],
-    ['/api/v1/', '/api/v1/chat/completions'],
-    ['/openai/chat/completions', '/openai/chat/completions'],
-  ])('takes a base URL as SDKs do: %j', async (path, asked) => {
-    await withServer({}, async (server, url) => {
-      await runDoctor([`${url}${path}`, '-m', 'm', '--max-requests', '10']);
-      expect(server.requests.map((request) => request.path)).toContain(asked);
-      expect(server.requests[0]?.path).toBe(asked.replace('chat/completions', 'models'));
-    });
   });
 });
