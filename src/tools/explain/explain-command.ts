@@ -12,9 +12,9 @@ import { type Path, pathOf, withValue } from './fields.ts';
 import { helpText } from './help.ts';
 import { printAnswer } from './print-answer.ts';
 import { printRequest } from './print-request.ts';
-import { answerIn, InputError, isCatalogPath, readInput, requestIn } from './read-input.ts';
+import { answerIn, InputError, readInput, requestIn } from './read-input.ts';
 import { type AnswerRun, type RecordedAnswer, type ReplayedChunk, runAnswer } from './run-answer.ts';
-import { type ClientRequest, readJson, runRequest, type Setup } from './run-request.ts';
+import { type ClientRequest, isForCatalog, readJson, runRequest, type Setup } from './run-request.ts';
 
 /** The exit codes of `explain`, as `--help` lists them. */
 export const exitCodes = { explained: 0, refused: 1, unusable: 2, failed: 3 } as const;
@@ -71,7 +71,7 @@ async function inputOf(options: Options, stdin: NodeJS.ReadStream) {
   // A saved exchange includes its request.
   const ofExchange = recorded === null ? null : named(options.response, () => requestIn(recorded, options.path));
   const hasRequest = ofExchange !== null && ofExchange.profile !== null;
-  if (isAlone && !hasRequest && !isCatalogPath(options.path))
+  if (isAlone && !hasRequest && !isForCatalog('GET', options.path))
     throw new UsageError('No request was given: name a file, or pass it on standard input.');
   const given = isAlone ? Buffer.alloc(0) : await readInput(options.file, stdin);
   const input = given.length === 0 && ofExchange !== null && hasRequest ? ofExchange : requestIn(given, options.path);

@@ -122,13 +122,8 @@ function recordedRequest(value: unknown): ClientRequest | null {
   return { method: typeof method === 'string' ? method : 'POST', path, headers, body: Buffer.from(text) };
 }
 
-/** Whether a GET of that path is for the catalog: it has no body. */
-export function isCatalogPath(path: string): boolean {
-  return isForCatalog(new Map(Object.entries({ ':method': 'GET', ':path': path })));
-}
-
 function plainRequest(body: Buffer, path: string): ClientRequest {
-  if (isCatalogPath(path)) return { method: 'GET', path, headers: new Map(), body: Buffer.alloc(0) };
+  if (isForCatalog('GET', path)) return { method: 'GET', path, headers: new Map(), body: Buffer.alloc(0) };
   return { method: 'POST', path, headers: new Map([['content-type', 'application/json']]), body };
 }
 

@@ -135,7 +135,7 @@ export function runRequest({ config, profile, files }: Setup, request: ClientReq
     headerChanges,
     exchange,
   };
-  if (isForCatalog(headers)) return { type: 'catalog', ...upstream };
+  if (isForCatalog(request.method, request.path)) return { type: 'catalog', ...upstream };
   const bodies = replies.flatMap((reply) => (reply.type === 'request_body' && reply.body ? [reply.body] : []));
   if (exchange.summary().outcome === 'passed' || bodies.length === 0) return { type: 'passed' };
   const body = Buffer.concat(bodies);
@@ -206,9 +206,9 @@ export function readJson(bytes: Uint8Array): unknown {
   return parseExactly(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
 }
 
-/** Whether a request's method and path are for the catalog of models. */
-export function isForCatalog(headers: ReadonlyMap<string, string>): boolean {
-  const route = routeOf(headers);
+/** Whether a request is for the catalog of models, which has no body. */
+export function isForCatalog(method: string, path: string): boolean {
+  const route = routeOf(new Map(Object.entries({ ':method': method, ':path': path })));
   return route.type === 'pass' && route.operation !== null;
 }
 

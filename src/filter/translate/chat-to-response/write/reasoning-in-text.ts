@@ -171,12 +171,8 @@ export class ReasoningInText {
     // What follows is the answer, which is no copy of anything.
     this.#copy = null;
     const { thinking } = readToEnd(new ThinkTagReader(this.#parts.context.profile), copy);
-    if (!isCopy(thinking, this.#shown())) this.#write(thinking);
-  }
-
-  /** The reasoning of the open item. */
-  #shown(): string {
-    return this.#item.current instanceof ReasoningItemWriter ? this.#item.current.written() : '';
+    const item = this.#item.current;
+    if (!isCopy(thinking, item instanceof ReasoningItemWriter ? item.written() : '')) this.#write(thinking);
   }
 }
 
