@@ -36,8 +36,9 @@ const sizesOfItems: Partial<Record<OutputItem['type'], number>> = {
 const sizeOfOtherCalls = 400;
 
 /**
- * Counts, in bytes, what a stream keeps until its end: texts, lists as the text of their JSON, and so much for each object
- * beside. Whatever grows with a stream goes into one of the classes below, or is added where it is kept, by its kind:
+ * Counts the bytes that a stream holds until its end: texts, lists as the text of their JSON, and so much for each object
+ * beside. Whatever grows with a stream goes into one of the classes below, or is added where it is held, by its kind; items and
+ * their parts where their events are emitted:
  * `test/faults/held-bytes.test.ts` compares the count with the heap for every field of a delta.
  */
 export class HeldBytes {
