@@ -149,6 +149,7 @@ const delta = (fields: object, finish_reason: string | null = null) => ({
   id: 'chatcmpl-1',
   model: 'up',
   choices: [{ index: 0, delta: fields, finish_reason }],
+  usage: null,
 });
 const usage = { prompt_tokens: 9, completion_tokens: 4, total_tokens: 13 };
 const streamed = events(
@@ -231,6 +232,14 @@ const asked: Readonly<Record<string, Asked>> = {
     env: { SESSION_HEADER: 'x-session', UNKNOWN_FIELDS: 'ignore', STRICT_ECHO: 'true', UPSTREAM_PROFILE: 'ollama' },
   },
   'a long conversation': { input: long },
+  'a conversation that an assistant begins': {
+    input: { model: 'm', input: ['a', 'b', 'c'].map((content) => ({ role: 'assistant', content })) },
+  },
+  'an answer in colours': {
+    env: { FORCE_COLOR: '1' },
+    input: { model: 'm', input: 'Hi', stream: true },
+    args: ['-r', events(delta({ content: 'Hi' }), delta({}, 'stop'), '[DONE]')],
+  },
   'a long conversation in colours': { input: long, env: { FORCE_COLOR: '1' } },
   'a request with every mistake': { input: refused },
   'a request with every mistake, as JSON': { input: refused, args: ['--json'] },
