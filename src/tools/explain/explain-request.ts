@@ -107,8 +107,8 @@ function upstreamRequestOf(run: SentRun | CatalogRun, body: unknown): UpstreamRe
     method,
     path,
     headers: Object.fromEntries(shown),
-    headers_set: Object.keys(headerChanges.set ?? {}).filter((name) => !name.startsWith(':')),
-    headers_removed: headerChanges.remove ?? [],
+    headers_set: Object.keys(headerChanges.set).filter((name) => !name.startsWith(':')),
+    headers_removed: headerChanges.remove,
     body,
   };
 }

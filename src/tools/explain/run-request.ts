@@ -56,7 +56,7 @@ interface UpstreamRun {
   readonly path: string;
   /** All headers the upstream gets, lower-case names to values, without pseudo headers. */
   readonly headers: Readonly<Record<string, string>>;
-  readonly headerChanges: HeaderMutation;
+  readonly headerChanges: Required<HeaderMutation>;
   /** The exchange, which waits for the upstream's answer. */
   readonly exchange: Exchange;
 }
@@ -212,13 +212,15 @@ export function isForCatalog(method: string, path: string): boolean {
   return route.type === 'pass' && route.operation !== null;
 }
 
-function changesOf(replies: readonly ExchangeReply[]): HeaderMutation {
-  for (const { type, ...reply } of replies)
-    if (type === 'request_headers' || type === 'request_body') if ('headers' in reply) return reply.headers ?? {};
-  return {};
+/** What the first reply that changes headers of the request changes. */
+function changesOf(replies: readonly ExchangeReply[]): Required<HeaderMutation> {
+  const [changes = {}] = replies.flatMap((reply) =>
+    reply.type === 'request_headers' || reply.type === 'request_body' ? (reply.headers ?? []) : [],
+  );
+  return { set: {}, remove: [], ...changes };
 }
 
-function applied({ set = {}, remove = [] }: HeaderMutation, headers: HeaderMap): Map<string, string> {
+function applied({ set, remove }: Required<HeaderMutation>, headers: HeaderMap): Map<string, string> {
   return new Map([...[...headers].filter(([name]) => !remove.includes(name)), ...Object.entries(set)]);
 }
 
