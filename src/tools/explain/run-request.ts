@@ -212,7 +212,7 @@ export function isForCatalog(method: string, path: string): boolean {
   return route.type === 'pass' && route.operation !== null;
 }
 
-/** What the first reply that changes headers of the request changes. */
+/** Returns the header changes of the first reply that has some for the request. */
 function changesOf(replies: readonly ExchangeReply[]): Required<HeaderMutation> {
   const [changes = {}] = replies.flatMap((reply) =>
     reply.type === 'request_headers' || reply.type === 'request_body' ? (reply.headers ?? []) : [],
