@@ -24,15 +24,9 @@ import type { Line, Task } from './mutation/task.ts';
 import { distancesOf, listed } from './nearest-tests.ts';
 import type { VitestReport } from './vitest-report.ts';
 
-/** A survivor that stays; `before` and `after` as in the report. */
-interface Accepted extends Pick<Mutant, 'file' | 'before' | 'after'> {
-  readonly reason: string;
-}
-interface Outcome {
-  readonly mutant: Mutant;
-  /** The test that failed, or `never ends`; null for a survivor. */
-  readonly killedBy: string | null;
-}
+/** A mistake as lists name it. */
+type Change = Pick<Mutant, 'file' | 'before' | 'after'> & { readonly line?: number };
+const keyOf = ({ file, before, after }: Change) => JSON.stringify([file, before, after]);
 
 const root = join(import.meta.dirname, '..');
 const folder = join(root, '.cache/mutate');
@@ -80,7 +74,7 @@ const fixed = new Set(putSwitches());
 const outcomes = new Map<number, string | null>();
 /** What no unit test has seen, and tests that start processes may. */
 const unseen: number[] = [];
-/** Files with unit tests that fail in the copy without any mistake, as they start processes; false for those that do not. */
+/** Units of tests that fail in the copy without any mistake, as they start processes; false for those that do not. */
 const failsInCopy = new Map<string, boolean>();
 await trySwitched([...numbered.keys()].filter((number) => !fixed.has(number)));
 for (const number of fixed) settle(number, await tryFixed(numbered.get(number) as Mutant));
@@ -124,8 +118,8 @@ async function trySwitched(numbers: readonly number[]): Promise<void> {
     for (const number of numbers) settle(number, null);
     return;
   }
-  const ended = await run({ tests, numbers, last: mutants.length }, (line) => {
-    if (line.type === 'unusable') failsInCopy.set(fileOf(line.name), true);
+  const ended = await run({ tests, without: [], numbers, last: mutants.length }, (line) => {
+    if (line.type === 'unusable') failsInCopy.set(line.unit, true);
     if (line.type === 'tries') current = line.number;
     if (line.type === 'tried')
       if (line.killedBy === undefined) fixed.add(line.number);
@@ -140,22 +134,26 @@ async function trySwitched(numbers: readonly number[]): Promise<void> {
 async function tryFixed(mutant: Mutant): Promise<string | null> {
   const switched = readFileSync(join(tree, mutant.file), 'utf8');
   writeFileSync(join(tree, mutant.file), mutant.text);
-  const ended = await firstFailure(testsOf(mutant.file).filter((test) => !failsInCopy.get(test)));
+  const failure = await firstFailure(testsOf(mutant.file));
   writeFileSync(join(tree, mutant.file), switched);
-  if (ended === null) return 'never ends';
-  if (ended.killedBy === null) return null;
-  const file = fileOf(ended.killedBy);
-  if (!failsInCopy.has(file)) failsInCopy.set(file, (await firstFailure([file]))?.killedBy !== null);
-  return failsInCopy.get(file) ? await tryFixed(mutant) : ended.killedBy;
+  if (failure?.unit == null) return failure === null ? 'never ends' : null;
+  const { unit, killedBy } = failure;
+  if (!failsInCopy.has(unit)) {
+    const other = await firstFailure([fileOf(unit)]);
+    failsInCopy.set(other?.unit ?? unit, other?.unit !== null);
+  }
+  return failsInCopy.get(unit) === false ? `${unit}: ${killedBy}` : await tryFixed(mutant);
 }
 
+/** The first unit of these tests that fails, of those that do not always; null if they never end. */
 function firstFailure(tests: readonly string[]) {
-  return run({ tests, numbers: null, last: 0 }, () => {});
+  const without = [...failsInCopy].filter(([, fails]) => fails).map(([unit]) => unit);
+  return run({ tests, without, numbers: null, last: 0 }, () => {});
 }
 
-/** The file in the name of a unit, or in what is said of it. */
+/** The file of a unit. */
 function fileOf(unit: string): string {
-  return /^.*?\.test\.ts/.exec(unit)?.[0] ?? unit;
+  return unit.split(' › ')[0] ?? unit;
 }
 
 /**
@@ -280,20 +278,17 @@ function inSource(path: string): string {
 /** That many of them in random order, so that an interrupted run is a sample too; the same for the same seed. */
 function sampleOf(list: readonly Mutant[], count: number, seed: number): Mutant[] {
   const random = createRandom(seed);
-  const drawn = list.map((mutant) => ({ mutant, rank: random() }));
-  drawn.sort((a, b) => a.rank - b.rank);
-  return drawn.slice(0, count).map(({ mutant }) => mutant);
+  const drawn = list.map((mutant) => [random(), mutant] as const).sort(([one], [other]) => one - other);
+  return drawn.slice(0, count).map(([, mutant]) => mutant);
 }
 
 /** Those of them that survived the last run. */
 function survivorsIn(list: readonly Mutant[]): Mutant[] {
   const { outcomes: last } = JSON.parse(readFileSync(join(folder, 'report.json'), 'utf8')) as {
-    readonly outcomes: readonly (Omit<Mutant, 'text'> & Pick<Outcome, 'killedBy'>)[];
+    readonly outcomes: readonly (Change & { readonly killedBy: string | null })[];
   };
-  const survived = last.filter(({ killedBy }) => killedBy === null);
-  return list.filter(({ file, before, after }) =>
-    survived.some((one) => one.file === file && one.before === before && one.after === after),
-  );
+  const survived = new Set(last.filter(({ killedBy }) => killedBy === null).map(keyOf));
+  return list.filter((mutant) => survived.has(keyOf(mutant)));
 }
 
 /** Copies all files of the tree as they are now, its tests through `changed`; links the packages. */
@@ -315,15 +310,16 @@ function testsOf(file: string): string[] {
 /** For what stands outside of the filter: the tests that start processes which come to the file, the nearest first. */
 function processTestsOf(file: string): readonly string[] {
   if (isInFilter(file)) return [];
-  return nearestFirst(file, (test) => /^test\/(grpc|envoy)\//.test(test) || failsInCopy.get(test) === true).slice(
-    0,
-    near,
-  );
+  const left = new Set([...failsInCopy].filter(([, fails]) => fails).map(([unit]) => fileOf(unit)));
+  return nearestFirst(file, (test) => /^test\/(grpc|envoy)\//.test(test) || left.has(test)).slice(0, near);
 }
 
 function nearestFirst(file: string, isWanted: (test: string) => boolean): string[] {
-  const isNearer = (test: string) => file.includes(basename(test, '.test.ts')) || test.startsWith('test/unit/scripts/');
-  const far = (test: string) => (distances.get(test)?.get(file) ?? 0) - (isNearer(test) ? 2 : 0);
+  const isNamesake = (test: string) => file.split(/[/.]/).includes(basename(test, '.test.ts'));
+  // What is made of a table shows each mistake in it, within a second.
+  const isOfMade = (test: string) => test.startsWith('test/unit/scripts/');
+  const far = (test: string) =>
+    (distances.get(test)?.get(file) ?? 0) - (isNamesake(test) ? 2 : 0) - (isOfMade(test) ? 10 : 0);
   return [...distances.keys()]
     .filter((test) => isWanted(test) && !measuring.test(test) && distances.get(test)?.has(file))
     .sort((one, other) => far(one) - far(other));
@@ -355,55 +351,52 @@ function cpuMsOf({ pid = 0 }: ChildProcess): number {
   return existsSync(`/proc/${pid}`) ? cpuSeconds(pid) * 1000 : 0;
 }
 
-/** Writes what is known so far; gives the score and the report's text. */
+/** Writes what is known so far; gives the report's text, and whether enough is seen. */
 function report(): { isEnough: boolean; text: string } {
-  const done = [...outcomes].map(
-    ([number, killedBy]): Outcome => ({ mutant: numbered.get(number) as Mutant, killedBy }),
-  );
-  const accepted = JSON.parse(readFileSync(join(import.meta.dirname, 'mutation/accepted.json'), 'utf8')) as Accepted[];
-  const reasonOf = ({ file, before, after }: Mutant) =>
-    accepted.find((one) => one.file === file && one.before === before && one.after === after)?.reason;
-  const survivors = done.filter(({ killedBy }) => killedBy === null);
-  const open = survivors.filter(({ mutant }) => reasonOf(mutant) === undefined);
-  const scoreOf = (some: readonly Outcome[]) => {
-    const counted = some.filter(({ mutant, killedBy }) => killedBy !== null || reasonOf(mutant) === undefined);
-    return { counted: counted.length, seen: counted.filter(({ killedBy }) => killedBy !== null).length };
+  const done = [...outcomes].map(([number, killedBy]) => ({ ...(numbered.get(number) as Mutant), killedBy }));
+  const accepted = JSON.parse(readFileSync(join(import.meta.dirname, 'mutation/accepted.json'), 'utf8')) as Change[];
+  const mayStay = new Set(accepted.map(keyOf));
+  const scoreOf = (some: typeof done) => {
+    const seen = some.filter(({ killedBy }) => killedBy !== null).length;
+    const open = some.filter((mutant) => mutant.killedBy === null && !mayStay.has(keyOf(mutant)));
+    return { seen, open, counted: seen + open.length };
   };
-  const names = [...new Set(done.map(({ mutant }) => folderOf(mutant.file)))];
-  const byFolder = names.map((name) => [name, done.filter(({ mutant }) => folderOf(mutant.file) === name)] as const);
-  const rows = [...byFolder, ['all', done] as const].map(([folder, some]) => {
-    const { counted, seen } = scoreOf(some);
-    return `| ${folder} | ${some.length} | ${seen} | ${counted - seen} | ${some.length - counted} | ${percent(seen / counted)} |`;
-  });
-  const list = open.map(
-    ({ mutant }) => `- ${mutant.file}:${mutant.line}\n  - \`${mutant.before}\`\n  - \`${mutant.after}\``,
+  const rowOf = (name: string, some: typeof done) => {
+    const { seen, open, counted } = scoreOf(some);
+    const score = counted === 0 ? '–' : `${((100 * seen) / counted).toFixed(1)} %`;
+    return `| ${name} | ${some.length} | ${seen} | ${open.length} | ${some.length - counted} | ${score} |`;
+  };
+  const byFolder = Object.entries(Object.groupBy(done, ({ file }) => folderOf(file)));
+  const known = new Set(all.map(keyOf));
+  const stale = accepted.filter((one) =>
+    originals.has(one.file) ? !known.has(keyOf(one)) : !existsSync(join(root, one.file)),
   );
-  const isOf = (one: Accepted) => (mutant: Mutant) =>
-    mutant.file === one.file && mutant.before === one.before && mutant.after === one.after;
-  const stale = accepted
-    .filter((one) => (originals.has(one.file) ? !all.some(isOf(one)) : !existsSync(join(root, one.file))))
-    .map(({ file, before, after }) => `- ${file}\n  - \`${before}\`\n  - \`${after}\``);
+  const listOf = (title: string, list: readonly Change[]) =>
+    list.length === 0
+      ? []
+      : [
+          title,
+          ...list.map(
+            ({ file, line, before, after }) =>
+              `- ${file}${line === undefined ? '' : `:${line}`}\n  - \`${before}\`\n  - \`${after}\``,
+          ),
+        ];
   const text = [
     '| folder | mutants | seen | survived | accepted | score |\n|---|---|---|---|---|---|',
-    ...rows,
-    ...(list.length === 0 ? [] : [`\nSurvivors:\n`, ...list]),
-    ...(stale.length === 0 ? [] : ['\nAccepted, and there is no such mistake any more:\n', ...stale]),
+    ...byFolder.map(([name, some = []]) => rowOf(name, some)),
+    rowOf('all', done),
+    ...listOf('\nSurvivors:\n', scoreOf(done).open),
+    ...listOf('\nAccepted, and there is no such mistake any more:\n', stale),
   ].join('\n');
+  writeFileSync(join(folder, 'report.md'), `${text}\n`);
+  const outcomesOf = done.map(({ text: _text, start: _start, end: _end, replacement: _replacement, ...rest }) => rest);
+  writeFileSync(
+    join(folder, 'report.json'),
+    `${JSON.stringify({ seed: values.seed, outcomes: outcomesOf }, null, 1)}\n`,
+  );
   const isEnough = [0.95, 0.93].every((wanted, index) => {
-    const { counted, seen } = scoreOf(done.filter(({ mutant }) => isInFilter(mutant.file) === (index === 0)));
+    const { seen, counted } = scoreOf(done.filter(({ file }) => isInFilter(file) === (index === 0)));
     return seen >= wanted * counted;
   });
-  writeFileSync(join(folder, 'report.md'), `${text}\n`);
-  const plain = done.map(
-    ({ mutant: { text: _text, start: _start, end: _end, replacement: _replacement, ...mutant }, killedBy }) => ({
-      ...mutant,
-      killedBy,
-    }),
-  );
-  writeFileSync(join(folder, 'report.json'), `${JSON.stringify({ seed: values.seed, outcomes: plain }, null, 1)}\n`);
   return { isEnough, text };
-}
-
-function percent(share: number): string {
-  return Number.isNaN(share) ? '–' : `${(100 * share).toFixed(1)} %`;
 }

@@ -43,7 +43,7 @@ test('all mutants are tried', { timeout: 1e9 }, async () => {
   const say = (line: Line) => appendFileSync(task.out, `${JSON.stringify(line)}\n`);
   fc.configureGlobal({ ...fc.readConfigureGlobal(), seed: 1 });
   mutationSwitches.reached = new Uint8Array(task.last + 1);
-  if (task.numbers === null) say({ type: 'end', killedBy: await firstFailure(task.tests) });
+  if (task.numbers === null) say({ type: 'end', ...(await firstFailure(task)) });
   else {
     const entries: Entry[] = [];
     const atLoad = new Set<number>();
@@ -51,11 +51,11 @@ test('all mutants are tried', { timeout: 1e9 }, async () => {
       mutationSwitches.reached.fill(0);
       const loaded = await load(file);
       for (const [number, reached] of mutationSwitches.reached.entries()) if (reached === 1) atLoad.add(number);
-      if (typeof loaded === 'string') say({ type: 'unusable', name: file, problem: loaded });
+      if (typeof loaded === 'string') say({ type: 'unusable', unit: file, killedBy: loaded });
       else
         for (const unit of loaded) {
           const found = await entriesOf(unit);
-          if (typeof found === 'string') say({ type: 'unusable', name: unit.name, problem: found });
+          if (typeof found === 'string') say({ type: 'unusable', unit: unit.name, killedBy: found });
           else entries.push(...found);
         }
     }
@@ -64,21 +64,21 @@ test('all mutants are tried', { timeout: 1e9 }, async () => {
       const killedBy = await killerOf(number, entries);
       say({ type: 'tried', number, killedBy: killedBy ?? (atLoad.has(number) ? undefined : killedBy) });
     }
-    say({ type: 'end', killedBy: null });
+    say({ type: 'end', unit: null });
   }
 });
 
-async function firstFailure(files: readonly string[]): Promise<string | null> {
-  for (const file of files) {
+async function firstFailure({ tests, without }: Task) {
+  for (const file of tests.filter((one) => !without.includes(one))) {
     const loaded = await load(file);
-    if (typeof loaded === 'string') return `${file}: ${loaded}`;
-    for (const unit of loaded) {
+    if (typeof loaded === 'string') return { unit: file, killedBy: loaded };
+    for (const unit of loaded.filter(({ name }) => !without.includes(name))) {
       mutationSwitches.turns = 1e8;
-      const problem = await run(unit, () => true);
-      if (problem !== null) return `${unit.name}: ${problem}`;
+      const killedBy = await run(unit, () => true);
+      if (killedBy !== null) return { unit: unit.name, killedBy };
     }
   }
-  return null;
+  return { unit: null };
 }
 
 /** Its units, or why it cannot be loaded. */

@@ -4,6 +4,8 @@
 export interface Task {
   readonly out: string;
   readonly tests: readonly string[];
+  /** Units and files of tests that are left out where `numbers` is null. */
+  readonly without: readonly string[];
   /** Of the mutants behind switches, those to be tried; null for those that need none. */
   readonly numbers: readonly number[] | null;
   /** The largest of all numbers. */
@@ -12,11 +14,13 @@ export interface Task {
 
 /** A line of `out`. */
 export type Line =
-  | { readonly type: 'unusable'; readonly name: string; readonly problem: string }
+  /** A unit or a file that fails without any mistake. */
+  | { readonly type: 'unusable'; readonly unit: string; readonly killedBy: string }
   | { readonly type: 'tries'; readonly number: number }
   /**
    * Without `killedBy` it has to be tried in a process of its own: its place is also reached when a module is loaded, where no switch
    * is on, or a test that failed under it fails without it afterwards.
    */
   | { readonly type: 'tried'; readonly number: number; readonly killedBy?: string | null | undefined }
-  | { readonly type: 'end'; readonly killedBy: string | null };
+  /** Where `numbers` is null, with the first unit that failed. */
+  | { readonly type: 'end'; readonly unit: string | null; readonly killedBy?: string };
