@@ -452,7 +452,12 @@ it.each([
   ['the first path of its own', { '/props': json({ default_generation_settings: {} }) }, 'llama.cpp', ['/props']],
   ['a later path', { '/api/version': json({ version: '1' }) }, 'ollama', ['/props', '/api/version']],
   ['metrics', { '/metrics': running('0') }, 'vllm', ['/props', '/api/version', '/metrics']],
-  ['nothing', { '/props': json({}, { status: 500 }) }, null, ['/props', '/api/version', '/metrics']],
+  [
+    'nothing',
+    { '/props': json({ default_generation_settings: {} }, { status: 500 }) },
+    null,
+    ['/props', '/api/version', '/metrics'],
+  ],
 ] as const)('an engine is named by %s', async (_name, answers: Readonly<Record<string, Answer>>, engine, paths) => {
   const asked: string[] = [];
   const found = await engineNamed(answers['models'] ?? listed({}), async (path) => {
@@ -567,9 +572,7 @@ const hosts: Readonly<Record<string, string>> = {
   'Z.ai': 'https://api.z.ai/api/paas/v4',
   OpenAI: 'https://api.openai.com/v1',
   Mistral: 'https://api.mistral.ai/v1',
-  DeepSeek: 'https://api.deepseek.com',
   MiniMax: 'https://api.minimax.io/v1',
-  Databricks: 'https://x.cloud.databricks.com/serving-endpoints',
 };
 
 it('what follows for the profile: the flags of a server by what was found of it alone', async () => {

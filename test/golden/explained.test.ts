@@ -222,7 +222,6 @@ const asked: Readonly<Record<string, Asked>> = {
   },
   'a turn of an agent for deepseek': { input: turn, args: ['-p', 'deepseek', '-m', 'deepseek-reasoner'] },
   'a turn of an agent for mistral': { input: turn, args: ['-p', 'mistral', '-m', 'magistral'] },
-  'a turn of an agent for dashscope': { input: turn, args: ['-p', 'dashscope', '-m', 'qwen3-32b'] },
   'fields of a turn': {
     input: turn,
     args: ['--field', 'input[2].content[1].detail', '--field', 'text', '--field', 'none', '--field', 'input[4].name'],
