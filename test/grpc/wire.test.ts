@@ -11,7 +11,7 @@ import { connect as connectTcp, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { deflateSync, gzipSync } from 'node:zlib';
 import { status } from '@grpc/grpc-js';
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { ExchangeEvent } from '../../src/filter/exchange/types.ts';
 import type { OverloadGuard } from '../../src/service/memory/overload.ts';
 import { frameHeadBytes, MessageFrameReader, putFrameHead } from '../../src/service/server/message-frames.ts';
@@ -239,12 +239,21 @@ describe('a call whose client takes nothing', () => {
 
   test('gets all of it, and its status, once it takes it, though it has said that nothing more comes', async () => {
     await start();
+    const unsent: number[] = [];
+    const admit = guard.admit.bind(guard);
+    vi.spyOn(guard, 'admit').mockImplementation((holder) => {
+      const admission = admit(holder);
+      if (!('release' in admission)) return admission;
+      return { ...admission, setUnsent: (bytes) => void unsent.push(bytes) };
+    });
     const wire = await blocked();
+    expect(unsent.at(-1), 'the guard knows of it').toBeGreaterThanOrEqual(64 * 1024);
     wire.stream.end();
     wire.read();
     await until(() => wire.status !== null);
     expect(wire.status).toBe(String(status.OK));
     expect(deltas(wire)).toBe(40);
+    expect(unsent.at(-1)).toBe(0);
     await expectNothingLeft();
   });
 
