@@ -76,6 +76,8 @@ const outcomes = new Map<number, string | null>();
 const unseen: number[] = [];
 /** Units of tests that fail in the copy without any mistake, as they start processes; false for those that do not. */
 const failsInCopy = new Map<string, boolean>();
+/** Tests that have run behind switches. */
+const judged = new Set<string>();
 await trySwitched([...numbered.keys()].filter((number) => !fixed.has(number)));
 for (const number of fixed) settle(number, await tryFixed(numbered.get(number) as Mutant));
 await tryProcesses();
@@ -125,6 +127,7 @@ async function trySwitched(numbers: readonly number[]): Promise<void> {
       if (line.killedBy === undefined) fixed.add(line.number);
       else settle(line.number, line.killedBy);
   });
+  for (const test of tests) judged.add(test);
   if (ended !== null) return;
   if (current === 0) throw new Error('The tests do not run.');
   if (!outcomes.has(current) && !fixed.has(current) && !unseen.includes(current)) tell(current, 'never ends');
@@ -197,7 +200,7 @@ async function failuresOf(tests: readonly string[], most: number): Promise<(read
   const projects = ['unit', 'grpc', 'envoy'].map((name) => `--project=${name}`);
   const options = [...projects, '--maxWorkers=3', '--testTimeout=120000', `--bail=${most}`];
   const args = ['run', ...options, '--reporter=json', `--outputFile=${output}`, ...tests];
-  const child = spawn(join(root, 'node_modules/.bin/vitest'), args, { cwd: plain, stdio: 'ignore', detached: true });
+  const child = startVitest(args, { cwd: plain });
   const status = await Promise.race([
     once(child, 'close').then(([code]) => code as number | null),
     sleep(processPatienceMs, 'late' as const, { ref: false }),
@@ -212,6 +215,20 @@ async function failuresOf(tests: readonly string[], most: number): Promise<(read
       name,
       assertionResults.find((one) => one.status === 'failed')?.fullName ?? '',
     ]);
+}
+
+/** Starts vitest in a group of its own, which can be ended with all that it has started; it does not outlive this process. */
+function startVitest(args: readonly string[], options: { readonly cwd: string; readonly env?: NodeJS.ProcessEnv }) {
+  const child = spawn(join(root, 'node_modules/.bin/vitest'), args, { ...options, stdio: 'ignore', detached: true });
+  const end = () => {
+    process.kill(-(child.pid as number), 'SIGKILL');
+    process.exit(1);
+  };
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.once(signal, end);
+    child.once('close', () => process.off(signal, end));
+  }
+  return child;
 }
 
 /** The last line of a run; null if it had to be ended, or ended by itself. */
@@ -229,12 +246,7 @@ async function run(
     MUTATION_TREE: tree,
     NODE_COMPILE_CACHE: join(folder, 'compile-cache'),
   };
-  const child = spawn(join(root, 'node_modules/.bin/vitest'), args, {
-    cwd: root,
-    stdio: 'ignore',
-    env,
-    detached: true,
-  });
+  const child = startVitest(args, { cwd: root, env });
   let over = false;
   child.once('close', () => {
     over = true;
@@ -311,7 +323,8 @@ function testsOf(file: string): string[] {
 function processTestsOf(file: string): readonly string[] {
   if (isInFilter(file)) return [];
   const left = new Set([...failsInCopy].filter(([, fails]) => fails).map(([unit]) => fileOf(unit)));
-  return nearestFirst(file, (test) => /^test\/(grpc|envoy)\//.test(test) || left.has(test)).slice(0, near);
+  const isLeft = (test: string) => left.has(test) || (/^test\/(grpc|envoy)\//.test(test) && !judged.has(test));
+  return nearestFirst(file, isLeft).slice(0, near);
 }
 
 function nearestFirst(file: string, isWanted: (test: string) => boolean): string[] {
