@@ -55,6 +55,17 @@ describe('the metrics of a call that has ended', () => {
     'dropped_total{kind="tool"} 1',
     'dropped_total{kind="field"} 1',
   ];
+  const streamOf = (outcome: string) => [
+    `exchanges_total{outcome="${outcome}",profile="generic"} 1`,
+    ...[...firstEvent, ...ofStream, ...response, ...bytes],
+    'events_total 9',
+  ];
+  const tokensOf = (output: number) => [
+    'tokens_total{model="m",type="input"} 100',
+    `tokens_total{model="m",type="output"} ${output}`,
+    'tokens_total{model="m",type="cached_input"} 40',
+    'tokens_total{model="m",type="reasoning_output"} 5',
+  ];
   const estimate = { input_tokens: 7, output_tokens: 3, total_tokens: 10 };
   const uncounted = { dropped: [], repairs: [], unknownTypes: [], tokens: null } as const;
 
@@ -63,16 +74,8 @@ describe('the metrics of a call that has ended', () => {
       'a stream',
       endedCall(streamed),
       [
-        'exchanges_total{outcome="completed",profile="generic"} 1',
-        ...firstEvent,
-        ...ofStream,
-        ...response,
-        ...bytes,
-        'events_total 9',
-        'tokens_total{model="m",type="input"} 100',
-        'tokens_total{model="m",type="output"} 21',
-        'tokens_total{model="m",type="cached_input"} 40',
-        'tokens_total{model="m",type="reasoning_output"} 5',
+        ...streamOf('completed'),
+        ...tokensOf(21),
         ...requestOf('m', ''),
         ...firstToken,
         `time_per_output_token_seconds_sum{${genAi},gen_ai_request_model="m"} 0.08`,
@@ -96,31 +99,13 @@ describe('the metrics of a call that has ended', () => {
     [
       'a stream of one token, and one that broke off, which have no time per token',
       endedCall({ ...streamed, ...uncounted, tokens: { ...streamed.tokens, output_tokens: 1 } }),
-      [
-        'exchanges_total{outcome="completed",profile="generic"} 1',
-        ...firstEvent,
-        ...ofStream,
-        ...response,
-        ...bytes,
-        'events_total 9',
-        'tokens_total{model="m",type="input"} 100',
-        'tokens_total{model="m",type="output"} 1',
-        'tokens_total{model="m",type="cached_input"} 40',
-        'tokens_total{model="m",type="reasoning_output"} 5',
-        ...requestOf('m', ''),
-        ...firstToken,
-      ],
+      [...streamOf('completed'), ...tokensOf(1), ...requestOf('m', ''), ...firstToken],
     ],
     [
       'a stream that the client left, with what it may have cost',
       endedCall({ ...streamed, ...uncounted, outcome: 'open', estimate }, { how: 'aborted' }),
       [
-        'exchanges_total{outcome="aborted",profile="generic"} 1',
-        ...firstEvent,
-        ...ofStream,
-        ...response,
-        ...bytes,
-        'events_total 9',
+        ...streamOf('aborted'),
         'estimated_tokens_total{model="m",type="input",outcome="aborted"} 7',
         'estimated_tokens_total{model="m",type="output",outcome="aborted"} 3',
         ...requestOf('m', 'aborted'),
@@ -130,20 +115,7 @@ describe('the metrics of a call that has ended', () => {
     [
       'one that was left after it had been counted, but before its call had ended well',
       endedCall({ ...streamed, dropped: [], repairs: [], unknownTypes: [] }, { how: 'crashed' }),
-      [
-        'exchanges_total{outcome="crashed",profile="generic"} 1',
-        ...firstEvent,
-        ...ofStream,
-        ...response,
-        ...bytes,
-        'events_total 9',
-        'tokens_total{model="m",type="input"} 100',
-        'tokens_total{model="m",type="output"} 21',
-        'tokens_total{model="m",type="cached_input"} 40',
-        'tokens_total{model="m",type="reasoning_output"} 5',
-        ...requestOf('m', 'crashed'),
-        ...firstToken,
-      ],
+      [...streamOf('crashed'), ...tokensOf(21), ...requestOf('m', 'crashed'), ...firstToken],
     ],
     [
       'a request that was left before an answer, under no name that its client made up',
