@@ -21,8 +21,7 @@ FROM ${NODE_RUNTIME_IMAGE}
 # What glibc keeps of freed memory: docs/operating.md, "The garbage collector".
 ENV NODE_ENV=production \
     MALLOC_ARENA_MAX=1 \
-    MALLOC_MMAP_THRESHOLD_=4194304 \
-    MALLOC_TRIM_THRESHOLD_=4194304 \
+    MALLOC_TRIM_THRESHOLD_=131072 \
     PATH=/nodejs/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 # Whoever breaks into the service cannot change what it runs. Before WORKDIR, which makes the folder for this user.
 USER 0:0
