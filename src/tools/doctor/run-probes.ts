@@ -69,7 +69,8 @@ export async function runProbes(
   let stopped: string | null = null;
   /** The first limit that prevented a probe; null if none did. */
   let ranOut: string | null = null;
-  let [answered, timedOut] = [false, false];
+  let answered = false;
+  let timedOut = false;
   for (const [position, probe] of probes.entries()) {
     const known: Known = { ...target, manyTokens: limits.tokensPerRequest, findings };
     const asked = stopped === null ? probe.request(known) : notReached;
