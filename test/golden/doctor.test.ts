@@ -231,6 +231,7 @@ it('what follows from an answer: what every probe makes of each kind, where that
     const told = [...report.run.findings].filter(([probe, found]) => isFirst || usualWords(probe) !== wordsOf(found));
     const groups = [...Map.groupBy(told, ([, found]) => wordsOf(found))].map(([words, probes]) => ({
       words,
+      count: probes.length,
       probes: probes.map(([probe]) => probe).join(' '),
     }));
     const [largest] = groups.toSorted((one, other) => other.probes.length - one.probes.length);
@@ -242,7 +243,8 @@ it('what follows from an answer: what every probe makes of each kind, where that
       `## To each question: ${name}`,
       `text alone: ${alone.stopped === null ? wordsOf(text) : `stopped: ${alone.stopped}`}`,
       ...groups.map(
-        ({ words, probes }) => `${words}\n  ${probes === largest?.probes && !isFirst ? 'all others' : probes}`,
+        ({ words, probes, count }) =>
+          `${words}\n  ${count > 8 && probes === largest?.probes && !isFirst ? `all ${count} others` : probes}`,
       ),
       before === undefined ? follows : `What follows is as for: ${before}`,
       '',

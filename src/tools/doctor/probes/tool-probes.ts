@@ -1,7 +1,7 @@
 import type { ReadAnswer } from '../chat-answer.ts';
 import { getTime, getWeather, strictWeather, twoCities, user, weatherQuestion } from '../chat-body.ts';
 import type { ChatRow } from '../chat-probe.ts';
-import { accepted, found, ignored, works } from '../findings.ts';
+import { accepted, failed, found, ignored, works } from '../findings.ts';
 import { describeCalls, judgeCalls, showsMarkup } from '../judge.ts';
 import type { Finding } from '../probe-types.ts';
 
@@ -20,9 +20,7 @@ export const toolProbes: readonly ChatRow[] = [
     name: 'tools_no_effort',
     asks: 'tools, with the effort none',
     sends: ({ findings }) =>
-      found(findings, 'tools', 'refused', 'broken')
-        ? { ...ask, reasoning_effort: 'none' }
-        : 'tools are taken as they are',
+      found(findings, 'tools', ...failed) ? { ...ask, reasoning_effort: 'none' } : 'tools are taken as they are',
     means: {
       accepted: 'The profile sends this effort with every request that has tools: the model does not reason there.',
     },

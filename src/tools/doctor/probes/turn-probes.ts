@@ -11,7 +11,7 @@ import {
   weatherQuestion,
 } from '../chat-body.ts';
 import type { ChatRow } from '../chat-probe.ts';
-import { accepted, found, works } from '../findings.ts';
+import { accepted, failed, found, works } from '../findings.ts';
 import { quote, sayingNothing } from '../judge.ts';
 import type { Finding, Known } from '../probe-types.ts';
 
@@ -93,7 +93,7 @@ export const turnProbes: readonly ChatRow[] = [
 function resultProbe(name: string, form: CallForm): ChatRow {
   const { asks } = form;
   const sends = ({ findings }: Known) => {
-    if (found(findings, 'tool_call', 'refused', 'broken')) return 'tools are not taken';
+    if (found(findings, 'tool_call', ...failed)) return 'tools are not taken';
     if (callFormOf(findings) !== null) return 'the turn is taken as it is';
     return { messages: [asked, ...finishedCalls(form, ['Oslo'])], tools };
   };

@@ -137,6 +137,13 @@ describe('after a timeout', () => {
     expect([isClean, stdin.isPaused()]).toEqual([true, true]);
   });
 
+  it('Ctrl-C at the question ends the run', async () => {
+    // The terminal is raw then: it is a character.
+    const { report, isClean } = await atTerminal('\u0003y\n');
+    expect(report.stopped).toMatch(/^The server is too slow, or silent, at logprobs/);
+    expect(isClean).toBe(true);
+  });
+
   it.each([
     ['nobody can type', { isTyped: false }],
     ['nobody can read', { isShown: false }],
