@@ -294,3 +294,33 @@ it.each([
   expect(warnings.some((warning) => warning.startsWith('The key travels unencrypted'))).toBe(isWarned);
   expect(progress[0]).toBe(`1/${allProbes.length} models: the list of models`);
 });
+
+it.each([
+  ['works', 'works', { max_tokens: 512 }],
+  ['accepted', 'works', { max_completion_tokens: 512 }],
+  ['ignored', 'accepted', { max_completion_tokens: 512 }],
+  ['ignored', 'ignored', { max_tokens: 512 }],
+  ['ignored', 'refused', { max_tokens: 512 }],
+  ['refused', 'ignored', {}],
+  ['refused', 'refused', {}],
+] as const)('where max_tokens is %s and max_completion_tokens %s, a question has %j', async (older, newer, sent) => {
+  const usage = { prompt_tokens: 1, completion_tokens: 99, total_tokens: 100 };
+  const answers = {
+    works: said({ content: 'one' }, { finish_reason: 'length' }),
+    accepted: hello,
+    ignored: said({ content: 'one two' }, {}, usage),
+    refused: { ...plainAnswer, status: 400 },
+  };
+  let asked: object = {};
+  await diagnose(
+    { chatUrl: url, model: 'm', key: null, limits: plenty },
+    ({ body }, { probe: name }) => {
+      if (name === 'text') asked = body ?? {};
+      if (/^max_tokens/.test(name)) return Promise.resolve(answers[older]);
+      return Promise.resolve(/^max_completion_tokens/.test(name) ? answers[newer] : hello);
+    },
+    { onProgress: () => {}, goOn: () => Promise.resolve(true) },
+  );
+  const { model: _model, messages: _messages, ...limits } = asked as Readonly<Record<string, unknown>>;
+  expect(limits).toEqual(sent);
+});
