@@ -1,6 +1,7 @@
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
+import { cachedDataVersionTag } from 'node:v8';
 import { Script } from 'node:vm';
 import { crc32 } from 'node:zlib';
 import { nodeTooOld } from './node-version.ts';
@@ -22,8 +23,9 @@ if (tooOld !== null) {
 
 const folder = dirname(import.meta.filename);
 const program = join(folder, 'program.js');
-// V8 checks only the length of a source; the build's hash tells two of the same length apart.
-const cache = join(folder, `program-${buildId}.cache`);
+// V8 checks only the length of a source; the build's hash tells two of the same length apart. What is compiled under other flags V8
+// rejects: two services that took turns would write it anew at every start.
+const cache = join(folder, `program-${buildId}-${cachedDataVersionTag()}.cache`);
 
 /** The file ends with a checksum of what is before it. */
 const checksumBytes = 4;

@@ -80,6 +80,23 @@ test('a service that ran keeps what V8 compiled, which the next one takes', () =
   expect(run('--version')).toMatchObject({ status: 0, stderr: '' });
 });
 
+test('a service with other flags of V8, which shares no compiled code with the first, keeps its own beside it', async () => {
+  const caches = () => readdirSync(join(folder, 'dist')).filter((name) => name.endsWith('.cache'));
+  const [first = ''] = caches();
+  const kept = readFileSync(join(folder, 'dist', first));
+  const child = spawn(process.execPath, ['--initial-heap-size=96', join(folder, 'dist/main.js')], {
+    env: { ...process.env, LISTEN: '127.0.0.1:0', ADMIN_LISTEN: 'off', DRAIN_DELAY_MS: '0' },
+    stdio: 'ignore',
+  });
+  try {
+    await expect.poll(caches).toHaveLength(2);
+    expect(readFileSync(join(folder, 'dist', first)).equals(kept)).toBe(true);
+  } finally {
+    child.kill();
+    await once(child, 'exit');
+  }
+});
+
 test('the licence of everything that is in it goes with it', () => {
   const licences = readFileSync(join(folder, 'dist/THIRD_PARTY_LICENSES.txt'), 'utf8');
   const { dependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
