@@ -1,6 +1,6 @@
 /**
  * The reports of `doctor` on servers of every kind, whole, and all that it sends them. What a change of the probes, of their words or of
- * what follows from them makes of a report is seen in `test/golden/doctor`: `npx vitest run -u test/golden/doctor.test.ts` writes them.
+ * what follows from them makes of a report is seen in `test/golden/doctor`: `npx vitest run test/golden/doctor.test.ts -u` writes them.
  */
 import { expect, it } from 'vitest';
 import { jsonWithPatterns } from '../../src/formats/json/json-with-patterns.ts';
