@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** Limits on what hangs, not on speed: a busy machine must not fail a test. */
 const limits = { testTimeout: 600_000, hookTimeout: 600_000 };
@@ -30,11 +31,25 @@ const loadedByNode = { experimental: { viteModuleRunner: false, nodeLoader: fals
 /** Files one after the other, when the files of the other projects are done: they measure, or start containers and whole clusters. */
 const serial = { fileParallelism: false, sequence: { groupOrder: 1 } };
 
+/** Files that wait for 15 s and more while the cores are free for others: at the end they would wait alone. */
+const waiting = /\/(doctor\/terminal|envoy\/deployment)\.test\.ts$/;
+
+/** The rest in vitest's order: the longest first, and in a fresh clone, where it knows no times, the largest. */
+class WaitingFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const [first, rest] = [true, false].map((waits) =>
+      files.filter(({ moduleId }) => waiting.test(moduleId) === waits),
+    );
+    return [...(first ?? []), ...(await super.sort(rest ?? []))];
+  }
+}
+
 /** One project per kind of thing that is real: nothing, a gRPC client, an Envoy binary, containers. */
 export default defineConfig({
   test: {
     // Two more than there are cores: many tests wait for processes that they started.
     maxWorkers: availableParallelism() + 2,
+    sequence: { sequencer: WaitingFirst },
     projects: [
       {
         test: {
