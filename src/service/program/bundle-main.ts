@@ -1,4 +1,4 @@
-import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { cachedDataVersionTag } from 'node:v8';
@@ -23,24 +23,26 @@ if (tooOld !== null) {
 
 const folder = dirname(import.meta.filename);
 const program = join(folder, 'program.js');
-// V8 checks only the length of a source; the build's hash tells two of the same length apart. What is compiled under other flags V8
-// rejects: two services that took turns would write it anew at every start.
-const cache = join(folder, `program-${buildId}-${cachedDataVersionTag()}.cache`);
+// V8 checks only the length of a source; the build's hash tells two of the same length apart.
+const cache = join(folder, `program-${buildId}.cache`);
+// V8 rejects what it compiled under other flags, or in another Node: two services that took turns would write `cache` anew at every
+// start. The tag depends on the processor too, which what is compiled does not: an image's `cache` is taken on any machine.
+const own = join(folder, `program-${buildId}-${cachedDataVersionTag()}.cache`);
 
 /** The file ends with a checksum of what is before it. */
 const checksumBytes = 4;
 
 // As Latin-1, since the build writes nothing but ASCII: half the memory, and nothing to decode.
 const source = readFileSync(program, 'latin1');
-const script = new Script(source, { filename: program, cachedData: cachedData() });
+const script = new Script(source, { filename: program, cachedData: cachedData(own) ?? cachedData(cache) });
 const module = { exports: {} as typeof import('./program.ts') };
 script.runInThisContext().call(module.exports, module.exports, createRequire(program), module, program, folder);
 // Other commands run little of a service's code.
 if (script.cachedDataRejected !== false && process.argv.length < 3) void module.exports.started.then(save);
 
-function cachedData(): Buffer | undefined {
+function cachedData(file: string): Buffer | undefined {
   try {
-    const bytes = readFileSync(cache);
+    const bytes = readFileSync(file);
     const data = bytes.subarray(0, -checksumBytes);
     // V8 takes damaged data as it is, and dies of it.
     return crc32(data) === bytes.readUInt32LE(data.length) ? data : undefined;
@@ -51,13 +53,14 @@ function cachedData(): Buffer | undefined {
 
 /** Atomically: several processes may write it at once. */
 function save(): void {
-  const unfinished = `${cache}.${process.pid}`;
+  const file = existsSync(cache) ? own : cache;
+  const unfinished = `${file}.${process.pid}`;
   try {
     const data = script.createCachedData();
     const checksum = Buffer.alloc(checksumBytes);
     checksum.writeUInt32LE(crc32(data));
     writeFileSync(unfinished, Buffer.concat([data, checksum]));
-    renameSync(unfinished, cache);
+    renameSync(unfinished, file);
   } catch {
     // Not writable here: the image's files are read-only.
     rmSync(unfinished, { force: true });
