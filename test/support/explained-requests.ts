@@ -364,6 +364,10 @@ export const explainedRequests: Readonly<Record<string, Row>> = {
   },
   'no model, where there is a usual one': { body: { model: '' }, settings: { defaultModel: 'usual' } },
   'a profile with defaults': { body: { top_k: 3 }, settings: withFlags({ defaults: { top_k: 7, min_p: 0.5 } }) },
+  'what is dropped from a request that warms a cache': {
+    body: { generate: false, text: { verbosity: 'low' }, user: 'u' },
+    settings: { profile: 'vllm' },
+  },
   // Each mistake is told, none that only the repair of another one causes.
   ...Object.fromEntries(
     Object.entries<Readonly<Record<string, unknown>>>({
