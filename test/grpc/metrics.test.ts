@@ -1,10 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createBoundedLabel, createMetrics, forgetSeries, labelIdleMs } from '../../src/service/telemetry/metrics.ts';
 import { connectExtProc, type ExtProcClient } from '../support/extproc-client.ts';
 import { beginStream, endStream, sendRequest, sendWords } from '../support/scripted-exchange.ts';
 import { type ServiceProcess, startServiceProcess } from '../support/service-process.ts';
 
-const genAi = { gen_ai_operation_name: 'chat', gen_ai_provider_name: 'openai' };
 let service: ServiceProcess;
 let client: ExtProcClient;
 
@@ -230,61 +228,5 @@ describe('metrics', () => {
     expect(await count('refusals_total', { profile: 'vllm', code: 'unsupported_value' })).toBe(1);
     expect(await count('time_to_first_event_seconds_count', { profile: 'vllm' })).toBe(1);
     expect(await count('upstream_errors_total', { profile: 'generic' })).toBe(await count('upstream_errors_total'));
-  });
-});
-
-describe('a bounded label', () => {
-  it('is a name’s own for the first ones, and `other` after them', () => {
-    const label = createBoundedLabel(2);
-    expect(['a', 'b', 'c', 'a', 'd', 'b'].map((name) => label(name))).toEqual(['a', 'b', 'other', 'a', 'other', 'b']);
-    expect(createBoundedLabel(0)('a')).toBe('other');
-  });
-
-  it('is given to a new name once an old one was not used for an hour, whose series are freed', () => {
-    let now = 0;
-    const forgotten: string[] = [];
-    const label = createBoundedLabel(
-      2,
-      (name) => forgotten.push(name),
-      () => now,
-    );
-    for (const [at, name, given] of [
-      [0, 'invented', 'invented'],
-      [1, 'used', 'used'],
-      [labelIdleMs - 1, 'new', 'other'],
-      [labelIdleMs - 1, 'used', 'used'],
-      [labelIdleMs, 'new', 'new'],
-      [labelIdleMs, 'invented', 'other'],
-      [labelIdleMs, 'used', 'used'],
-    ] as const) {
-      now = at;
-      expect(label(name), `${name} at ${at}`).toBe(given);
-    }
-    expect(forgotten).toEqual(['invented']);
-  });
-
-  it('is not given to a name that is only asked for', () => {
-    const label = createBoundedLabel(1);
-    expect(label('a', false)).toBe('other');
-    expect(label('b')).toBe('b');
-    expect(label('b', false)).toBe('b');
-  });
-
-  it('frees the series of that label alone, of counters and histograms', async () => {
-    const state = () => ({ ready: true, exchanges: 0, bufferedBytes: 0, profilesRejected: false, lostLogLines: 0 });
-    const metrics = createMetrics({ version: '1', maxModels: 2, profile: 'generic', worker: 1, state });
-    for (const model of ['a', 'b']) {
-      metrics.tokens.inc({ model, type: 'input' });
-      metrics.requestSeconds.observe({ ...genAi, gen_ai_request_model: model, error_type: '' }, 1);
-    }
-    await forgetSeries(metrics.tokens, 'model', 'a');
-    await forgetSeries(metrics.requestSeconds, 'gen_ai_request_model', 'a');
-    const text = await metrics.registry.metrics();
-    expect(text).toContain('"b"');
-    expect(text).not.toContain('"a"');
-  });
-
-  it('is never longer than a name should be', () => {
-    expect(createBoundedLabel(1)('long '.repeat(1_000))).toHaveLength(120);
   });
 });

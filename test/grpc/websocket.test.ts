@@ -132,6 +132,18 @@ test('a message in many fragments, with pings between them, is one message', asy
   await client.close();
 });
 
+test('pings are no bytes of a message', async () => {
+  await start();
+  const client = await open();
+  for (let n = 0; n < 20; n++) {
+    const answered = once(client.socket, 'pong');
+    client.socket.ping(Buffer.alloc(125));
+    await answered;
+  }
+  expect(guard.held).toBeLessThan(20 * KiB + 1000);
+  await client.close();
+});
+
 test('of requests beyond the limit each is refused in its place, and a flood of them ends the connection', async () => {
   await start();
   let release = () => {};

@@ -196,11 +196,12 @@ describe('one UNIX socket for all workers', () => {
     const folder = mkdtempSync(join(tmpdir(), 'extproc-sockets-'));
     const address = `unix:${folder}/all.sock`;
     try {
-      const killed = await startServiceProcess({ LISTEN: address });
+      const ofWebSockets = { WEBSOCKET_LISTEN: `unix:${folder}/ws.sock`, WEBSOCKET_FORWARD_TO: 'http://127.0.0.1:1' };
+      const killed = await startServiceProcess({ LISTEN: address, ...ofWebSockets });
       await killed.remove();
-      expect(statSync(`${folder}/all.sock`).isSocket()).toBe(true);
+      for (const name of ['all.sock', 'ws.sock']) expect(statSync(join(folder, name)).isSocket(), name).toBe(true);
 
-      const { metric, workers, logged } = await start({ LISTEN: address });
+      const { metric, workers, logged } = await start({ LISTEN: address, ...ofWebSockets });
       for (let n = 0; n < 4; n += 1) await openStream(address);
       expect(await metric(active, { worker: '1' })).toBe(2);
       expect(await metric(active, { worker: '2' })).toBe(2);

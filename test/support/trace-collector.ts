@@ -5,6 +5,7 @@ import { loadSync, type ServiceDefinition } from '@grpc/proto-loader';
 
 export interface ReceivedSpan {
   readonly traceId: string;
+  readonly traceState: string;
   readonly parentSpanId: string;
   readonly name: string;
   readonly kind: string;
@@ -37,6 +38,7 @@ interface Export {
 }
 interface WireSpan {
   readonly trace_id: Buffer;
+  readonly trace_state: string;
   readonly parent_span_id: Buffer;
   readonly name: string;
   readonly kind: string;
@@ -67,6 +69,7 @@ export async function startTraceCollector(): Promise<TraceCollector> {
       for (const span of scope_spans.flatMap((scope) => scope.spans))
         spans.push({
           traceId: span.trace_id.toString('hex'),
+          traceState: span.trace_state,
           parentSpanId: span.parent_span_id.toString('hex'),
           name: span.name,
           kind: span.kind,

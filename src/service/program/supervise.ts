@@ -14,7 +14,7 @@ export async function supervise(config: Config, log: Log, output: LogOutput) {
   for (let number = 1; number <= config.WORKERS; number++)
     for (const address of config.LISTEN.replaceAll('{worker}', `${number}`).split(','))
       await removeStaleSocket(address.trim());
-  if (config.WEBSOCKET_LISTEN !== '') await removeStaleSocket(config.WEBSOCKET_LISTEN);
+  await removeStaleSocket(config.WEBSOCKET_LISTEN);
   const supervisor = superviseWorkers(config.WORKERS, ({ number, pid, how, restartInMs }) =>
     log.error({ worker: number, pid, how, restart_in_ms: restartInMs }, 'worker exited'),
   );

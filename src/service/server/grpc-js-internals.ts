@@ -111,7 +111,7 @@ export async function checkGrpcJsInternals(): Promise<void> {
 
 async function statusOf(session: ClientHttp2Session, path: string): Promise<unknown> {
   const headers = { ':method': 'POST', ':path': path, 'content-type': 'application/grpc', te: 'trailers' };
-  const call = session.request(headers, { endStream: true });
+  const call = session.request(headers);
   const signal = AbortSignal.timeout(10_000);
   const [[response]] = await Promise.all([
     once(call, 'response', { signal }),

@@ -1,13 +1,16 @@
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { afterEach, beforeEach, expect, it, onTestFinished } from 'vitest';
 import type { EndedCall } from '../../../../src/service/telemetry/observer.ts';
 import { createTracing } from '../../../../src/service/telemetry/tracing.ts';
 import { endedCall, streamed, times } from '../../../support/ended-call.ts';
-import { holdTimers } from '../../../support/held-timers.ts';
+import { type HeldTimers, holdTimers } from '../../../support/held-timers.ts';
 import { type ReceivedSpan, startTraceCollector, type TraceCollector } from '../../../support/trace-collector.ts';
 
 let collector: TraceCollector;
+let timers: HeldTimers;
 beforeEach(async () => {
-  holdTimers(2_000); // after which the end of a process waits for a collector no longer
+  timers = holdTimers(2_000); // after which the end of a process waits for a collector no longer
   collector = await startTraceCollector();
 });
 afterEach(() => collector.close());
@@ -38,6 +41,7 @@ it('a span has all that is known of a stream', async () => {
   const span = await spanOf(endedCall({ ...streamed, traceParent: traceparent('01') }));
   expect(span).toEqual({
     traceId,
+    traceState: '',
     parentSpanId: spanId,
     name: 'chat m',
     kind: 'SPAN_KIND_CLIENT',
@@ -170,6 +174,32 @@ it.each<[string, string | null, string | null, object | null]>([
   const span = await spanOf(endedCall({ traceParent: ofClient }, { metadata }));
   if (expected === null) expect(span).toBeUndefined();
   else expect(span).toMatchObject(expected);
+});
+
+it('the state of the trace goes along with its parent', async () => {
+  const traceState = 'a=1,b=2';
+  const [ofParent, alone] = [{ traceParent: traceparent('01'), traceState }, { traceState }];
+  expect((await spansOf([ofParent, alone].map((given) => endedCall(given)))).spans).toMatchObject([
+    { traceId, traceState },
+    { parentSpanId: '', traceState: '' },
+  ]);
+});
+
+it('the end waits two seconds at most for a collector that does not answer', async () => {
+  const silent = createServer().listen(0, '127.0.0.1');
+  await once(silent, 'listening');
+  onTestFinished(() => void silent.close());
+  const asked = once(silent, 'connection') as Promise<[Socket]>;
+  const url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
+  const names = { serviceName: 'a', version: '1', providerOf: String, onLost() {} };
+  const tracing = createTracing({ url, ratio: 1, delayMs: 600_000, ...names });
+  tracing.observer(endedCall({}));
+  const closed = tracing.close();
+  const [socket] = await asked;
+  expect(timers.count).toBe(1);
+  timers.pass();
+  await closed;
+  socket.destroy();
 });
 
 it('of the traces that begin here the share is recorded that was asked for', async () => {
