@@ -65,7 +65,7 @@ export function usageOf(
   const completion =
     countOf(usage.completion_tokens) ?? countOf(usage.output_tokens) ?? Math.max(0, (total ?? 0) - prompt);
   // xAI bills reasoning beside the completion; the Responses API counts it inside. The total tells, behind any gateway.
-  const isExtra = profile.reasoningTokensExtra || (reasoning > 0 && total === prompt + completion + reasoning);
+  const isExtra = profile.reasoningTokensExtra || total === prompt + completion + reasoning;
   const listed = isExtra ? completion + reasoning : completion;
   const [cached, written] = [cachedTokens(usage), cacheWrites(usage)];
   const beside = besideThePrompt(usage, { prompt, output: listed, total, cache: cached + written });

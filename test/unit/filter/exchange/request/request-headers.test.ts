@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import {
+  factsOf,
   lengthOf,
   upstreamHeaders,
   wholeAndPlain,
@@ -48,4 +49,19 @@ test.each([
 ])('a content-length of %j is %i bytes', (value, bytes) => {
   expect(lengthOf(headersOf({ 'content-length': value }))).toBe(bytes);
   expect(lengthOf(headersOf({}))).toBe(0);
+});
+
+test('the facts of a request are those of its headers, its path without the query', () => {
+  const headers = {
+    ':method': 'POST',
+    ':path': '/v1/responses?key=k',
+    ':authority': 'a.test',
+    traceparent: '00-1-2-01',
+  };
+  expect(factsOf(headersOf({ ...headers, tracestate: 'v=1', 'x-request-id': '1' }))).toEqual({
+    ...{ requestId: '1', method: 'POST', path: '/v1/responses', authority: 'a.test' },
+    ...{ traceParent: '00-1-2-01', traceState: 'v=1' },
+  });
+  const none = { requestId: null, authority: null, traceParent: null, traceState: null };
+  expect(factsOf(new Map())).toEqual({ ...none, method: '', path: '' });
 });
