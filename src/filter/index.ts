@@ -1,7 +1,7 @@
 /**
  * The filter as others see it: pure functions and machines that make a Chat Completions server speak the Responses API. They open no
  * socket, and take time and ids as arguments. Whoever is outside `src/filter` imports from here alone; `docs/examples/without-envoy.ts`
- * shows the second group at work.
+ * shows the second group at work, with a profile and the SSE reader of `src/formats`.
  */
 
 // Run an exchange: one HTTP request and its response, as Envoy's ext_proc sees them. Messages go in, replies come out.

@@ -4,7 +4,8 @@ import type { RequestEvent, ResponseEvent } from './types.ts';
 
 /**
  * The legal moves of the two legs: phase → event → the phases it may lead to. An event that a phase does not list is a
- * protocol error of Envoy's and ends the call; a move that is not listed is a bug in this service. `docs/architecture.md`
+ * protocol error of Envoy's and ends the call; a move that is not listed is a bug in this service. `tick` is the passing of time, and a
+ * cut for want of memory. `docs/architecture.md`
  * shows both tables as diagrams, generated from here.
  */
 export const requestMoves = {

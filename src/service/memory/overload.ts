@@ -34,7 +34,7 @@ const heapBytesPerBodyByte = 22;
 const heapShares = {
   /** Above it nothing new is admitted. */
   busy: 0.6,
-  /** Above it those that hold the most are cut. */
+  /** Above it those that hold the most are paused, or cut if garbage was collected and it did not help. */
   short: 0.8,
   /** Nothing is taken that would lead above it. */
   full: 0.95,
@@ -62,9 +62,10 @@ const retryAfterSeconds = 2;
 const smallHolderBytes = 256 * 1024;
 
 /**
- * The one place that decides what becomes of whom when memory is low: what is new is refused, garbage is collected, what is
- * kept for later is forgotten, then those that hold the most are paused or cut. It goes by the ledger of what all of them
- * say they hold, and by the process's actual memory.
+ * The one place that decides what becomes of whom when memory is low: what is new is refused, and garbage is collected. While a
+ * collection is not due yet, those that hold the most are paused. After one that was not enough, what is kept for later is forgotten,
+ * and then those that hold the most are cut. It goes by the ledger of what all of them say they hold, and by the process's
+ * actual memory.
  */
 export class OverloadGuard {
   /** Exchanges that run now. */

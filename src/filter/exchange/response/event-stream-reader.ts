@@ -76,7 +76,8 @@ export class EventStreamReader implements UpstreamBodyReader {
         return joined(out, this.#fail(tooLarge('an output', limits.maxResponseBytes)));
       if (!committed || translator.ended() || translator.finishReason === null || translator.response.usage === null)
         return out;
-      // If each message has one reply, the next message may be trailers, and a reply to them carries no body.
+      // Where headers are committed (STREAMED), each message has one reply. The next one may be trailers, whose reply carries no body: an
+      // answer that has its usage and its reason ends now, not at `[DONE]`.
       return joined(out, this.#encode(translator.finish('done')));
     } catch (thrown) {
       return this.#failWith(thrown);

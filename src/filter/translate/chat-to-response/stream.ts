@@ -31,7 +31,7 @@ export class StreamTranslator {
   readonly #unreadNames: UnreadNames;
   /** Null where deltas are pieces, as nearly everywhere. */
   readonly #cumulative: CumulativeDeltas | null;
-  /** Once there is one, only usage can still follow. */
+  /** Once there is one, only usage can still follow, or another choice. */
   finishReason: string | null = null;
   readonly #parts = new ChoiceParts();
   /** The choice that the reason is of. */

@@ -249,6 +249,7 @@ function tierOf(given: string | null | undefined, { serviceTiers }: Profile): st
 function putCacheOptions(written: ChatWriter): void {
   const sent: Record<string, unknown> = {};
   for (const [key, value] of Object.entries(written.request.prompt_cache_options ?? {})) {
+    // Chat has no lifetime of 12 hours.
     const isChats = key === 'mode' || (key === 'ttl' && value !== '12h');
     // `prewarm: true` is a request of another kind.
     if (value === null || typeof value === 'boolean') continue;

@@ -2,7 +2,7 @@ import { jsonTextOf } from '../../../formats/json/loose.ts';
 import { JsonBytes } from '../../../formats/json/parts.ts';
 import type { KeptJson, OutputItem } from '../../wire/schema/response-resource.ts';
 
-/** About what V8 takes for one thing of each kind beside its texts, in bytes: the only sizes of objects in the translation. */
+/** About what V8 takes for one thing of each kind beside its texts, in bytes. The translation has no other sizes of objects. */
 const sizes = {
   /** The citation, and its places in the list and the sets. */
   citation: 300,
@@ -56,7 +56,7 @@ export class HeldBytes {
     this.bytes += sizesOfItems[type] ?? sizeOfOtherCalls;
   }
 
-  /** Counts one thing of that kind, with its texts, no more. */
+  /** Takes one thing of that kind, with its texts, off the count. */
   remove(kind: keyof typeof sizes, texts: number): void {
     this.bytes -= sizes[kind] + texts;
   }

@@ -41,7 +41,7 @@ const integer = (least: number, most = Number.MAX_SAFE_INTEGER) =>
 const name = z.string().check(z.minLength(1));
 /** The id of a call. */
 export const callName = name;
-/** An array as it came: `z.array` would copy it. */
+/** An array as it came: `z.array` would copy it, which a list of at most 128 may be. */
 export const list = z.custom<unknown[]>(Array.isArray, { params: { expected: 'an array' } });
 /** Tools that may be called: as many as the API's `allowed_tools` may list. */
 const allowedList = z.array(z.unknown()).check(z.minLength(1), z.maxLength(128));

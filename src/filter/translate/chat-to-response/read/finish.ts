@@ -64,8 +64,8 @@ means(
 );
 
 /**
- * Interprets a `finish_reason` (docs/answers.md §1.6), case-insensitive. Null and missing ones mean a normal end, since
- * some servers never send one, unless there is no answer or a call is cut. So do unknown ones after some output; without
+ * Interprets a `finish_reason` (docs/answers.md §1.6), case-insensitive. Null and missing ones mean a normal end after
+ * `[DONE]`, since some servers never send one, unless there is no answer or a call is cut (without `[DONE]` the translator has failed before). So do unknown ones after some output; without
  * any, the answer has failed, since an agent would take an empty one for the end of its task. Whether tools were called
  * plays no part, unless there is nothing else: `hasCalled` says that the reason speaks of a call.
  */

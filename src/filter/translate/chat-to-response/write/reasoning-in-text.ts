@@ -18,9 +18,9 @@ export class ReasoningInText {
   readonly #item: CurrentItem;
   readonly #answer: (text: string, isLast: boolean) => void;
   #tags: ThinkTagReader | null;
-  /** Reasoning came in a field before any text: a block in tags may be a copy of it, and waits for its end. Null until then. */
+  /** The text of a block in tags that may be a copy of a field's reasoning, which came before it; null where no field has come first. */
   #copy: GrowingText | null = null;
-  /** Reasoning in tags came before any of a field, which may be its copy. Null until then, and once the field has said more. */
+  /** Compares a field's reasoning with that in tags before it; null where no tags came first, and once the field says more than they did. */
   #lateCopy: LateCopy | null = null;
 
   constructor(parts: WriterParts, item: CurrentItem, answer: (text: string, isLast: boolean) => void) {
@@ -35,7 +35,7 @@ export class ReasoningInText {
     return this.#tags?.isThrough() ?? true;
   }
 
-  /** Reasoning of the field can go to its item unread: the first of it changes the reading of tags, and a copy is compared. */
+  /** Whether reasoning of the field can go to its item unread. The first piece cannot, nor one that may repeat what was in tags. */
   isFieldPlain(): boolean {
     return this.#lateCopy === null && (this.#tags === null || this.#copy !== null);
   }

@@ -73,7 +73,7 @@ export function parseRequest(body: unknown, reading: RequestReading) {
         if (read != null) allowedTools = parseAllowedList(read as unknown[], name, reading);
         break;
       case 'input':
-        // A prompt may begin before its input.
+        // A request that only warms a prompt up may come without input, as an empty list.
         if (read != null && !(prewarm !== null && Array.isArray(read) && read.length === 0))
           input = parseInput(read as string | unknown[], reading);
         break;

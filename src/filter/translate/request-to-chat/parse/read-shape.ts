@@ -126,7 +126,7 @@ function firstInDocument(root: unknown, issues: readonly Issue[]): Issue {
   }
 }
 
-/** Returns the key that comes first in an object; schemas read no lists, so there are no indexes. */
+/** Returns the key that comes first in an object; no schema reads the entries of a list, so there are no indexes. */
 function firstStep(value: unknown, steps: ReadonlySet<PropertyKey>): PropertyKey {
   const [fallback = ''] = steps;
   if (steps.size === 1 || typeof value !== 'object' || value === null) return fallback;
