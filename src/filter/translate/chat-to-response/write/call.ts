@@ -49,16 +49,13 @@ export class Call {
 
   /** Adds a fragment's text. */
   grow(text: string): void {
-    const { holdsPlaceholder } = this;
     if (this.#lastPiece !== null && text !== '') {
       this.#lastPiece = text.startsWith(this.#lastPiece) ? text : null;
       this.#pieces += 1;
     }
     // Nearly every piece continues where the last one ended.
-    if (text.startsWith('{') || holdsPlaceholder) this.#growFromBrace(text);
+    if (text.startsWith('{') || this.holdsPlaceholder) this.#growFromBrace(text);
     else if (text !== '') this.#append(text);
-    if (holdsPlaceholder) this.#end = null;
-    else this.#end?.push(text);
   }
 
   /** Is each piece all of the arguments so far, and their sum no JSON? */
@@ -146,6 +143,7 @@ export class Call {
   #append(given: string): void {
     const text = this.isCustom ? given : this.#withinObject(given);
     this.text.append(text);
+    this.#end?.push(text);
     if (this.item !== null) this.unsent += text;
   }
 
