@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { HeldBytes, JsonList } from '../../../../../src/filter/translate/shared/held-bytes.ts';
+import { GrowingText, HeldBytes, JsonList } from '../../../../../src/filter/translate/shared/held-bytes.ts';
 import { jsonParts } from '../../../../../src/formats/json/parts.ts';
 
 describe('a list kept as JSON', () => {
@@ -34,5 +34,25 @@ describe('a list kept as JSON', () => {
     list.push(JSON.parse(`{"a":${'['.repeat(50_000)}${']'.repeat(50_000)}}`));
     list.push({ b: 1 });
     expect(list.all()).toEqual([{ b: 1 }]);
+  });
+});
+
+describe('a text that grows', () => {
+  it('counts nothing for being read, however often', () => {
+    const held = new HeldBytes();
+    const text = new GrowingText(held);
+    text.append('a');
+    text.toString();
+    const { bytes } = held;
+    for (let time = 0; time < 3; time += 1) expect(text.toString()).toBe('a');
+    expect(held.bytes).toBe(bytes);
+    text.clear();
+    expect(held.bytes).toBe(0);
+  });
+
+  it('of which nothing came counts nothing', () => {
+    const held = new HeldBytes();
+    expect(new GrowingText(held).toString()).toBe('');
+    expect(held.bytes).toBe(0);
   });
 });
