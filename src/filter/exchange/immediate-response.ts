@@ -28,7 +28,7 @@ export function immediateAnswer(
   return {
     type: 'immediate_response',
     status: 200,
-    headers: translatedHeaders(new Map(), { stream, dropped }, requestId).set ?? {},
+    headers: translatedHeaders(new Map(), { stream, dropped }, requestId).set,
     body: stream
       ? Buffer.concat([encodeSseEvents(events), doneEvent])
       : Buffer.from(JSON.stringify(answer.bodyOf(response))),

@@ -220,7 +220,7 @@ function readVarint(bytes: Buffer, end: number): number {
     const byte = bytes[at++] ?? 0;
     if (shift < 32) value |= (byte & 0x7f) << shift;
     if (byte >= 0x80) continue;
-    if (shift > 28 && shift < 63) break;
+    if (shift >= 35 && shift < 63) break;
     return value >>> 0;
   }
   throw malformed();
@@ -229,7 +229,7 @@ function readVarint(bytes: Buffer, end: number): number {
 function skip(tag: number, bytes: Buffer, end: number): void {
   switch (tag & 7) {
     case 0:
-      while (at < end && (bytes[at] ?? 0) >= 0x80) at += 1;
+      while ((bytes[at] ?? 0) >= 0x80) at += 1;
       at = ending(1, end);
       break;
     case 1:

@@ -36,7 +36,7 @@ export function translatedHeaders(
   headers: HeaderMap,
   { stream, dropped }: AnswerFacts,
   requestId: string | null,
-): HeaderMutation {
+): Required<HeaderMutation> {
   const type: Record<string, string> = stream
     ? { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache', 'x-accel-buffering': 'no' }
     : { 'content-type': 'application/json' };
@@ -64,7 +64,7 @@ export function keptHeaders(headers: HeaderMap): Record<string, string> {
   return Object.fromEntries([...headers].filter(([name]) => forwardedErrorHeaders.test(name)));
 }
 
-function mutation(headers: HeaderMap, set: Record<string, string>): HeaderMutation {
+function mutation(headers: HeaderMap, set: Record<string, string>): Required<HeaderMutation> {
   return { set, remove: ['content-length', ...staleHeaders.filter((name) => headers.has(name))] };
 }
 

@@ -18,6 +18,14 @@ test('an event that may not come is the mistake of Envoy, a move that may not be
   expect(() => checkMove(requestMoves, 'translated', 'request_body', 'passing')).not.toThrow(ProtocolError);
 });
 
+test('the headers of an answer come once, even where no other message came between', () => {
+  const exchange = new Exchange(exchangeOptions());
+  const headers = headersOf({ ':status': '200', 'content-type': 'application/json' });
+  const message = { type: 'response_headers', headers, endOfStream: false } as const;
+  exchange.handle(message);
+  expect(() => exchange.handle(message)).toThrow(ProtocolError);
+});
+
 const modes = fc.constantFrom<BodyMode>('NONE', 'BUFFERED', 'BUFFERED_PARTIAL', 'STREAMED', 'FULL_DUPLEX_STREAMED');
 const bytes = fc.constantFrom(
   '',

@@ -228,6 +228,37 @@ describe('a request read by hand', () => {
     );
   });
 
+  it('skips such a field in every message inside, even if it looks like the message’s own', () => {
+    const inside = (tag: number, content: readonly number[]) => [tag, content.length, ...content];
+    const text = (tag: number, value: string) => inside(tag, [...Buffer.from(value)]);
+    const header = (value: string) => [...text(0x0a, 'x'), ...text(0x1a, value)];
+    const valueOf = (value: string) => text(0x1a, value);
+    const fieldOf = (value: string) => [...text(0x0a, 'n'), ...inside(0x12, valueOf(value))];
+    const structOf = (value: string) => inside(0x0a, fieldOf(value));
+    const inHeaders = (content: number[]) => inside(0x12, content);
+    const inMap = (content: number[]) => inHeaders(inside(0x0a, content));
+    const inAttributes = (content: number[]) => [0x1a, 0, ...inside(0x4a, content)];
+    const inStruct = (content: number[]) => inAttributes(inside(0x12, content));
+    const inField = (content: number[]) => inStruct(inside(0x0a, content));
+    const messages: readonly [content: (value: string) => number[], around: (content: number[]) => number[]][] = [
+      [header, (content) => inMap(inside(0x0a, content))],
+      [(value) => inside(0x0a, header(value)), inMap],
+      [(value) => inside(0x0a, inside(0x0a, header(value))), inHeaders],
+      [(value) => text(0x0a, value), (content) => inside(0x2a, content)],
+      [(value) => [0x08, value === 'a' ? 2 : 4], (content) => [0x2a, 0, ...inside(0x5a, content)]],
+      [(value) => inside(0x12, structOf(value)), inAttributes],
+      [structOf, inStruct],
+      [fieldOf, inField],
+      [valueOf, (content) => inField([...text(0x0a, 'n'), ...inside(0x12, content)])],
+    ];
+    for (const [content, around] of messages) {
+      const plain = deserializeRequest(Buffer.from(around(content('a'))));
+      expect(plain).not.toEqual(deserializeRequest(Buffer.from(around(content('b')))));
+      const later = Buffer.from(around([...content('a'), ...inside(0x7a, content('b'))]));
+      expect(deserializeRequest(later), later.toString('hex')).toEqual(plain);
+    }
+  });
+
   it('also when a field comes twice: the last one counts', () => {
     expectAgreement(Buffer.from([42, 5, 10, 1, 0, 16, 0, 90, 4, 8, 0, 16, 2, 90, 0]));
     expectAgreement(Buffer.from([42, 5, 10, 1, 0, 16, 0, 90, 4, 8, 0, 16, 2, 90, 2, 8, 4]));

@@ -150,6 +150,13 @@ describe('heartbeats', () => {
     expect(exchange.tick(900)).toEqual([]);
   });
 
+  test('come at the shortest interval too', () => {
+    const exchange = begun({ stream: true }, 'text/event-stream', { heartbeatMs: 1, stallTimeoutMs: 0 });
+    send(exchange, chunk({ content: 'a' }));
+    expect(exchange.tick(0)).toEqual([]);
+    expect(said(exchange.tick(1)).text).toBe(': keepalive\n\n');
+  });
+
   test('begin a stream that the upstream has not begun, so that the client has its headers', () => {
     const exchange = begun({ stream: true }, 'text/event-stream', { heartbeatMs: 200, stallTimeoutMs: 0 });
     exchange.tick(0);

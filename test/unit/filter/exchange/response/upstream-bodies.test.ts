@@ -497,6 +497,19 @@ describe('headers', () => {
     expect(play(ask(), own).client.headers.get('x-request-id')).toBe('up-1');
   });
 
+  test.each([
+    ['an answer', ask(), answered(json, completion)],
+    ['an error of the upstream', ask(), answered({ ':status': '500' }, 'no')],
+    ['an answer that is not read', ask(), answered({ ...json, 'content-encoding': 'rot13' }, completion)],
+    ['a refused request', ask({ input: 1 }), answered(json, completion)],
+    ['an answer without an upstream', ask({ generate: false }), answered(json, completion)],
+  ])('have no request id where nobody has sent one: %s', (_name, { headers, pieces }, answer) => {
+    const { 'x-request-id': _id, ...others } = headers;
+    const { client } = play({ headers: others, pieces }, answer);
+    expect(client.headers.get('content-type')).toBe('application/json');
+    expect(client.headers.has('x-request-id')).toBe(false);
+  });
+
   test('of an error survive where the whole answer is replaced', () => {
     const modes: BodyModes = { request: 'BUFFERED', response: 'BUFFERED_PARTIAL' };
     const headers = {
