@@ -218,7 +218,7 @@ function readVarint(bytes: Buffer, end: number): number {
   let value = 0;
   for (let shift = 0; shift < 70 && at < end; shift += 7) {
     const byte = bytes[at++] ?? 0;
-    if (shift < 32) value |= (byte & 0x7f) << shift;
+    if (shift < 35) value |= (byte & 0x7f) << shift;
     if (byte >= 0x80) continue;
     if (shift >= 35 && shift < 63) break;
     return value >>> 0;

@@ -232,8 +232,8 @@ describe('a request read by hand', () => {
     const inside = (tag: number, content: readonly number[]) => [tag, content.length, ...content];
     const text = (tag: number, value: string) => inside(tag, [...Buffer.from(value)]);
     const header = (value: string) => [...text(0x0a, 'x'), ...text(0x1a, value)];
-    const valueOf = (value: string) => text(0x1a, value);
-    const fieldOf = (value: string) => [...text(0x0a, 'n'), ...inside(0x12, valueOf(value))];
+    const textValue = (value: string) => text(0x1a, value);
+    const fieldOf = (value: string) => [...text(0x0a, 'n'), ...inside(0x12, textValue(value))];
     const structOf = (value: string) => inside(0x0a, fieldOf(value));
     const inHeaders = (content: number[]) => inside(0x12, content);
     const inMap = (content: number[]) => inHeaders(inside(0x0a, content));
@@ -249,7 +249,7 @@ describe('a request read by hand', () => {
       [(value) => inside(0x12, structOf(value)), inAttributes],
       [structOf, inStruct],
       [fieldOf, inField],
-      [valueOf, (content) => inField([...text(0x0a, 'n'), ...inside(0x12, content)])],
+      [textValue, (content) => inField([...text(0x0a, 'n'), ...inside(0x12, content)])],
     ];
     for (const [content, around] of messages) {
       const plain = deserializeRequest(Buffer.from(around(content('a'))));
@@ -289,6 +289,17 @@ describe('a request read by hand', () => {
         if (length > 5 && length < 10) expect(() => deserializeRequest(message)).toThrow(ProtocolError);
         else expectAgreement(message);
     }
+  });
+
+  it('is refused where a length has all of its 32 bits', () => {
+    const long = [0xff, 0xff, 0xff, 0xff, 0x0f];
+    for (const message of [
+      [0x2a, ...long],
+      [0x2a, 6, 0x0a, ...long],
+      [0x2a, 0, 0x7a, ...long],
+      [0x2a, 6, 0x1a, ...long],
+    ])
+      expect(() => deserializeRequest(Buffer.from(message))).toThrow(ProtocolError);
   });
 
   it('has the mode in the low 32 bits of a number of ten bytes', () => {
