@@ -153,7 +153,9 @@ describe('a long answer', () => {
     const all = [...replies];
     expect(all[0]).toMatchObject({ type: 'response_headers', metadata: { outcome: 'completed' } });
     expect(all.at(-1)).toMatchObject({ type: 'response_body', endOfStream: true });
-    expect(JSON.parse(Buffer.concat(bytesOf(all)).toString())).toMatchObject({ instructions, status: 'completed' });
+    const body = Buffer.concat(bytesOf(all));
+    expect(JSON.parse(body.toString())).toMatchObject({ instructions, status: 'completed' });
+    expect(exchange.summary().bytes.responseOut).toBe(body.length);
   });
 
   test('of a request with large parts holds them once, as bytes', () => {
