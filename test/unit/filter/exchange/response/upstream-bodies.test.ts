@@ -2,8 +2,10 @@ import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { Exchange } from '../../../../../src/filter/exchange/exchange.ts';
+import { createUpstreamBodyReader } from '../../../../../src/filter/exchange/response/choose-reader.ts';
 import type { BodyMode, BodyModes, Hold } from '../../../../../src/filter/exchange/types.ts';
 import { ApiError } from '../../../../../src/filter/wire/schema/api-error.ts';
+import { createTestContext } from '../../../../support/context.ts';
 import { carry, type HttpMessage, play } from '../../../../support/envoy-model.ts';
 import { exchangeOptions, headersOf } from '../../../../support/exchange-options.ts';
 import { runs } from '../../../../support/property-runs.ts';
@@ -82,6 +84,20 @@ describe('the kind of an answer', () => {
     const played = play(ask(), answered({}, body));
     expect([statusOf(played), codeOf(played)]).toEqual(['502', 'invalid_upstream_response']);
     expect(JSON.parse(String(played.client.body)).error.message).toBe(`The upstream’s response is ${what}.`);
+  });
+
+  test('is waited for up to 1,024 bytes of white space', () => {
+    const { bodyLimits: limits } = exchangeOptions();
+    const context = createTestContext();
+    for (const [size, isRefused] of [
+      [1023, false],
+      [1024, true],
+    ] as const) {
+      const answer = { status: 200, contentType: null, retryAfter: null, context, committed: false, limits };
+      const reader = createUpstreamBodyReader(answer);
+      reader.push(Buffer.alloc(size, ' '));
+      expect(reader.state.isComplete, `${size} bytes`).toBe(isRefused);
+    }
   });
 
   test.each([200, 429])(
