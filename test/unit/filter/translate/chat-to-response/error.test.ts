@@ -64,6 +64,19 @@ describe('translateError', () => {
     expect(errorOfValue({ error: { type, message: 'No.' } })?.status).toBe(status);
   });
 
+  it.each([
+    'insufficient_quota',
+    'exceeded_current_quota_error',
+    '1113',
+    'insufficient_balance',
+    'billing_hard_limit_reached',
+  ])('says of a 429 that no waiting ends that the quota is spent: %s, as a type or a code', (word) => {
+    for (const field of ['type', 'code']) {
+      const body = JSON.stringify({ error: { message: 'No.', [field]: word } });
+      expect(translateError(answer(body, 429))).toMatchObject({ status: 429, code: 'insufficient_quota' });
+    }
+  });
+
   it('does not follow an error down for ever', () => {
     const deep = `${'{"error":'.repeat(20_000)}"bottom"${'}'.repeat(20_000)}`;
     expect(translateError(answer(deep)).message).toBe('Upstream returned HTTP 500');

@@ -4,9 +4,13 @@ import { createCountedIds } from '../../../../support/context.ts';
 import { createTestSettings, type SettingsOverrides } from '../../../../support/settings.ts';
 
 /** What the tables of the request's translation say, row by row: a golden case needs only some of each. */
-function chatFor(body: object, settings: SettingsOverrides = {}) {
+function translated(body: object, settings: SettingsOverrides = {}) {
   const given = { model: 'm', input: 'x', ...body };
-  return translateRequest(given, createTestSettings(settings), { now: () => 1, newId: createCountedIds() }).chat;
+  return translateRequest(given, createTestSettings(settings), { now: () => 1, newId: createCountedIds() });
+}
+
+function chatFor(body: object, settings: SettingsOverrides = {}) {
+  return translated(body, settings).chat;
 }
 
 describe('a field of the Chat Completions API is refused, with what this API has instead:', () => {
@@ -131,4 +135,69 @@ it.each([
   const format = { type: 'json_schema', name: 'n', schema: { type: 'object' }, description };
   const { messages } = chatFor({ text: { format } }, { profile: { extends: 'generic', jsonSchema: 'prompt' } });
   expect(messages[0]?.content).toMatch(new RegExp(`^${begins}Answer with JSON that conforms`));
+});
+
+it.each([
+  ['temperature', 1],
+  ['top_p', 1],
+  ['presence_penalty', 0],
+  ['frequency_penalty', 0],
+])('nothing is said of a %s that the server refuses, if it is the API’s default, %d', (name, byDefault) => {
+  const settings = { profile: { extends: 'generic', refusedFields: [name] } } as const;
+  for (const value of [byDefault, null, undefined]) {
+    const { chat, dropped } = translated({ [name]: value }, settings);
+    expect(chat).not.toHaveProperty(name);
+    expect(dropped).toEqual([]);
+  }
+});
+
+it.each(['temperature', 'top_p'])('any other %s that the server refuses is dropped and named', (name) => {
+  const settings = { profile: { extends: 'generic', refusedFields: [name] } } as const;
+  for (const value of [0, 0.5]) {
+    const { chat, dropped } = translated({ [name]: value }, settings);
+    expect(chat).not.toHaveProperty(name);
+    expect(dropped).toEqual([name]);
+  }
+});
+
+it.each([
+  ['reasoning_effort', []],
+  ['reasoning_object', []],
+  ['thinking_and_effort', []],
+  ['thinking_type', ['reasoning.effort.low']],
+  ['thinking_keep', ['reasoning.effort.low']],
+  ['enable_thinking', ['reasoning.effort.low']],
+  ['none', ['reasoning.effort']],
+] as const)('of an effort as %s, %j is lost', (reasoningEffort, dropped) => {
+  const settings = { profile: { extends: 'generic', reasoningEffort } } as const;
+  expect(translated({ reasoning: { effort: 'low' } }, settings).dropped).toEqual(dropped);
+});
+
+it.each([
+  ['a.png', 'image/png'],
+  ['a.jpg', 'image/jpeg'],
+  ['a.JPEG', 'image/jpeg'],
+  ['a.docx', 'application/vnd.openxmlformats-officedocument.wordprocessingml.document'],
+  ['a.xlsx', 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet'],
+  ['a.pptx', 'application/vnd.openxmlformats-officedocument.presentationml.presentation'],
+  ['a.pdf', 'application/pdf'],
+  ['png', 'image/png'],
+  ['a.unknown', 'application/pdf'],
+  [null, 'application/pdf'],
+])('bare data of a file called %s is %s', (filename, mime) => {
+  const content = [{ type: 'input_file', filename, file_data: 'AAAA' }];
+  const { messages } = chatFor({ input: [{ role: 'user', content }] }, { profile: { extends: 'openai' } });
+  expect(messages[0]?.content).toEqual([
+    { type: 'file', file: { filename: filename ?? 'file.pdf', file_data: `data:${mime};base64,AAAA` } },
+  ]);
+});
+
+it('a file of text is joined with the texts around it, in lines of its own', () => {
+  const content = [
+    { type: 'input_text', text: 'Before' },
+    { type: 'input_file', filename: 'a.txt', file_data: 'SGk=' },
+    { type: 'input_text', text: 'after' },
+  ];
+  const { messages } = chatFor({ input: [{ role: 'user', content }] });
+  expect(messages).toEqual([{ role: 'user', content: 'Before\na.txt:\nHi\nafter' }]);
 });

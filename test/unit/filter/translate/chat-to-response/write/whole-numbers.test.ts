@@ -56,6 +56,21 @@ describe('a number of a tool’s arguments', () => {
   });
 
   it.each([
+    { enum: ['a'] },
+    { const: 'a' },
+    ...['anyOf', 'oneOf', 'allOf', 'prefixItems'].map((keyword) => ({ [keyword]: [{ type: 'string' }] })),
+    ...['additionalProperties', 'items'].map((keyword) => ({ [keyword]: { type: 'string' } })),
+    { properties: { a: { type: 'string' } } },
+  ])('is an integer beside another choice that is no number: %j', (choice) => {
+    expect(repaired('{"n":1.0}', { properties: { n: { anyOf: [integer, choice] } } })).toBe('{"n":1}');
+  });
+
+  it('is an integer where the first entries of a list are', () => {
+    const list = { type: 'array', prefixItems: [integer, { type: 'string' }] };
+    expect(repaired('{"list":[1.0,"1.0"]}', { properties: { list } })).toBe('{"list":[1,"1.0"]}');
+  });
+
+  it.each([
     '{"n":1.5}',
     '{"n":1.05}',
     '{"n":1.0e3}',
