@@ -44,6 +44,18 @@ describe('memory for a request', () => {
     expect(held()).toBe(120);
   });
 
+  test('stays reserved for what the response repeats, from 16 KiB of a request on', () => {
+    for (const [size, isCounted] of [
+      [16 * 1024 - 1, false],
+      [16 * 1024, true],
+    ] as const) {
+      const { begin, send, held } = reserving();
+      begin(size);
+      expect(send(Buffer.from(body.toString().padEnd(size)), true)[0]?.type).toBe('request_headers');
+      expect(held() > 0, `${size} bytes`).toBe(isCounted);
+    }
+  });
+
   test('is refused by the announced length alone', () => {
     const { begin } = reserving(1000);
     expect(begin(1001)).toMatchObject([{ type: 'immediate_response', status: 503 }]);
