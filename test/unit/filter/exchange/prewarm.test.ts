@@ -88,9 +88,11 @@ describe.each<BodyMode>(['BUFFERED', 'BUFFERED_PARTIAL', 'STREAMED', 'FULL_DUPLE
   },
 );
 
-test('messages of Envoy that come after it get no reply', () => {
-  const { exchange } = run({ input: 'Hi', generate: false });
-  expect(exchange.handle({ type: 'request_body', body: Buffer.alloc(0), endOfStream: true })).toEqual([]);
+test('messages of Envoy that come after it get no reply, and wait for nothing', () => {
+  const { exchange } = run({ input: 'Hi'.repeat(200_000), generate: false });
+  const end = { type: 'request_body', body: Buffer.alloc(0), endOfStream: true } as const;
+  expect(exchange.pace(end)).toBe('at_once');
+  expect(exchange.handle(end)).toEqual([]);
   expect(exchange.handle({ type: 'request_trailers' })).toEqual([]);
 });
 
