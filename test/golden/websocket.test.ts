@@ -22,6 +22,15 @@ describe.each(cases)('$where: $title', (golden) => {
     expect(session.held()).toBe(0);
   });
 
+  it('keeps no conversation of a connection that it closes', () => {
+    const session = startWebSocketSession(options);
+    const kept = transcript.filter((line) => {
+      perform(session, line);
+      return line.startsWith('close: ') && session.kept() > 0;
+    });
+    expect(kept).toEqual([]);
+  });
+
   it('sends messages that are JSON objects with a type', () => {
     for (const line of transcript.filter((text) => text.startsWith('server: ')))
       expect(JSON.parse(line.slice('server: '.length))).toMatchObject({ type: expect.any(String) });

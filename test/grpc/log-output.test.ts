@@ -44,6 +44,14 @@ describe('an output of the log', () => {
     expect(output.lost).toBe(0);
   });
 
+  test('writes a line that is alone', async () => {
+    const path = join(folder, 'log');
+    const output = createLogOutput(open(path, 'w'));
+    output.write('alone\n');
+    await output.drain(10_000);
+    expect(readFileSync(path, 'utf8')).toBe('alone\n');
+  });
+
   test('counts lines that a full disk cannot take, and goes on', async () => {
     const output = createLogOutput(open('/dev/full', 'w'));
     for (let n = 0; n < 10; n += 1) output.write('a line\n');

@@ -547,6 +547,30 @@ describe('a handshake', () => {
     expect((await fetch(`http://${endpoint.address}/healthz`)).status).toBe(200);
   });
 
+  test('while the last turns run is a 503', async () => {
+    await start();
+    proxy.script('last', {
+      headers: eventStream,
+      body: [event({ type: 'response.created', response: { id: 'resp_1' } }), () => new Promise(() => {})],
+    });
+    const [client, idle] = [await open(), await open()];
+    client.send({ type: 'response.create', model: 'last', input: 'Hi' });
+    await client.message(({ type }) => type === 'response.created');
+    const drained = endpoint.drain(240_000, 0);
+    expect(await idle.closed).toMatchObject({ code: 1001 });
+    expect(await refusal(url())).toEqual({ status: 503, code: 'server_shutting_down', retryAfter: '2' });
+    client.socket.terminate();
+    await drained;
+  });
+
+  test('that is refused may be reset before its socket has ended', async () => {
+    await start();
+    const socket = await rawClient('', [], true);
+    expect(socket.answer).toMatch(/^HTTP\/1.1 400/);
+    socket.resetAndDestroy();
+    await endpoint.drain(0, 0); // which waits for every socket
+  });
+
   test('while the service stops is a 503, and health says so before', async () => {
     await start();
     const client = await open();
@@ -682,10 +706,14 @@ test('a UNIX socket will do', async () => {
   await client.close();
 });
 
-/** A client that completes the handshake and then says nothing by itself. */
-async function rawClient(host = 'x', more: readonly string[] = []): Promise<Socket & { answer?: string }> {
+/** A client that completes the handshake and then says nothing by itself, nor ends its side if `allowHalfOpen`. */
+async function rawClient(
+  host = 'x',
+  more: readonly string[] = [],
+  allowHalfOpen = false,
+): Promise<Socket & { answer?: string }> {
   const [address = '', port] = endpoint.address.split(':');
-  const socket: Socket & { answer?: string } = connect(Number(port), address);
+  const socket: Socket & { answer?: string } = connect({ port: Number(port), host: address, allowHalfOpen });
   const lines = ['GET /v1/responses HTTP/1.1', `host: ${host}`, 'connection: Upgrade', 'upgrade: websocket', ...more];
   const ofWebSocket = ['sec-websocket-version: 13', 'sec-websocket-key: cmVzcG9uc2VzLWV4dHByYw=='];
   socket.write(`${[...lines, ...ofWebSocket].join('\r\n')}\r\n\r\n`);

@@ -20,6 +20,7 @@ export interface SessionOptions {
   readonly maxKept?: number;
   /** Bytes of messages that may wait. */
   readonly maxHeld?: number;
+  readonly maxEventBytes?: number;
   readonly maxErrorBytes?: number;
   readonly maxValues?: number;
 }
@@ -34,7 +35,7 @@ const overload = new ApiError('The gateway is overloaded: too many bytes are buf
 /** A session with counted ids and a fixed clock. */
 export function startWebSocketSession(
   options: SessionOptions = {},
-): WebSocketSession & { readonly held: () => number } {
+): WebSocketSession & { readonly held: () => number; readonly kept: () => number } {
   const { maxLanes = 8, maxWaiting = 32, maxKept = 1024 * 1024, maxHeld = 1024 * 1024 } = options;
   let lines: string[] = [];
   let held = 0;
@@ -47,7 +48,7 @@ export function startWebSocketSession(
       maxLanes,
       maxWaiting,
       maxUnasked: options.maxUnasked ?? 128,
-      maxEventBytes: 4096,
+      maxEventBytes: options.maxEventBytes ?? 4096,
       maxErrorBytes: options.maxErrorBytes ?? 1024,
       maxValues: options.maxValues ?? 1000,
     },
@@ -75,6 +76,7 @@ export function startWebSocketSession(
   return {
     connection,
     held: () => held,
+    kept: () => conversations.bytes,
     take() {
       const taken = lines;
       lines = [];

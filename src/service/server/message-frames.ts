@@ -65,7 +65,7 @@ export class MessageFrameReader {
     }
     if (at === bytes.length) return;
     this.#buffered = new GrowingBytes();
-    this.#buffered.append(at === 0 ? bytes : bytes.subarray(at));
+    this.#buffered.append(bytes.subarray(at));
     this.#wantedBytes = wanted;
   }
 }

@@ -163,6 +163,17 @@ describe('memory', () => {
   });
 });
 
+describe('the share of the heap that is too much', () => {
+  it.each<[string, number, boolean[]]>([
+    ['is not yet reached with 80 %', 800 * MiB, []],
+    ['is reached with one byte more, and what is garbage is collected at once', 800 * MiB + 1, [true]],
+  ])('%s', (_, live, expected) => {
+    const { guard, collections } = guardOf({ live });
+    guard.worked(5 * MiB);
+    expect(collections).toEqual(expected);
+  });
+});
+
 describe('availability', () => {
   it('is lost after several checks without room, and comes back with room to spare', () => {
     const { guard } = guardOf({ maxExchanges: 10 });

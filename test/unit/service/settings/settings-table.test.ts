@@ -26,6 +26,11 @@ test.each(readersOf(settings))('%s is read, as %s', (variable, word) => {
   expect(words.has(word), advice).toBe(true);
 });
 
+test('SESSION_HEADER is worth trying the other way: with a header where there is none, and without', () => {
+  const { others } = settings.exchange.sessionHeader;
+  expect([others('', {}), others('x-affinity', {})]).toEqual([['x-session'], ['']]);
+});
+
 describe('a row', () => {
   const all = settingsIn(settings);
 

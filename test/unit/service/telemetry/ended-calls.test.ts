@@ -97,6 +97,18 @@ describe('the metrics of a call that has ended', () => {
       ],
     ],
     [
+      'a stream of two tokens, the second of which took all the time after the first',
+      endedCall({ ...streamed, ...uncounted, tokens: { ...streamed.tokens, output_tokens: 2 } }),
+      [
+        ...streamOf('completed'),
+        ...tokensOf(2),
+        ...requestOf('m', ''),
+        ...firstToken,
+        `time_per_output_token_seconds_sum{${genAi},gen_ai_request_model="m"} 1.6`,
+        `time_per_output_token_seconds_count{${genAi},gen_ai_request_model="m"} 1`,
+      ],
+    ],
+    [
       'a stream of one token, and one that broke off, which have no time per token',
       endedCall({ ...streamed, ...uncounted, tokens: { ...streamed.tokens, output_tokens: 1 } }),
       [...streamOf('completed'), ...tokensOf(1), ...requestOf('m', ''), ...firstToken],
