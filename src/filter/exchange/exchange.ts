@@ -117,7 +117,7 @@ export class Exchange {
 
   /** The first delta of a stream is in a reply that was given: text, reasoning or arguments. */
   hasToken(): boolean {
-    return this.#responseLeg.answer()?.hasToken ?? false;
+    return this.#responseLeg.answer()?.hasToken === true;
   }
 
   #checked(given: Replies, event: ExchangeEvent | null): Replies {

@@ -141,7 +141,7 @@ export class ResponseLeg {
   /** The client's answer is complete, whether or not the upstream's has ended. */
   isComplete(): boolean {
     const { phase } = this.#state;
-    return phase === 'ended' || phase === 'passed' || (this.answer()?.isComplete ?? false);
+    return phase === 'ended' || phase === 'passed' || this.answer()?.isComplete === true;
   }
 
   report(): ResponseLegReport {

@@ -274,6 +274,21 @@ describe('a compressed answer', () => {
     },
   );
 
+  test.each(['STREAMED', 'FULL_DUPLEX_STREAMED'] as const)(
+    'of the least error status is that error, in %s',
+    (response) => {
+      const headers = { ...json, ':status': '300' };
+      for (const answer of [
+        answered({ ...headers, 'content-encoding': 'gzip' }, 'no gzip at all'),
+        answered({ ...headers, 'content-encoding': 'rot13' }, 'x'),
+        answered(headers),
+      ]) {
+        const played = play(ask(), answer, { modes: { request: 'BUFFERED', response } });
+        expect([statusOf(played), codeOf(played)]).toEqual(['502', 'upstream_redirect']);
+      }
+    },
+  );
+
   test('that ends too soon counts as cut', () => {
     const headers = { ...json, 'content-encoding': 'gzip' };
     expect(statusOf(play(ask(), answered(headers, gzipSync(completion).subarray(0, 40))))).toBe('502');
