@@ -70,7 +70,6 @@ export function emptyAnswer(context: ResponseContext): Pick<TranslatedCompletion
 /** The one choice, or all of them as parts of one answer. Null if there is none. */
 function wholeChoice(body: LooseChunk): LooseChoice | null {
   const choices = choicesOf(body);
-  if (choices.length < 2) return choices[0] ?? null;
   const parts = new ChoiceParts();
   const keyed = choices.map((choice, position) => ({ key: parts.keyOf(choice, position), choice }));
   const messages = keyed.flatMap(({ key, choice }) => {

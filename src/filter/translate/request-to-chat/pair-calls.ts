@@ -124,7 +124,16 @@ function missingOutput({ param, callId }: InputToolCall): Error {
 function placeholderCall(output: InputToolOutput): InputToolCall {
   const { param, callId } = output;
   const name = 'unknown_tool';
-  const call = { kind: 'call', param, callId, takesText: false, name, namespace: null, input: '{}' } as const;
+  const call = {
+    kind: 'call',
+    param,
+    callId,
+    takesText: false,
+    name,
+    namespace: null,
+    input: '{}',
+    isAsync: false,
+  } as const;
   carry(call, output);
   return call;
 }

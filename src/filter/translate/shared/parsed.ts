@@ -56,7 +56,7 @@ export interface InputToolCall {
   /** JSON text of the arguments, or a custom tool's input verbatim. */
   readonly input: string;
   /** The output may come in a later turn, or not yet. */
-  readonly isAsync?: true;
+  readonly isAsync: boolean;
 }
 
 export interface InputToolOutput {

@@ -47,7 +47,7 @@ export function callOf(
     name,
     namespace: namespace ?? null,
     input,
-    ...(isAsync === true ? { isAsync } : {}),
+    isAsync: isAsync === true,
   };
 }
 
