@@ -201,3 +201,11 @@ it('a file of text is joined with the texts around it, in lines of its own', () 
   const { messages } = chatFor({ input: [{ role: 'user', content }] });
   expect(messages).toEqual([{ role: 'user', content: 'Before\na.txt:\nHi\nafter' }]);
 });
+
+it.each(['undefined', 'null'])('an output without an id and a name is not that of a tool called %s', (name) => {
+  const input = [
+    { type: 'function_call', call_id: 'c', name, arguments: '{}' },
+    { type: 'function_call_output', output: 'x' },
+  ];
+  expect(() => chatFor({ input })).toThrow(expect.objectContaining({ param: 'input[1].call_id' }));
+});
