@@ -64,4 +64,7 @@ test('text that is no JSON has no value, and what cannot be written no text', ()
   const endless: unknown[] = [];
   endless.push(endless);
   expect(jsonTextOf(endless)).toBe('');
+  const nested = (levels: number): unknown => JSON.parse(`${'['.repeat(levels)}${']'.repeat(levels)}`);
+  expect(jsonTextOf(nested(2500))).toHaveLength(5000);
+  expect(jsonTextOf(nested(2501))).toBe('');
 });

@@ -49,8 +49,10 @@ describe('JSON in parts', () => {
   });
 
   it.each([16 * 1024 - 1, 16 * 1024, 16 * 1024 + 1])('never cuts a character in two, after %i others', (before) => {
-    const text = `${'x'.repeat(before)}${'😀'.repeat(20_000)}`;
-    expect(Buffer.concat(partsOf(text).map((part) => Buffer.from(part))).toString()).toBe(JSON.stringify(text));
+    for (const character of ['😀', '\u{10000}', '\u{10ffff}']) {
+      const text = `${'x'.repeat(before)}${character.repeat(20_000)}`;
+      expect(Buffer.concat(partsOf(text).map((part) => Buffer.from(part))).toString()).toBe(JSON.stringify(text));
+    }
   });
 
   it('writes what is kept as bytes as often as wanted', () => {
