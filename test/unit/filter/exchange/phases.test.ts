@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { Exchange } from '../../../../src/filter/exchange/exchange.ts';
 import { checkEvent, requestMoves, responseMoves } from '../../../../src/filter/exchange/phases.ts';
 import { ProtocolError } from '../../../../src/filter/exchange/protocol-error.ts';
+import { runSteps } from '../../../../src/filter/exchange/steps.ts';
 import type { BodyMode, ExchangeEvent } from '../../../../src/filter/exchange/types.ts';
 import { checkMove } from '../../../../src/formats/machine/moves.ts';
 import { exchangeOptions, headersOf } from '../../../support/exchange-options.ts';
@@ -24,6 +25,16 @@ test('the headers of an answer come once, even where no other message came betwe
   const message = { type: 'response_headers', headers, endOfStream: false } as const;
   exchange.handle(message);
   expect(() => exchange.handle(message)).toThrow(ProtocolError);
+});
+
+test('a message of an answer may be handled in steps too, and before it the summary has no parameters', () => {
+  const [exchange, other] = [new Exchange(exchangeOptions()), new Exchange(exchangeOptions())];
+  expect(exchange.summary().parameters).toEqual({ temperature: null, topP: null, maxOutputTokens: null });
+  const headers = headersOf({ ':status': '500' });
+  const message = { type: 'response_headers', headers, endOfStream: true } as const;
+  const replies = [...runSteps(exchange.handleInSteps(message))];
+  expect(replies).not.toEqual([]);
+  expect(replies).toEqual(other.handle(message));
 });
 
 const modes = fc.constantFrom<BodyMode>('NONE', 'BUFFERED', 'BUFFERED_PARTIAL', 'STREAMED', 'FULL_DUPLEX_STREAMED');
