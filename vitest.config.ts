@@ -32,7 +32,7 @@ const loadedByNode = { experimental: { viteModuleRunner: false, nodeLoader: fals
 const serial = { fileParallelism: false, sequence: { groupOrder: 1 } };
 
 /** Files that wait for 15 s and more while the cores are free for others: at the end they would wait alone. */
-const waiting = /\/(doctor\/terminal|envoy\/deployment)\.test\.ts$/;
+const waiting = /\/(doctor\/terminal|deployment\/rollouts)\.test\.ts$/;
 
 /** The rest in vitest's order: the longest first, and in a fresh clone, where it knows no times, the largest. */
 class WaitingFirst extends BaseSequencer {
@@ -84,6 +84,16 @@ export default defineConfig({
           ...loadedByNode,
           name: 'envoy',
           include: ['test/envoy/**/*.test.ts'],
+          globalSetup: ['test/support/build-service.ts', 'test/support/install-envoy.ts'],
+        },
+      },
+      {
+        // What is installed, started and replaced as a whole: `npm run test:deployment`.
+        test: {
+          ...shared,
+          ...loadedByNode,
+          name: 'deployment',
+          include: ['test/deployment/**/*.test.ts'],
           globalSetup: ['test/support/build-service.ts', 'test/support/install-envoy.ts'],
         },
       },

@@ -67,7 +67,7 @@ const ours = join(import.meta.dirname, 'mutation/collect.ts');
 rmSync(folder, { recursive: true, force: true });
 copyTree(tree, (test) => test.replaceAll("from 'vitest'", `from '${ours}'`));
 const distances = distancesOf(
-  listed(['test']).filter((file) => /^test\/(unit|golden|fuzz|grpc|envoy)\/.*\.test\.ts$/.test(file)),
+  listed(['test']).filter((file) => /^test\/(unit|golden|fuzz|grpc|envoy|deployment)\/.*\.test\.ts$/.test(file)),
 );
 const numbered = new Map(mutants.map((mutant, index) => [index + 1, mutant]));
 const fixed = new Set(putSwitches());
@@ -197,7 +197,7 @@ async function failuresOf(tests: readonly string[], most: number): Promise<(read
   if (tests.length === 0) return [];
   const output = join(folder, 'processes.json');
   rmSync(output, { force: true });
-  const projects = ['unit', 'grpc', 'envoy'].map((name) => `--project=${name}`);
+  const projects = ['unit', 'grpc', 'envoy', 'deployment'].map((name) => `--project=${name}`);
   const options = [...projects, '--maxWorkers=3', '--testTimeout=120000', `--bail=${most}`];
   const args = ['run', ...options, '--reporter=json', `--outputFile=${output}`, ...tests];
   const child = startVitest(args, { cwd: plain });
@@ -323,7 +323,8 @@ function testsOf(file: string): string[] {
 function processTestsOf(file: string): readonly string[] {
   if (isInFilter(file)) return [];
   const left = new Set([...failsInCopy].filter(([, fails]) => fails).map(([unit]) => fileOf(unit)));
-  const isLeft = (test: string) => left.has(test) || (/^test\/(grpc|envoy)\//.test(test) && !judged.has(test));
+  const isLeft = (test: string) =>
+    left.has(test) || (/^test\/(grpc|envoy|deployment)\//.test(test) && !judged.has(test));
   return nearestFirst(file, isLeft).slice(0, near);
 }
 

@@ -16,6 +16,7 @@ const record = 'test/last-runs.json';
 /** npm scripts with their arguments, in the order in which they run. `.ci/run` and nightly.yml run the same, on several machines. */
 export const suites: readonly (readonly [name: string, ...args: string[]])[] = [
   ['test'],
+  ['test:deployment'],
   ['test:chart'],
   ['test:monitoring'],
   ['test:browser'],

@@ -1,12 +1,12 @@
 /**
- * `npm test`: type-check, lint, unused code, and beside them every vitest project that needs nothing but this machine. All of
- * it runs even when a part fails; the last line says how many checks and tests passed and failed.
+ * `npm test`: type-check, lint, unused code, and beside them the vitest projects that judge what a change does to a request: CONTRIBUTING.md
+ * says what it leaves to others. All of it runs even when a part fails; the last line says how many checks and tests passed and
+ * failed.
  *
  * `npm test -- test/unit/filter/wire/sse`: only these tests, in a second or two. `npm test -- --changed`: a first answer, by the unit
  * tests that are nearest to the uncommitted changes. `--seed N` plays a failed property again. Other arguments go to vitest.
  */
 import { spawn } from 'node:child_process';
-import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -27,11 +27,9 @@ const checks = {
  * Side by side, each in a vitest of its own: the first keeps the cores busy, the second mostly waits for the processes it
  * starts. In one vitest they would be one after the other, and half of the machine idle during the second.
  */
-const chartTools = ['helm', 'kubectl-validate'].map((name) => join(root, '.cache/kubernetes/bin', name));
-const chart = chartTools.every(existsSync) ? ['chart'] : [];
 const sideBySide = [
   { projects: ['unit'], workers: availableParallelism() },
-  { projects: ['grpc', 'envoy', ...chart], workers: availableParallelism() + 2 },
+  { projects: ['grpc', 'envoy'], workers: availableParallelism() + 2 },
 ];
 
 /** Test files of a first answer, which is to come within 20 s: a change in a core file reaches ten times as many. */
@@ -47,7 +45,6 @@ const tests = everything
 const checked = everything ? await runChecks() : { passed: 0, failed: 0 };
 const tested = sum(await Promise.all(tests));
 const all = sum([checked, tested]);
-if (everything && chart.length === 0) console.log('Left out: the chart, as Helm is not built (npm run test:chart).');
 const ofChecks = everything ? `${checked.passed} of ${checked.passed + checked.failed} checks and ` : '';
 console.log(`${ofChecks}${tested.passed} of ${tested.passed + tested.failed} tests passed.`);
 console.log(`${all.passed} passed, ${all.failed} failed`);

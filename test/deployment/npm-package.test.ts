@@ -6,10 +6,10 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { Client, credentials } from '@grpc/grpc-js';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createNpmPackage } from '../../../scripts/npm-package.ts';
-import { healthService } from '../../support/proto-definitions.ts';
+import { createNpmPackage } from '../../scripts/npm-package.ts';
+import { healthService } from '../support/proto-definitions.ts';
 
-const root = join(import.meta.dirname, '../../..');
+const root = join(import.meta.dirname, '../..');
 let folder = '';
 beforeAll(async () => {
   // Inside a node_modules, as npm puts it: there Node runs no TypeScript.
