@@ -113,6 +113,14 @@ test('an error in it names the place in the sources', () => {
   expect(map.sources.filter((source: string) => source.endsWith('src/filter/exchange/exchange.ts'))).toHaveLength(1);
 });
 
+test('the service in it has nothing of a dependency that it never runs', () => {
+  // A namespace of zod that is used as a value (`z.core.…`) brings its messages in fifty languages: 470 kB.
+  for (const file of ['program.js.map', 'explain-explain-command.js.map', 'doctor-doctor-command.js.map']) {
+    const { sources } = JSON.parse(readFileSync(join(folder, 'dist', file), 'utf8'));
+    expect(sources.filter((source: string) => /zod\/.*\/locales\/(?!en\.|index\.)/.test(source))).toEqual([]);
+  }
+});
+
 test('`explain` links to the repository of the package', () => {
   const file = join(folder, '../request.json');
   writeFileSync(file, '{"model":"m","input":"Hi","text":{"verbosity":"low"}}');

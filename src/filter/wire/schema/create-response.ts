@@ -1,4 +1,5 @@
 import * as z from 'zod/mini';
+import { $constructor, $ZodObjectJIT } from 'zod/v4/core';
 import { isExactNumber, isJsonObject } from '../../../formats/json/exact.ts';
 
 /**
@@ -13,9 +14,9 @@ import { isExactNumber, isJsonObject } from '../../../formats/json/exact.ts';
  * An object that is read by code made of its fields, as that of `zod` is and that of `zod/mini` is not: it takes a fourth of the time, and
  * a history has hundreds of items.
  */
-const compiledObject: z.core.$constructor<z.ZodMiniObject> = z.core.$constructor('ZodMiniObject', (own, definition) => {
+const compiledObject: z.core.$constructor<z.ZodMiniObject> = $constructor('ZodMiniObject', (own, definition) => {
   const inits: readonly ((own: z.ZodMiniObject, definition: z.core.$ZodObjectDef) => void)[] = [
-    z.core.$ZodObjectJIT.init,
+    $ZodObjectJIT.init,
     z.ZodMiniType.init,
   ];
   for (const init of inits) init(own, definition);
