@@ -93,7 +93,7 @@ const pure: Readonly<Record<string, readonly string[]>> = {
   'formats/machine': [],
   // The global `Buffer` is looked up anew each time it is used.
   'formats/sse': ['node:buffer'],
-  'filter/wire/schema': ['zod/mini'],
+  'filter/wire/schema': ['zod/mini', 'zod/v4/core'],
   'filter/wire/sse': ['node:buffer'],
   // What reads a file of profiles is loaded when there is one.
   'filter/upstream': ['node:module', 're2js', 'yaml', 'zod/mini'],
