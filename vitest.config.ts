@@ -88,7 +88,7 @@ export default defineConfig({
         },
       },
       {
-        // What is installed, started and replaced as a whole: `npm run test:deployment`.
+        // What a deployment meets, from a first run to floods: `npm run test:deployment`.
         test: {
           ...shared,
           ...loadedByNode,

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startTestMesh, type TestMesh } from '../support/mesh.ts';
 import { processMethod } from '../support/proto-definitions.ts';
 import { settled } from '../support/settled.ts';
-import { sendShortRequests } from '../support/short-requests.ts';
+import { readUntil } from '../support/stream-lines.ts';
 import { type BodyStep, completion, delta, done, eventStream, finish } from '../support/upstream.ts';
 
 const active = 'responses_extproc_active_exchanges';
@@ -16,18 +16,6 @@ function* endless(over: { yet: boolean }): Generator<BodyStep> {
   }
   yield finish('stop');
   yield done;
-}
-
-/** Reads a stream of events until the text appears; gives the rest to read on. */
-async function readUntil(response: Response, text: string): Promise<ReadableStreamDefaultReader<Uint8Array>> {
-  const reader = (response.body as ReadableStream<Uint8Array>).getReader();
-  const decoder = new TextDecoder();
-  for (let seen = ''; !seen.includes(text); ) {
-    const { value, done: ended } = await reader.read();
-    if (ended) throw new Error(`the stream ended without ${text}: ${seen}`);
-    seen += decoder.decode(value, { stream: true });
-  }
-  return reader;
 }
 
 describe('faults', () => {
@@ -50,38 +38,6 @@ describe('faults', () => {
     await expect.poll(() => mesh.service.metric(active)).toBe(0);
     const line = await mesh.service.logged((entry) => entry['model'] === 'left');
     expect(line).toMatchObject({ outcome: 'aborted' });
-  });
-
-  test('2,000 short requests over a few connections, and not one fails', async () => {
-    expect(await sendShortRequests(mesh, 2000)).toEqual({ 200: 2000 });
-    await expect.poll(() => mesh.service.metric(active)).toBe(0);
-  });
-
-  test('300 streams at once: each has its first delta while all are open, and each completes', async () => {
-    let open = () => {};
-    const gate = new Promise<void>((resolve) => {
-      open = resolve;
-    });
-    const body = () => [delta({ content: 'first' }), () => gate, finish('stop'), done];
-    mesh.upstream.script('many', () => ({ headers: eventStream, body: body() }));
-    const streams = await Promise.all(
-      Array.from({ length: 300 }, async () =>
-        readUntil(await mesh.post({ model: 'many', input: 'Hi', stream: true }), '"delta":"first"'),
-      ),
-    );
-    expect(await mesh.service.metric(active)).toBe(300);
-    open();
-    const ends = await Promise.all(
-      streams.map(async (reader) => {
-        let text = '';
-        for (;;) {
-          const { value, done: over } = await reader.read();
-          if (over) return text.includes('event: response.completed\n');
-          text += Buffer.from(value).toString();
-        }
-      }),
-    );
-    expect(ends.every(Boolean)).toBe(true);
   });
 
   test('a client that stops reading stops the upstream', async () => {

@@ -17,3 +17,15 @@ export function eventLines(stream: string): string[] {
   }
   return lines;
 }
+
+/** Reads a stream of events until the text appears; gives the rest to read on. */
+export async function readUntil(response: Response, text: string): Promise<ReadableStreamDefaultReader<Uint8Array>> {
+  const reader = (response.body as ReadableStream<Uint8Array>).getReader();
+  const decoder = new TextDecoder();
+  for (let seen = ''; !seen.includes(text); ) {
+    const { value, done: ended } = await reader.read();
+    if (ended) throw new Error(`the stream ended without ${text}: ${seen}`);
+    seen += decoder.decode(value, { stream: true });
+  }
+  return reader;
+}
