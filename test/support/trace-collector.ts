@@ -13,7 +13,10 @@ export interface ReceivedSpan {
   /** `STATUS_CODE_…` */
   readonly status: string;
   readonly resource: Readonly<Record<string, unknown>>;
+  readonly scope: { readonly name: string; readonly version: string };
   readonly durationMs: number;
+  /** The trace’s, and from bit 8 on whether its parent is known to be in another process. */
+  readonly flags: number;
 }
 
 /** Accepts what an OTLP/HTTP exporter sends, as a collector would. */
@@ -33,7 +36,7 @@ type AnyValue = Readonly<Record<string, unknown>> & { readonly array_value?: { r
 interface Export {
   readonly resource_spans: readonly {
     readonly resource: { readonly attributes: readonly KeyValue[] };
-    readonly scope_spans: readonly { readonly spans: readonly WireSpan[] }[];
+    readonly scope_spans: readonly { readonly scope: ReceivedSpan['scope']; readonly spans: readonly WireSpan[] }[];
   }[];
 }
 interface WireSpan {
@@ -46,6 +49,7 @@ interface WireSpan {
   readonly end_time_unix_nano: string;
   readonly attributes: readonly KeyValue[];
   readonly status: { readonly code: string } | null;
+  readonly flags: number;
 }
 
 const definitions = loadSync(join(import.meta.dirname, 'otlp-traces.proto'), {
@@ -66,7 +70,7 @@ export async function startTraceCollector(): Promise<TraceCollector> {
     if (request.url !== '/v1/traces' || method === undefined) return response.writeHead(404).end();
     const { resource_spans } = method.requestDeserialize(Buffer.concat(pieces)) as Export;
     for (const { resource, scope_spans } of resource_spans)
-      for (const span of scope_spans.flatMap((scope) => scope.spans))
+      for (const { scope, span } of scope_spans.flatMap(({ scope, spans }) => spans.map((span) => ({ scope, span }))))
         spans.push({
           traceId: span.trace_id.toString('hex'),
           traceState: span.trace_state,
@@ -76,7 +80,9 @@ export async function startTraceCollector(): Promise<TraceCollector> {
           attributes: attributesOf(span.attributes),
           status: span.status?.code ?? 'STATUS_CODE_UNSET',
           resource: attributesOf(resource.attributes),
+          scope,
           durationMs: Number(BigInt(span.end_time_unix_nano) - BigInt(span.start_time_unix_nano)) / 1e6,
+          flags: span.flags,
         });
     return response.writeHead(200, { 'content-type': 'application/x-protobuf' }).end();
   });

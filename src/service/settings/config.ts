@@ -63,7 +63,6 @@ export function redactConfig(config: Config): Readonly<Record<string, unknown>> 
 
 /** Names every invalid variable, one per line. */
 export class ConfigError extends Error {
-  override readonly name = 'ConfigError';
   constructor(problems: readonly string[]) {
     super(problems.map((problem) => `Configuration: ${problem}`).join('\n'));
   }

@@ -47,8 +47,7 @@ function editsBetween(one: string, other: string): number {
     for (let j = 1; j <= other.length; j++) {
       const differs = one[i - 1] === other[j - 1] ? 0 : 1;
       let least = Math.min((previous[j] ?? 0) + 1, (row[j - 1] ?? 0) + 1, (previous[j - 1] ?? 0) + differs);
-      if (i > 1 && j > 1 && one[i - 1] === other[j - 2] && one[i - 2] === other[j - 1])
-        least = Math.min(least, (before[j - 2] ?? 0) + 1);
+      if (one[i - 1] === other[j - 2] && one[i - 2] === other[j - 1]) least = Math.min(least, (before[j - 2] ?? 0) + 1);
       row.push(least);
     }
     before = previous;

@@ -77,7 +77,7 @@ export function createExchangeMetrics(metrics: Metrics): ExchangeObserver {
     metrics.requestSeconds.observe({ ...labels, error_type: errorTypeOf(summary, how) ?? '' }, duration / 1000);
     if (!stream || firstToken === null) return;
     metrics.firstTokenSeconds.observe(labels, firstToken / 1000);
-    const count = tokens?.output_tokens ?? 0;
-    if (how === 'done' && count > 1) metrics.tokenSeconds.observe(labels, (duration - firstToken) / 1000 / (count - 1));
+    if (how !== 'done' || tokens === null || tokens.output_tokens < 2) return;
+    metrics.tokenSeconds.observe(labels, (duration - firstToken) / 1000 / (tokens.output_tokens - 1));
   }
 }

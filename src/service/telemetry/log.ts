@@ -89,7 +89,7 @@ export function createSampledInfo(
   message: LogMessage,
   now = () => performance.now(),
 ): (details: object) => void {
-  let second = Number.NEGATIVE_INFINITY;
+  let second = now();
   let lines = 0;
   let unlogged = 0;
   return (details) => {

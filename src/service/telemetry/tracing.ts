@@ -73,8 +73,7 @@ export function createTracing({ url, serviceName, version, ratio, delayMs, provi
         startTime: Date.now() - times.duration,
         attributes: {
           'gen_ai.provider.name': providerOf(summary.profile),
-          ...attributesOf(summary, how, wait),
-          ...(error === null ? {} : { 'error.type': error }),
+          ...attributesOf(summary, how, wait, error),
         },
       },
       contextOf(parentOf(metadata, summary), summary.traceState),
@@ -107,11 +106,17 @@ function contextOf(parent: TraceParent | null, traceState: string | null): Conte
   });
 }
 
-function attributesOf(summary: ExchangeSummary, how: CallEnd, secondsToFirstChunk: number | null) {
+function attributesOf(
+  summary: ExchangeSummary,
+  how: CallEnd,
+  secondsToFirstChunk: number | null,
+  error: string | null,
+) {
   const { tokens } = summary;
   return {
     'gen_ai.operation.name': 'chat',
     ...given({
+      'error.type': error,
       'gen_ai.request.model': summary.model,
       'gen_ai.request.stream': summary.stream,
       'gen_ai.request.temperature': summary.parameters.temperature,
@@ -122,11 +127,11 @@ function attributesOf(summary: ExchangeSummary, how: CallEnd, secondsToFirstChun
       'gen_ai.response.model': summary.upstreamModel,
       'gen_ai.response.finish_reasons': summary.finishReason === null ? null : [summary.finishReason],
       'gen_ai.response.time_to_first_chunk': summary.stream ? secondsToFirstChunk : null,
-      'gen_ai.usage.input_tokens': tokens?.input_tokens ?? null,
-      'gen_ai.usage.output_tokens': tokens?.output_tokens ?? null,
-      'gen_ai.usage.cache_read.input_tokens': tokens?.cached_tokens ?? null,
-      'gen_ai.usage.cache_write.input_tokens': tokens?.cache_write_tokens ?? null,
-      'gen_ai.usage.reasoning.output_tokens': tokens?.reasoning_tokens ?? null,
+      'gen_ai.usage.input_tokens': tokens?.input_tokens,
+      'gen_ai.usage.output_tokens': tokens?.output_tokens,
+      'gen_ai.usage.cache_read.input_tokens': tokens?.cached_tokens,
+      'gen_ai.usage.cache_write.input_tokens': tokens?.cache_write_tokens,
+      'gen_ai.usage.reasoning.output_tokens': tokens?.reasoning_tokens,
       'http.response.status_code': summary.status,
       'http.request.header.x-request-id': summary.requestId === null ? null : [summary.requestId],
     }),
@@ -138,13 +143,15 @@ function attributesOf(summary: ExchangeSummary, how: CallEnd, secondsToFirstChun
 }
 
 /** `host`, `host:port` or `[IPv6]:port` as attributes. */
-function serverOf(authority: string | null): Record<string, string | number | null> {
+function serverOf(authority: string | null): Record<string, string | number | undefined> {
   const [, six, host, port] = /^(?:\[([^\]]+)\]|([^:]+))(?::(\d+))?$/.exec(authority ?? '') ?? [];
-  return { 'server.address': six ?? host ?? null, 'server.port': port === undefined ? null : Number(port) };
+  return { 'server.address': six ?? host, 'server.port': port === undefined ? port : Number(port) };
 }
 
-function given<Value>(attributes: Readonly<Record<string, Value | null>>): Record<string, Value> {
-  return Object.fromEntries(Object.entries(attributes).filter((entry): entry is [string, Value] => entry[1] !== null));
+/** The attributes that are known. */
+function given<Value>(attributes: Readonly<Record<string, Value | null | undefined>>): Record<string, Value> {
+  const isKnown = (entry: [string, unknown]): entry is [string, Value & {}] => (entry[1] ?? null) !== null;
+  return Object.fromEntries(Object.entries(attributes).filter(isKnown));
 }
 
 /** The exporter itself does not report a collector that is gone, wrong, or refuses. */
@@ -157,6 +164,5 @@ function reportLosses(exporter: SpanExporter, onLost: TracingOptions['onLost']):
       });
     },
     shutdown: () => exporter.shutdown(),
-    forceFlush: () => exporter.forceFlush?.() ?? Promise.resolve(),
   };
 }

@@ -175,7 +175,10 @@ describe('the configuration', () => {
 
   test('shows no password, neither printed nor in a message', () => {
     const OTEL_EXPORTER_OTLP_ENDPOINT = 'http://user:hunter2@collector:4318';
-    expect(JSON.stringify(redactConfig(readConfig({ OTEL_EXPORTER_OTLP_ENDPOINT })))).not.toContain('hunter2');
+    expect(redactConfig(readConfig({ OTEL_EXPORTER_OTLP_ENDPOINT }))).toEqual({
+      ...readConfig({}),
+      OTEL_EXPORTER_OTLP_ENDPOINT: expect.not.stringContaining('hunter2'),
+    });
     expect(messageOf({ OTEL_EXPORTER_OTLP_ENDPOINT: 'http//user:hunter2@host' })).not.toContain('hunter2');
   });
 

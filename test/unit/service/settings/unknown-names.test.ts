@@ -92,6 +92,7 @@ test.each([
   ['two letters less', 'LISTENADDRES', ['LISTEN_ADDRESS'], true],
   ['exactly two edits of a long name', 'UPSTREAM_PROFILEXY', ['UPSTREAM_PROFILE'], true],
   ['three', 'UPSTREAM_PROFILEXYZ', ['UPSTREAM_PROFILE'], false],
+  ['three of as many letters', 'UPSTREAM_XYZFILE', ['UPSTREAM_PROFILE'], false],
   ['of ten letters, one other', 'ABCDEFGHIX', ['ABCDEFGHIJ'], true],
   ['of nine, one other', 'ABCDEFGHX', ['ABCDEFGHI'], false],
   ['another first letter', 'XBCDEFGHIJ', ['ABCDEFGHIJ'], false],
@@ -111,6 +112,7 @@ test('of several words that are near, the nearest is asked about, and of these t
     ['abcdx', 'abcde', true],
     ['abcdxy', 'abcdef', true],
     ['abcxyz', 'abcdef', false],
+    ['bacde', 'abcde', true],
   ] as const)
     expect(didYouMean(given, [word]) !== '', given).toBe(isNear);
 });

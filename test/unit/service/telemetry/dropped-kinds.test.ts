@@ -41,6 +41,7 @@ test('an item or a part that the model does not see', () => {
       'input[0].output[0].input_file',
     ]),
   );
+  expect(droppedKind('input[].content')).toBe('content');
   for (const name of of('content')) expect(name).toMatch(/^input\[0\]\.([\w:]+|(content|output)\[0\]\.[\w:]+)$/);
 });
 

@@ -109,6 +109,21 @@ describe('the metrics of a call that has ended', () => {
       ],
     ],
     [
+      'a stream of one event, whose tokens were not counted, of a model that has named itself',
+      endedCall({ ...streamed, ...uncounted, events: 1 }),
+      [...streamOf('completed').with(-1, 'events_total 1'), ...requestOf('m', ''), ...firstToken],
+    ],
+    [
+      'a stream without an event',
+      endedCall({ ...streamed, ...uncounted, events: 0 }),
+      [
+        'exchanges_total{outcome="completed",profile="generic"} 1',
+        ...[...ofStream, ...response, ...bytes],
+        ...requestOf('m', ''),
+        ...firstToken,
+      ],
+    ],
+    [
       'a stream of one token, and one that broke off, which have no time per token',
       endedCall({ ...streamed, ...uncounted, tokens: { ...streamed.tokens, output_tokens: 1 } }),
       [...streamOf('completed'), ...tokensOf(1), ...requestOf('m', ''), ...firstToken],

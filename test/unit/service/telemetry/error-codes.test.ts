@@ -26,4 +26,5 @@ it('anything else an upstream calls its error is shown as `other`', () => {
     expect(shownErrorCode({ errorCode, outcome: 'upstream_error' })).toBe('other');
   expect(shownErrorCode({ errorCode: 'http_451', outcome: 'upstream_error' })).toBe('http_451');
   expect(shownErrorCode({ errorCode: null, outcome: 'completed' })).toBeNull();
+  expect(shownErrorCode({ errorCode: 'ours_alone', outcome: 'refused' })).toBe('ours_alone');
 });

@@ -59,6 +59,25 @@ it('what is read at each scrape is told as the type that its name says', async (
   expect(text).toContain(`\n${stateRows.exchanges.name} 3\n`);
 });
 
+it('a worker’s have its number, and what is read is read at each scrape', async () => {
+  const { registry } = createMetrics({
+    ...{ version: '1.2.3', maxModels: 1, profile: 'generic', worker: 2 },
+    state: () => state,
+  });
+  const linesOf = async () => (await registry.metrics()).split('\n').filter((line) => /^[^#]/.test(line));
+  for (const lines of [await linesOf(), await linesOf()]) {
+    expect(lines.filter((line) => !line.includes('worker="2"'))).toEqual([]);
+    expect(lines).toEqual(
+      expect.arrayContaining([
+        expect.stringMatching(/^process_cpu_seconds_total\{/),
+        `responses_extproc_build_info{version="1.2.3",node="${process.versions.node}",worker="2"} 1`,
+        `${stateRows.exchanges.name}{worker="2"} 3`,
+        `${stateRows.ready.name}{worker="2"} 1`,
+      ]),
+    );
+  }
+});
+
 it('a model that makes room for another takes all of its series along', async () => {
   vi.useFakeTimers({ toFake: ['performance'] });
   try {

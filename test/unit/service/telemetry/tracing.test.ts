@@ -1,7 +1,8 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
-import { afterEach, beforeEach, expect, it, onTestFinished } from 'vitest';
+import { afterEach, beforeEach, expect, it, onTestFinished, vi } from 'vitest';
 import type { EndedCall } from '../../../../src/service/telemetry/observer.ts';
+import { parentOf } from '../../../../src/service/telemetry/trace-parent.ts';
 import { createTracing } from '../../../../src/service/telemetry/tracing.ts';
 import { endedCall, streamed, times } from '../../../support/ended-call.ts';
 import { type HeldTimers, holdTimers } from '../../../support/held-timers.ts';
@@ -38,6 +39,8 @@ async function spansOf(calls: readonly EndedCall[], { ratio = 1, url = '/v1/trac
 const spanOf = async (call: EndedCall): Promise<ReceivedSpan | undefined> => (await spansOf([call])).spans[0];
 
 it('a span has all that is known of a stream', async () => {
+  vi.stubEnv('OTEL_RESOURCE_ATTRIBUTES', 'deployment.environment.name=staging,service.version=0');
+  onTestFinished(() => void vi.unstubAllEnvs());
   const span = await spanOf(endedCall({ ...streamed, traceParent: traceparent('01') }));
   expect(span).toEqual({
     traceId,
@@ -46,10 +49,13 @@ it('a span has all that is known of a stream', async () => {
     name: 'chat m',
     kind: 'SPAN_KIND_CLIENT',
     status: 'STATUS_CODE_UNSET',
+    scope: { name: 'responses-extproc', version: '1.2.3' },
     durationMs: expect.any(Number),
+    flags: 0x301, // sampled, of a parent in another process
     resource: expect.objectContaining({
       'service.name': 'gateway',
       'service.version': '1.2.3',
+      'deployment.environment.name': 'staging',
       'service.instance.id': expect.stringMatching(/^[0-9a-f-]{36}$/),
       'telemetry.sdk.language': 'nodejs',
     }),
@@ -156,6 +162,7 @@ it.each<[string, string | null, string | null, object | null]>([
   ['that is sampled', traceparent('01'), null, { traceId, parentSpanId: spanId }],
   ['that is not sampled', traceparent('00'), null, null],
   ['with a flag of a later version', traceparent('03'), null, { traceId, parentSpanId: spanId }],
+  ['with another flag alone', traceparent('10'), null, null],
   ['of a later version, with more behind it', `${traceparent('01', 'cc')}-more`, null, { traceId }],
   ['with more that no version has', `${traceparent('01')}x`, null, { parentSpanId: '' }],
   ['with the version that cannot be', traceparent('01', 'ff'), null, { parentSpanId: '' }],
@@ -174,6 +181,13 @@ it.each<[string, string | null, string | null, object | null]>([
   const span = await spanOf(endedCall({ traceParent: ofClient }, { metadata }));
   if (expected === null) expect(span).toBeUndefined();
   else expect(span).toMatchObject(expected);
+});
+
+it.each([
+  ['trace', `00-${'0'.repeat(32)}-${spanId}-01`],
+  ['span', `00-${traceId}-${'0'.repeat(16)}-01`],
+])('the %s 0 is no parent, in the log neither', (_, traceParent) => {
+  expect(parentOf({}, { traceParent })).toBeNull();
 });
 
 it('the state of the trace goes along with its parent', async () => {
