@@ -25,21 +25,39 @@ const runners = {
 } as const;
 const kinds = Object.keys(runners) as (keyof typeof runners)[];
 
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: { add: { type: 'string' }, into: { type: 'string' }, request: { type: 'boolean', default: false } },
-});
-const place = values.add === undefined ? positionals[0] : addCase(values.add, values.into);
-if (place === undefined) fail('Which case? npm run golden -- stream-chunks.md:8');
-await runCases(place);
+/** Wrong usage: what is wrong. */
+class WrongUsage extends Error {}
 
-/** `stream-chunks.md`, or with `:8` the case that has the line 8. */
-async function runCases(named: string): Promise<void> {
+if (import.meta.main)
+  try {
+    const { file, where } = casesOf(process.argv.slice(2));
+    await runCases(file, where);
+  } catch (thrown) {
+    if (!(thrown instanceof WrongUsage)) throw thrown;
+    console.error(thrown.message);
+    process.exitCode = 2;
+  }
+
+/**
+ * The cases that are named, after `--add` the one that it has made: their file, and how what runs them names the one, or all of
+ * them (`stream-chunks.md:`). Throws `WrongUsage` where they cannot be found or made.
+ */
+export function casesOf(words: readonly string[]): { readonly file: string; readonly where: string } {
+  const { values, positionals } = parseArgs({
+    args: [...words],
+    allowPositionals: true,
+    options: { add: { type: 'string' }, into: { type: 'string' }, request: { type: 'boolean', default: false } },
+  });
+  const named = values.add === undefined ? positionals[0] : addCase(values.add, values.into, values.request);
+  if (named === undefined) fail('Which case? npm run golden -- stream-chunks.md:8');
   const [, file = '', line] = /^(?:.*\/)?([^/:]+\.md)(?::(\d+))?$/.exec(named) ?? [];
   if (!existsSync(join(folder, file)) || file === '') fail(`There is no test/golden/${file === '' ? named : file}.`);
-  const where = line === undefined ? `${file}:` : whereOf(file, Number(line));
+  return { file, where: line === undefined ? `${file}:` : whereOf(file, Number(line)) };
+}
+
+async function runCases(file: string, where: string): Promise<void> {
   // Each case's name begins with where it is: `stream-chunks.md:8 Plain text`.
-  const pattern = `${where.replaceAll('.', '\\.')}${line === undefined ? '' : '[ :]'}`;
+  const pattern = `${where.replaceAll('.', '\\.')}${where.endsWith(':') ? '' : '[ :]'}`;
   const tests = runners[kindOf(file)].map((name) => `test/golden/${name}.test.ts`);
   const { passed, failed } = await runVitest(['unit'], [...tests, '-t', pattern]);
   console.log(`${where}: ${passed} passed, ${failed} failed`);
@@ -62,9 +80,9 @@ function kindOf(file: string): keyof typeof runners {
 }
 
 /** Writes the case into test/golden; returns where it is. */
-function addCase(download: string, given: string | undefined): string {
+function addCase(download: string, given: string | undefined, ofRequest: boolean): string {
   if (!existsSync(download)) fail(`There is no file ${download}.`);
-  const { name, markdown } = caseOfExchange(download);
+  const { name, markdown } = caseOfExchange(download, ofRequest);
   const kind = kindOf(name);
   const into = given ?? (kind === 'errors' ? 'errors.md' : undefined); // all errors are in one file
   if (into === undefined) {
@@ -82,7 +100,7 @@ function addCase(download: string, given: string | undefined): string {
 }
 
 /** A case from the inspector's “Download JSON”. */
-function caseOfExchange(download: string) {
+function caseOfExchange(download: string, ofRequest: boolean) {
   let exchange: ExchangeFile;
   try {
     exchange = readExchangeFile(JSON.parse(readFileSync(download, 'utf8')));
@@ -91,10 +109,10 @@ function caseOfExchange(download: string) {
   }
   const title = `Saved from ${basename(download, '.json')}`;
   const endpoint = endpointOf(exchange.client_request.method, exchange.client_request.path);
-  const made = values.request ? requestCase(exchange, endpoint, title) : answerCase(exchange, endpoint, title);
+  const made = ofRequest ? requestCase(exchange, endpoint, title) : answerCase(exchange, endpoint, title);
   if (made === null)
     fail(
-      `No case can be made of the ${values.request ? 'request' : 'answer'} in ${download}: it is not whole, or was not translated.`,
+      `No case can be made of the ${ofRequest ? 'request' : 'answer'} in ${download}: it is not whole, or was not translated.`,
     );
   return made;
 }
@@ -108,6 +126,5 @@ function lineOfLastCase(file: string): number {
 }
 
 function fail(message: string): never {
-  console.error(message);
-  process.exit(2);
+  throw new WrongUsage(message);
 }

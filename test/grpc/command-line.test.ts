@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { settingsIn } from '../../src/service/settings/setting.ts';
 import { settings } from '../../src/service/settings/settings-table.ts';
-import { serviceFromSources, serviceMain } from '../support/service-main.ts';
+import { imageFlags } from '../support/image-flags.ts';
+import { type ServiceMain, serviceFromSources, serviceMain } from '../support/service-main.ts';
 import { startServiceProcess } from '../support/service-process.ts';
 
 const root = join(import.meta.dirname, '../..');
@@ -53,6 +54,21 @@ describe('the command line', () => {
   );
 });
 
+describe('docs/operating.md', () => {
+  it('gives the largest body of each heap as the service computes it under the image’s flags', () => {
+    const text = readFileSync(join(root, 'docs/operating.md'), 'utf8');
+    const rows = [...text.matchAll(/\| `(--max-old-space-size=\d+)` \| ([\d.]+) MiB \|/g)];
+    expect(rows).toHaveLength(4);
+    for (const [, option = '', shown] of rows) {
+      const env = { ...process.env, ...serviceMain.environment, NODE_OPTIONS: option };
+      const args = [...imageFlags, serviceMain.main, '--print-config'];
+      const { stdout } = spawnSync(process.execPath, args, { encoding: 'utf8', env });
+      const bytes = (JSON.parse(stdout) as { MAX_REQUEST_BYTES: number }).MAX_REQUEST_BYTES;
+      expect((bytes / 1024 / 1024).toFixed(1), option).toBe(shown);
+    }
+  });
+});
+
 describe('doctor', () => {
   it('ends by itself, with an exit code, and its report on standard output', () => {
     const { status, stdout } = run(['doctor', 'http://127.0.0.1:9', '--model', 'm'], { UPSTREAM_API_KEY: 'sk-secret' });
@@ -78,24 +94,30 @@ describe('npm run dev', () => {
 });
 
 describe('a grpc-js that keeps its internals elsewhere', () => {
-  // Each changes one thing throughout grpc-js, which then mostly still works by itself.
-  it.each([
+  /** Each changes one thing throughout grpc-js, which then mostly still works by itself. */
+  const moves: readonly (readonly [what: string, field: string, renamed: string, missing: string])[] = [
     [
       'its listener for streams',
-      'server.js',
       "http2Server\\.on\\('stream'",
       "http2Server.on('call'",
       'listener for streams of its own',
     ],
-    ['its HTTP/2 options', 'server.js', '\\bcommonServerOptions\\b', 'http2Options', 'field `commonServerOptions`'],
-    ['its HTTP/2 servers', 'server.js', '\\bthis\\.http2Servers\\b', 'this.listeners', 'field `http2Servers`'],
-    ['the time between its pings', 'server.js', '\\bkeepaliveTimeMs\\b', 'pingMs', 'field `keepaliveTimeMs`'],
-  ])('ends the start and the build with a message: %s', (_what, file, field, renamed, message) => {
+    ['its HTTP/2 options', '\\bcommonServerOptions\\b', 'http2Options', 'field `commonServerOptions`'],
+    ['its HTTP/2 servers', '\\bthis\\.http2Servers\\b', 'this.listeners', 'field `http2Servers`'],
+    ['the time between its pings', '\\bkeepaliveTimeMs\\b', 'pingMs', 'field `keepaliveTimeMs`'],
+  ];
+
+  /** What ends with a message under that move. */
+  function expectEnd(
+    service: ServiceMain,
+    args: readonly string[],
+    [, field, renamed, missing]: (typeof moves)[number],
+  ) {
     const hook = `import { registerHooks } from 'node:module';
       registerHooks({
         load(url, context, next) {
           const loaded = next(url, context);
-          if (!url.endsWith('/@grpc/grpc-js/build/src/${file}')) return loaded;
+          if (!url.endsWith('/@grpc/grpc-js/build/src/server.js')) return loaded;
           return { ...loaded, source: String(loaded.source).replace(/${field}/g, ${JSON.stringify(renamed)}) };
         },
       });`;
@@ -106,18 +128,20 @@ describe('a grpc-js that keeps its internals elsewhere', () => {
       ADMIN_LISTEN: '127.0.0.1:0',
       LOG_LEVEL: 'info',
     };
-    // In a built service all of grpc-js is in one file.
+    const { status, stdout, stderr } = run(args, environment, service);
+    expect(stderr).toContain(`This version of @grpc/grpc-js has no ${missing}`);
+    expect(stderr).toContain('grpc-js-internals.ts');
+    expect(status).toBe(1);
+    expect(stdout).not.toContain('listening');
+  }
+
+  it.each(moves)('ends the start with a message: %s', (...move) => expectEnd(serviceFromSources, [], move));
+
+  // In a built service all of grpc-js is in one file.
+  it('ends the build, which makes the same check', () => {
     const folder = mkdtempSync(join(tmpdir(), 'extproc-built-'));
     const build = { main: join(root, 'scripts/build.ts'), environment: {} };
-    for (const { status, stdout, stderr } of [
-      run([], environment, serviceFromSources),
-      run([join(folder, 'dist')], environment, build),
-    ]) {
-      expect(stderr).toContain(`This version of @grpc/grpc-js has no ${message}`);
-      expect(stderr).toContain('grpc-js-internals.ts');
-      expect(status).toBe(1);
-      expect(stdout).not.toContain('listening');
-    }
+    for (const move of moves.slice(0, 1)) expectEnd(build, [join(folder, 'dist')], move);
     expect(readdirSync(folder)).toEqual([]);
     rmSync(folder, { recursive: true });
   });

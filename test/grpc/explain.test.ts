@@ -249,8 +249,9 @@ describe('the width', () => {
       return stdout.replaceAll('\r\n', '\n');
     };
     expect(terminal(0)).toBe(inPipe);
-    expect(terminal(20)).toBe(terminal(60));
-    expect(terminal(60)).not.toBe(inPipe);
+    const narrow = terminal(60);
+    expect(terminal(20)).toBe(narrow);
+    expect(narrow).not.toBe(inPipe);
   });
 });
 
@@ -265,7 +266,7 @@ describe('colours', () => {
   });
 
   it('are not in a pipe, unless they are forced', async () => {
-    expect(explainProcess([], { input: requestText }).stdout).not.toContain(escapeCode);
+    expect((await explain([], { input: requestText })).stdout).not.toContain(escapeCode);
     expect((await explain([], { input: requestText, env: { FORCE_COLOR: '1' } })).stdout).toContain(escapeCode);
     expect((await explain([], { input: requestText, env: { FORCE_COLOR: '1', NO_COLOR: '1' } })).stdout).not.toContain(
       escapeCode,
@@ -338,7 +339,7 @@ describe('a recorded answer', () => {
 
   it('that is an error, or breaks off, is exit code 3', async () => {
     const error = fileOf('error.json', '{"error":{"message":"Slow down.","code":"rate_limit_exceeded"}}');
-    const limited = explainProcess(['-r', error, '--status', '429'], { input: requestText });
+    const limited = await explain(['-r', error, '--status', '429'], { input: requestText });
     expect(limited).toMatchObject({ status: 3, stdout: expect.stringContaining('HTTP 429') });
     const broken = fileOf('broken.sse', sse.slice(0, 2).join(''));
     const cut = await explain(['-r', broken], { input: requestText });
@@ -479,8 +480,8 @@ describe('wrong usage', () => {
     expect(stderr).not.toContain('    at ');
   });
 
-  it('is an invalid setting too', () => {
-    const { status, stderr } = explainProcess([], { input: requestText, env: { UNKNOWN_FIELDS: 'maybe' } });
+  it('is an invalid setting too', async () => {
+    const { status, stderr } = await explain([], { input: requestText, env: { UNKNOWN_FIELDS: 'maybe' } });
     expect({ status, stderr }).toEqual({ status: 2, stderr: expect.stringContaining('UNKNOWN_FIELDS') });
   });
 
@@ -489,10 +490,10 @@ describe('wrong usage', () => {
     expect({ status, stdout }).toEqual({ status: 2, stdout: expect.stringContaining('No request was given') });
   });
 
-  it('is a file larger than any request', () => {
+  it('is a file larger than any request', async () => {
     const file = fileOf('large.json', '');
     truncateSync(file, 257 * 1024 * 1024);
-    expect(explainProcess([file])).toMatchObject({ status: 2, stderr: expect.stringContaining('larger than') });
+    expect(await explain([file])).toMatchObject({ status: 2, stderr: expect.stringContaining('larger than') });
   });
 });
 

@@ -67,6 +67,19 @@ export interface ProbedServer {
   close(): Promise<void>;
 }
 
+/** Starts such a server for `use`, which gets its URL too, and closes it. */
+export async function withServer<Result>(
+  behaviour: Behaviour,
+  use: (server: ProbedServer, url: string) => Promise<Result>,
+): Promise<Result> {
+  const server = await startProbedServer(behaviour);
+  try {
+    return await use(server, `http://127.0.0.1:${server.port}`);
+  } finally {
+    await server.close();
+  }
+}
+
 /** Starts one on 127.0.0.1. */
 export async function startProbedServer(behaviour: Behaviour = {}): Promise<ProbedServer> {
   const requests: { path: string; headers: IncomingMessage['headers']; body: ProbedBody | null }[] = [];

@@ -13,18 +13,6 @@ const root = join(import.meta.dirname, '../../..');
 describe('docs/operating.md', () => {
   const text = readFileSync(join(root, 'docs/operating.md'), 'utf8');
 
-  it('gives the largest body of each heap as the service computes it under the image’s flags', () => {
-    const rows = [...text.matchAll(/\| `(--max-old-space-size=\d+)` \| ([\d.]+) MiB \|/g)];
-    expect(rows).toHaveLength(4);
-    for (const [, option = '', shown] of rows) {
-      const environment = { ...process.env, NODE_OPTIONS: option };
-      const args = [...imageFlags, join(root, 'src/main.ts'), '--print-config'];
-      const { stdout } = spawnSync(process.execPath, args, { encoding: 'utf8', env: environment });
-      const bytes = (JSON.parse(stdout) as { MAX_REQUEST_BYTES: number }).MAX_REQUEST_BYTES;
-      expect((bytes / 1024 / 1024).toFixed(1), option).toBe(shown);
-    }
-  });
-
   it('has the sizes that the chart names, of which one is its default', () => {
     const ofTable = /\| (\d+) (M|G)iB \| `--max-old-space-size=(\d+)` \| (\d+)/g;
     const sizes = [...text.matchAll(ofTable)].map(([, ...size]) => size.join(' '));

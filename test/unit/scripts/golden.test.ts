@@ -3,6 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
+import { casesOf } from '../../../scripts/golden.ts';
 import { exchangeFileHead } from '../../../src/tools/files/exchange-file.ts';
 
 const script = join(import.meta.dirname, '../../../scripts/golden.ts');
@@ -75,8 +76,10 @@ describe('npm run golden', () => {
     [['--add', download, '--into', 'golden.ts'], 'There is no test/golden/golden.ts.'],
     [['--add', join(import.meta.dirname, '../../../package.json')], 'is not what “Download JSON” writes'],
   ])('%j: what is wrong', (words, problem) => {
-    const { status, said } = golden(...words);
-    expect(said).toContain(problem);
-    expect(status).toBe(2);
+    expect(() => casesOf(words)).toThrow(problem);
+  });
+
+  test('wrong usage is exit code 2', () => {
+    expect(golden()).toMatchObject({ status: 2, said: expect.stringContaining('Which case?') });
   });
 });

@@ -2,19 +2,10 @@ import { PassThrough, Writable } from 'node:stream';
 import { describe, expect, it, vi } from 'vitest';
 import { doctor } from '../../../../src/tools/doctor/doctor-command.ts';
 import { helpText } from '../../../../src/tools/doctor/doctor-options.ts';
-import { type Behaviour, startProbedServer } from '../../../support/probed-server.ts';
+import { type Behaviour, withServer } from '../../../support/probed-server.ts';
 import { type DoctorReport, runDoctor, runDoctorJson } from '../../../support/run-doctor.ts';
 
 const key = 'sk-very-secret-0123456789';
-
-async function withServer<Result>(behaviour: Behaviour, use: (url: string) => Promise<Result>): Promise<Result> {
-  const server = await startProbedServer(behaviour);
-  try {
-    return await use(`http://127.0.0.1:${server.port}`);
-  } finally {
-    await server.close();
-  }
-}
 
 describe('without a model', () => {
   const listing = (names: readonly string[]): Behaviour => ({
@@ -29,12 +20,12 @@ describe('without a model', () => {
     ['more are counted', numbered(23), ` The server has: ${numbered(20).join(', ')} and 3 more.`],
     ['the key is none of them', ['a', key], ' The server has: a, [key].'],
   ])('%s', async (_name, names, known) => {
-    const run = await withServer(listing(names), (url) => runDoctor([url, '--key', key]));
+    const run = await withServer(listing(names), (_server, url) => runDoctor([url, '--key', key]));
     expect(run).toEqual({ code: 2, out: '', err: `${missing}${known} Run with --help to see the options.\n` });
   });
 
   it('none is known where the list is none', async () => {
-    const run = await withServer({ respond: () => ({ status: 500, body: '' }) }, (url) => runDoctor([url]));
+    const run = await withServer({ respond: () => ({ status: 500, body: '' }) }, (_server, url) => runDoctor([url]));
     expect(run.err).toBe(`${missing} Run with --help to see the options.\n`);
   });
 });
@@ -56,7 +47,7 @@ describe('what is written', () => {
     );
 
   it('is the report, and beside it what is asked', async () => {
-    await withServer({}, async (url) => {
+    await withServer({}, async (_server, url) => {
       const { out, err } = await runDoctor([url, ...few]);
       expect(out).toMatch(announced(url));
       expect(out).toContain('\n\n  probe ');
@@ -65,7 +56,7 @@ describe('what is written', () => {
   });
 
   it('in JSON is the report alone', async () => {
-    await withServer({}, async (url) => {
+    await withServer({}, async (_server, url) => {
       const { report, err } = await runDoctorJson([url, ...few]);
       expect(report.spent.requests).toBe(1);
       expect(err).toMatch(/^Probing .*\n.*\n1\/\d+ models: the list of models\n$/);
@@ -74,7 +65,7 @@ describe('what is written', () => {
   });
 
   it('shows no part of the URL that may be a key', async () => {
-    await withServer({}, async (url) => {
+    await withServer({}, async (_server, url) => {
       const { out } = await runDoctor([`${url}/v1?key=secret`, ...few]);
       expect(out).not.toContain('secret');
     });
@@ -112,7 +103,7 @@ async function atTerminal(answer: string, { isTyped = true, isShown = true } = {
   const listeners = () => process.listenerCount('SIGINT');
   const before = listeners();
   try {
-    const code = await withServer(behaviour, (url) =>
+    const code = await withServer(behaviour, (_server, url) =>
       doctor([url, '--model', 'm', '--timeout', '60', '--json'], { env: {}, stdin, stdout, stderr } as never),
     );
     return { code, screen, report: JSON.parse(out) as DoctorReport, stdin, isClean: listeners() === before };

@@ -1,24 +1,17 @@
-import { spawn } from 'node:child_process';
 import dns from 'node:dns';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer as createTcp } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { json } from 'node:stream/consumers';
 import { describe, expect, it, vi } from 'vitest';
 import { readProfilesFile } from '../../../../src/filter/upstream/profiles-file.ts';
 import { type Answer, fewTokens, type Probe } from '../../../../src/tools/doctor/probe-types.ts';
 import { allProbes } from '../../../../src/tools/doctor/probes/all-probes.ts';
 import { maxOverflowTokens } from '../../../../src/tools/doctor/probes/limit-probes.ts';
 import { runProbes, worstCase } from '../../../../src/tools/doctor/run-probes.ts';
-import {
-  type Behaviour,
-  type ProbedBody,
-  type ProbedServer,
-  startProbedServer,
-} from '../../../support/probed-server.ts';
-import { type DoctorReport, runDoctor, runDoctorJson } from '../../../support/run-doctor.ts';
+import { type Behaviour, type ProbedBody, startProbedServer, withServer } from '../../../support/probed-server.ts';
+import { runDoctor, runDoctorJson } from '../../../support/run-doctor.ts';
 
 const nothing: Answer = {
   ...{ outcome: 'unreachable', status: 0, contentType: null, keepAlive: null, retryAfter: null, location: null },
@@ -29,15 +22,6 @@ const key = 'sk-very-secret-0123456789';
 
 const hasLogprobs = (body: ProbedBody) => body.logprobs === true;
 const hasTools = (body: ProbedBody) => body.tools !== undefined;
-
-async function withServer<Result>(behaviour: Behaviour, use: (server: ProbedServer, url: string) => Promise<Result>) {
-  const server = await startProbedServer(behaviour);
-  try {
-    return await use(server, `http://127.0.0.1:${server.port}`);
-  } finally {
-    await server.close();
-  }
-}
 
 function failing(status: number, headers: Readonly<Record<string, string>> = {}): Behaviour {
   const body = JSON.stringify({ error: { message: `Incorrect key ${key}\u001b[31m, sorry.` } });
@@ -220,30 +204,6 @@ it('an answer without end is not read to its end', async () => {
   });
 });
 
-describe('an answer of 8 MiB that parses to a hundred times as much fits in a heap of 128 MiB:', () => {
-  const ofSize = (start: string, unit: string, end: string) =>
-    start + unit.repeat((8 * 1024 * 1024 - start.length - end.length) / unit.length) + end;
-
-  it.each([
-    ['events', 'text/event-stream', ofSize('', `data: [${'{},'.repeat(200)}{}]\n\n`, ''), /not a Chat Completion/],
-    ['one event', 'text/event-stream', ofSize('data: [', '{},', '{}]\n\n'), /event .* larger than 1048576 bytes/],
-    ['values', 'application/json', ofSize('[', '{},', '{}]'), /an answer of over 200000 values/],
-    ['words', 'text/plain', ofSize('', 'a ', ''), /not a Chat Completion/],
-  ])('%s', async (_name, type, answer, detail) => {
-    const respond: Behaviour['respond'] = (_path, body) =>
-      body === null ? null : { status: 200, headers: { 'content-type': type }, body: answer };
-    await withServer({ respond }, async (_server, url) => {
-      const main = join(import.meta.dirname, '../../../../src/main.ts');
-      const args = ['--max-old-space-size=128', main, 'doctor', url, '--model', 'm', '--json'];
-      const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'ignore'] });
-      const closed = once(child, 'close');
-      const report = (await json(child.stdout)) as DoctorReport;
-      expect(await closed).toEqual([1, null]);
-      expect(report.stopped).toMatch(detail);
-    });
-  });
-});
-
 describe('a server that is not what was meant is named soon, with the remedy:', () => {
   it('http where https was given', async () => {
     await withServer({}, async (server, url) => {
@@ -359,26 +319,6 @@ it('a pipe shows what is asked, line by line', async () => {
     const { err } = await runDoctor([url, '--model', 'm', '--max-requests', '9']);
     expect(err).toMatch(/^1\/\d+ models: the list of models\n2\/\d+ software: /);
     expect(err).not.toContain('\u001b');
-  });
-});
-
-it('Ctrl-C prints what was found', async () => {
-  await withServer({ hangs: hasTools }, async (_server, url) => {
-    const main = join(import.meta.dirname, '../../../../src/main.ts');
-    const child = spawn(process.execPath, [main, 'doctor', url, '--model', 'm'], { stdio: ['ignore', 'pipe', 'pipe'] });
-    let out = '';
-    child.stdout.on('data', (text) => {
-      out += text;
-    });
-    let progress = '';
-    child.stderr.on('data', (text) => {
-      progress += text;
-      if (progress.includes(' tools: ')) child.kill('SIGINT');
-    });
-    const [code] = await once(child, 'close');
-    expect(code).toBe(3);
-    expect(out).toContain('STOPPED: Interrupted.');
-    expect(out).toMatch(/^ {2}stream {17}works/m);
   });
 });
 

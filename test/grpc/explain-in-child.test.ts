@@ -1,9 +1,9 @@
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { explainInChild } from '../../../../src/service/program/explain-in-child.ts';
-import { exchangeFileHead } from '../../../../src/tools/files/exchange-file.ts';
+import { explainInChild } from '../../src/service/program/explain-in-child.ts';
+import { exchangeFileHead } from '../../src/tools/files/exchange-file.ts';
 
-const program = join(import.meta.dirname, '../../../../src/main.ts');
+import { serviceMain } from '../support/service-main.ts';
+
 const limits = { timeoutMs: 60_000, maxOutputBytes: 1024 * 1024 };
 const exchange = JSON.stringify({
   ...exchangeFileHead,
@@ -26,7 +26,7 @@ const never = new AbortController().signal;
 
 describe('an explanation in a process of its own', () => {
   it('says what became of the fields', async () => {
-    const { fields } = JSON.parse(await explainInChild(exchange, never, limits, program));
+    const { fields } = JSON.parse(await explainInChild(exchange, never, limits, serviceMain.main));
     const becomes = fields.map((field: { field: string; becomes: { path: string }[] }) => [
       field.field,
       ...field.becomes.map(({ path }) => path),
@@ -36,16 +36,16 @@ describe('an explanation in a process of its own', () => {
 
   it('says why it cannot be made', async () => {
     const notWhole = JSON.stringify({ ...exchangeFileHead });
-    await expect(explainInChild(notWhole, never, limits, program)).rejects.toThrow(/not a whole exchange/);
+    await expect(explainInChild(notWhole, never, limits, serviceMain.main)).rejects.toThrow(/not a whole exchange/);
   });
 
   it('ends when it takes too long, writes too much, or nobody waits for it', async () => {
     const within = { ...limits, timeoutMs: 1 };
-    await expect(explainInChild(exchange, never, within, program)).rejects.toThrow(/took longer than 0.001 s/);
+    await expect(explainInChild(exchange, never, within, serviceMain.main)).rejects.toThrow(/took longer than 0.001 s/);
     const short = { ...limits, maxOutputBytes: 100 };
-    await expect(explainInChild(exchange, never, short, program)).rejects.toThrow(/longer than 100 bytes/);
+    await expect(explainInChild(exchange, never, short, serviceMain.main)).rejects.toThrow(/longer than 100 bytes/);
     const gone = new AbortController();
-    const explained = explainInChild(exchange, gone.signal, limits, program);
+    const explained = explainInChild(exchange, gone.signal, limits, serviceMain.main);
     gone.abort();
     await expect(explained).rejects.toThrow(/abort/);
   });
