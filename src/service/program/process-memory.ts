@@ -1,3 +1,4 @@
+import { openSync, readSync } from 'node:fs';
 import { totalmem } from 'node:os';
 import { collectAndGiveBack, heapLimit, takeCollector } from '../memory/heap.ts';
 import type { OverloadGuard } from '../memory/overload.ts';
@@ -11,16 +12,35 @@ export function memoryOfProcess(): { readonly heap: number; readonly total: numb
   };
 }
 
-let resident = 0;
+/**
+ * Reads the size of this process in bytes; the last one seen while it cannot be read. Linux tells it in pages in `file`, which stays open, at a
+ * fifth of the cost of `process.memoryUsage.rss`: a large request asks some ten times.
+ */
+export function residentReader(file = '/proc/self/statm'): () => number {
+  const read = readerOf(file);
+  let resident = 0;
+  return () => {
+    try {
+      resident = read();
+    } catch {
+      // Where a file is opened for it, every descriptor may be taken by a connection.
+    }
+    return resident;
+  };
+}
 
-/** The size of this process in bytes; the last one seen while it cannot be read. */
-export function residentBytes(): number {
+function readerOf(file: string): () => number {
+  const text = Buffer.alloc(128);
+  let open: number;
   try {
-    resident = process.memoryUsage.rss();
+    open = openSync(file, 'r');
   } catch {
-    // The system reads a file for it, and every descriptor may be taken by a connection.
+    return () => process.memoryUsage.rss();
   }
-  return resident;
+  const pages = () => Number(text.toString('latin1', 0, readSync(open, text, 0, text.length, 0)).split(' ')[1]);
+  // A power of two, so what is allocated between the two readings changes nothing.
+  const pageBytes = 2 ** Math.round(Math.log2(process.memoryUsage.rss() / pages()));
+  return () => pages() * pageBytes;
 }
 
 /** By then start-up is over, and its compiled code can go. */
@@ -44,7 +64,8 @@ const spareBytes = 8 * 1024 * 1024;
  */
 export function releaseWhenIdle(
   work: Pick<OverloadGuard, 'exchanges' | 'admitted'>,
-  { collect, bytes } = { collect: () => collectAndGiveBack(takeCollector()), bytes: residentBytes },
+  bytes: () => number,
+  collect: () => void = () => collectAndGiveBack(takeCollector()),
 ): void {
   /** Null until it could be measured: a process may be under load from its first second on. */
   let least: number | null = null;

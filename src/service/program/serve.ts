@@ -15,7 +15,7 @@ import { createMetrics, type Metrics } from '../telemetry/metrics.ts';
 import type { ExchangeObserver } from '../telemetry/observer.ts';
 import { providerNameOf } from '../telemetry/provider-name.ts';
 import type { WebSocketEndpoint } from '../websocket/websocket-server.ts';
-import { memoryOfProcess, releaseWhenIdle, residentBytes } from './process-memory.ts';
+import { memoryOfProcess, releaseWhenIdle, residentReader } from './process-memory.ts';
 import { openWebSocket } from './serve-websocket.ts';
 import { version } from './version.ts';
 
@@ -41,6 +41,7 @@ export async function serve(config: Config, log: Log, output: LogOutput) {
     }),
   });
   const memory = memoryOfProcess();
+  const residentBytes = residentReader();
   const guard = new OverloadGuard(
     { maxExchanges: config.MAX_EXCHANGES, maxBufferedBytes: config.MAX_BUFFERED_BYTES },
     createHeapGauge(memory.heap),
@@ -103,7 +104,7 @@ export async function serve(config: Config, log: Log, output: LogOutput) {
     { version, listen, websocket, admin: admin?.address ?? null, profile: config.UPSTREAM_PROFILE },
     'listening',
   );
-  releaseWhenIdle(guard);
+  releaseWhenIdle(guard, residentBytes);
 
   return {
     /** Drains; resolves when everything has ended. */

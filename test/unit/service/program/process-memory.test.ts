@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { heapLimit } from '../../../../src/service/memory/heap.ts';
-import { memoryOfProcess, releaseWhenIdle, residentBytes } from '../../../../src/service/program/process-memory.ts';
+import { memoryOfProcess, releaseWhenIdle, residentReader } from '../../../../src/service/program/process-memory.ts';
 
 const MiB = 1024 * 1024;
 
@@ -18,7 +18,7 @@ describe('the memory that is given back', () => {
     const collect = () => {
       process.collected += 1;
     };
-    releaseWhenIdle(work, { collect, bytes: () => process.bytes });
+    releaseWhenIdle(work, () => process.bytes, collect);
     let now = 0;
     const at = (ms: number) => {
       vi.advanceTimersByTime(ms - now);
@@ -82,7 +82,7 @@ it('a process that has nothing to do makes V8’s last collection, and ends by i
     const { releaseWhenIdle } = await import(${JSON.stringify(source)});
     const timeouts = [];
     globalThis.setTimeout = (call) => ({ unref: () => timeouts.push(call) });
-    releaseWhenIdle({ exchanges: 0, admitted: 0 });
+    releaseWhenIdle({ exchanges: 0, admitted: 0 }, () => 0);
     for (const call of timeouts) call();`;
   const { stdout } = await promisify(execFile)(process.execPath, ['--trace-gc', '--input-type=module', '-e', script]);
   expect(stdout).toMatch(/Mark-Compact \(reduce\).* testing;/);
@@ -103,7 +103,17 @@ it('the flags that size the heap may come from the environment', () => {
   expect(heap).toBe(heapLimit(['--max-semi-space-size=1']));
 });
 
-it('the size of the process stays what it was while it cannot be read', () => {
+it('the size of the process is what Node says it is, also after it has grown', () => {
+  const residentBytes = residentReader();
+  const isAsNodeSays = () => Math.abs(residentBytes() / process.memoryUsage.rss() - 1) < 0.25;
+  expect(isAsNodeSays()).toBe(true);
+  const grown = Buffer.alloc(128 * MiB, 1);
+  expect(isAsNodeSays()).toBe(true);
+  expect(residentBytes()).toBeGreaterThan(grown.length);
+});
+
+it('where no file tells it, the size stays what it was while Node cannot read it', () => {
+  const residentBytes = residentReader('/proc/none');
   const rss = vi.spyOn(process.memoryUsage, 'rss').mockReturnValueOnce(7 * MiB);
   expect(residentBytes()).toBe(7 * MiB);
   rss.mockImplementationOnce(() => {
