@@ -1,3 +1,6 @@
+import { request as httpRequest } from 'node:http';
+import { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startTestMesh, type TestMesh } from '../support/mesh.ts';
 import { completion } from '../support/upstream.ts';
@@ -5,7 +8,7 @@ import { completion } from '../support/upstream.ts';
 const MiB = 1024 * 1024;
 let mesh: TestMesh;
 beforeAll(async () => {
-  mesh = await startTestMesh();
+  mesh = await startTestMesh({ environment: { MAX_IMAGE_URL_BYTES: String(48 * MiB) } });
 });
 afterAll(() => mesh.close());
 
@@ -46,4 +49,35 @@ test('a request of 64 MiB whose Chat form is longer is served too', async () => 
   });
   expect(await statusOf(body.replace('"-"', `"${'x'.repeat(64 * MiB - body.length + 1)}"`))).toBe(200);
   expect(mesh.upstream.received('longer')[0]?.body.length).toBeGreaterThan(64 * MiB);
+});
+
+test('a request with a 32 MiB image goes through', async () => {
+  const image_url = `data:image/png;base64,${'A'.repeat(32 * MiB)}`;
+  mesh.upstream.script('m', { body: [completion({ content: 'Seen.' })] });
+  const response = await mesh.post({
+    model: 'm',
+    input: [{ role: 'user', content: [{ type: 'input_image', image_url, detail: 'auto' }] }],
+  });
+  expect(response.status).toBe(200);
+  expect(mesh.upstream.received('m').at(-1)?.body.length).toBeGreaterThan(32 * MiB);
+});
+
+test.each([
+  ['over 64 MiB', 66],
+  ['over the 80 MiB that Envoy takes', 82],
+])('a body that only turns out to be %s is refused in the API’s form', async (_, size) => {
+  const piece = Buffer.alloc(MiB, 'a');
+  const answered = await new Promise<{ status: number | undefined; said: string }>((resolve, reject) => {
+    const request = httpRequest(`${mesh.url}/v1/responses`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+    });
+    request.once('response', (response) =>
+      text(response).then((said) => resolve({ status: response.statusCode, said }), reject),
+    );
+    request.once('error', reject);
+    Readable.from(Array.from({ length: size }, () => piece)).pipe(request);
+  });
+  expect(answered.status).toBe(413);
+  expect(JSON.parse(answered.said)).toMatchObject({ error: { type: 'invalid_request', code: 'request_too_large' } });
 });
