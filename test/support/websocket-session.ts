@@ -23,6 +23,8 @@ export interface SessionOptions {
   readonly maxEventBytes?: number;
   readonly maxErrorBytes?: number;
   readonly maxValues?: number;
+  /** Why no turn can be sent to the proxy, which is known at once. */
+  readonly unreachable?: string;
 }
 
 const overload = new ApiError('The gateway is overloaded: too many bytes are buffered. Try again in 2s.', {
@@ -35,10 +37,11 @@ const overload = new ApiError('The gateway is overloaded: too many bytes are buf
 /** A session with counted ids and a fixed clock. */
 export function startWebSocketSession(
   options: SessionOptions = {},
-): WebSocketSession & { readonly held: () => number; readonly kept: () => number } {
+): WebSocketSession & { readonly held: () => number; readonly untaken: () => number; readonly kept: () => number } {
   const { maxLanes = 8, maxWaiting = 32, maxKept = 1024 * 1024, maxHeld = 1024 * 1024 } = options;
   let lines: string[] = [];
   let held = 0;
+  let untakenBytes = 0;
   const answers = new Map<number, AnswerListener>();
   const conversations = createConversations((bytes) => {
     if (bytes > maxKept) conversations.evict(bytes - maxKept);
@@ -56,6 +59,7 @@ export function startWebSocketSession(
     forward(body, number, answer) {
       lines.push(`turn ${number}: ${Buffer.concat([...body]).toString()}`);
       answers.set(number, answer);
+      if (options.unreachable !== undefined) answer.broken(options.unreachable);
       return {
         pause: () => lines.push(`paused: ${number}`),
         resume: () => lines.push(`resumed: ${number}`),
@@ -67,6 +71,7 @@ export function startWebSocketSession(
     hold(bytes, untaken) {
       if (untaken > 0 && held + bytes > maxHeld) return overload;
       held += bytes;
+      untakenBytes += untaken;
       return null;
     },
     refused: ({ error: { code } }) => lines.push(`refused: ${code}`),
@@ -76,6 +81,7 @@ export function startWebSocketSession(
   return {
     connection,
     held: () => held,
+    untaken: () => untakenBytes,
     kept: () => conversations.bytes,
     take() {
       const taken = lines;

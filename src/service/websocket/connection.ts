@@ -100,7 +100,7 @@ export class Connection implements TurnHost {
     else if (message.type === 'steer') this.send(steerFailed(message));
     else if (message.type === 'interrupt') {
       // One that has ended meanwhile has told its client so.
-      for (const turn of this.#onTheWay) if (turn.interrupt(message.responseId)) return;
+      for (const turn of this.#onTheWay) turn.interrupt(message.responseId);
     } else if (state.phase === 'open') this.#createTurn(message.fields, message.streamId, data);
     else {
       state.isSaid = true;
@@ -120,7 +120,6 @@ export class Connection implements TurnHost {
     this.#move('abort', { phase: 'closed' });
     const error = why === null ? null : farewells[why];
     const unanswered = [...this.#onTheWay, ...this.#lanes.all().flatMap((lane) => lane.waiting.splice(0))];
-    this.#onTheWay.clear();
     for (const one of unanswered)
       if (one instanceof Turn) one.cancel(error);
       else this.#host.turnEnded('error');
@@ -171,7 +170,7 @@ export class Connection implements TurnHost {
     if (lane !== undefined) this.#lanes.setLast(lane, conversation);
   }
 
-  evict(responseId: string): void {
+  evict(responseId: string | null): void {
     for (const lane of this.#lanes.all()) if (lane.last?.responseId === responseId) this.#lanes.setLast(lane, null);
   }
 
@@ -183,8 +182,10 @@ export class Connection implements TurnHost {
     if (turn.forwarded === null) this.#onTheWay.delete(turn);
     this.#host.turnEnded(outcome);
     const lane = this.#lanes.get(turn.streamId);
-    if (lane?.running === turn) lane.running = null;
-    if (lane !== undefined) this.#startNext(lane);
+    if (lane !== undefined) {
+      lane.running = null;
+      this.#startNext(lane);
+    }
     this.#closeIfIdle();
   }
 
@@ -237,7 +238,7 @@ export class Connection implements TurnHost {
   }
 
   #startNext(lane: Lane): void {
-    while (lane.running === null && this.#state.phase !== 'closed') {
+    while (lane.running === null) {
       const next = lane.waiting.shift();
       if (next === undefined) return;
       if (!(next instanceof Turn)) this.#sendError(next, lane.streamId);

@@ -45,7 +45,7 @@ export function errorMessage({ status, error, headers }: TurnError, streamId: st
     type: 'error',
     status,
     error,
-    ...(headers === undefined ? {} : { headers }),
+    headers,
     ...(streamId === null ? {} : { stream_id: streamId }),
   });
 }

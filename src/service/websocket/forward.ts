@@ -65,7 +65,7 @@ export function createForwarder(baseUrl: string) {
           stream = session.request(request);
         } catch (error) {
           // A header of the client's that HTTP/2 cannot carry.
-          broken(error instanceof Error ? error.message : String(error));
+          broken((error as Error).message);
           return { pause() {}, resume() {}, abort() {} };
         }
         let isAnswered = false;

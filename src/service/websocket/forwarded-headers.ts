@@ -27,7 +27,7 @@ export function isHost(host: string | undefined): boolean {
 export function forwardedHeaders(raw: readonly string[]): Record<string, string> {
   const given = new Map<string, string[]>();
   for (let at = 0; at < raw.length; at += 2) {
-    const [name = '', value = ''] = raw.slice(at, at + 2);
+    const [name = '', value = ''] = [raw[at], raw[at + 1]];
     const values = given.get(name.toLowerCase());
     if (values === undefined) given.set(name.toLowerCase(), [value]);
     else values.push(value);

@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream';
 import { type TurnError, turnError } from './errors.ts';
 import { isHost } from './forwarded-headers.ts';
 
-const responsesPath = /\/responses\/?$/;
+const responsesPath = /^[^?]*\/responses\/?(?:\?|$)/;
 /** Client ids that are safe to repeat in logs and headers. */
 const usableId = /^[\w.:-]{1,128}$/;
 
@@ -24,8 +24,7 @@ export function queryOf({ url = '' }: IncomingMessage): string {
 
 /** The error for a handshake that is wrong in itself, whatever the state of the server; null for any other. */
 export function handshakeError({ headers, url = '' }: IncomingMessage, origins: readonly string[]): TurnError | null {
-  if (!responsesPath.test(url.split('?', 1)[0] ?? ''))
-    return turnError(404, 'not_found', 'Not found. Open the WebSocket at /v1/responses.');
+  if (!responsesPath.test(url)) return turnError(404, 'not_found', 'Not found. Open the WebSocket at /v1/responses.');
   const { origin, host } = headers;
   if (!isHost(host))
     return turnError(400, 'invalid_host', "Invalid 'Host': expected a name or an address, with an optional port.");

@@ -50,7 +50,7 @@ export class Lanes {
 
   /** The conversation that a response ended, if it is the last of its lane and still kept. */
   find(responseId: string): Conversation | null {
-    const last = this.all().find((lane) => lane.last?.responseId === responseId)?.last ?? null;
+    const last = this.all().find((lane) => lane.last?.responseId === responseId)?.last;
     return last?.items == null ? null : last;
   }
 

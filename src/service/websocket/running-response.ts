@@ -11,8 +11,8 @@ export class RunningResponse {
   #deltas = 0;
   #characters = 0;
 
-  get id(): string | null {
-    return this.#begun?.id ?? null;
+  get id(): string | undefined {
+    return this.#begun?.id;
   }
 
   /** Takes the next event of its stream that the client is sent, and its JSON. Returns how many bytes of it are kept. */

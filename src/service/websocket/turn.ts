@@ -50,8 +50,8 @@ export interface TurnHost {
   find(responseId: string): Conversation | null;
   /** The turn's response can be continued. */
   keep(turn: Turn, conversation: Conversation): void;
-  /** The response that a turn named can no longer be continued. */
-  evict(responseId: string): void;
+  /** The response that a turn named can no longer be continued; nothing happens if it named none. */
+  evict(responseId: string | null): void;
   /** Counts so many bytes more, or fewer if negative; of them, `untaken` are of a message that the proxy has not taken. */
   hold(bytes: number, untaken: number): void;
   /** The proxy was not asked. Called before `ended`. */
@@ -136,10 +136,7 @@ export class Turn {
   /** The lane is free: decodes the request, and asks the proxy. */
   start(): void {
     const state = this.#state;
-    if (state.phase !== 'waiting') {
-      this.#move('start', state);
-      return;
-    }
+    if (state.phase !== 'waiting') return this.#move('start', state);
     const { message, fields } = state;
     const previousId = previousIdOf(fields);
     const request = readTurnRequest(fields, (id) => this.#host.find(id), this.#host.limits.maxValues);
@@ -173,7 +170,6 @@ export class Turn {
     const state = this.#state;
     if (state.phase === 'streaming') this.#events(state, () => state.decoder.push(bytes));
     else if (state.phase === 'reading_error') {
-      this.#move('answer_body', state);
       // A longer one is cut; its status is informative enough.
       if (state.bytes + bytes.length > this.#host.limits.maxErrorBytes) return;
       state.bytes += bytes.length;
@@ -224,17 +220,16 @@ export class Turn {
     forwarded?.abort();
   }
 
-  /** Ends its response, if that is the one that runs, with what is finished of it. Returns whether it did. */
-  interrupt(responseId: string): boolean {
+  /** Ends its response, if that is the one that runs, with what is finished of it. */
+  interrupt(responseId: string): void {
     const state = this.#state;
-    if (state.phase !== 'streaming' || state.response.id !== responseId) return false;
+    if (state.phase !== 'streaming' || state.response.id !== responseId) return;
     this.#abortForwarded();
     // The error that was held is told no more: the client has ended the response itself.
     state.errorEvent = null;
     const { events, last } = state.response.interrupt(inputTokensOf(state));
     for (const event of events) this.#send(event);
     this.#responseEvent(state, last, JSON.stringify(last));
-    return true;
   }
 
   #events(state: Streaming, read: () => SseMessage[], isEnd = false): void {
@@ -302,7 +297,7 @@ export class Turn {
   /** Ends the turn with an error message. A response whose continuation failed can no longer be continued. */
   #refuse(event: TurnEvent, error: TurnError, previousId: string | null): void {
     this.#host.send(errorMessage(error, this.streamId));
-    if (previousId !== null) this.#host.evict(previousId);
+    this.#host.evict(previousId);
     this.#finish(event, 'error');
   }
 

@@ -20,7 +20,7 @@ describe('the items of a conversation', () => {
   it('are those of input and output, as JSON without brackets', () => {
     expect(String(itemsOf(bytesOf('[{"a": 1.0}, "b" ]')))).toBe('{"a": 1.0}, "b" ');
     expect(String(itemsOf(bytesOf('"Hé"')))).toBe('{"type":"message","role":"user","content":"Hé"}');
-    for (const nothing of ['[]', '[ \n]', 'null', '5', '{}']) expect(itemsOf(bytesOf(nothing)), nothing).toBeNull();
+    for (const nothing of ['[]', '[ \n\r\t]', 'null', '5', '{}']) expect(itemsOf(bytesOf(nothing)), nothing).toBeNull();
     expect(String(itemsOfOutput([{ a: 1 }, 'b']))).toBe('{"a":1},"b"');
     for (const nothing of [[], null, undefined, 5, {}]) expect(itemsOfOutput(nothing)).toBeNull();
   });

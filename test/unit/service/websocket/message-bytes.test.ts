@@ -84,6 +84,10 @@ it('a message for which there is no room is not counted, and one on its way is u
     [110, 0],
     [30, 30],
   ]);
+  ledger.most = 30;
+  expect(bytes.hold(1, 1), 'a single byte').toBe(overload);
+  expect(take().at(-1)).toEqual([30, 30]);
+  ledger.most = 100;
   bytes.read(90);
   expect(bytes.tell()).toBe(overload);
   expect(take()).toEqual([
