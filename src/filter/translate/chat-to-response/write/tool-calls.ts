@@ -19,6 +19,8 @@ export class ToolCalls {
   readonly #tracker: CallTracker;
   readonly #usedIds = new Set<string>();
   #gathered = new Set<Call>();
+  /** Before it no call waits: what was opened is not looked at again. */
+  #firstWaiting = 0;
   /** Whether the calls came in one piece: each entry is a call, and none grows. */
   #areWhole = false;
   /** There is a call whose item was sent. */
@@ -139,9 +141,15 @@ export class ToolCalls {
 
   /** Calls keep the model's order: one whose name could have grown until now is sent first. */
   #openInOrder(call: Call): void {
-    for (const earlier of this.#tracker.waiting) {
+    const { calls, waiting } = this.#tracker;
+    for (let at = this.#firstWaiting; at < calls.length; at += 1) {
+      const earlier = calls[at] as Call;
+      if (!waiting.has(earlier)) {
+        if (at === this.#firstWaiting) this.#firstWaiting += 1;
+        continue;
+      }
       if (earlier !== call && earlier.repeats !== null && this.#needsMore(earlier)) continue;
-      this.#tracker.waiting.delete(earlier);
+      waiting.delete(earlier);
       if (this.#isRepeated(earlier)) continue;
       if (earlier.name !== '') this.#open(earlier);
       if (earlier === call) return;
