@@ -136,7 +136,10 @@ export class Turn {
   /** The lane is free: decodes the request, and asks the proxy. */
   start(): void {
     const state = this.#state;
-    if (state.phase !== 'waiting') return this.#move('start', state);
+    if (state.phase !== 'waiting') {
+      this.#move('start', state);
+      return;
+    }
     const { message, fields } = state;
     const previousId = previousIdOf(fields);
     const request = readTurnRequest(fields, (id) => this.#host.find(id), this.#host.limits.maxValues);
