@@ -4,6 +4,7 @@ import { translateCompletion } from '../../../../src/filter/translate/chat-to-re
 import { builtInProfiles } from '../../../../src/filter/upstream/profiles.ts';
 import { ApiError } from '../../../../src/filter/wire/schema/api-error.ts';
 import { type ContextSettings, createTestContext } from '../../../support/context.ts';
+import { runs } from '../../../support/property-runs.ts';
 import { faultsOfEvent, faultsOfResponse } from '../../../support/published-schema.ts';
 import { runStream } from '../../../support/run-stream.ts';
 import { eventsOf } from '../../../support/stream-lines.ts';
@@ -94,7 +95,7 @@ describe('a word of the upstream’s is in no field of a closed set', () => {
         expect(fieldsWith(answer, word).filter((field) => !freeFields.has(field))).toEqual([]);
         expect(faultsOfResponse(answer)).toEqual([]);
       }),
-      { numRuns: 1000 },
+      { numRuns: runs(1000) },
     );
   });
 
@@ -109,7 +110,7 @@ describe('a word of the upstream’s is in no field of a closed set', () => {
           expect(fieldsWith(event, word).filter((field) => !freeFields.has(field))).toEqual([]);
         expect(eventsOf(bytes.toString()).flatMap((event) => faultsOfEvent(event))).toEqual([]);
       }),
-      { numRuns: 1000 },
+      { numRuns: runs(1000) },
     );
   });
 });

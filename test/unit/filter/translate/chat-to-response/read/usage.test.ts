@@ -4,6 +4,7 @@ import { describe, expect, it, test } from 'vitest';
 import { usageIn, usageOf } from '../../../../../../src/filter/translate/chat-to-response/read/usage.ts';
 import type { Repair } from '../../../../../../src/filter/translate/shared/repairs.ts';
 import type { Usage } from '../../../../../../src/filter/wire/schema/response-resource.ts';
+import { runs } from '../../../../../support/property-runs.ts';
 
 const totals = { prompt_tokens: 10, completion_tokens: 7 };
 const ofUsage = (usage: object) => usageOf({ ...totals, ...usage }, { reasoningTokensExtra: false }, new Set<Repair>());
@@ -80,7 +81,7 @@ describe('no usage contradicts itself', () => {
       fc.property(usages, fc.boolean(), (usage, reasoningTokensExtra) => {
         expectConsistent(usageOf(usage, { reasoningTokensExtra }, new Set<Repair>()));
       }),
-      { numRuns: 2000 },
+      { numRuns: runs(2000) },
     );
   });
 

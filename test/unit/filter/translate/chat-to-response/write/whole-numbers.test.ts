@@ -6,6 +6,7 @@ import {
 } from '../../../../../../src/filter/translate/chat-to-response/write/whole-numbers.ts';
 import { integerPlacesOf } from '../../../../../../src/filter/translate/request-to-chat/integer-places.ts';
 import type { IntegerPlaces } from '../../../../../../src/filter/translate/shared/context.ts';
+import { runs } from '../../../../../support/property-runs.ts';
 
 const placesOf = (parameters: Record<string, unknown>, name = 'f', namespace?: string): IntegerPlaces | undefined =>
   integerPlacesOf([
@@ -117,7 +118,7 @@ describe('a number of a tool’s arguments', () => {
         for (let at = 0; at < text.length; at += size) out += numbers.push(text.slice(at, at + size));
         expect(out + numbers.finish()).toBe(withWholeNumbers(text, places));
       }),
-      { numRuns: 2000 },
+      { numRuns: runs(2000) },
     );
   });
 
