@@ -56,6 +56,19 @@ describe('memory for a request', () => {
     }
   });
 
+  test('stays reserved for the tools that a search would find, however small the request', () => {
+    const found = { type: 'function', name: 'f', defer_loading: true, parameters: { type: 'object', properties: {} } };
+    const heldWith = (tools: readonly object[]) => {
+      const { begin, send, held } = reserving();
+      begin(0);
+      send(Buffer.from(JSON.stringify({ model: 'm', input: 'Hi', tools: [{ type: 'tool_search' }, ...tools] })), true);
+      return held();
+    };
+    expect(heldWith([])).toBe(0);
+    expect(heldWith([found])).toBeGreaterThan(JSON.stringify(found).length);
+    expect(heldWith([found, { ...found, name: 'g' }])).toBeGreaterThan(heldWith([found]));
+  });
+
   test('is refused by the announced length alone', () => {
     const { begin } = reserving(1000);
     expect(begin(1001)).toMatchObject([{ type: 'immediate_response', status: 503 }]);
