@@ -47,11 +47,11 @@ test('all mutants are tried', { timeout: 1e9 }, async () => {
   if (task.numbers === null) say({ type: 'end', ...(await firstFailure(task)) });
   else {
     const entries: Entry[] = [];
-    const atLoad = new Set<number>();
+    const unsure = new Set<number>();
     for (const file of task.tests) {
       mutationSwitches.reached.fill(0);
       const loaded = await load(file);
-      for (const [number, reached] of mutationSwitches.reached.entries()) if (reached === 1) atLoad.add(number);
+      for (const [number, reached] of mutationSwitches.reached.entries()) if (reached === 1) unsure.add(number);
       if (typeof loaded === 'string') say({ type: 'unusable', unit: file, killedBy: loaded });
       else
         for (const unit of loaded) {
@@ -62,8 +62,8 @@ test('all mutants are tried', { timeout: 1e9 }, async () => {
     }
     for (const number of task.numbers) {
       say({ type: 'tries', number });
-      const killedBy = await killerOf(number, entries);
-      say({ type: 'tried', number, killedBy: killedBy ?? (atLoad.has(number) ? undefined : killedBy) });
+      const killedBy = await killerOf(number, entries, unsure);
+      say({ type: 'tried', number, killedBy: killedBy ?? (unsure.has(number) ? undefined : killedBy) });
     }
     say({ type: 'end', unit: null });
   }
@@ -127,7 +127,7 @@ async function entriesOf(unit: Unit): Promise<Entry[] | string> {
 }
 
 /** The test that sees it, null for none, undefined if that is not sure. First those that reach little else, have seen much, and cost little. */
-async function killerOf(number: number, entries: Entry[]): Promise<string | null | undefined> {
+async function killerOf(number: number, entries: Entry[], unsure: Set<number>): Promise<string | null | undefined> {
   const worth = ({ reached, kills, ms }: Entry) => (1 / reached.length + kills / 20 + 0.01) / (ms + 1);
   const all = entries.filter(({ reached }) => reached.includes(number)).sort((a, b) => worth(b) - worth(a));
   for (const entry of all) {
@@ -143,6 +143,7 @@ async function killerOf(number: number, entries: Entry[]): Promise<string | null
     // The mutant may have spoiled the test for all that come after it, or the test may run but once.
     if ((await run(entry.unit, (test) => entry.takes.has(test))) !== null) {
       entries.splice(entries.indexOf(entry), 1);
+      for (const other of entry.reached) unsure.add(other);
       return undefined;
     }
     return `${entry.unit.name}: ${problem}`;

@@ -50,7 +50,7 @@ export async function startAdminServer(listen: string, sources: AdminSources, id
   };
 
   async function renderPage({ method, url = '/' }: IncomingMessage): Promise<Page> {
-    const [path = '/'] = url.split('?', 1);
+    const path = url.replace(/\?.*$/s, '');
     if (path === '/') {
       const paths = [...Object.keys(pages), ...(sources.routes?.paths ?? [])];
       return { status: 200, body: `${paths.join('\n')}\n` };

@@ -25,7 +25,7 @@ export function createResetGuard(limits: { readonly burst: number; readonly perS
   }
 
   return (session: ServerHttp2Session): void => {
-    let [resets, since] = [0, 0];
+    let [resets, since] = [0, now()];
     const closed = ({ sentHeaders, rstCode }: ServerHttp2Stream) => {
       // A status without a message before it refuses the call.
       const isAnswered = sentHeaders !== undefined && sentHeaders['grpc-status'] === undefined;

@@ -22,6 +22,16 @@ function messagesOf(pieces: readonly Uint8Array[], limit = maxBytes): Buffer[] {
   return messages;
 }
 
+it('the head of a frame says that it is not compressed, and its length in four bytes', () => {
+  const headOf = (length: number) => {
+    const framed = Buffer.allocUnsafe(frameHeadBytes + length);
+    framed.fill(0xff, 0, frameHeadBytes);
+    putFrameHead(framed);
+    return framed.toString('hex', 0, frameHeadBytes);
+  };
+  expect([0, 0x102, 0x3010203].map(headOf)).toEqual(['0000000000', '0000000102', '0003010203']);
+});
+
 /** These bytes in pieces of those lengths, over and over. */
 function cut(bytes: Buffer, lengths: readonly number[]): Buffer[] {
   const pieces: Buffer[] = [];
