@@ -13,7 +13,7 @@ import { openWebSocket } from './websocket-client.ts';
 const response = (type: string) => JSON.stringify({ type, response: { id: 'resp_1', output: [] }, sequence_number: 0 });
 const item = (type: string) => JSON.stringify({ type, output_index: 0, item: { type: 'message', id: 'msg_1' } });
 /** So many of these bytes, which the output counts. */
-export const samplesOf = (name: string, bytes: fc.Arbitrary<Buffer>, count: number) => {
+const samplesOf = (name: string, bytes: fc.Arbitrary<Buffer>, count: number) => {
   const samples = fc.sample(bytes, count);
   console.log(`${name}: ${samples.length} inputs`);
   return samples;
