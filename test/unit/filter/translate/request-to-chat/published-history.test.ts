@@ -133,10 +133,11 @@ it('covers every type, and far more variants than types', () => {
   expect(variants.length).toBeGreaterThanOrEqual(1000);
 });
 
-it.each(refused)('the refusal $message is one that occurs', ({ message }) => {
+it('each of the refusals is one that occurs', () => {
   const asked = variants.flatMap(({ item }) => ('role' in item ? [item, { ...item, role: 'user' }] : [item]));
   const outcomes = asked.flatMap((item) =>
     ['generic', 'openai'].map((profile) => translate([ask, ...paired(item), ask], profile)),
   );
-  expect(outcomes.some((outcome) => outcome instanceof ApiError && message.test(outcome.message))).toBe(true);
+  const said = outcomes.flatMap((outcome) => (outcome instanceof ApiError ? [outcome.message] : []));
+  expect(refused.filter(({ message }) => !said.some((one) => message.test(one)))).toEqual([]);
 });
