@@ -52,7 +52,7 @@ const checks: Readonly<Record<string, (started: Started) => unknown>> = {
     return checkScript(script, words, environment);
   },
   node({ args: [file = '', ...words], environment }) {
-    // What a reader saves, test/envoy/readme.test.ts runs.
+    // What a reader saves, test/deployment/readme.test.ts runs.
     if (file === '-e' || file === 'hello.mjs') return undefined;
     if (file !== 'dist/main.js') return checkOptions(file, words);
     expect(readCommand(words).type).toBe('serve');
