@@ -57,6 +57,13 @@ describe('the memory that is given back', () => {
     expect(at(480_000)).toBe(5);
   });
 
+  it('is what a process without any work has grown by, at the fourth look too', () => {
+    const { process, at } = processOf({ exchanges: 0, admitted: 0 });
+    at(1000);
+    process.bytes = 120 * MiB;
+    expect([20_999, 21_000].map(at)).toEqual([1, 2]);
+  });
+
   it('is measured by the least that a collection has left', () => {
     const { work, process, at } = processOf({ exchanges: 0, admitted: 0 });
     at(1000);
