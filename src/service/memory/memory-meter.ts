@@ -55,16 +55,15 @@ export class MemoryMeter {
     return Math.max(kept - this.#resident.limit * memory, live - this.#heap.limit * heap);
   }
 
-  /** Measures the process's memory. */
+  /** Measures the process's memory, for whoever relieves it. */
   look(): void {
-    this.#residentBytes = this.#resident.bytes();
-    this.#heldWhenSeen = this.#ledger.bytes;
+    this.#see();
     this.#workedSinceSeen = 0;
   }
 
-  /** Measures it if much has been held or freed since. */
+  /** Measures it if much has been held or freed since. That relieves nobody: what is worked counts on. */
   lookIfDue(): void {
-    if (Math.abs(this.#ledger.bytes - this.#heldWhenSeen) > checkIntervalBytes) this.look();
+    if (Math.abs(this.#ledger.bytes - this.#heldWhenSeen) > checkIntervalBytes) this.#see();
   }
 
   /** So many bytes of messages were read, which soon become garbage that only the process's size shows. Is it time to look? */
@@ -87,6 +86,11 @@ export class MemoryMeter {
     const isWorthIt = spare > limit * spareMemoryShare && this.#heap.live < spare * cheapLiveShare;
     if (isWorthIt && this.#residentBytes > limit * giveBackMemoryShare && this.#heap.giveBack()) this.look();
     return true;
+  }
+
+  #see(): void {
+    this.#residentBytes = this.#resident.bytes();
+    this.#heldWhenSeen = this.#ledger.bytes;
   }
 
   #liveHeap(): number {

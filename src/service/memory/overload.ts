@@ -196,7 +196,7 @@ export class OverloadGuard {
   #hold(account: Account, bytes: number, body: number): ApiError | null {
     if (!account.isOpen) return null;
     const growth = bytes - account.held;
-    this.#meter.lookIfDue();
+    if (growth > 0) this.#meter.lookIfDue();
     account.set(bytes, body);
     if (growth <= 0) return null;
     // Little on the wire may be much in memory: windows of compressed answers. The next message relieves it, not this one's.

@@ -355,6 +355,22 @@ describe('what the process has of its container', () => {
     expect(log).toEqual(['server_overloaded largest']);
   });
 
+  it('fails them no later where what one held is freed at once, or was looked at meanwhile', () => {
+    for (const then of [0, 10 * MiB]) {
+      const { guard, resident, log, open } = guardOfContainer();
+      open('largest', 190 * MiB);
+      guard.checkAvailability();
+      resident.now = 780 * MiB;
+      resident.afterCollection = 780 * MiB;
+      const grows = open('grows', 5 * MiB);
+      grows.hold(then);
+      grows.hold(then + 1);
+      expect(log, 'not while a message is read').toEqual([]);
+      guard.worked(1);
+      expect(log).toEqual(['server_overloaded largest']);
+    }
+  });
+
   it('refuses nothing to a call that it has failed', () => {
     const { guard, resident, open, refusals } = guardOfContainer();
     const failed = open('largest', 190 * MiB);
@@ -577,8 +593,10 @@ describe('what the process has of its container', () => {
 
   it('is looked at by whoever holds 4 MiB more, before more is taken', () => {
     const { guard, resident, open } = guardOfContainer();
-    const call = open('call', 4 * MiB + 1);
+    const call = open('call', 4 * MiB + 2);
     resident.now = 900 * MiB;
+    call.hold(4 * MiB + 1);
+    expect(guard.admit(), 'what shrinks needs no look').not.toBeInstanceOf(ApiError);
     call.hold(4 * MiB + 2);
     expect(guard.admit()).toBeInstanceOf(ApiError);
   });
