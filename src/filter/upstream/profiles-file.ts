@@ -6,7 +6,6 @@ import { builtInProfiles } from './profiles.ts';
 
 /** The profiles of an operator's file cannot be used. The message names file, profile and flag, one problem a line. */
 export class ProfilesFileError extends Error {
-  override readonly name = 'ProfilesFileError';
   constructor(file: string, problems: readonly string[]) {
     super(problems.map((problem) => `${file}: ${problem}`).join('\n'));
   }
@@ -135,8 +134,7 @@ function parseFile(text: string, file: string): unknown {
   // Aliases can turn a small file into a huge value.
   const document = parseDocument(text, { prettyErrors: true });
   const [error] = document.errors;
-  if (error !== undefined)
-    throw new ProfilesFileError(file, [error.message.split('\n', 1)[0]?.replace(/:$/, '') ?? '']);
+  if (error !== undefined) throw new ProfilesFileError(file, [error.message.replace(/:?(?:\n.*)?$/s, '')]);
   try {
     return document.toJS({ maxAliasCount: 100 });
   } catch (cause) {

@@ -55,6 +55,33 @@ it('parts, annotations, keys of usage and sound that a Response cannot have are 
   ]);
 });
 
+it('no vendor’s spelling of usage is named', () => {
+  const tokens = ['prompt_tokens', 'completion_tokens', 'input_tokens', 'output_tokens', 'total_tokens'];
+  const vendors = [
+    'num_cached_tokens',
+    'reasoning_tokens',
+    'prompt_cache_hit_tokens',
+    'cached_tokens',
+    'cache_read_tokens',
+  ];
+  const anthropic = ['cache_read_input_tokens', 'cache_creation_input_tokens'];
+  const details = [
+    'prompt_tokens_details',
+    'completion_tokens_details',
+    'input_tokens_details',
+    'prompt_token_details',
+  ];
+  const ofDetails = ['cached_tokens', 'cache_write_tokens', 'cache_creation_tokens', 'cache_creation_input_tokens'];
+  const valuesOf = (names: readonly string[], value: unknown) => Object.fromEntries(names.map((name) => [name, value]));
+  const usage = {
+    ...valuesOf([...tokens, ...vendors, ...anthropic], 1),
+    ...valuesOf(details, valuesOf([...ofDetails, 'reasoning_tokens'], 1)),
+  };
+  expect(translateCompletion({ choices: [{ message: { content: 'a' } }], usage }, createTestContext()).unread).toEqual(
+    [],
+  );
+});
+
 it('a part that is passed on is not named, but one that is too long, and one of a summary', () => {
   const content = [
     { type: 'text', text: 'a' },
