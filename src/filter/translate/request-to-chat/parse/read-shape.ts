@@ -57,7 +57,7 @@ function errorOf(issue: Issue, root: unknown, param: string): ApiError {
 }
 
 function expectedBy(issue: Issue | undefined): string {
-  if (issue?.code === 'custom') return String(issue.params?.['expected'] ?? issue.message);
+  if (issue?.code === 'custom') return String(issue.params?.['expected']);
   return issue?.code === 'invalid_type' ? (expectedNames[issue.expected] ?? issue.expected) : 'another value';
 }
 
