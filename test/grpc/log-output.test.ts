@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createLogOutput } from '../../src/service/telemetry/log-output.ts';
 import { anyFreePort, untilListening } from '../../tools/mesh/ports.ts';
 import { connectExtProc } from '../support/extproc-client.ts';
+import { holdTimers } from '../support/held-timers.ts';
 import { sendRequest } from '../support/scripted-exchange.ts';
 import { serviceMain } from '../support/service-main.ts';
 
@@ -41,6 +42,22 @@ describe('an output of the log', () => {
     expect(output.flushAtExit()).toBe(true);
     const lines = readFileSync(path, 'utf8').trimEnd().split('\n');
     expect(lines.map((line) => line.split(' ')[0])).toEqual([...Array(1_000).keys()].map(String).concat('last'));
+    expect(output.lost).toBe(0);
+  });
+
+  test('writes what has 64 KiB at once, and less after a time', async () => {
+    const delay = holdTimers(200);
+    const path = join(folder, 'log');
+    const output = createLogOutput(open(path, 'w'));
+    const [short, long] = ['a line\n', `${'x'.repeat(64 * 1024 - 1)}\n`];
+    output.write(long);
+    await expect.poll(() => readFileSync(path, 'utf8')).toBe(long);
+    output.write(short);
+    expect(delay.count).toBe(1);
+    output.write(short);
+    expect(delay.count).toBe(1);
+    delay.pass();
+    await expect.poll(() => readFileSync(path, 'utf8')).toBe(long + short + short);
     expect(output.lost).toBe(0);
   });
 

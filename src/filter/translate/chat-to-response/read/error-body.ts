@@ -128,7 +128,6 @@ function withReason(reading: ErrorReading, error: LooseError, depth: number): Er
   const provider = textOf(metadata?.provider_name);
   const reasons = [metadata?.raw, error.value, error.cause].map((given) => reasonOf(given, depth));
   const reason = reasons.find((words) => words !== '' && words !== reading.message) ?? '';
-  if (provider === '' && reason === '') return reading;
   const named = provider === '' ? reading.message : `${reading.message} (${provider})`;
   return { ...reading, message: reason === '' ? named : `${named}: ${reason}`, provider: provider || null };
 }
