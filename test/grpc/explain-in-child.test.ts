@@ -36,14 +36,20 @@ describe('an explanation in a process of its own', () => {
 
   it('says why it cannot be made', async () => {
     const notWhole = JSON.stringify({ ...exchangeFileHead });
-    await expect(explainInChild(notWhole, never, limits, serviceMain.main)).rejects.toThrow(/not a whole exchange/);
+    await expect(explainInChild(notWhole, never, limits, serviceMain.main)).rejects.toThrow(
+      /^explain: not a whole exchange:/,
+    );
   });
 
   it('ends when it takes too long, writes too much, or nobody waits for it', async () => {
     const within = { ...limits, timeoutMs: 1 };
-    await expect(explainInChild(exchange, never, within, serviceMain.main)).rejects.toThrow(/took longer than 0.001 s/);
+    await expect(explainInChild(exchange, never, within, serviceMain.main)).rejects.toThrow(
+      /^Explaining it took longer than 0.001 s, or too much memory\.$/,
+    );
     const short = { ...limits, maxOutputBytes: 100 };
-    await expect(explainInChild(exchange, never, short, serviceMain.main)).rejects.toThrow(/longer than 100 bytes/);
+    await expect(explainInChild(exchange, never, short, serviceMain.main)).rejects.toThrow(
+      /^The explanation is longer than 100 bytes\.$/,
+    );
     const gone = new AbortController();
     const explained = explainInChild(exchange, gone.signal, limits, serviceMain.main);
     gone.abort();
