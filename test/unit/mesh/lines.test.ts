@@ -67,8 +67,8 @@ describe('a request in the terminal of npm start is one short line', () => {
     expect(short('service', line)).toBe(shown === null ? null : `service | ${shown}`);
   });
 
-  it('and what is no JSON stays as it is', () => {
-    for (const line of ['no JSON', '{no JSON'])
+  it('and what is no object of JSON stays as it is', () => {
+    for (const line of ['no JSON', '{no JSON', '5', 'null', '[1]'])
       expect([shownLine('service', line, 'short'), shownLine('envoy', line, 'short')]).toEqual([
         `service | ${line}`,
         `envoy   | ${line}`,

@@ -1,13 +1,33 @@
 import { describe, expect, it } from 'vitest';
+import { profileFlags } from '../../../../src/filter/upstream/profile.ts';
 import { profileForModel } from '../../../../src/filter/upstream/profile-for-model.ts';
 import { builtInProfiles } from '../../../../src/filter/upstream/profiles.ts';
 import { readProfilesFile } from '../../../../src/filter/upstream/profiles-file.ts';
+import { allEvidence } from '../../../../src/tools/doctor/evidence/all-evidence.ts';
 import type { Finding } from '../../../../src/tools/doctor/probe-types.ts';
+import { allProbes } from '../../../../src/tools/doctor/probes/all-probes.ts';
 import { proposeProfile } from '../../../../src/tools/doctor/proposal.ts';
 
 function findings(results: Readonly<Record<string, Finding['result']>>): ReadonlyMap<string, Finding> {
   return new Map(Object.entries(results).map(([name, result]) => [name, { result, detail: '' }]));
 }
+
+describe('the evidence', () => {
+  it('is of flags that a profile has', () => {
+    const flags = new Set(Object.keys(profileFlags));
+    expect(allEvidence.flatMap((row) => row.flags).filter((flag) => !flags.has(flag))).toEqual([]);
+  });
+
+  it('names every probe whose finding says something of a profile', () => {
+    const read = new Set<string>(allEvidence.flatMap(({ probes }) => probes));
+    const names = allProbes.map(({ name }) => name);
+    expect([...read].filter((name) => !names.includes(name))).toEqual([]);
+    expect(names.filter((name) => !read.has(name))).toEqual([
+      ...['gateway', 'window', 'max_tokens_short', 'max_completion_tokens_short', 'tool_parallel', 'tool_result'],
+      ...['unknown_field', 'error_model', 'error_field', 'error_key', 'overflow', 'cancel'],
+    ]);
+  });
+});
 
 describe('a host that is known', () => {
   it.each([

@@ -79,3 +79,14 @@ it('what is long is written piece by piece, and whole', async () => {
   for (const piece of out.slice(0, -1)) expect(piece.length).toBeGreaterThanOrEqual(256 * 1024);
   expect(JSON.parse(out.join('')).answer.chunks).toHaveLength(801);
 });
+
+it('a defect is thrown, not told as a mistake of the user', async () => {
+  const defect = new TypeError('a defect');
+  const stdout = {
+    write() {
+      throw defect;
+    },
+  } as unknown as NodeJS.WriteStream;
+  const stdin = Readable.from([]) as unknown as NodeJS.ReadStream;
+  await expect(explain(['--help'], { env: {}, stdin, stdout, stderr: stdout })).rejects.toBe(defect);
+});

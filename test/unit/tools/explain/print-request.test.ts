@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { plainStyle } from '../../../../src/tools/cli/style.ts';
+import { plainStyle, type Style } from '../../../../src/tools/cli/style.ts';
 import { explainRequest } from '../../../../src/tools/explain/explain-request.ts';
 import { printRequest } from '../../../../src/tools/explain/print-request.ts';
 import { requestIn } from '../../../../src/tools/explain/read-input.ts';
@@ -8,7 +8,7 @@ import { createdAt } from '../../../support/context.ts';
 
 const style = plainStyle(120);
 
-function printed(file: unknown, path = '/v1/responses'): string {
+function printed(file: unknown, path = '/v1/responses', shown: Style = style): string {
   const { request } = requestIn(Buffer.from(typeof file === 'string' ? file : JSON.stringify(file)), path);
   const explanation = explainRequest({
     setup: explainSetupOf({}),
@@ -17,7 +17,7 @@ function printed(file: unknown, path = '/v1/responses'): string {
     fields: null,
     linkBase: '',
   });
-  return printRequest(explanation, style, false);
+  return printRequest(explanation, shown, false);
 }
 
 it('what Envoy wrote into the headers is not called the client’s own', () => {
@@ -81,4 +81,43 @@ it('a field that became several places shares the width among them', () => {
   const text = printed({ model: 'm', input: [call, { type: 'function_call_output', call_id: 'c', output }] });
   const [, places = ''] = /^ {2}input\[1\] {2}rewritten +(.*)$/m.exec(text) ?? [];
   expect(places).toMatch(/^messages\[1\]: \{"role":"tool",.*…, messages\[2\]\.content\[1\]: \{"type":"image_url",.*…$/);
+});
+
+it('in a terminal each kind of line has its colour', () => {
+  const marked: Style = { width: 120, paint: (colour, text) => `<${colour}: ${text}>` };
+  const coloured = (file: object) => [
+    ...new Set(printed(file, '/v1/responses', marked).match(/<(?:bold|dim|red|magenta|cyan|green|yellow): [^<>]*>/g)),
+  ];
+  const headers = { 'content-type': 'application/json', 'x-request-id': 'r', 'accept-encoding': 'gzip' };
+  const body = { model: 'm', input: 'Hi', stream: true, truncation: 'auto', service_tier: 'flex', future: 1 };
+  expect(coloured({ method: 'POST', path: '/v1/responses', headers, body })).toMatchInlineSnapshot(`
+    [
+      "<bold: POST /v1/responses>",
+      "<bold: POST /v1/chat/completions>",
+      "<dim: profile generic, model m>",
+      "<bold: Headers of the Chat request>",
+      "<dim: x-request-id: r  (Envoy’s own)>",
+      "<bold: Body of the Chat request>",
+      "<bold: What became of each field>",
+      "<green: sent       >",
+      "<cyan: renamed    >",
+      "<dim: docs/mapping.md#row-input>",
+      "<red: dropped    >",
+      "<dim: docs/mapping.md#row-truncation>",
+      "<dim: docs/mapping.md#row-service_tier>",
+      "<bold: Dropped, and named in x-responses-dropped>",
+      "<red: service_tier>",
+      "<red: truncation>",
+    ]
+  `);
+  expect(coloured({ model: 'm', input: 'Hi', background: true, conversation: 'c' })).toMatchInlineSnapshot(`
+    [
+      "<bold: POST /v1/responses>",
+      "<dim: profile generic, model m>",
+      "<red: Refused: HTTP 400 unsupported_value, background>",
+      "<dim: docs/mapping.md#row-background>",
+      "<red: And then: unsupported_parameter, conversation>",
+      "<dim: docs/mapping.md#row-conversation>",
+    ]
+  `);
 });
