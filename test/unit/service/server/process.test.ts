@@ -543,3 +543,28 @@ test('a call that is passed sends no byte to its client', () => {
   ticker.stop();
   expect(all).toMatchObject([{ firstByte: null, firstToken: null }]);
 });
+
+test('a long answer that fails while it is sent ends its call, and its log line says so', () => {
+  const ticker = createTicker(1000);
+  const defect = new TypeError('a defect');
+  const exchange = Object.assign(new Exchange(exchangeOptions()), {
+    repliesTo: () =>
+      (function* () {
+        yield* [];
+        throw defect;
+      })(),
+  });
+  const ended: unknown[] = [];
+  const listener = new ProcessCall(
+    { ...idleCall, end: ({ code, details }) => void ended.push(code, details) },
+    callOptions({
+      ticker,
+      open: () => ({ exchange, modes: defaultModes, admission: null }),
+      observers: [({ how, cause }) => ended.push(how, cause)],
+    }),
+  );
+  sender(listener)(headers);
+  expect(ended).toEqual(['crashed', defect, 13, 'The service failed on this call.']);
+  listener.closed();
+  ticker.stop();
+});
