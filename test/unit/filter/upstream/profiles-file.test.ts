@@ -249,3 +249,9 @@ it('a rule whose expression would take minutes in JavaScript takes no time', () 
   expect(profileForModel(mine, 'a'.repeat(500)).audio).toBe(true);
   expect(mine.effortRules.map(({ models }) => models.test(`${'b'.repeat(500)}!`))).toEqual([false]);
 });
+
+it('models without any rule are told as such, not as a defect', () => {
+  expect(problems('profiles:\n  mine:\n    extends: vllm\n    models:\n')).toEqual([
+    "profiles.yaml: profile 'mine': 'models' must have an object of flags for each regular expression (got null)",
+  ]);
+});
