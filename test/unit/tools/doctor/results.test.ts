@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { allProbes } from '../../../../src/tools/doctor/probes/all-probes.ts';
+import { verdictOf } from '../../../../src/tools/doctor/report.ts';
 import { startEmbeddedUpstream } from '../../../../tools/mesh/upstream.ts';
 import { type Behaviour, type ProbedBody, startProbedServer } from '../../../support/probed-server.ts';
 import { type DoctorReport, runDoctor, runDoctorJson } from '../../../support/run-doctor.ts';
@@ -334,4 +336,15 @@ it('mlx-lm is recognised by the fingerprint of its answers', async () => {
     },
   });
   expect(report.profile?.extends).toBe('mlx-lm');
+});
+
+it('one essential probe that could not be tested leaves the verdict open', () => {
+  const finding = (result: 'works' | 'not_tested') => ({ result, detail: '' });
+  const essential = allProbes.filter((probe) => probe.essential).map(({ name }) => name);
+  const all = essential.map((name) => [name, finding('works')] as const);
+  expect(verdictOf(new Map(all), true)).toEqual({ outcome: 'usable', failing: [] });
+  for (const name of essential) {
+    const findings = new Map([...all, [name, finding('not_tested')]]);
+    expect(verdictOf(findings, true)).toEqual({ outcome: 'unclear', failing: [name] });
+  }
 });
