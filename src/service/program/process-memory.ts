@@ -31,16 +31,16 @@ export function residentReader(file = '/proc/self/statm'): () => number {
 
 function readerOf(file: string): () => number {
   const text = Buffer.alloc(128);
-  let open: number;
   try {
-    open = openSync(file, 'r');
+    const open = openSync(file, 'r');
+    const pages = () => Number(text.toString('latin1', 0, readSync(open, text, 0, text.length, 0)).split(' ')[1]);
+    // A power of two, so what is allocated between the two readings changes nothing.
+    const pageBytes = 2 ** Math.round(Math.log2(process.memoryUsage.rss() / pages()));
+    if (Number.isFinite(pageBytes)) return () => pages() * pageBytes;
   } catch {
-    return () => process.memoryUsage.rss();
+    // Only Linux has it.
   }
-  const pages = () => Number(text.toString('latin1', 0, readSync(open, text, 0, text.length, 0)).split(' ')[1]);
-  // A power of two, so what is allocated between the two readings changes nothing.
-  const pageBytes = 2 ** Math.round(Math.log2(process.memoryUsage.rss() / pages()));
-  return () => pages() * pageBytes;
+  return () => process.memoryUsage.rss();
 }
 
 /** By then start-up is over, and its compiled code can go. */

@@ -119,6 +119,11 @@ it('the size of the process is what Node says it is, also after it has grown', (
   expect(residentBytes()).toBeGreaterThan(grown.length);
 });
 
+it('a file that says something else is not believed', () => {
+  for (const file of ['/proc/self/cmdline', '/dev/zero', import.meta.dirname])
+    expect(residentReader(file)()).toBeGreaterThan(7 * MiB);
+});
+
 it('where no file tells it, the size stays what it was while Node cannot read it', () => {
   const residentBytes = residentReader('/proc/none');
   const rss = vi.spyOn(process.memoryUsage, 'rss').mockReturnValueOnce(7 * MiB);
