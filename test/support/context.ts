@@ -6,7 +6,6 @@ import {
   prewarmed,
   responses,
 } from '../../src/filter/translate/operations/responses.ts';
-import { integerPlacesOf } from '../../src/filter/translate/request-to-chat/integer-places.ts';
 import type { NewId, ResponseContext, RestoredTool } from '../../src/filter/translate/shared/context.ts';
 import type { ReasoningCarrier } from '../../src/filter/translate/shared/settings.ts';
 import type { Profile } from '../../src/filter/upstream/profile.ts';
@@ -44,8 +43,6 @@ export interface ContextSettings {
   readonly foundTools?: Readonly<Record<string, ToolEcho>>;
   readonly allowedTools?: readonly string[];
   readonly requiresCall?: boolean;
-  /** Those of functions, by name. */
-  readonly parameters?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
   readonly echo?: Partial<CreateResponseEcho>;
 }
 
@@ -84,7 +81,6 @@ export function createTestContext(settings: ContextSettings = {}): ResponseConte
     toolNames: new Set([...(settings.toolNames ?? []), ...restoredTools.keys()]),
     restoredTools,
     foundTools: new Map(Object.entries(settings.foundTools ?? {})),
-    integers: integerPlacesOf(toolsOf(settings.parameters ?? {})),
     earlierCallIds: new Set(),
     allowedTools: settings.allowedTools === undefined ? null : new Set(settings.allowedTools),
     requiresCall: settings.requiresCall ?? false,
@@ -98,14 +94,6 @@ export function createTestContext(settings: ContextSettings = {}): ResponseConte
     now: () => completedAt,
     newId: createCountedIds(),
   };
-}
-
-function toolsOf(parameters: NonNullable<ContextSettings['parameters']>): Parameters<typeof integerPlacesOf>[0] {
-  return Object.entries(parameters).map(([name, schema]) => ({
-    name,
-    chat: { type: 'function', function: { name, parameters: schema } },
-    origin: { kind: 'function', name },
-  }));
 }
 
 /** Ids in order of minting, counted by prefix. */

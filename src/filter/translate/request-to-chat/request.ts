@@ -12,7 +12,6 @@ import { ChatWriter } from './chat-writer.ts';
 import { withholdReasoning } from './earlier-reasoning.ts';
 import { echoOf } from './echo.ts';
 import { translateEffort } from './effort-to-chat.ts';
-import { integerPlacesOf } from './integer-places.ts';
 import { translateMessages } from './items-to-messages.ts';
 import { pairCalls } from './pair-calls.ts';
 import { parseRequest } from './parse/parse-request.ts';
@@ -168,7 +167,6 @@ export function requestToChat(
       toolNames: new Set(offered.map(({ name }) => name)),
       restoredTools: new Map(offered.filter(isRestored).map(({ name, origin }) => [name, origin])),
       foundTools: new Map(offered.flatMap(({ name, found }) => (found === null ? [] : [[name, found]]))),
-      integers: integerPlacesOf(offered),
       earlierCallIds: new Set(input.flatMap((item) => (item.kind === 'call' ? [item.callId] : []))),
       allowedTools: choice.allowed,
       requiresCall: isRequired(wanted.toolChoice),

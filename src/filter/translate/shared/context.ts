@@ -83,14 +83,6 @@ export const nothingReported = {
   repairs: [],
 } as const satisfies Partial<AnswerReport>;
 
-/** Where a tool's arguments have integers; a place without any below it is null. */
-export interface IntegerPlaces {
-  readonly isInteger: boolean;
-  readonly properties: ReadonlyMap<string, IntegerPlaces> | null;
-  /** Entries of a list, and properties that are not named. */
-  readonly others: IntegerPlaces | null;
-}
-
 /** The facts of a request that the translation of its answer needs: nothing of the input but the ids of its calls. */
 export interface ResponseContext {
   readonly answer: AnswerForm;
@@ -103,8 +95,6 @@ export interface ResponseContext {
   readonly restoredTools: ReadonlyMap<string, RestoredTool>;
   /** Offered names of deferred tools, each as a search would give it: what a client has to see before a call of it. */
   readonly foundTools: ReadonlyMap<string, ToolEcho>;
-  /** Where the arguments of tools have integers, by their offered names. */
-  readonly integers: ReadonlyMap<string, IntegerPlaces>;
   /** The ids of the conversation's calls. */
   readonly earlierCallIds: ReadonlySet<string>;
   /** The names the model may call, by `tool_choice`: one, none or `allowed_tools`; null if it does not restrict them. */

@@ -3,7 +3,7 @@ export const repairKinds = [
   'skipped_data', // data in a stream that was not JSON
   'repeated_call', // a tool call that came twice
   'arguments', // arguments that are `null`, a text of the object, or have something behind it
-  'whole_number', // `120000.0` in arguments where the tool's schema has an integer
+  'whole_number', // `120000.0` in arguments, written as `120000`
   'usage', // counts of tokens that contradict each other
   'service_tier', // a tier for which the API has no word
   'tool_choice_ignored', // text where the request required a call: the server ignores the word

@@ -3,7 +3,7 @@ import { ApiError } from '../../../wire/schema/api-error.ts';
 import type { ItemStatus } from '../../../wire/schema/response-resource.ts';
 import { type CallIds, type ClientTool, clientItemOf } from '../../client-tools/client-tool.ts';
 import { clientTools } from '../../client-tools/client-tools.ts';
-import type { IntegerPlaces, RestoredTool } from '../../shared/context.ts';
+import type { RestoredTool } from '../../shared/context.ts';
 import { GrowingText } from '../../shared/held-bytes.ts';
 import { type Call, isCompleteJson } from './call.ts';
 import { CustomInputDecoder } from './custom-input.ts';
@@ -117,9 +117,7 @@ abstract class CallWriter implements OpenCall {
 
 class FunctionCallWriter extends CallWriter {
   readonly #name: string;
-  /** Null for tools without integers. */
-  readonly #places: IntegerPlaces | null;
-  readonly #numbers: WholeNumbers | null;
+  readonly #numbers: WholeNumbers;
   #hasDelta = false;
   /**
    * Whether the arguments are held back, because they are `null` or a text of the object; they are sent as the object once they are
@@ -130,8 +128,7 @@ class FunctionCallWriter extends CallWriter {
   constructor(named: NamedCall, name: string, parts: WriterParts) {
     super(named, '', parts);
     this.#name = name;
-    this.#places = parts.context.integers.get(named.name) ?? null;
-    this.#numbers = this.#places && new WholeNumbers(this.#places, () => parts.repairs.add('whole_number'));
+    this.#numbers = new WholeNumbers(() => parts.repairs.add('whole_number'));
   }
 
   add(piece: string): void {
@@ -142,7 +139,7 @@ class FunctionCallWriter extends CallWriter {
       this.#isHeld = this.named.isOffered && mayHideObject(given);
     }
     if (this.#isHeld) return;
-    const delta = this.#numbers === null ? given : this.#numbers.push(given);
+    const delta = this.#numbers.push(given);
     if (delta !== '') this.#send(delta);
   }
 
@@ -161,10 +158,10 @@ class FunctionCallWriter extends CallWriter {
   }
 
   close(status: ClosingStatus): CallItem {
-    const heldBack = this.#numbers?.finish() ?? '';
+    const heldBack = this.#numbers.finish();
     if (heldBack !== '') this.#send(heldBack);
     const given = this.#hasDelta ? this.objectText() : this.unsentText(status);
-    const text = argumentsOf(this.#places === null ? given : withWholeNumbers(given, this.#places), status);
+    const text = argumentsOf(withWholeNumbers(given), status);
     // The deltas must add up to what the done event repeats.
     if (!this.#hasDelta && text !== '') this.#send(text);
     this.log.emit({

@@ -1,56 +1,39 @@
-import { jsonOf } from '../../../../formats/json/loose.ts';
-import type { IntegerPlaces } from '../../shared/context.ts';
-
-const maxDepth = 64;
-
-interface Open {
-  readonly isObject: boolean;
-  readonly places: IntegerPlaces | null;
-  /** The key of the property that comes next or is read. */
-  key: string | null;
-}
+import { isDigit } from '../../../../formats/json/scan.ts';
 
 /**
- * Writes `120000.0` as `120000` where a tool's schema has an integer: models write it (Grok, xAI), and Codex's tools refuse it
- * (codex#33452). Takes JSON in pieces cut anywhere. Only what follows the point is held back, until the number ends; `1.5` stays.
+ * Writes `120000.0` as `120000`, which is the same number: models write it (Grok, xAI), and tools that read an integer refuse it, as
+ * Codex's do (codex#33452, opencodex#2316, #2443). Takes the JSON of an object in pieces cut anywhere; any other text passes. Only what
+ * follows the point is held back, until the number ends; `1.5` stays.
  */
 export class WholeNumbers {
-  readonly #root: IntegerPlaces;
   readonly #onRepair: () => void;
-  readonly #open: Open[] = [];
-  #state: 'value' | 'key' | 'string' | 'escape' | 'number' | 'fraction' = 'value';
-  /** The key that is read; null in any other string. */
-  #key: string | null = null;
+  #state: 'start' | 'between' | 'string' | 'escape' | 'number' | 'fraction' | 'no_object' = 'start';
   #heldBack = '';
-  /** Whether the value is nested deeper than any schema that is read: from there on it passes. */
-  #isLost = false;
 
-  constructor(root: IntegerPlaces, onRepair: () => void) {
-    this.#root = root;
+  constructor(onRepair: () => void) {
     this.#onRepair = onRepair;
   }
 
   push(text: string): string {
-    if (this.#isLost) return text;
     let out = '';
     let from = 0;
     for (let at = 0; at < text.length; at++) {
-      const character = text[at] as string;
+      const code = text.charCodeAt(at);
       if (this.#state === 'fraction') {
-        if (character === '0') {
-          this.#heldBack += character;
+        if (code === 0x30) {
+          this.#heldBack += '0';
           continue;
         }
-        out += this.#endFraction(character);
+        out += this.#endFraction(text.charAt(at));
         from = at;
       }
-      if (this.#state === 'number' && character === '.' && this.#placesHere()?.isInteger) {
+      if (this.#state === 'number' && code === 0x2e) {
         out += text.slice(from, at);
         this.#heldBack = '.';
         this.#state = 'fraction';
         continue;
       }
-      this.#read(character);
+      this.#read(code);
     }
     return this.#state === 'fraction' ? out : out + text.slice(from);
   }
@@ -64,79 +47,42 @@ export class WholeNumbers {
 
   /** The number has ended, unless that character is a part of it too. */
   #endFraction(next: string): string {
-    const isWhole = this.#heldBack.length > 1 && !/[0-9eE]/.test(next);
+    const isWhole = this.#heldBack.length > 1 && /[,}\]\s]/.test(next);
     const heldBack = isWhole ? '' : this.#heldBack;
     this.#heldBack = '';
     // What is left of a number with another fraction has no second point.
-    this.#state = 'number';
+    this.#state = 'between';
     if (isWhole) this.#onRepair();
     return heldBack;
   }
 
-  #read(character: string): void {
+  #read(code: number): void {
     switch (this.#state) {
       case 'string':
-        if (character === '"') {
-          this.#endString();
-          return;
-        }
-        if (character === '\\') this.#state = 'escape';
-        if (this.#key !== null) this.#key += character;
+        if (code === 0x22) this.#state = 'between';
+        else if (code === 0x5c) this.#state = 'escape';
         return;
       case 'escape':
-        if (this.#key !== null) this.#key += character;
         this.#state = 'string';
+        return;
+      case 'start':
+        if (code === 0x7b) this.#state = 'between';
+        else if (String.fromCharCode(code).trim() !== '') this.#state = 'no_object';
         return;
       case 'number':
-      case 'key':
-      case 'value':
-        this.#readBetween(character);
+      case 'between':
+        if (code === 0x22) this.#state = 'string';
+        else this.#state = isDigit(code) || code === 0x2d ? 'number' : 'between';
+        return;
+      case 'fraction':
+      case 'no_object':
     }
-  }
-
-  #readBetween(character: string): void {
-    switch (character) {
-      case '"':
-        this.#key = this.#state === 'key' ? '' : null;
-        this.#state = 'string';
-        return;
-      case '{':
-      case '[':
-        if (this.#open.length === maxDepth) this.#isLost = true;
-        else this.#open.push({ isObject: character === '{', places: this.#placesHere(), key: null });
-        this.#state = character === '{' ? 'key' : 'value';
-        return;
-      case '}':
-      case ']':
-        this.#open.pop();
-        this.#state = 'value';
-        return;
-      case ',':
-        this.#state = this.#open.at(-1)?.isObject ? 'key' : 'value';
-        return;
-    }
-    if (this.#state === 'value' && /[-0-9]/.test(character)) this.#state = 'number';
-  }
-
-  #endString(): void {
-    this.#state = 'value';
-    const open = this.#open.at(-1);
-    if (this.#key !== null && open !== undefined)
-      open.key = this.#key.includes('\\') ? String(jsonOf(`"${this.#key}"`) ?? this.#key) : this.#key;
-  }
-
-  /** Returns the integer places of the value that is read. */
-  #placesHere(): IntegerPlaces | null {
-    const open = this.#open.at(-1);
-    if (open === undefined) return this.#root;
-    if (open.places === null) return null;
-    if (!open.isObject) return open.places.others;
-    return (open.key === null ? undefined : open.places.properties?.get(open.key)) ?? open.places.others;
   }
 }
 
 /** The whole arguments. */
-export function withWholeNumbers(text: string, places: IntegerPlaces): string {
-  const numbers = new WholeNumbers(places, () => {});
+export function withWholeNumbers(text: string): string {
+  if (!text.includes('.0')) return text;
+  const numbers = new WholeNumbers(() => {});
   return numbers.push(text) + numbers.finish();
 }

@@ -161,9 +161,8 @@ describe('a stream translator', () => {
     reasoning_alone: [delta({ reasoning: 'a' })],
   };
   it.each(repairKinds)('tells that it repaired: %s', (kind) => {
-    const parameters = { f: { properties: { n: { type: 'integer' } } } };
     const translator = new StreamTranslator(
-      createTestContext({ toolNames: ['f'], parameters, requiresCall: kind === 'tool_choice_ignored' }),
+      createTestContext({ toolNames: ['f'], requiresCall: kind === 'tool_choice_ignored' }),
     );
     for (const one of odd[kind]) {
       if (typeof one === 'string') translator.malformed(one);
