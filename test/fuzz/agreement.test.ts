@@ -54,7 +54,7 @@ const messages: fc.Arbitrary<Message> = fc.record({
 const reasons = fc.constantFrom('stop', 'length', 'tool_calls', 'content_filter', 'abort', 'unheard_of', null);
 const contexts: fc.Arbitrary<ContextSettings> = fc.record({
   profile: fc.constantFrom(...[...builtInProfiles.keys()].filter((name) => name !== 'xai')), // it repeats text and calls, by its profile
-  reasoningEvents: fc.constantFrom('summary', 'reasoning_text', 'reasoning'),
+  reasoningEvents: fc.constantFrom('summary', 'summary_and_content', 'reasoning_text', 'reasoning'),
   wantsEncryptedReasoning: fc.boolean(),
   toolNames: fc.constant(['get', 'get_weather']),
   restoredTools: fc.constant({

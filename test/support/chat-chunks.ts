@@ -178,7 +178,12 @@ export const contexts = fc.record({
   wantsEncryptedReasoning: fc.boolean(),
   wantsLogprobs: fc.boolean(),
   obfuscate: fc.boolean(),
-  reasoningEvents: fc.constantFrom('summary' as const, 'reasoning_text' as const, 'reasoning' as const),
+  reasoningEvents: fc.constantFrom(
+    'summary' as const,
+    'summary_and_content' as const,
+    'reasoning_text' as const,
+    'reasoning' as const,
+  ),
   profileFlags: fc.record({
     thinkTags: fc.constantFrom('off', 'auto', 'on'),
     implicitThink: fc.boolean(),

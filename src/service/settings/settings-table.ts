@@ -291,9 +291,9 @@ const ofTranslation = {
   ),
   reasoningEvents: setting(
     'REASONING_EVENTS',
-    choice('summary', 'reasoning_text', 'reasoning'),
+    choice('summary', 'summary_and_content', 'reasoning_text', 'reasoning'),
     'summary',
-    'Events that carry the upstream’s reasoning text.',
+    'Events and fields that carry the upstream’s reasoning text. `summary`: summary events, and `summary` in the finished item. `summary_and_content`: the finished item has the text in `content` too, which OpenAI refuses in a history. `reasoning_text`, `reasoning`: events of that name, and `content` alone.',
   ),
   reasoningAlone: setting(
     'REASONING_ALONE',

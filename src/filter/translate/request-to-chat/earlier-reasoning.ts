@@ -4,7 +4,7 @@ import type { InputTransformation } from '../../wire/schema/response-resource.ts
 import type { Reading } from '../shared/dropped.ts';
 import type { InputItem, InputReasoning } from '../shared/parsed.ts';
 import { unpackOpaqueFields } from '../shared/reasoning-envelope.ts';
-import type { TranslationSettings } from '../shared/settings.ts';
+import { isSummary, type TranslationSettings } from '../shared/settings.ts';
 
 /** Earlier reasoning, as it can be given back to the upstream. */
 export type EarlierReasoning = Readonly<ReturnType<typeof earlierReasoningOf>>;
@@ -15,8 +15,8 @@ export function earlierReasoningOf(
   { profile, reasoningEvents }: TranslationSettings,
 ) {
   const ours = envelope !== null && envelope.p === profile.name; // never replayed to another provider
-  // With this setting summaries are the upstream's own text; other servers' summaries only paraphrase it.
-  const ownSummaries = reasoningEvents === 'summary' ? summaries : [];
+  // The summary of an item that was made here is the upstream's own text; other servers' summaries only paraphrase theirs.
+  const ownSummaries = envelope !== null || isSummary(reasoningEvents) ? summaries : [];
   const whole = text || envelope?.t || ownSummaries.join('\n\n');
   return {
     text: whole,

@@ -55,4 +55,9 @@ export interface CatalogSettings {
 }
 
 /** Where the upstream's reasoning text goes: see `docs/mapping.md`, choice D2. */
-export type ReasoningCarrier = 'summary' | 'reasoning_text' | 'reasoning';
+export type ReasoningCarrier = 'summary' | 'summary_and_content' | 'reasoning_text' | 'reasoning';
+
+/** Do summary events carry it? */
+export function isSummary(carrier: ReasoningCarrier): boolean {
+  return carrier === 'summary' || carrier === 'summary_and_content';
+}

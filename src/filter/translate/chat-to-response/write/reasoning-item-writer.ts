@@ -1,5 +1,6 @@
 import type { OutputItem } from '../../../wire/schema/response-resource.ts';
 import { GrowingText } from '../../shared/held-bytes.ts';
+import { isSummary } from '../../shared/settings.ts';
 import { EnvelopeContents } from './envelope-contents.ts';
 import type { ClosingStatus, OpenItem, WriterParts } from './output.ts';
 import { reasoningItemOf } from './reasoning-item.ts';
@@ -19,7 +20,7 @@ export class ReasoningItemWriter implements OpenItem {
     this.#envelope = envelope;
     this.#text = new GrowingText(log.held);
     const id = context.newId('rs');
-    const content = context.reasoningEvents !== 'summary' && { content: [] };
+    const content = !isSummary(context.reasoningEvents) && { content: [] };
     const begun = { id, type: 'reasoning', status: 'in_progress', summary: [], ...content } as const;
     this.outputIndex = output.add(begun, this);
     this.#place = { item_id: id, output_index: this.outputIndex };
@@ -30,7 +31,7 @@ export class ReasoningItemWriter implements OpenItem {
     if (this.#text.isEmpty()) this.#openPart();
     this.#text.append(delta);
     const carrier = this.#parts.context.reasoningEvents;
-    if (carrier === 'summary') {
+    if (isSummary(carrier)) {
       this.#parts.log.emit({
         type: 'response.reasoning_summary_text.delta',
         item_id: this.#place.item_id,
@@ -65,7 +66,7 @@ export class ReasoningItemWriter implements OpenItem {
 
   #openPart(): void {
     const { log, context } = this.#parts;
-    if (context.reasoningEvents === 'summary') {
+    if (isSummary(context.reasoningEvents)) {
       const part = { type: 'summary_text', text: '' } as const;
       log.emit({ type: 'response.reasoning_summary_part.added', ...this.#place, summary_index: 0, part });
     } else {
@@ -76,7 +77,7 @@ export class ReasoningItemWriter implements OpenItem {
 
   #closePart(text: string): void {
     const { log, context } = this.#parts;
-    if (context.reasoningEvents === 'summary') {
+    if (isSummary(context.reasoningEvents)) {
       const place = { ...this.#place, summary_index: 0 };
       log.emit({ type: 'response.reasoning_summary_text.done', ...place, text });
       log.emit({ type: 'response.reasoning_summary_part.done', ...place, part: { type: 'summary_text', text } });

@@ -4,6 +4,7 @@ import type { OpaqueFields } from '../../../wire/schema/chat-request.ts';
 import type { ItemStatus, ReasoningItem } from '../../../wire/schema/response-resource.ts';
 import type { ResponseContext } from '../../shared/context.ts';
 import { encodeReasoningEnvelope, packOpaqueFields, type ReasoningEnvelope } from '../../shared/reasoning-envelope.ts';
+import { isSummary } from '../../shared/settings.ts';
 import { isWholeBlock } from '../read/reasoning-source.ts';
 
 export interface ReasoningExtras {
@@ -19,13 +20,15 @@ export function reasoningItemOf(
   context: ResponseContext,
 ): ReasoningItem {
   const { id, status, text } = item;
+  const carrier = context.reasoningEvents;
   const envelope = envelopeOf(text, item, context);
   return {
     id,
     type: 'reasoning',
     status,
-    summary: text !== '' && context.reasoningEvents === 'summary' ? [{ type: 'summary_text', text }] : [],
-    ...(text !== '' && { content: [{ type: 'reasoning_text', text }] }),
+    summary: text !== '' && isSummary(carrier) ? [{ type: 'summary_text', text }] : [],
+    // OpenAI's items have no `content`, and some clients show both texts, or the second in place of the answer (BAML).
+    ...(text !== '' && carrier !== 'summary' && { content: [{ type: 'reasoning_text', text }] }),
     ...(envelope !== null && { encrypted_content: encodeReasoningEnvelope(envelope) }),
   };
 }

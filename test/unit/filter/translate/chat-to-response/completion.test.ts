@@ -109,7 +109,12 @@ const whole = fc.record({ choices: fc.tuple(fc.record({ message, finish_reason: 
 const settings = fc.record({
   wantsEncryptedReasoning: fc.boolean(),
   wantsLogprobs: fc.boolean(),
-  reasoningEvents: fc.constantFrom('summary' as const, 'reasoning_text' as const, 'reasoning' as const),
+  reasoningEvents: fc.constantFrom(
+    'summary' as const,
+    'summary_and_content' as const,
+    'reasoning_text' as const,
+    'reasoning' as const,
+  ),
   profileFlags: fc.record({
     thinkTags: fc.constantFrom('off', 'auto', 'on'),
     implicitThink: fc.boolean(),

@@ -7,6 +7,7 @@ import {
 import { StreamTranslator } from '../../../../../src/filter/translate/chat-to-response/stream.ts';
 import type { ResponseContext } from '../../../../../src/filter/translate/shared/context.ts';
 import { type Repair, repairKinds } from '../../../../../src/filter/translate/shared/repairs.ts';
+import { isSummary } from '../../../../../src/filter/translate/shared/settings.ts';
 import { ApiError } from '../../../../../src/filter/wire/schema/api-error.ts';
 import type { ResponseResource } from '../../../../../src/filter/wire/schema/response-resource.ts';
 import { encodeSseEvents } from '../../../../../src/filter/wire/sse/encode-events.ts';
@@ -373,13 +374,17 @@ describe('the two roads to a response', () => {
 
   it('a stream made of a JSON answer keeps the rules and ends in that answer (property)', () => {
     fc.assert(
-      fc.property(answers, fc.constantFrom('summary', 'reasoning_text', 'reasoning'), (answer, reasoningEvents) => {
-        const { response, events } = asJson(answer, { ...context(), stream: true, reasoningEvents });
-        expect(events.at(-1)).toMatchObject({ response });
-        expect(response).toEqual(asJson(answer, { ...context(), reasoningEvents }).response);
-        const isSummary = reasoningEvents === 'summary';
-        if (isSummary) expect(faultsOfStream(`${encodeSseEvents(events)}data: [DONE]\n\n`)).toEqual([]);
-      }),
+      fc.property(
+        answers,
+        fc.constantFrom('summary', 'summary_and_content', 'reasoning_text', 'reasoning'),
+        (answer, reasoningEvents) => {
+          const { response, events } = asJson(answer, { ...context(), stream: true, reasoningEvents });
+          expect(events.at(-1)).toMatchObject({ response });
+          expect(response).toEqual(asJson(answer, { ...context(), reasoningEvents }).response);
+          if (isSummary(reasoningEvents))
+            expect(faultsOfStream(`${encodeSseEvents(events)}data: [DONE]\n\n`)).toEqual([]);
+        },
+      ),
       { numRuns: runs(300) },
     );
   });
