@@ -17,17 +17,20 @@ interface Level {
   place: number;
   /** The parsed object or list, once a number in it has asked for it. */
   value: Fields | null | undefined;
+  /** Its places at which a number was kept, or below which one was; null for none. */
+  kept: Set<PropertyKey> | null;
 }
 
 /**
  * JSON with each number that JavaScript would change as a `JSON.rawJSON` object. Throws `SyntaxError`.
  *
  * The text is parsed, and then read again for long numbers alone, whose place in the value is known from the brackets around them. A
- * reviver would be asked for every value, which takes five to ten times the time.
+ * reviver would be asked for every value, which takes five to ten times the time: only where a name is repeated that has such a number
+ * is it asked which of them counts.
  */
 export function parseExactly(text: string): unknown {
   const value: unknown = JSON.parse(text);
-  const top: Level = { around: null, isList: true, place: 0, value: { 0: value } };
+  const top: Level = { around: null, isList: true, place: 0, value: { 0: value }, kept: null };
   let level = top;
   let name = 0;
   for (let at = 0; at < text.length; at++) {
@@ -39,13 +42,14 @@ export function parseExactly(text: string): unknown {
         break;
       case 0x3a: // a colon: it was the name of a field
         level.place = name;
+        if (level.kept?.has(placeIn(text, level))) return parseByReviver(text);
         break;
       case 0x2c:
         level.place++;
         break;
       case 0x5b:
       case 0x7b:
-        level = { around: level, isList: code === 0x5b, place: 0, value: undefined };
+        level = { around: level, isList: code === 0x5b, place: 0, value: undefined, kept: null };
         break;
       case 0x5d:
       case 0x7d:
@@ -65,14 +69,37 @@ export function parseExactly(text: string): unknown {
 }
 
 function keepExact(text: string, level: Level, source: string): void {
-  const number = Number(source);
-  // A double holds any 15 significant digits.
-  const digits = Number.isFinite(number) ? source.replace(/[eE].*$/, '').replace(/[^0-9]/g, '').length : Infinity;
-  if (digits <= 15 || String(number) === source) return;
+  if (!isChanged(source)) return;
   const object = objectOf(text, level);
   const place = placeIn(text, level);
   // A name that is repeated has its last value.
-  if (object !== null && object[place] === number) object[place] = rawJSON(source);
+  if (object === null || object[place] !== Number(source)) return;
+  object[place] = rawJSON(source);
+  for (let below: Level | null = level; below !== null; below = below.around) {
+    const isKnown = below.kept !== null;
+    below.kept ??= new Set();
+    below.kept.add(placeIn(text, below));
+    if (isKnown) return;
+  }
+}
+
+/** Does a JavaScript number change it? A double holds any 15 significant digits. */
+function isChanged(source: string): boolean {
+  const number = Number(source);
+  const digits = Number.isFinite(number) ? source.replace(/[eE].*$/, '').replace(/[^0-9]/g, '').length : Infinity;
+  return digits > 15 && String(number) !== source;
+}
+
+/** Not yet in TypeScript's library: V8 gives a reviver the source of each number. */
+const parseWithSources = JSON.parse as (
+  text: string,
+  reviver: (name: string, value: unknown, context: { readonly source?: string }) => unknown,
+) => unknown;
+
+function parseByReviver(text: string): unknown {
+  return parseWithSources(text, (_name, value, { source = '' }) =>
+    typeof value === 'number' && isChanged(source) ? rawJSON(source) : value,
+  );
 }
 
 function objectOf(text: string, level: Level): Fields | null {
