@@ -1,28 +1,19 @@
 /**
  * One pass over JSON before it is parsed. It stops where either limit is crossed. Gives the offset of the character at which it is
  * nested too deep (the parser itself would go on until memory runs out), null if nowhere; whether a number is long enough to be
- * worth a slower, exact parse; and an upper bound of its values: each bracket and each comma counts as one. `members` receives the JSON of
- * each member of the outermost object by its name, as it is written between the quotes.
+ * worth a slower, exact parse; and an upper bound of its values: each bracket and each comma counts as one.
  */
 export function scanJson(
   text: string,
   { maxNesting = Number.POSITIVE_INFINITY, maxValues = Number.POSITIVE_INFINITY } = {},
-  members: Map<string, string> | null = null,
 ) {
   let depth = 0;
   let values = 1;
   let mayLoseNumbers = false;
-  let string = 0;
-  let name: string | null = null;
-  let start = 0;
-  const endMember = (end: number) => {
-    if (name !== null && depth === 1) members?.set(name, text.slice(start, end));
-  };
   for (let at = 0; at < text.length && values <= maxValues; at++) {
     const code = text.charCodeAt(at);
     switch (code) {
       case 0x22: // a string, up to its closing quote
-        string = at;
         at = closingQuote(text, at);
         break;
       case 0x5b:
@@ -33,17 +24,10 @@ export function scanJson(
         break;
       case 0x5d:
       case 0x7d:
-        endMember(at);
         depth--;
         break;
       case 0x2c:
-        endMember(at);
         values++;
-        break;
-      case 0x3a: // a colon: the string before it is a name
-        if (depth !== 1 || members === null) break;
-        name = text.slice(string + 1, text.lastIndexOf('"', at));
-        start = at + 1;
         break;
       default: {
         if (!isDigit(code)) break;

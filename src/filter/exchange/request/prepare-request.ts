@@ -1,13 +1,10 @@
 import { createHmac } from 'node:crypto';
-import { arrayOf, objectOf } from '../../../formats/json/loose.ts';
 import { jsonParts } from '../../../formats/json/parts.ts';
 import type { TranslatedRequest } from '../../translate/request-to-chat/request.ts';
 import type { TranslatedOperation } from '../../translate/request-to-chat/translated-operation.ts';
 import { translateRequest } from '../../translate/translate-request.ts';
-import type { Loose } from '../../wire/schema/chat-completion.ts';
 import type { ChatCompletionRequest } from '../../wire/schema/chat-request.ts';
 import { estimatedInput } from '../../wire/schema/estimate.ts';
-import { largeFieldLength, type SentTools } from '../kept-echo.ts';
 import type { ExchangeOptions } from '../options.ts';
 import type { Steps } from '../steps.ts';
 import type { HeaderMap } from '../types.ts';
@@ -24,8 +21,6 @@ export interface TranslatableRequest {
 export interface PreparedRequest extends Pick<TranslatedRequest, 'context' | 'dropped' | 'unknownTypes'> {
   readonly body: Buffer;
   readonly model: string;
-  /** The tools as the client sent them; null if they are not worth keeping as they are. */
-  readonly sentTools: SentTools | null;
   /** A substitute for the prompt cache key; null if there is a key, or none is wanted. */
   readonly sessionHash: string | null;
   /** Tokens of the body, estimated; null where no model answers it. */
@@ -47,9 +42,7 @@ export function* prepareRequest(
   const { maxNesting, maxValues } = settings.limits;
   const limits = { maxRequestBytes: bodyLimits.maxRequestBytes, maxNesting, maxValues };
   const isPlainAndSmall = bytes.length <= largeBodyBytes && !headers.has('content-encoding');
-  // They keep the whole text in memory.
-  const members = isPlainAndSmall && bytes.length >= largeFieldLength ? new Map<string, string>() : null;
-  const value = yield* readRequestBody(bytes, headers, limits, hold, members);
+  const value = yield* readRequestBody(bytes, headers, limits, hold);
   onRead(value);
   yield;
   const { chat, passthrough, ...translated } = translateRequest(value, settings, clock, operation);
@@ -60,7 +53,6 @@ export function* prepareRequest(
   const prepared = (body: Buffer): PreparedRequest => ({
     body,
     model,
-    sentTools: members === null ? null : sentToolsOf(value, members),
     sessionHash,
     inputTokens: operation.generates ? estimatedInput(chat, body.length) : null,
     ...translated,
@@ -79,13 +71,6 @@ export function* prepareRequest(
     yield;
   }
   return prepared(Buffer.concat(written));
-}
-
-/** A name that is written with an escape may be that of the tools again. */
-function sentToolsOf(value: unknown, members: ReadonlyMap<string, string>): SentTools | null {
-  const json = members.get('tools');
-  if (json === undefined || [...members.keys()].some((name) => name.includes('\\'))) return null;
-  return { tools: arrayOf(objectOf<Loose<'tools'>>(value)?.tools), json };
 }
 
 /**

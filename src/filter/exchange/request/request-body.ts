@@ -8,15 +8,13 @@ import type { HeaderMap, Hold } from '../types.ts';
 /**
  * A request body as a value: content coding undone, UTF-8 and JSON read. Numbers that a JavaScript number would change
  * are kept as their text (`JSON.rawJSON`). Throws `ApiError`: 413 over the limits, 415 for other kinds of content, 400
- * for what is not JSON or nested too deep. Bytes are limited as sent, and after decompression. `members` receives the JSON of each
- * field as it was sent, by its name.
+ * for what is not JSON or nested too deep. Bytes are limited as sent, and after decompression.
  */
 export function* readRequestBody(
   bytes: Uint8Array,
   headers: HeaderMap,
   limits: { readonly maxRequestBytes: number; readonly maxNesting: number; readonly maxValues: number },
   hold: Hold,
-  members: Map<string, string> | null = null,
 ): Steps<unknown> {
   checkContentType(headers.get('content-type') ?? '');
   if (bytes.length > limits.maxRequestBytes) throw tooLarge(`exceeds ${limits.maxRequestBytes} bytes`);
@@ -27,7 +25,7 @@ export function* readRequestBody(
   if (plain.length === 0)
     throw ApiError.invalidRequest('invalid_json', null, 'The request body is empty. Send one JSON object.');
   if (plain !== bytes) yield;
-  return yield* parseJson(plain, limits.maxNesting, limits.maxValues, hold, members);
+  return yield* parseJson(plain, limits.maxNesting, limits.maxValues, hold);
 }
 
 /** JSON by any of its names; a request that names no type is taken for JSON. */
@@ -69,15 +67,13 @@ const utf8 = new TextDecoder('utf-8', { fatal: true });
 /**
  * UTF-8 JSON as a value; a byte order mark is skipped. A number that a JavaScript number would change becomes a
  * `JSON.rawJSON` object, which is written as it was read: schemas hold 64-bit bounds. A body of more than `maxValues` is
- * refused. Throws `ApiError` (400, or 413 for too many values). The step between is reading the bytes as text. `members` as in
- * `scanJson`.
+ * refused. Throws `ApiError` (400, or 413 for too many values). The step between is reading the bytes as text.
  */
 export function* parseJson(
   bytes: Uint8Array,
   maxNesting: number,
   maxValues: number,
   hold: Hold = () => null,
-  members: Map<string, string> | null = null,
 ): Steps<unknown> {
   let text: string;
   try {
@@ -86,7 +82,7 @@ export function* parseJson(
     const message = 'The request body is not valid JSON: it is not UTF-8. Send it in UTF-8.';
     throw ApiError.invalidRequest('invalid_json', null, message);
   }
-  const { tooDeepAt, mayLoseNumbers, values } = scanJson(text, { maxNesting, maxValues }, members);
+  const { tooDeepAt, mayLoseNumbers, values } = scanJson(text, { maxNesting, maxValues });
   if (values > maxValues)
     throw ApiError.requestTooLarge(
       `The request body holds too many values: more than ${maxValues}. Send fewer items or smaller tools.`,

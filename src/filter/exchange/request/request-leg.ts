@@ -191,14 +191,14 @@ export class RequestLeg {
       this.#asked = askedOf(body);
     });
     const path = upstreamPath(this.#template, this.#path, prepared.model);
-    const { body, context, dropped, unknownTypes, sentTools, sessionHash, inputTokens } = prepared;
+    const { body, context, dropped, unknownTypes, sessionHash, inputTokens } = prepared;
     if (!context.answer.asksUpstream) return this.#answer(event, prepared);
     this.#letGo();
     const { hold, sessionHeader } = this.#options;
     const found = context.foundTools.size === 0 ? 0 : bytesOfValue([...context.foundTools.values()]);
     // What a small body leaves on the heap does not justify the 3 µs of counting all its values.
     const isSmall = this.#clientBytes < smallBodyBytes && !this.#headers.has('content-encoding');
-    const kept = isSmall ? null : keepLarge(context.echo, sentTools);
+    const kept = isSmall ? null : keepLarge(context.echo);
     // What the response repeats stays in memory until it has ended.
     hold((kept?.bytes ?? 0) + found);
     const answered = kept === null ? context : { ...context, echo: kept.echo };

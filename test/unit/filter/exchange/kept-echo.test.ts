@@ -37,54 +37,28 @@ describe('what a response repeats of its request', () => {
 
 describe('large tools', () => {
   const description = 'x'.repeat(33_000);
-  const sent = { type: 'function', name: 'f', parameters: { type: 'object' }, strict: false, description };
-  const kept = (echoed: object, json: string, parsed: unknown = JSON.parse(json)) => {
-    const given = { ...echo, tools: [echoed] as unknown as CreateResponseEcho['tools'] };
-    const { tools } = keepLarge(given, { tools: parsed as unknown[], json }).echo;
-    return (tools as unknown as JsonBytes).bytes.toString();
-  };
-  const same = (tools: readonly object[]) => ({ type: 'function', ...tools[0], name: 'f', strict: false });
-  const written = [sent];
-  const spaced = `[ ${JSON.stringify(sent).replaceAll('":', '": ')} ]`;
-
-  it('are repeated as they were sent, in any order and with any spaces', () => {
-    expect(kept(same(written), spaced, written)).toBe(spaced);
-  });
 
   it('never leave a line separator in an event', () => {
-    const json = JSON.stringify(written).replace('"f"', '"\u2028"');
-    expect(kept(same(written), json, written)).toBe(json.replace('\u2028', '\\u2028'));
+    const tools = [{ type: 'function', name: '\u2028', description }] as unknown as CreateResponseEcho['tools'];
+    const { bytes } = keepLarge({ ...echo, tools }).echo.tools as unknown as JsonBytes;
+    expect(bytes.toString()).toBe(`[{"type":"function","name":"\\u2028","description":"${description}"}]`);
   });
 
-  it.each<[string, object, string, unknown]>([
-    ['a line break', same(written), spaced.replace(' ', '\n'), written],
-    ['a carriage return', same(written), spaced.replace(' ', '\r'), written],
-    ['another value', { ...sent, name: 'g' }, spaced, written],
-    ['a member more', { ...sent, async: true }, spaced, written],
-    ['a member less', { type: 'function', name: 'f', description }, spaced, written],
-    ['equal parameters that were written anew', { ...sent, parameters: { type: 'object' } }, spaced, written],
-    ['a tool more', sent, spaced, [sent, sent]],
-    ['no object', sent, spaced, ['f']],
-  ])('are written anew with %s', (_what, echoed, json, parsed) => {
-    expect(kept(echoed, json, parsed)).toBe(JSON.stringify([echoed]));
-  });
-
-  it.each([
-    ['once', `"tools":${spaced}`],
-    ['and again under a name with an escape', `"tools":${spaced},"to\\u006fls":${spaced.replace('"f"', '"last"')}`],
-  ])('are repeated by an answer as the request has them: %s', (_how, members) => {
+  it('are repeated as the upstream got them: of a name that stands twice, the last', () => {
     const exchange = new Exchange(exchangeOptions());
-    const body = Buffer.from(`{"model":"m","input":"Hi",${members}}`);
+    const json = `[{"type":"function","name":"f","name":"g","description":"${description}"}]`;
+    const body = Buffer.from(`{"model":"m","input":"Hi","tools":[],"tools":${json}}`);
     const path = { ':method': 'POST', ':path': '/v1/responses', 'content-type': 'application/json' };
     exchange.handle({ type: 'request_headers', headers: headersOf(path), endOfStream: false });
-    exchange.handle({ type: 'request_body', body, endOfStream: true });
+    const sent = exchange.handle({ type: 'request_body', body, endOfStream: true });
     const headers = headersOf({ ':status': '200', 'content-type': 'application/json' });
     exchange.handle({ type: 'response_headers', headers, endOfStream: false });
     const completion = Buffer.from('{"choices":[{"message":{"content":"Hi"},"finish_reason":"stop"}]}');
-    const replies = exchange.handle({ type: 'response_body', body: completion, endOfStream: true });
-    const answer = replies.map((reply) => ('body' in reply ? String(reply.body) : '')).join('');
-    const { tools } = JSON.parse(body.toString()) as { readonly tools: unknown };
-    expect((JSON.parse(answer) as { readonly tools: unknown }).tools).toEqual(tools);
-    expect(answer.includes(spaced)).toBe(_how === 'once');
+    const answered = exchange.handle({ type: 'response_body', body: completion, endOfStream: true });
+    const [request, answer] = [sent, answered].map((replies) =>
+      replies.map((reply) => ('body' in reply ? String(reply.body) : '')).join(''),
+    );
+    expect(request?.match(/"name":"."/g)).toEqual(['"name":"g"']);
+    expect(answer?.match(/"name":"."/g)).toEqual(['"name":"g"']);
   });
 });

@@ -3,31 +3,11 @@ import { describe, expect, it } from 'vitest';
 import { closingQuote, closingQuoteInBytes, scanJson } from '../../../../src/formats/json/scan.ts';
 
 const names = fc.string({ unit: fc.constantFrom('a', 'b', '"', '\\', '{', ',', ':', 'é', '😀') });
-const spacing = fc.constantFrom('', ' ', '\n\t');
 const object = fc.dictionary(names, fc.jsonValue({ maxDepth: 3 }));
 const levels = (value: unknown): number =>
   typeof value === 'object' && value !== null ? 1 + Math.max(0, ...Object.values(value).map(levels)) : 0;
 
 describe('JSON that is not parsed yet', () => {
-  it('gives the JSON of each member of the outermost object (property)', () => {
-    fc.assert(
-      fc.property(object, spacing, (value, space) => {
-        const members = new Map<string, string>();
-        scanJson(JSON.stringify(value, null, space), {}, members);
-        const read = [...members].map(([name, json]) => [JSON.parse(`"${name}"`), JSON.parse(json)]);
-        expect(read).toEqual(Object.entries(JSON.parse(JSON.stringify(value))));
-      }),
-    );
-  });
-
-  it('gives no members of a list, and the last of a name', () => {
-    const members = new Map<string, string>();
-    scanJson('[{"a":1},2]', {}, members);
-    expect(members.size).toBe(0);
-    scanJson('{"a":1,"a":[2,{"b":3}]}', {}, members);
-    expect([...members]).toEqual([['a', '[2,{"b":3}]']]);
-  });
-
   it('is refused one level and one value above the limits (property)', () => {
     fc.assert(
       fc.property(object, (value) => {
