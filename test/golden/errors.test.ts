@@ -52,7 +52,7 @@ describe.each(cases)('$where: $title', (golden) => {
   });
 });
 
-/** What outweighs the status: a prompt that is too long, a failed provider, media that are not taken, a template's exception, Envoy's timeout. */
+/** What outweighs the status: a prompt that is too long, a failed provider, media or a schema that are not taken, a template's exception, Envoy's timeout. */
 function expectedUnder(
   row: Row,
   expected: { code: string; message: string; type: string },
@@ -61,7 +61,8 @@ function expectedUnder(
   if (row.given === 500 && expected.message.includes('(Acme)')) return { status: 500, type: 'model_error' };
   if (expected.code === 'invalid_tool_call') return { status: 502, type: 'model_error' };
   if (expected.code === 'unsupported_value') return { status: 400, type: 'invalid_request' };
-  if (row.given >= 500 && /jinja/i.test(expected.message)) return { status: 400, type: 'invalid_request' };
+  if (row.given >= 500 && /jinja|schema conversion|parse grammar/i.test(expected.message))
+    return { status: 400, type: 'invalid_request' };
   if (expected.message.includes('DEGRADED')) return { status: 503, type: 'server_error' };
   if (expected.code === 'upstream_timeout') return { status: 504, type: 'server_error' };
   return row;

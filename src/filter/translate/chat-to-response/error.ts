@@ -220,6 +220,9 @@ const mediaWordings: readonly RegExp[] = [
 
 const unsupportedMedia = new RegExp(mediaWordings.map(({ source }) => `(?:${source})`).join('|'), 'i');
 
+/** A tool's or a format's schema that llama.cpp of 2025 cannot make a grammar of (llama.cpp#14227). */
+const schemaFault = /\bschema conversion failed\b|\bfailed to parse grammar\b/i;
+
 /** The exception of a chat template, in the words of llama.cpp and LM Studio. */
 const templateFault = /\bjinja\b|\braise_exception\b/i;
 
@@ -233,6 +236,9 @@ function kindOf(status: number, { type, message, provider, code }: ErrorReading)
   // A template refuses the messages: trying again changes nothing.
   if (status >= 500 && templateFault.test(message))
     return { status: 400, type: 'invalid_request', code: 'invalid_request', isCodeOwn: true, param: 'input' };
+  // A schema that is refused stays refused too.
+  if (status >= 500 && schemaFault.test(message))
+    return { status: 400, type: 'invalid_request', code: 'invalid_request', isCodeOwn: true };
   // NIM: over in minutes.
   const known = kinds.get(/DEGRADED function/.test(message) ? 503 : status);
   if (status === 404 && /model/i.test(message))
