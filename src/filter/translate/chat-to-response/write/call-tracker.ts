@@ -14,6 +14,8 @@ import { Call, isCompleteJson } from './call.ts';
  *   - R2c: otherwise the fragment opens a call.
  * - R3, an index and no id: the latest call of that index. A new one after complete arguments, if there are a name and
  *   arguments.
+ *   A piece of arguments alone cannot begin a call. Where its index is new, or the call there is whole, the newest call is meant if that
+ *   lacks arguments (LibreChat#13987 sends those of index 2 under 1).
  * - R4, neither: the latest call. A new one if the fragment has a name that cannot be that call's.
  * - R5, another object after complete arguments, and no name: a new call of the same tool, with an id of its own; what follows
  *   belongs to it. `ToolCalls` finds where it begins and calls `splitOff`.
@@ -69,7 +71,7 @@ export class CallTracker {
   }
 
   #find(fragment: CallFragment): Call | null {
-    const latest = (fragment.index === null ? this.calls.at(-1) : this.#byIndex.get(fragment.index)) ?? null;
+    const latest = (fragment.index === null ? this.calls.at(-1) : this.#ofIndex(fragment.index, fragment)) ?? null;
     // R3, R4
     if (fragment.id === '') return latest !== null && this.#isContinued(latest, fragment) ? latest : null;
     const known = this.#known(fragment);
@@ -80,6 +82,16 @@ export class CallTracker {
     if (latest.upstreamId === '' && latest.item === null && this.#isNameOf(latest, fragment.name)) return latest;
     // R2b, R2c
     return fragment.name === '' ? latest : null;
+  }
+
+  #ofIndex(index: number, { id, name, text }: CallFragment): Call | null {
+    const latest = this.#byIndex.get(index) ?? null;
+    const newest = this.calls.at(-1) ?? null;
+    if (newest === null || newest === latest || id !== '' || name !== '' || text === '') return latest;
+    const isMeant = latest === null ? !newest.hasArguments() : newest.text.isEmpty() && latest.hasArguments();
+    if (!isMeant) return latest;
+    this.#byIndex.set(index, newest);
+    return newest;
   }
 
   #known({ id, index }: CallFragment): Call | null {

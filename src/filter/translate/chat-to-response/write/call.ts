@@ -84,6 +84,11 @@ export class Call {
     return this.#scanner().isWhole();
   }
 
+  /** Are its arguments whole, so that no piece of them can follow? */
+  hasArguments(): boolean {
+    return !this.holdsPlaceholder && this.hasWholeObject();
+  }
+
   /** Is it complete, and sent? A native custom call's input can end anywhere, so only what follows ends it. */
   isWhole(): boolean {
     if (this.isCustom) return this.isEnded;
