@@ -40,6 +40,8 @@ export class SseDecoder {
   #data: string | null = null;
   #dataSize = 0;
   #event: string | null = null;
+  /** The comment of an event `error`, which is its message where it has no data (ai-dynamo/dynamo#8674). */
+  #words = '';
   #atStart = true;
   #afterCr = false;
   #overflow = false;
@@ -135,7 +137,11 @@ export class SseDecoder {
     }
     switch (bytes[start]) {
       case colonByte:
-        this.#emit(comment);
+        if (this.#event !== 'error') this.#emit(comment);
+        else if (this.#words === '') {
+          this.#words = bytes.toString('utf8', start + 1, end).trim();
+          this.#dataSize += end - begin;
+        }
         return;
       case openingBraceByte:
         this.#endEvent();
@@ -167,10 +173,11 @@ export class SseDecoder {
 
   #endEvent(): void {
     if (this.#data !== null) this.#emit({ type: 'event', event: this.#event, data: this.#data });
-    else if (this.#event === 'error') this.#emit({ type: 'event', event: 'error', data: '' });
+    else if (this.#event === 'error') this.#emit({ type: 'event', event: 'error', data: this.#words });
     this.#data = null;
     this.#dataSize = 0;
     this.#event = null;
+    this.#words = '';
   }
 
   #emit(message: SseMessage): void {
