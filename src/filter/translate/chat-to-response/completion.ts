@@ -71,7 +71,8 @@ export function emptyAnswer(context: ResponseContext): Pick<TranslatedCompletion
 function wholeChoice(body: LooseChunk): LooseChoice | null {
   const choices = choicesOf(body);
   const parts = new ChoiceParts();
-  const keyed = choices.map((choice, position) => ({ key: parts.keyOf(choice, position), choice }));
+  const keys = parts.keysOf(choices);
+  const keyed = choices.map((choice, position) => ({ key: keys[position] ?? position, choice }));
   const messages = keyed.flatMap(({ key, choice }) => {
     const message = messageOf(choice);
     return message === null ? [] : [parts.ownOf(key, message)];

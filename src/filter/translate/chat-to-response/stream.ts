@@ -177,7 +177,7 @@ export class StreamTranslator {
     response.model ??= textOf(chunk.model) || null;
     response.serviceTier = textOf(chunk.service_tier) || response.serviceTier;
     const choices = choicesOf(chunk);
-    const keys = choices.map((choice, position) => this.#parts.keyOf(choice, position));
+    const keys = this.#parts.keysOf(choices);
     if (this.#isTornAtEnd && this.#parts.areSeveral) {
       this.#failWith(ApiError.invalidUpstream(tornChunk));
       return;
@@ -187,7 +187,8 @@ export class StreamTranslator {
     for (const [position, choice] of choices.entries())
       if (!this.ended())
         this.#readChoice(choice, keys[position] ?? position, position === 0 ? chunk : null, isAnswered);
-    this.#choiceIndex = this.#parts.areSeveral ? several : choices.length === 1 ? choices[0]?.index : this.#choiceIndex;
+    const isPlain = !this.#parts.areSeveral && !this.#parts.mayBeNumbered();
+    this.#choiceIndex = !isPlain ? several : choices.length === 1 ? choices[0]?.index : this.#choiceIndex;
     if (choices.length > 0) return;
     response.output.cite(citationsOf(chunk, null));
   }

@@ -15,13 +15,43 @@ import {
 export class ChoiceParts {
   readonly #owners: Partial<Record<Kind, number>> = {};
   #only: number | null = null;
+  /** The highest index so far, while all of a stream's chunks may be numbered; else null. */
+  #highest: number | null = null;
   /** Whether more than one choice has arrived. */
   areSeveral = false;
 
-  /** The choice's key: its index where it has one. */
-  keyOf({ index }: LooseChoice, position: number): number {
+  /**
+   * The choices' keys: their indexes, where they have one. Foundry Local up to 0.7 numbers its chunks there, 197, 198, …
+   * (foundry-local#144): a lone choice under an index that never came is the first one's. Another choice would come again under its
+   * index, and of several choices the first is 0.
+   */
+  keysOf(choices: readonly LooseChoice[]): number[] {
+    const isNumbered = choices.length === 1 && this.#isNumbered(choices[0]?.index);
+    return choices.map((choice, position) =>
+      isNumbered && this.#only !== null ? this.#only : this.#keyOf(choice, position),
+    );
+  }
+
+  /** Are the chunks numbered, or may they be? Then each must be read in full. */
+  mayBeNumbered(): boolean {
+    return this.#highest !== null;
+  }
+
+  #isNumbered(index: unknown): boolean {
+    if (this.#highest === null || typeof index !== 'number') return false;
+    const isFirst = this.#highest === this.#only;
+    const isNew = index > this.#highest;
+    if (isNew) this.#highest = index;
+    else if (isFirst) this.#highest = null;
+    return isNew || !isFirst;
+  }
+
+  #keyOf({ index }: LooseChoice, position: number): number {
     const key = typeof index === 'number' ? index : (this.#only ?? position);
-    this.#only ??= key;
+    if (this.#only === null) {
+      this.#only = key;
+      this.#highest = key > 0 ? key : null;
+    }
     if (key !== this.#only) this.areSeveral = true;
     return key;
   }
