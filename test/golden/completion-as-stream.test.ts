@@ -54,18 +54,21 @@ function streamed(
   { error, ...completion }: Completion,
   cut: (message: Record<string, unknown>) => readonly Record<string, unknown>[] = (message) => [message],
 ): ResponseResource {
-  const chunks = zeroFirst(completion.choices).flatMap(({ message, finish_reason: _, error: __, ...choice }, at) => {
-    const deltas = objectIn(message) ? cut(message) : [message];
-    // What the choice has beside its message comes once.
-    return deltas.map((delta, index) => ({
-      ...(index === 0 ? choice : { index: choice['index'] ?? at }),
-      ...(delta !== undefined && { delta }),
-    }));
-  });
-  const last = completion.choices.map(({ index, finish_reason, error: failure }) => ({
+  const chunks = zeroFirst(completion.choices).flatMap(
+    ({ message, finish_reason: _, native_finish_reason: __, error: ___, ...choice }, at) => {
+      const deltas = objectIn(message) ? cut(message) : [message];
+      // What the choice has beside its message comes once.
+      return deltas.map((delta, index) => ({
+        ...(index === 0 ? choice : { index: choice['index'] ?? at }),
+        ...(delta !== undefined && { delta }),
+      }));
+    },
+  );
+  const last = completion.choices.map(({ index, finish_reason, native_finish_reason, error: failure }) => ({
     index,
     delta: {},
     finish_reason,
+    native_finish_reason,
     error: failure,
   }));
   const translator = new StreamTranslator(contextOf(golden));

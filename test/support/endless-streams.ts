@@ -128,6 +128,7 @@ const ofChoice: Record<keyof LooseChoice, Record<string, ChunkOf> | null> = {
   delta: null,
   message: null,
   finish_reason: null,
+  native_finish_reason: null,
   logprobs: { logprobs: (index) => delta({ content: word(index) }, { logprobs: logprobs(index) }) },
   usage: null,
   error: null,

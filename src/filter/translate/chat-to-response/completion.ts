@@ -8,7 +8,7 @@ import { HeldBytes } from '../shared/held-bytes.ts';
 import { errorOfValue, errorOfWords } from './error.ts';
 import { ChoiceParts, choicesOf } from './read/choices.ts';
 import { citationsOf } from './read/citations.ts';
-import { isError, isNormalEnd, outcomeOf } from './read/finish.ts';
+import { finishReasonOf, isError, isNormalEnd, outcomeOf } from './read/finish.ts';
 import { logprobsOf } from './read/logprobs.ts';
 import { UnreadNames } from './read/unread-names.ts';
 import { noUsage, usageIn, usageOf } from './read/usage.ts';
@@ -79,9 +79,9 @@ function wholeChoice(body: LooseChunk): LooseChoice | null {
   });
   if (messages.length === 0) return null;
   const owned = keyed.filter(({ key }) => parts.isPart(key)).map(({ choice }) => choice);
-  const reasons = (owned.length > 0 ? owned : choices).map((choice) => textOf(choice.finish_reason));
+  const reasons = (owned.length > 0 ? owned : choices).map(finishReasonOf);
   const given = reasons.filter((reason) => reason !== '');
-  const error = choices.map((choice) => textOf(choice.finish_reason)).find(isError);
+  const error = choices.map(finishReasonOf).find(isError);
   return {
     message: Object.assign({}, ...messages),
     finish_reason: error ?? given.find((reason) => !isNormalEnd(reason)) ?? given[0],

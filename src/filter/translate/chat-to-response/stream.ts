@@ -10,7 +10,7 @@ import { citationsOf } from './read/citations.ts';
 import { CumulativeDeltas } from './read/cumulative-deltas.ts';
 import { DeltaTemplate } from './read/delta-template.ts';
 import { type DeltaField, type FastDelta, fastDeltaOf } from './read/fast-delta.ts';
-import { isError, isNormalEnd, outcomeOf, truncated } from './read/finish.ts';
+import { finishReasonOf, isError, isNormalEnd, outcomeOf, truncated } from './read/finish.ts';
 import { logprobsOf } from './read/logprobs.ts';
 import { UnreadNames } from './read/unread-names.ts';
 import { joinUsage, usageIn, usageOf } from './read/usage.ts';
@@ -207,7 +207,7 @@ export class StreamTranslator {
     const piece = objectOf<LooseMessage>(choice.delta);
     const given = message ?? (piece && this.#cumulative ? this.#cumulative.newIn(piece) : piece);
     const delta = given === null ? null : this.#parts.ownOf(key, given);
-    const reason = textOf(choice.finish_reason);
+    const reason = finishReasonOf(choice);
     if (reason !== '' && this.#isReason(reason, key)) {
       this.finishReason = reason;
       this.#finished = key;

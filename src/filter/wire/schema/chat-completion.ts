@@ -24,6 +24,7 @@ export const choiceFields = {
   ...{ index: 0, message: 0, delta: 0, finish_reason: 0, logprobs: 0 },
   usage: 0, // Kimi
   error: 0, // OpenRouter
+  native_finish_reason: 0, // OpenRouter: the reason in the words of the provider behind it
 };
 export type LooseChoice = Loose<keyof typeof choiceFields>;
 

@@ -1,4 +1,6 @@
+import { textOf } from '../../../../formats/json/loose.ts';
 import { ApiError, type ApiErrorType } from '../../../wire/schema/api-error.ts';
+import type { LooseChoice } from '../../../wire/schema/chat-completion.ts';
 import type { Outcome } from '../../shared/context.ts';
 
 /** The facts of the output that matter when the answer ends. */
@@ -87,6 +89,17 @@ export function outcomeOf(finishReason: unknown, output: AnswerEnd): Outcome {
       return { status: 'failed', error: new ApiError(message, { status: 502, type, code }) };
     }
   }
+}
+
+/**
+ * The reason of a choice, `''` for none. Where OpenRouter's provider fails, `finish_reason` may be `stop` all the same, and only the
+ * provider's own word tells (hax#15); its words for ends and filters are translated well.
+ */
+export function finishReasonOf({ finish_reason, native_finish_reason }: LooseChoice): string {
+  const reason = textOf(finish_reason);
+  if (native_finish_reason == null || reason === '' || !isNormalEnd(reason)) return reason;
+  const native = textOf(native_finish_reason);
+  return typeof meaningOf(native) === 'object' ? native : reason;
 }
 
 /** Is the reason an error, which counts whatever other reasons there are? */
