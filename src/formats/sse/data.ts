@@ -6,8 +6,9 @@ export interface SseData {
 
 /**
  * Reads an event's data: `[DONE]` (some servers quote it), or JSON. Data of several lines is one value, or else one value
- * per line: some proxies put two chunks into one event, some servers omit all blank lines. Empty data has no value; what is
- * not JSON is null.
+ * per line: some proxies put two chunks into one event, some servers omit all blank lines. Empty data has no value, nor has a line that
+ * is a comment (`data: : OPENROUTER PROCESSING`, from a gateway that takes comments for data: mnfst/llm-gateway#2053); what is not
+ * JSON is null.
  */
 export function readSseData(data: string): SseData | null {
   if (data.length < 32) {
@@ -25,11 +26,18 @@ function readLines(lines: readonly string[]): SseData | null {
   const end = lines.findIndex(isDone);
   const before = end === -1 ? lines : lines.slice(0, end);
   try {
-    const values = before.filter((line) => line.trim() !== '').map((line) => JSON.parse(line));
+    const values = before
+      .filter((line) => line.trim() !== '' && !isCommentInData(line))
+      .map((line) => JSON.parse(line));
     return { values, done: end !== -1 };
   } catch {
     return null;
   }
+}
+
+/** Does the data begin with the colon of a comment? */
+export function isCommentInData(text: string): boolean {
+  return text.trimStart().startsWith(':');
 }
 
 function isDone(text: string): boolean {

@@ -1,4 +1,4 @@
-import { readSseData } from '../../../formats/sse/data.ts';
+import { isCommentInData, readSseData } from '../../../formats/sse/data.ts';
 import { SseDecoder, SseLimitError, type SseMessage } from '../../../formats/sse/sse-decoder.ts';
 import { StreamTranslator } from '../../translate/chat-to-response/stream.ts';
 import type { ResponseContext } from '../../translate/shared/context.ts';
@@ -102,11 +102,10 @@ export class EventStreamReader implements UpstreamBodyReader {
     let comments = false;
     for (const message of messages) {
       if (translator.ended()) break;
-      if (message.type !== 'event' && state.disposition !== null) comments = true;
-      let more: ResponseStreamEvent[] = [];
-      if (message.type === 'event') more = this.#translate(message);
+      const translated = message.type === 'event' ? this.#translate(message) : null;
       // A comment shows that the upstream is working: start the client's stream.
-      else if (state.disposition === null) more = translator.start();
+      const more = translated ?? (state.disposition === null ? translator.start() : []);
+      if (translated === null && state.disposition !== null) comments = true;
       this.#options.onMessage?.(more.length);
       events = bothOf(events, more);
       // The first message alone decides, so that the outcome does not depend on how the bytes were cut.
@@ -121,7 +120,8 @@ export class EventStreamReader implements UpstreamBodyReader {
     return this.#encode(events, comments);
   }
 
-  #translate({ event, data: text }: Extract<SseMessage, { type: 'event' }>): ResponseStreamEvent[] {
+  /** Null for data that is a comment. */
+  #translate({ event, data: text }: Extract<SseMessage, { type: 'event' }>): ResponseStreamEvent[] | null {
     const translator = this.#translator;
     // Fast path: a plain delta is translated from its JSON text without parsing it (`DeltaTemplate`).
     const deltas = event === null ? translator.pushRawJson(text) : null;
@@ -130,7 +130,8 @@ export class EventStreamReader implements UpstreamBodyReader {
     if (data === null)
       return event === 'error' ? translator.push(text, event) : translator.malformed(text, this.#isLast);
     const { values, done } = data;
-    if (values.length === 0 && event === 'error') return translator.push(null, event);
+    if (values.length === 0 && event === 'error') return translator.push(text.trim() === '' ? null : text, event);
+    if (values.length === 0 && !done && isCommentInData(text)) return null;
     if (values.length === 1 && !done) return translator.push(values[0], event, text);
     let events: ResponseStreamEvent[] = [];
     for (const value of values) events = bothOf(events, translator.push(value, event));

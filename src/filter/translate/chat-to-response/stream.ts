@@ -16,8 +16,10 @@ import { UnreadNames } from './read/unread-names.ts';
 import { joinUsage, usageIn, usageOf } from './read/usage.ts';
 import { ResponseWriter } from './write/response-writer.ts';
 
-/** Malformed pieces of data in a row after which the stream fails. */
+/** Different malformed pieces of data in a row after which the stream fails. */
 const maxMalformedInRow = 3;
+/** Characters of a keep-alive that is sent as data. */
+const maxKeepAlive = 64;
 
 /**
  * Chat Completions chunks in, Responses events out, for one answer. After the terminal event every call gives none. Nothing
@@ -41,6 +43,8 @@ export class StreamTranslator {
   #chunks = 0;
   #malformed = 0;
   #malformedInRow = 0;
+  /** The last data that was skipped: the same once more is a keep-alive. */
+  #skipped: string | null = null;
   /** Data was torn after a finish reason: if another choice follows, it may have been that one's. */
   #isTornAtEnd = false;
   /** Tokens, as all usages so far count them. */
@@ -84,7 +88,7 @@ export class StreamTranslator {
       // After the finish reason of an answer's only choice nothing follows that a client would act on.
       const isOver = this.finishReason !== null && !this.#parts.areSeveral;
       if (isTorn && !isOver) this.#failWith(this.#unread ?? ApiError.invalidUpstream(tornChunk));
-      else this.#skip();
+      else this.#skip(text);
       this.#isTornAtEnd ||= isTorn;
     });
   }
@@ -135,7 +139,7 @@ export class StreamTranslator {
       return;
     }
     if (chunk === null && error === null) {
-      this.#skip();
+      this.#skip(value);
       return;
     }
     this.response.start();
@@ -228,10 +232,12 @@ export class StreamTranslator {
     return this.finishReason === null || (key !== this.#finished && isNormalEnd(this.finishReason));
   }
 
-  /** Sends nothing to the client: what comes first may still become an HTTP status. */
-  #skip(): void {
+  /** Sends nothing to the client: what comes first may still become an HTTP status. Text that only repeats the last is no further mistake. */
+  #skip(data: unknown): void {
     this.#malformed += 1;
-    this.#malformedInRow += 1;
+    const keepAlive = typeof data === 'string' && data.length <= maxKeepAlive ? data : null;
+    if (keepAlive === null || keepAlive !== this.#skipped) this.#malformedInRow += 1;
+    this.#skipped = keepAlive;
     this.response.repairs.add('skipped_data');
     if (this.#malformedInRow >= maxMalformedInRow) this.#failWith(this.#invalid());
   }

@@ -174,8 +174,8 @@ describe('heartbeats', () => {
   });
 });
 
-describe('a comment of the upstream', () => {
-  const comment = Buffer.from(': working\n\n');
+describe.each([': working', 'data: : OPENROUTER PROCESSING'])('a comment of the upstream, %j', (line) => {
+  const comment = Buffer.from(`${line}\n\n`);
 
   test('begins the client’s stream, and then is a heartbeat', () => {
     const exchange = begun({ stream: true }, 'text/event-stream');

@@ -195,13 +195,19 @@ describe('a stream translator', () => {
 
   it('gives up only after three malformed pieces in a row', () => {
     const translator = new StreamTranslator(createTestContext());
-    translator.malformed('?');
-    translator.malformed('?');
+    translator.malformed('1');
+    translator.malformed('2');
     translator.push(delta({}));
-    translator.malformed('?');
-    translator.malformed('?');
+    translator.malformed('3');
+    translator.malformed('4');
     expect(translator.ended()).toBe(false);
-    expect(types(translator.malformed('?')).at(-1)).toBe('response.failed');
+    expect(types(translator.malformed('5')).at(-1)).toBe('response.failed');
+  });
+
+  it.each([64, 65])('takes the same %i characters again and again for a keep-alive, up to 64', (length) => {
+    const translator = new StreamTranslator(createTestContext());
+    for (let times = 0; times < 9; times += 1) translator.malformed('p'.repeat(length));
+    expect(translator.ended()).toBe(length > 64);
   });
 
   it('takes [DONE] after nothing but malformed data for no answer', () => {
