@@ -12,6 +12,8 @@ export class LateCopy {
   #block: string | null = null;
   /** How much of the block the field has repeated. */
   #repeated = 0;
+  /** The field says another thing than the block, and not more of the same. */
+  isOther = false;
 
   /** `shown` gives the text of the block so far. */
   constructor(held: HeldBytes, shown: () => string) {
@@ -31,7 +33,8 @@ export class LateCopy {
       return '';
     }
     const rest = this.#block.slice(this.#repeated);
-    if (!text.startsWith(rest)) return this.#block.slice(0, this.#repeated) + text;
+    this.isOther = !text.startsWith(rest);
+    if (this.isOther) return this.#block.slice(0, this.#repeated) + text;
     this.#repeated = this.#block.length;
     const more = text.slice(rest.length);
     return more.trim() === '' ? '' : more;

@@ -85,7 +85,7 @@ export class ReasoningInText {
     this.#tags = null;
     this.#endBlock();
     this.reason(reasoning);
-    if (reasoning === '' || !isCopy(thinking, reasoning)) this.#write(thinking);
+    if (reasoning === '' || !isCopy(thinking, reasoning)) this.#writeOther(thinking);
     return text;
   }
 
@@ -135,6 +135,13 @@ export class ReasoningInText {
     if (reasoning !== '') this.#item.reasoning().text(reasoning);
   }
 
+  /** Writes another thought than the one before it, apart from it. */
+  #writeOther(reasoning: string): void {
+    if (reasoning === '') return;
+    const item = this.#item.reasoning();
+    item.text(item.written() === '' ? reasoning : `\n\n${reasoning}`);
+  }
+
   #addTagged({ thinking, text: answer }: ThinkTagTexts): void {
     if (this.#copy === null) this.#reasonInTags(thinking);
     if (this.#tags?.isInBlock() !== true) this.#endBlock();
@@ -159,8 +166,10 @@ export class ReasoningInText {
 
   #showLate(text: string): void {
     if (text === '') return;
+    const isOther = this.#lateCopy?.isOther === true;
     this.#lateCopy = null;
-    this.#write(text);
+    if (isOther) this.#writeOther(text);
+    else this.#write(text);
   }
 
   /** Ends the copy: text that stood in tags is shown unless the field had it. */
@@ -172,7 +181,7 @@ export class ReasoningInText {
     this.#copy = null;
     const { thinking } = readToEnd(new ThinkTagReader(this.#parts.context.profile), copy);
     const item = this.#item.current;
-    if (!isCopy(thinking, item instanceof ReasoningItemWriter ? item.written() : '')) this.#write(thinking);
+    if (!isCopy(thinking, item instanceof ReasoningItemWriter ? item.written() : '')) this.#writeOther(thinking);
   }
 }
 
