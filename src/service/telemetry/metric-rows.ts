@@ -146,7 +146,7 @@ export const metricRows = {
     help: 'Answers in which something was repaired or left out, by kind.',
     labels: ['kind'],
     values: repairKinds,
-    more: 'An exchange counts each kind once. `skipped_data`: data that is not JSON. `repeated_call`: a call that came twice under one id. `arguments`: arguments that are `null`, a text of the object, or an object with something behind it. `whole_number`: `120000.0` for `120000`. `usage`: counts that contradict each other. `service_tier`: a tier that the API has no word for. `tool_choice_ignored`: text where a call was required. `reasoning_alone`: [reasoning and nothing else](settings.md#the-translation).',
+    more: 'An exchange counts each kind once. `skipped_data`: data that is not JSON. `repeated_call`: a call that came twice under one id. `arguments`: arguments that are `null`, a text of the object, or an object with something behind it. `whole_number`: `120000.0` for `120000`. `usage`: counts that contradict each other. `service_tier`: a tier that the API has no word for. `tool_choice_ignored`: text where a call was required. `parallel_tool_calls_ignored`: several calls where one was allowed. `reasoning_alone`: [reasoning and nothing else](settings.md#the-translation).',
   },
   dropped: {
     name: 'responses_extproc_dropped_total',

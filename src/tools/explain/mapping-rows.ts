@@ -23,7 +23,7 @@ export const mappingRows: readonly MappingRow[] = [
   { anchor: 'row-tools', fields: ['tools'], rule: 'Mapped by their type.' },
   { anchor: 'row-tool_choice', fields: ['tool_choice'], rule: 'Mapped to the upstream\'s values.' },
   { anchor: 'row-allowed_tools', fields: ['allowed_tools'], rule: 'Mapped like a `tool_choice` of that type; entries may be names. Refused beside a `tool_choice` that is an object.' },
-  { anchor: 'row-parallel_tool_calls', fields: ['parallel_tool_calls'], rule: 'Mapped if tools are offered, and repeated; dropped and listed where the upstream does not take it. If the model makes several calls in spite of `false`, the client gets all of them.' },
+  { anchor: 'row-parallel_tool_calls', fields: ['parallel_tool_calls'], rule: 'Mapped if tools are offered, and repeated; dropped and listed where the upstream does not take it. If the model makes several calls in spite of `false`, the client gets all of them, because nobody can say which one the model could do without. They are counted as the repair `parallel_tool_calls_ignored`.' },
   { anchor: 'row-max_output_tokens', fields: ['max_output_tokens'], rule: 'Mapped to `max_tokens` or `max_completion_tokens`; repeated. Less than 16 is refused.' },
   { anchor: 'row-max_tool_calls', fields: ['max_tool_calls'], rule: 'Repeated only: it limits hosted tools.' },
   { anchor: 'row-max_infer_iters', fields: ['max_infer_iters'], rule: 'Dropped and listed: the model is asked once.' },

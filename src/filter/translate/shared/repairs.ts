@@ -7,6 +7,7 @@ export const repairKinds = [
   'usage', // counts of tokens that contradict each other
   'service_tier', // a tier for which the API has no word
   'tool_choice_ignored', // text where the request required a call: the server ignores the word
+  'parallel_tool_calls_ignored', // several calls where the request allowed one: the server ignores the field
   'reasoning_alone', // an answer of reasoning and nothing else that ended normally: agents stop at it without a word
 ] as const;
 export type Repair = (typeof repairKinds)[number];

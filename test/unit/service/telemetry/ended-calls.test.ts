@@ -268,7 +268,7 @@ describe('the metrics of a call that has ended', () => {
         ...ofValues(
           'repaired_answers',
           'kind',
-          'skipped_data repeated_call arguments whole_number usage service_tier tool_choice_ignored reasoning_alone',
+          'skipped_data repeated_call arguments whole_number usage service_tier tool_choice_ignored parallel_tool_calls_ignored reasoning_alone',
         ),
         ...ofValues('dropped', 'kind', 'content reasoning tool field'),
         ...ofValues('websocket_turns', 'outcome', 'completed incomplete failed error aborted'),

@@ -188,12 +188,12 @@ export class OutputWriter {
 
   /** Has a message or a call been written? A whole message after it repeats it; after a picture alone it has the text. */
   hasMessageOrCall(): boolean {
-    return this.#item.hadMessage || this.hasCall();
+    return this.#item.hadMessage || this.calls() > 0;
   }
 
-  /** Has a call been written? */
-  hasCall(): boolean {
-    return this.#calls?.hasSent ?? false;
+  /** The number of calls that were written. */
+  calls(): number {
+    return this.#calls?.sent ?? 0;
   }
 
   /** Nothing has arrived that shows in the output. */
@@ -248,7 +248,7 @@ export class OutputWriter {
 
   /** After a call it is dropped: text that follows has a message of its own. Blank lines after reasoning are its template's. */
   #keepSpace(delta: string): void {
-    if (this.#calls?.hasSent) return;
+    if (this.calls() > 0) return;
     this.#space += delta;
     if (this.#item.current instanceof ReasoningItemWriter) this.#space = withoutBlankLines(this.#space);
   }

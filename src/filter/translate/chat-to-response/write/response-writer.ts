@@ -106,7 +106,10 @@ export class ResponseWriter {
           this.output.unrunnableCall() ?? this.#missingCall(outcome.hasCalled) ?? this.#reasoningAlone();
         if (unrunnable !== null) return this.fail(unrunnable);
         // OpenAI's servers cannot end so; ours may, and the text is an answer all the same.
-        if (this.#context.requiresCall && !this.output.hasCall()) this.repairs.add('tool_choice_ignored');
+        if (this.#context.requiresCall && this.output.calls() === 0) this.repairs.add('tool_choice_ignored');
+        // None is left out: nobody can say which one the model could do without.
+        if (!this.#context.echo.parallel_tool_calls && this.output.calls() > 1)
+          this.repairs.add('parallel_tool_calls_ignored');
         this.output.ensureOutput();
         return this.#end('completed', null);
       }

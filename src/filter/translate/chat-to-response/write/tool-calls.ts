@@ -23,8 +23,8 @@ export class ToolCalls {
   #firstWaiting = 0;
   /** Whether the calls came in one piece: each entry is a call, and none grows. */
   #areWhole = false;
-  /** There is a call whose item was sent. */
-  hasSent = false;
+  /** The number of calls whose items were sent. */
+  sent = 0;
   /** The call that grew last, for the next token; null after any fragment that may have opened another. */
   #growing: Call | null = null;
 
@@ -165,7 +165,7 @@ export class ToolCalls {
     this.#beforeCall();
     this.#tellFound(name);
     call.unsent = call.text.toString();
-    this.hasSent = true;
+    this.sent += 1;
     call.item = openCallItem(call, name, this.#idOf(call), this.#parts);
     // Before another item begins: that may close this one.
     this.#sendText(call);

@@ -159,12 +159,13 @@ describe('a stream translator', () => {
     usage: [delta({ content: 'a' }), { usage: { prompt_tokens: 2, completion_tokens: 2, total_tokens: 3 } }],
     service_tier: [{ ...delta({ content: 'a' }), service_tier: 'turbo' }],
     tool_choice_ignored: [delta({ content: 'a' })],
+    parallel_tool_calls_ignored: [call(0), call(1, '2')],
     reasoning_alone: [delta({ reasoning: 'a' })],
   };
   it.each(repairKinds)('tells that it repaired: %s', (kind) => {
-    const translator = new StreamTranslator(
-      createTestContext({ toolNames: ['f'], requiresCall: kind === 'tool_choice_ignored' }),
-    );
+    const context = createTestContext({ toolNames: ['f'], requiresCall: kind === 'tool_choice_ignored' });
+    const echo = { ...context.echo, parallel_tool_calls: kind !== 'parallel_tool_calls_ignored' };
+    const translator = new StreamTranslator({ ...context, echo });
     for (const one of odd[kind]) {
       if (typeof one === 'string') translator.malformed(one);
       else translator.push(one);
