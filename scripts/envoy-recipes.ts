@@ -31,6 +31,7 @@ const hostedCluster = (name: string): string => `    - name: ${name}
           sni: api.example.com
           common_tls_context:
             validation_context:
+              # Debian's, Ubuntu's and Alpine's; Fedora's and RHEL's is /etc/pki/tls/certs/ca-bundle.crt, macOS's /etc/ssl/cert.pem.
               trusted_ca: { filename: /etc/ssl/certs/ca-certificates.crt }
               # The authorities alone would accept any certificate that one of them has signed.
               match_typed_subject_alt_names: [{ san_type: DNS, matcher: { exact: api.example.com } }]
@@ -79,7 +80,7 @@ const recipes: Readonly<Record<string, () => string>> = {
         `# Envoy in front of a hosted Chat Completions API, with responses-extproc as external processor: envoy/envoy.yaml with TLS to the
 # provider, its key, its Host and its profile. Written by npm run generate.
 #
-# Replace api.example.com and the profile, and start it with the key: \`PROVIDER_API_KEY=sk-… envoy -c envoy/recipes/hosted.yaml\`. The
+# Replace api.example.com and the profile, and start it with the key: \`PROVIDER_API_KEY=sk-… npm run envoy -- -c envoy/recipes/hosted.yaml\`. The
 # service is expected on 127.0.0.1:50051. Lines that begin with \`#:\` are off and can be switched on as they are.
 `,
       ],
@@ -100,7 +101,7 @@ const recipes: Readonly<Record<string, () => string>> = {
 # before the service's, two routes and a cluster more. Written by npm run generate.
 #
 # Replace api.example.com, gpt- and the profile, and start it with the key:
-# \`PROVIDER_API_KEY=sk-… envoy -c envoy/recipes/route-by-model.yaml\`. The service is expected on 127.0.0.1:50051. Lines that begin
+# \`PROVIDER_API_KEY=sk-… npm run envoy -- -c envoy/recipes/route-by-model.yaml\`. The service is expected on 127.0.0.1:50051. Lines that begin
 # with \`#:\` are off and can be switched on as they are.
 `,
       ],

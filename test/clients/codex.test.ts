@@ -58,7 +58,7 @@ describe('Codex', () => {
     const list = { object: 'list', data: [{ id: 'readme', object: 'model' }] };
     mesh.upstream.script('/v1/models?client_version=0.171.0', { body: [JSON.stringify(list)] });
     mesh.upstream.script('readme', answer({ text: 'Hello!' }));
-    const run = await start('readme', { provider: 'readme' }).exec('Say hello.');
+    const run = await start('readme', { provider: { page: 'README.md' } }).exec('Say hello.');
 
     expect(run).toMatchObject({ code: 0, answer: 'Hello!' });
     // It asked for the catalog.

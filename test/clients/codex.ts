@@ -43,8 +43,8 @@ export interface Codex {
   remove(): void;
 }
 
-/** How Codex is told where the gateway is: as a provider of its own, by the lines in README.md, or in place of OpenAI's address. */
-export type Provider = 'custom' | 'readme' | 'openai_base_url';
+/** How Codex is told where the gateway is: as a provider of its own, by the lines of a page, or in place of OpenAI's address. */
+export type Provider = 'custom' | { readonly page: string } | 'openai_base_url';
 
 export interface CodexOptions {
   readonly url: string;
@@ -87,12 +87,12 @@ export function createCodex(options: CodexOptions): Codex {
 function configOf({ url, model, provider = 'custom', settings = [], providerSettings = [] }: CodexOptions): string {
   const custom = provider === 'custom';
   return [
-    ...(provider === 'readme'
-      ? [readmeLines(url, model)]
-      : [`model = ${JSON.stringify(model)}`, custom ? 'model_provider = "envoy"' : `openai_base_url = "${url}/v1"`]),
     'approval_policy = "never"',
     'sandbox_mode = "danger-full-access"', // a container often allows no other, and the commands are ours
     'check_for_update_on_startup = false',
+    ...(typeof provider === 'object'
+      ? [linesOf(provider.page, url, model)]
+      : [`model = ${JSON.stringify(model)}`, custom ? 'model_provider = "envoy"' : `openai_base_url = "${url}/v1"`]),
     ...settings,
     ...(custom
       ? [
@@ -112,9 +112,9 @@ function configOf({ url, model, provider = 'custom', settings = [], providerSett
   ].join('\n');
 }
 
-/** The lines that README.md gives for config.toml, with another address and model. */
-function readmeLines(url: string, model: string): string {
-  const lines = readmeBlock(readFileSync(join(import.meta.dirname, '../../README.md'), 'utf8'), 'toml');
+/** The lines that a page gives for config.toml, with another address and model. */
+function linesOf(page: string, url: string, model: string): string {
+  const lines = readmeBlock(readFileSync(join(import.meta.dirname, '../..', page), 'utf8'), 'toml');
   return lines.replaceAll('http://127.0.0.1:10000', url).replace('"your-model"', JSON.stringify(model));
 }
 

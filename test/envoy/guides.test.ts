@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { codeBlocks } from '../../scripts/readme-commands.ts';
-import { connectionManagerOf, type EnvoyConfig, type EnvoyRoute } from '../../tools/mesh/envoy-config.ts';
+import { connectionManagerOf, type EnvoyConfig, type EnvoyRoute, routeOf } from '../../tools/mesh/envoy-config.ts';
 import { startTestMesh } from '../support/mesh.ts';
 import { completion, delta, done, eventStream, finish } from '../support/upstream.ts';
 
@@ -42,14 +42,22 @@ describe('every guide', () => {
   });
 });
 
-test('your-own-envoy: a configuration that knew nothing of the filter translates after its steps, and nothing else changes', async () => {
-  const [route] = parse(codeBlocks(read('your-own-envoy'), 'yaml')[0] ?? '') as [EnvoyRoute];
+test('your-own-envoy: a configuration that knew nothing of the filter translates with the routes it names, and nothing else changes', async () => {
+  const minimal = parse(readFileSync(join(folder, '../../envoy/minimal.yaml'), 'utf8')) as EnvoyConfig;
+  const named = ['websocket', 'responses', 'catalog'];
+  expect(read('your-own-envoy')).toContain(
+    `the routes ${named
+      .map((name) => `\`${name}\``)
+      .join(', ')
+      .replace(/, (?=[^,]*$)/, ' and ')}`,
+  );
   const mesh = await startTestMesh({
     edit(config) {
-      // What somebody had before: everything goes to the Chat server. The filter and its cluster are as envoy.yaml has them.
+      // What somebody had before: everything goes to the Chat server. The filter and its clusters are as envoy.yaml has them.
       const [host] = connectionManagerOf(config).route_config.virtual_hosts;
       const before = { name: 'all', match: { prefix: '/' }, route: { cluster: 'chat' } };
-      host.routes = [route, before];
+      const [first, ...others] = named.map((name) => routeOf(minimal, name)) as [EnvoyRoute, ...EnvoyRoute[]];
+      host.routes = [first, ...others, before];
     },
   });
   mesh.upstream.script('guide', { headers: eventStream, body: [delta({ content: 'Hello.' }), finish('stop'), done] });
