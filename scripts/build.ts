@@ -50,7 +50,10 @@ export async function buildService(folder: string): Promise<void> {
   const id = createHash('sha256').update(readFileSync(program)).digest('hex').slice(0, 16);
   await build({
     ...options,
-    entryPoints: [{ in: 'src/service/program/bundle-main.ts', out: 'main' }],
+    entryPoints: [
+      { in: 'src/service/program/bundle-main.ts', out: 'main' },
+      { in: 'src/service/program/check-node.ts', out: 'check-node' }, // the package's command runs it before the mesh
+    ],
     define: { buildId: JSON.stringify(id) },
   });
   const page = await writeInspector(join(folder, 'inspect'));

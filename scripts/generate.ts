@@ -15,6 +15,7 @@ import { chartFiles, chartSchema, manifests } from './kubernetes-render.ts';
 import { mappingRows } from './mapping-rows.ts';
 import { metricTable } from './metric-table.ts';
 import { profileDocs } from './profile-docs.ts';
+import { publication } from './publication.ts';
 import { requirementsPage } from './requirements.ts';
 import { stateDiagrams } from './state-diagram.ts';
 import { lastRunsTable } from './suites.ts';
@@ -42,6 +43,7 @@ export const generators: readonly Generator[] = [
   manifests,
   chartGoldens,
   lastRunsTable,
+  publication,
 ];
 
 /** The stale files of a generator, with the text they should have; null for one that should not exist. */

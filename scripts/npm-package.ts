@@ -7,7 +7,10 @@ import { join, resolve } from 'node:path';
 import { buildMesh, buildService } from './build.ts';
 
 const root = join(import.meta.dirname, '..');
-const files = ['README.md', 'CHANGELOG.md', 'LICENSE', 'envoy/envoy.yaml', 'envoy/requirements.txt'];
+const files = [
+  ...['CHANGELOG.md', 'LICENSE', 'envoy/envoy.yaml', 'envoy/minimal.yaml', 'envoy/requirements.txt'],
+  'tools/mesh/usage.txt',
+];
 
 /** Writes the package into `folder`, which is created anew. Rejects when it cannot be bundled. */
 export async function createNpmPackage(folder: string, repository?: string): Promise<void> {
@@ -21,12 +24,17 @@ export async function createNpmPackage(folder: string, repository?: string): Pro
   chmodSync(join(folder, bin), 0o755);
 
   const packageJson = readFileSync(join(root, 'package.json'), 'utf8');
-  const { name, version, description, license, type, engines } = JSON.parse(packageJson);
+  const { name, version, description, license, keywords, type, engines } = JSON.parse(packageJson);
+  const home = repository ?? `https://github.com/OWNER/${name}`;
   const manifest = {
-    ...{ name, version, description, license, type, engines },
+    ...{ name, version, description, license, keywords, type, engines },
     ...(repository === undefined ? {} : { repository: { type: 'git', url: `git+${repository}.git` } }),
+    homepage: `${home}#readme`,
+    bugs: `${home}/issues`,
     bin: { [name]: bin },
   };
+  const readme = readFileSync(join(import.meta.dirname, 'npm-readme.md'), 'utf8');
+  writeFileSync(join(folder, 'README.md'), readme.replaceAll('](../', `](${home}/blob/v${version}/`));
   writeFileSync(join(folder, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);
 }
 

@@ -1,5 +1,5 @@
 import { spawn, spawnSync } from 'node:child_process';
-import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -45,6 +45,22 @@ test('a first run that may not write npm’s cache says so, and nothing of a net
   rmSync(folder, { recursive: true, force: true });
   expect(status).toBe(1);
   expect(stderr).toMatch(/npm ci failed\. npm may not write its cache \(ENOTDIR: .*npm_config_cache=FOLDER\.\n$/);
+});
+
+test('whoever asks for the options of npm start first gets them, and installs nothing', () => {
+  const folder = freshClone();
+  mkdirSync(join(folder, 'tools/mesh'), { recursive: true });
+  for (const name of ['scripts/start.mjs', 'tools/mesh/usage.txt']) copyFileSync(join(root, name), join(folder, name));
+  const { status, stdout, stderr } = spawnSync(process.execPath, ['scripts/start.mjs', '--help'], {
+    cwd: folder,
+    encoding: 'utf8',
+  });
+  expect({ status, stderr, installed: existsSync(join(folder, 'node_modules')) }).toEqual({
+    ...{ status: 0, stderr: '', installed: false },
+  });
+  expect(stdout).toMatch(/^Usage: npm start -- \[options\]\n/);
+  expect(stdout).not.toMatch(/[{}]/);
+  rmSync(folder, { recursive: true, force: true });
 });
 
 test('a Node that is too old is told which is needed', () => {

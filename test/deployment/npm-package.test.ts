@@ -18,8 +18,11 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(join(folder, '../..'), { recursive: true, force: true }));
 
+const bin = () => join(folder, 'bin/responses-extproc.mjs');
+/** As from a global installation: under `npx` its messages name that. */
 function run(...args: string[]) {
-  return spawnSync(join(folder, 'bin/responses-extproc.mjs'), args, { encoding: 'utf8' });
+  const { npm_lifecycle_event: _npx, ...env } = process.env;
+  return spawnSync(bin(), args, { env, encoding: 'utf8' });
 }
 
 test('the package says what it is, and needs no other', () => {
@@ -29,6 +32,15 @@ test('the package says what it is, and needs no other', () => {
   expect(manifest).not.toHaveProperty('dependencies');
   expect(manifest).not.toHaveProperty('private');
   expect(manifest.repository.url).toBe('git+https://example.com/responses-extproc.git');
+  expect(manifest).toMatchObject({
+    homepage: 'https://example.com/responses-extproc#readme',
+    bugs: 'https://example.com/responses-extproc/issues',
+    keywords: expect.arrayContaining(['envoy', 'responses-api']),
+  });
+  const readme = readFileSync(join(folder, 'README.md'), 'utf8');
+  expect(readme).toContain('npx responses-extproc try');
+  expect(readme).toContain(`](https://example.com/responses-extproc/blob/v${version}/envoy/minimal.yaml)`);
+  expect(readme).not.toMatch(/npm (?:start|run)|not published|\]\(\.\./);
 });
 
 test('its command is the service', () => {
@@ -147,4 +159,44 @@ test('`try` is the local mesh', () => {
   const { stdout, status } = run('try', '--help');
   expect(stdout).toContain('Runs Envoy with the Responses translator');
   expect(status).toBe(0);
+});
+
+test('`try --print-envoy-config` prints what Envoy would get, and how to start both with the package', () => {
+  const { stdout, status } = run(
+    'try',
+    '--print-envoy-config',
+    '--upstream',
+    'http://127.0.0.1:9/v1',
+    '--profile',
+    'vllm',
+  );
+  expect(status).toBe(0);
+  expect(stdout).toContain('#   UPSTREAM_PROFILE=vllm WEBSOCKET_LISTEN=127.0.0.1:50052 ');
+  expect(stdout).toContain('/v1 responses-extproc\n#   responses-extproc envoy -c FILE\n');
+  const file = join(folder, '../envoy.yaml');
+  writeFileSync(file, stdout);
+  // `envoy` is the Envoy that `try` runs, with the user's options.
+  const validated = run('envoy', '--mode', 'validate', '-c', file);
+  expect(validated.stdout).toContain(`configuration '${file}' OK`);
+  expect(validated.status).toBe(0);
+});
+
+test.each([
+  [['doctr'], 'There is no command doctr here. Did you mean doctor? Run with --help to see the options.\n'],
+  [['try', '--prot', '1'], "Unknown option '--prot'. Did you mean --port? --help shows the options.\n"],
+])('wrong usage ends with 2 and what was meant: %j', (args, message) => {
+  expect(run(...args)).toMatchObject({ status: 2, stdout: '', stderr: message });
+});
+
+test.each([[['try']], [['envoy', '--version']], [[]]])('a Node that is too old is told first: %j', (args) => {
+  const older = "Object.defineProperty(process.versions, 'node', { value: '20.20.2' });";
+  const all = ['--import', `data:text/javascript,${encodeURIComponent(older)}`, bin(), ...args];
+  const { status, stderr } = spawnSync(process.execPath, all, { encoding: 'utf8' });
+  expect(stderr).toMatch(/^This is Node 20\.20\.2; responses-extproc needs Node .* can end the process\.\n$/);
+  expect(status).toBe(1);
+});
+
+test('--help names every command of the package', () => {
+  const { stdout } = run('--help');
+  for (const name of ['try', 'envoy', 'explain', 'doctor']) expect(stdout).toMatch(new RegExp(`^ {2}${name} `, 'm'));
 });

@@ -197,7 +197,7 @@ describe('npm start', () => {
 
   test('options that npm kept for itself are told to need a --', async () => {
     const mesh = startMesh([], { npm_config_port: '1' }); // what `npm start --port 1` becomes
-    expect(await mesh.exit).toBe(1);
+    expect(await mesh.exit).toBe(2);
     expect(mesh.stderr()).toBe('npm kept --port for itself. Put -- before the options: npm start -- --port …\n');
   });
 

@@ -95,7 +95,7 @@ describe('what keeps the service from starting', () => {
     const { engines } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { engines: { node: string } };
     expect(engines.node.replaceAll(/\^|>=/g, '').split(' || ')).toEqual(oldestNodes);
     expect(nodeTooOld('20.20.2')).toBe(
-      `This is Node 20.20.2; responses-extproc needs Node ${oldestNodes.join(', ')} or later: a request's header could end an older one.`,
+      `This is Node 20.20.2; responses-extproc needs Node ${oldestNodes.join(', ')} or later: older ones have a bug with which a request can end the process.`,
     );
     for (const version of ['22.21.9', '22.22.0', '22.22.1', '23.11.1', '24.13.0', '24.14.0', '25.8.1'])
       expect(nodeTooOld(version), version).not.toBeNull();
@@ -105,7 +105,7 @@ describe('what keeps the service from starting', () => {
     expect([...main.matchAll(/^import .*'(.*)'/gm)].map(([, name]) => name)).toEqual([
       'node:module',
       'node:url',
-      './service/program/node-version.ts',
+      './service/program/check-node.ts',
     ]);
     // By name, a builtin's export that is not there fails before the message can be written.
     expect(main).toContain("import module from 'node:module'");

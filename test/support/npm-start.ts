@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-const main = join(import.meta.dirname, '../../tools/mesh/main.ts');
+const main = join(import.meta.dirname, '../../scripts/start.mjs');
 
 /** What `npm start` runs, and what it wrote. */
 export type NpmStart = ReturnType<typeof npmStart>;

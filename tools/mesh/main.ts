@@ -1,45 +1,67 @@
-/** `npm start`: a real Envoy, the service and a Chat server on this machine, until Ctrl-C. */
+/**
+ * `npm start`: a real Envoy, the service and a Chat server on this machine, until Ctrl-C. With the first argument `envoy`: Envoy
+ * alone, with the options that follow.
+ */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setInterval } from 'node:timers';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { messageOf } from '../../src/service/settings/error-texts.ts';
 import { type Child, startWatchdog } from './child-process.ts';
+import { thisCommand } from './command-name.ts';
 import { findEnvoy } from './envoy-binary.ts';
 import { lineFormat, shownLine } from './lines.ts';
 import { type MeshOptions, readOptions, usageOf } from './options.ts';
 import { startEnvoy, startService } from './parts.ts';
 import { anyFreePort, leadsToFreePort, nextFreePort, portIsFree } from './ports.ts';
 import { curlFor, demoModel, probeId, untilAnswered } from './readiness.ts';
-import { envoyConfigFor, hasNoProfile, pagesOf, serviceEnvironment } from './start-settings.ts';
+import { runEnvoy } from './run-envoy.ts';
+import { envoyConfigFor, hasNoProfile, pagesOf, printedEnvoyConfig, serviceEnvironment } from './start-settings.ts';
 import { createTeller } from './tell-upstream.ts';
 import { startEmbeddedUpstream } from './upstream.ts';
 import { askUpstream } from './upstream-check.ts';
 import { watchMs, watchUpstream } from './watch-upstream.ts';
 
 const stopped = new AbortController();
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stopped.abort());
-if (process.env['npm_lifecycle_event'] !== undefined) endWithParent();
-
+const [first, ...others] = process.argv.slice(2);
 try {
-  const options = readOptions(process.argv.slice(2), process.env);
-  if (options === null) console.log(usageOf(process.argv[1] ?? ''));
-  else await run(options, stopped.signal);
+  process.exitCode = await (first === 'envoy' ? runEnvoy(others) : startMesh(process.argv.slice(2)));
 } catch (error) {
   if (!stopped.signal.aborted) {
-    console.error(error instanceof Error ? error.message : error);
+    console.error(messageOf(error));
     process.exitCode = 1;
   }
+}
+
+/** Runs the command with these arguments until it is stopped. Resolves with its exit code; throws when a part of it ends. */
+async function startMesh(args: readonly string[]): Promise<number> {
+  let options: MeshOptions | null;
+  try {
+    options = readOptions(args, process.env);
+  } catch (error) {
+    console.error(messageOf(error));
+    return 2;
+  }
+  if (options === null) console.log(usageOf(thisCommand).trimEnd());
+  else if (options.printEnvoyConfig) process.stdout.write(printedEnvoyConfig(options, process.env));
+  else {
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stopped.abort());
+    if (process.env['npm_lifecycle_event'] !== undefined) endWithParent();
+    await run(options, stopped.signal);
+  }
+  return 0;
 }
 
 /** Runs the mesh until `stop` aborts. Throws when it cannot start, and when a part of it ends. */
 async function run(options: MeshOptions, stop: AbortSignal): Promise<void> {
   const format = lineFormat(process.env, process.stderr.isTTY);
-  const port = options.port ?? (await nextFreePort(10000));
+  const port = options.port ?? (await nextFreePort(10_000));
+  if (options.port === undefined && port !== 10_000) console.error(`Port 10000 is taken: ${port} is used.`);
   if (!(await portIsFree(port))) throw new Error(`Port ${port} is taken; choose another with --port.`);
   if (options.upstream !== undefined && (await leadsToFreePort(options.upstream, port)))
     throw new Error(
-      `Nothing listens at ${options.upstream.href}, and npm start would listen there itself. Start the Chat server first, or correct --upstream.`,
+      `Nothing listens at ${options.upstream.href}, and ${thisCommand.plain} would listen there itself. Start the Chat server first, or correct --upstream.`,
     );
   const envoy = findEnvoy(process.env);
   // The inspector's address stays the same between runs: right after the port of clients, if that is free.
@@ -110,7 +132,7 @@ async function run(options: MeshOptions, stop: AbortSignal): Promise<void> {
 /** Rejects when the first of them ends. */
 async function anyEnd(children: readonly Child[]): Promise<never> {
   const end = await Promise.race(children.map(async (child) => `${child.name} ended (${await child.ended})`));
-  throw new Error(`npm start stops: ${end}.`);
+  throw new Error(`${thisCommand.plain} stops: ${end}.`);
 }
 
 function untilAborted(signal: AbortSignal): Promise<void> {

@@ -1,8 +1,10 @@
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { builtInProfiles, profilesFile } from '../../src/filter/index.ts';
 import { usageProblem } from '../../src/service/settings/error-texts.ts';
 import { didYouMean } from '../../src/service/settings/unknown-names.ts';
+import { type CommandNames, thisCommand } from './command-name.ts';
 
 /** The options of `npm start -- …`. */
 export interface MeshOptions {
@@ -12,26 +14,16 @@ export interface MeshOptions {
   readonly upstream: URL | undefined;
   readonly upstreamKey: string | undefined;
   readonly profile: string | undefined;
+  /** Print Envoy's configuration, and start nothing. */
+  readonly printEnvoyConfig: boolean;
 }
 
-/** The text of `--help`; `program` is the file that was started, which is the package's own for `responses-extproc try`. */
-export function usageOf(program: string): string {
-  const command = program.endsWith('main.ts') ? 'npm start --' : 'responses-extproc try';
-  return `Usage: ${command} [options]
-
-Runs Envoy with the Responses translator in front of a Chat Completions server.
-
-  --port PORT          where clients connect (default: 10000 or the next free one)
-  --upstream URL       base URL of a Chat server, such as http://127.0.0.1:11434/v1
-                       (default: an embedded server with a few demo models)
-  --upstream-key KEY   API key for that server; else UPSTREAM_KEY, else what the client sends
-  --profile NAME       what kind of server it is: ${wrapped([...builtInProfiles.keys()], 23)},
-                       or a profile of UPSTREAM_PROFILES_FILE
-  --help               show this text
-
-Every variable of the service (docs/settings.md) may be set too: LOG_LEVEL=debug ${command.replace(/ --$/, '')}
-LOG_FORMAT=json prints all log lines as they are; short, one line for each request, which is what a terminal gets.
-ENVOY_BIN=/path/to/envoy runs that Envoy instead of the pinned one.`;
+/** The text of `--help`, for the command that was typed. */
+export function usageOf({ plain, beforeOptions }: CommandNames): string {
+  return readFileSync(join(import.meta.dirname, 'usage.txt'), 'utf8')
+    .replace('{options}', beforeOptions)
+    .replace('{command}', plain)
+    .replace('{profiles}', wrapped([...builtInProfiles.keys()], 24));
 }
 
 /** Reads the command line. Returns null for `--help`; throws a message for the user when something is wrong. */
@@ -42,7 +34,7 @@ export function readOptions(args: readonly string[], environment: NodeJS.Process
   // npm treats options before a `--` as its own, and passes on at most their values.
   if (kept.length > 0)
     throw new Error(
-      `npm kept --${kept.join(' and --')} for itself. Put -- before the options: npm start -- --${kept[0]} …`,
+      `npm kept --${kept.join(' and --')} for itself. Put -- before the options: ${thisCommand.beforeOptions} --${kept[0]} …`,
     );
   const { values } = parsed(args);
   if (values.help) return null;
@@ -56,6 +48,7 @@ export function readOptions(args: readonly string[], environment: NodeJS.Process
     upstream,
     upstreamKey: upstream === undefined ? undefined : upstreamKey,
     profile: values.profile,
+    printEnvoyConfig: values['print-envoy-config'] ?? false,
   };
 }
 
@@ -64,6 +57,7 @@ const flags = {
   upstream: { type: 'string' },
   'upstream-key': { type: 'string' },
   profile: { type: 'string' },
+  'print-envoy-config': { type: 'boolean' },
   help: { type: 'boolean', short: 'h' },
 } as const;
 
@@ -85,7 +79,7 @@ function checkProfile(name: string, file: string | undefined): void {
   if (names.includes(name)) return;
   if (/\.(?:ya?ml|json)$/.test(name))
     throw new Error(
-      `--profile takes the name of a profile; its file goes into a variable: UPSTREAM_PROFILES_FILE=${name} npm start -- … --profile NAME`,
+      `--profile takes the name of a profile; its file goes into a variable: UPSTREAM_PROFILES_FILE=${name} ${thisCommand.beforeOptions} … --profile NAME`,
     );
   throw new Error(
     `There is no profile ${name}.${didYouMean(name, names)} --profile must be one of: ${names.join(', ')}.`,

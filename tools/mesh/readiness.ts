@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { request } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { probeAgent } from '../../src/tools/inspect/recording.ts';
+import { thisCommand } from './command-name.ts';
 import { untilListening } from './ports.ts';
 
 /** A model of the embedded upstream. */
@@ -58,7 +59,7 @@ export async function untilAnswered({
       if (typeof answer === 'string') last = answer;
       else {
         const { status, text } = answer;
-        last = `npm start’s own request got ${status} ${text.slice(0, 500)}`;
+        last = `${thisCommand.plain}’s own request got ${status} ${text.slice(0, 500)}`;
         // What is refused now will be refused again.
         if (status < 500) return upstream !== undefined || status === 200 ? null : last;
       }
@@ -66,7 +67,7 @@ export async function untilAnswered({
     }
   } catch (error) {
     signal.throwIfAborted();
-    throw limit.aborted ? new Error(`npm start gives up: ${last}`) : error;
+    throw limit.aborted ? new Error(`${thisCommand.plain} gives up: ${last}`) : error;
   } finally {
     patience.removeEventListener('abort', tell);
   }
@@ -79,14 +80,16 @@ function post(port: number, body: string, signal: AbortSignal): Promise<{ status
       ...{ host: '127.0.0.1', port, path: '/v1/responses', method: 'POST', agent: false, signal },
       headers: { 'content-type': 'application/json', 'x-request-id': probeId, 'user-agent': probeAgent },
     });
-    sent.on('error', ({ message }) => resolve(`npm start’s own request got no answer (${message})`));
+    sent.on('error', ({ message }) => resolve(`${thisCommand.plain}’s own request got no answer (${message})`));
     sent.on('response', (response) => {
       let text = '';
       response.setEncoding('utf8').on('data', (piece: string) => {
         text += piece;
       });
       response.on('end', () => resolve({ status: response.statusCode ?? 0, text }));
-      response.on('error', ({ message }) => resolve(`the answer to npm start’s own request broke off (${message})`));
+      response.on('error', ({ message }) =>
+        resolve(`the answer to ${thisCommand.plain}’s own request broke off (${message})`),
+      );
     });
     sent.end(body);
   });

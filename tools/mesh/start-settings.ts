@@ -1,7 +1,9 @@
-/** The settings with which `npm start` starts Envoy and the service, by its options and its own environment variables. */
-import { readFileSync, writeFileSync } from 'node:fs';
+/** The settings with which the local mesh starts Envoy and the service, by its options and its own environment variables. */
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
+import { stringify } from 'yaml';
+import { thisCommand } from './command-name.ts';
 import { type EnvoyConfig, type EnvoyPlaces, placeEnvoy, useServiceTls, useUpstream } from './envoy-config.ts';
 import type { MeshOptions } from './options.ts';
 import { shippedEnvoyConfig, stopAtOnce } from './parts.ts';
@@ -20,10 +22,57 @@ export interface MeshPorts {
 
 /** Envoy's configuration. Writes the authorities of an upstream into the folder, and uses them in this process too. */
 export function envoyConfigFor(
-  { upstream, upstreamKey, profile }: MeshOptions,
+  options: MeshOptions,
   environment: NodeJS.ProcessEnv,
   ports: MeshPorts,
   folder: string,
+): EnvoyConfig {
+  const authorities = join(folder, 'authorities.pem');
+  if (options.upstream !== undefined) {
+    // The authorities that Node (including NODE_EXTRA_CA_CERTS) and the system trust: Envoy itself trusts none.
+    const trusted = [...new Set([...getCACertificates('default'), ...getCACertificates('system')])];
+    setDefaultCACertificates(trusted); // for our own requests
+    writeFileSync(authorities, trusted.join('\n'));
+  }
+  return placedConfig(options, environment, ports, authorities);
+}
+
+/** Where systems keep the authorities that they trust: Debian and Ubuntu, Fedora and RHEL, Alpine and macOS. */
+const systemAuthorities = [
+  '/etc/ssl/certs/ca-certificates.crt',
+  '/etc/pki/tls/certs/ca-bundle.crt',
+  '/etc/ssl/cert.pem',
+] as const;
+
+/**
+ * The text of `--print-envoy-config`: what the mesh would give Envoy, with the addresses of envoy.yaml, and in its first lines how
+ * to start the service and Envoy with it.
+ */
+export function printedEnvoyConfig(options: MeshOptions, environment: NodeJS.ProcessEnv): string {
+  const ports = {
+    listen: options.port ?? 10_000,
+    admin: 9901,
+    service: 50_051,
+    webSocket: 50_052,
+    upstream: 8080,
+    page: 0,
+  };
+  const authorities = systemAuthorities.find((file) => existsSync(file)) ?? systemAuthorities[0];
+  const config = placedConfig(options, environment, ports, authorities);
+  const profile = options.profile === undefined ? '' : `UPSTREAM_PROFILE=${options.profile} `;
+  return `# Envoy's configuration as \`${thisCommand.plain}\` runs it, with the addresses of envoy/envoy.yaml, which explains each setting.
+${options.upstreamKey === undefined ? '' : '# It contains the key of the Chat server: let nobody else read it.\n'}#
+# The service that it expects, then Envoy:
+#   ${profile}WEBSOCKET_LISTEN=127.0.0.1:${ports.webSocket} WEBSOCKET_FORWARD_TO=http://127.0.0.1:${ports.listen}/v1 ${thisCommand.service}
+#   ${thisCommand.envoy} -c FILE
+${stringify(config, { lineWidth: 0 })}`;
+}
+
+function placedConfig(
+  { upstream, upstreamKey, profile }: MeshOptions,
+  environment: NodeJS.ProcessEnv,
+  ports: MeshPorts,
+  authorities: string,
 ): EnvoyConfig {
   const at = (port: number) => ({ host: '127.0.0.1', port });
   const places: EnvoyPlaces = {
@@ -38,14 +87,7 @@ export function envoyConfigFor(
   config.static_resources.listeners[0].enable_reuse_port = false;
   const { TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile } = environment;
   if (certFile && keyFile) useServiceTls(config, { certFile, keyFile });
-  if (upstream !== undefined) {
-    // The authorities that Node (including NODE_EXTRA_CA_CERTS) and the system trust: Envoy itself trusts none.
-    const trusted = [...new Set([...getCACertificates('default'), ...getCACertificates('system')])];
-    setDefaultCACertificates(trusted); // for our own requests
-    const authorities = join(folder, 'authorities.pem');
-    writeFileSync(authorities, trusted.join('\n'));
-    useUpstream(config, { url: upstream, key: upstreamKey, profile, authorities });
-  }
+  if (upstream !== undefined) useUpstream(config, { url: upstream, key: upstreamKey, profile, authorities });
   return config;
 }
 

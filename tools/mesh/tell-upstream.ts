@@ -1,4 +1,5 @@
 import { builtInProfiles } from '../../src/filter/index.ts';
+import { thisCommand } from './command-name.ts';
 import { modelToShow } from './upstream-check.ts';
 import { intervalMs, type UpstreamNews, watchMs } from './watch-upstream.ts';
 
@@ -13,7 +14,7 @@ export interface Told {
   readonly pages: string;
 }
 
-/** Makes the lines that `npm start` prints for each news of a real Chat server. */
+/** Makes the lines that are printed for each news of a real Chat server. */
 export function createTeller({ url, upstream, curl, pages }: Told): (news: UpstreamNews) => string {
   const { href } = upstream;
   let isFirst = true;
@@ -49,11 +50,13 @@ export function createTeller({ url, upstream, curl, pages }: Told): (news: Upstr
           listOf(models),
           `\nWARNING ${url} is open, but its Chat server cannot be used: ${href}: ${news.problem}\n`,
           `${curl(modelToShow(models) ?? 'MODEL')}\n`,
-          isFirst ? `npm start asks it again every ${intervalMs / 1000} s, for ${watchMs / 60_000} minutes.\n` : '',
+          isFirst
+            ? `${thisCommand.plain} asks it again every ${intervalMs / 1000} s, for ${watchMs / 60_000} minutes.\n`
+            : '',
         ];
       }
       case 'given_up':
-        return [`${href} did not answer in time. Run npm start again once it answers.\n`];
+        return [`${href} did not answer in time. Run ${thisCommand.plain} again once it answers.\n`];
     }
   }
 

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { cachedDataVersionTag } from 'node:v8';
 import { Script } from 'node:vm';
 import { crc32 } from 'node:zlib';
-import { nodeTooOld } from './node-version.ts';
+import './check-node.ts';
 
 /** A hash of `program.js`, inserted by `scripts/build.ts`. */
 declare const buildId: string;
@@ -15,12 +15,6 @@ declare const buildId: string;
  * a start needs, which is a quarter of its CPU time. A service that found no cache, or one that this V8 rejects, writes
  * it as soon as it listens, if it may write here: later V8 drops what only a start runs.
  */
-const tooOld = nodeTooOld(process.versions.node);
-if (tooOld !== null) {
-  process.stderr.write(`${tooOld}\n`);
-  process.exit(1);
-}
-
 const folder = dirname(import.meta.filename);
 const program = join(folder, 'program.js');
 // V8 checks only the length of a source; the build's hash tells two of the same length apart.

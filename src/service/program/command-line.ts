@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util';
 import { usageProblem } from '../settings/error-texts.ts';
 import { settingsIn } from '../settings/setting.ts';
 import { settings } from '../settings/settings-table.ts';
+import { didYouMean } from '../settings/unknown-names.ts';
 
 /** The command that the process was given; `wrong_usage` has the message for standard error. */
 export type Command =
@@ -13,6 +14,12 @@ export type Command =
 const subcommands = {
   explain: 'show what becomes of a Responses request, field by field, and of a recorded answer',
   doctor: 'probe a Chat server and name the profile that fits it',
+} as const;
+
+/** Commands of the package for npm, which its program runs without the service (scripts/npm-bin.mjs); in a clone, npm scripts. */
+const packageCommands = {
+  try: 'run the service with an Envoy and a demo server on this machine (in a clone: npm start)',
+  envoy: 'run that Envoy with options of your own: envoy -c FILE (in a clone: npm run envoy -- -c FILE)',
 } as const;
 
 type SubcommandName = keyof typeof subcommands;
@@ -33,8 +40,16 @@ export function readCommand(args: readonly string[]): Command {
     if (values.version) return { type: 'version' };
     return { type: values['print-config'] ? 'print_config' : 'serve' };
   } catch (error) {
-    return { type: 'wrong_usage', message: `${usageProblem(error, options)} Run with --help to see the options.` };
+    const problem = first.startsWith('-') ? usageProblem(error, options) : commandProblem(first);
+    return { type: 'wrong_usage', message: `${problem} Run with --help to see the options.` };
   }
+}
+
+function commandProblem(name: string): string {
+  const elsewhere = Object.hasOwn(packageCommands, name)
+    ? ` It is a command of the npm package; in a clone it is ${name === 'try' ? 'npm start' : 'npm run envoy'}.`
+    : didYouMean(name, Object.keys({ ...subcommands, ...packageCommands }));
+  return `There is no command ${name} here.${elsewhere}`;
 }
 
 /** The text of `--help`: the options, and every environment variable with its default. */
@@ -43,12 +58,14 @@ export function helpText(): string {
     const about = form.values === null ? meaning : `${meaning} ${form.values}`;
     return `  ${variable}${fallback === '' ? '' : ` (default ${fallback})`}\n      ${about}`;
   });
-  const commands = Object.entries(subcommands).map(([name, summary]) => `  ${name.padEnd(14)}  ${summary}`);
+  const commands = Object.entries({ ...subcommands, ...packageCommands }).map(
+    ([name, summary]) => `  ${name.padEnd(14)}  ${summary}`,
+  );
   return `Usage: responses-extproc [options]
        responses-extproc COMMAND …
 
 An Envoy ext_proc service that makes any Chat Completions server speak the OpenAI Responses API. Without a command it
-serves until it is told to stop.
+serves until it is told to stop: the gRPC half, for an Envoy of yours.
 
 Commands, each with a --help of its own:
 ${commands.join('\n')}

@@ -15,7 +15,7 @@ export function nodeTooOld(version: string): string | null {
   });
   return isEnough
     ? null
-    : `This is Node ${version}; responses-extproc needs Node ${oldestNodes.join(', ')} or later: a request's header could end an older one.`;
+    : `This is Node ${version}; responses-extproc needs Node ${oldestNodes.join(', ')} or later: older ones have a bug with which a request can end the process.`;
 }
 
 function numbersOf(version: string): readonly [major: number, minor: number, patch: number] {

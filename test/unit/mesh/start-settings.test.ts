@@ -8,7 +8,10 @@ import { placeEnvoy, useServiceTls, useUpstream } from '../../../tools/mesh/envo
 import { shippedEnvoyConfig } from '../../../tools/mesh/parts.ts';
 import { envoyConfigFor, hasNoProfile, pagesOf, serviceEnvironment } from '../../../tools/mesh/start-settings.ts';
 
-const options = { port: undefined, upstream: undefined, upstreamKey: undefined, profile: undefined };
+const options = {
+  ...{ port: undefined, upstream: undefined, upstreamKey: undefined, profile: undefined },
+  printEnvoyConfig: false,
+};
 const ports = { listen: 1, admin: 2, service: 3, webSocket: 4, upstream: 5, page: 6 };
 
 let folder: string;

@@ -21,7 +21,13 @@ describe('the command line', () => {
     ['explain --help a', { type: 'explain', args: ['--help', 'a'] }],
     ['doctor http://a', { type: 'doctor', args: ['http://a'] }],
     ['--help explain', wrong("Unexpected argument 'explain'.")],
-    ['constructor', wrong("Unexpected argument 'constructor'.")],
+    ['constructor', wrong('There is no command constructor here.')],
+    ['doctr', wrong('There is no command doctr here. Did you mean doctor?')],
+    ['try', wrong('There is no command try here. It is a command of the npm package; in a clone it is npm start.')],
+    [
+      'envoy',
+      wrong('There is no command envoy here. It is a command of the npm package; in a clone it is npm run envoy.'),
+    ],
     ['--hepl', wrong("Unknown option '--hepl'. Did you mean --help?")],
     ['--print-confg', wrong("Unknown option '--print-confg'. Did you mean --print-config?")],
     ['--xyz', wrong("Unknown option '--xyz'.")],
@@ -40,6 +46,7 @@ describe('the command line', () => {
     expect(lines).toEqual(
       expect.arrayContaining([
         '  explain         show what becomes of a Responses request, field by field, and of a recorded answer',
+        '  try             run the service with an Envoy and a demo server on this machine (in a clone: npm start)',
         '  doctor          probe a Chat server and name the profile that fits it',
         '  -h, --help      show this text',
       ]),

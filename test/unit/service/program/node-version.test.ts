@@ -24,6 +24,6 @@ it.each([
   expect(nodeTooOld(version)).toBe(
     isEnough
       ? null
-      : `This is Node ${version}; responses-extproc needs Node 22.22.2, 24.14.1, 25.8.2, 26.0.0 or later: a request's header could end an older one.`,
+      : `This is Node ${version}; responses-extproc needs Node 22.22.2, 24.14.1, 25.8.2, 26.0.0 or later: older ones have a bug with which a request can end the process.`,
   );
 });
