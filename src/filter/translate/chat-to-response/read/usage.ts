@@ -6,6 +6,7 @@ import type {
   LooseTokenDetails,
   LooseUsage,
 } from '../../../wire/schema/chat-completion.ts';
+import { tokenDetailsFields, usageFields } from '../../../wire/schema/chat-completion.ts';
 import type { Usage } from '../../../wire/schema/response-resource.ts';
 import type { Repair } from '../../shared/repairs.ts';
 import { choiceOf } from './choices.ts';
@@ -18,28 +19,39 @@ export const noUsage: Usage = {
   total_tokens: 0,
 };
 
+const countNames = Object.keys(usageFields) as (keyof LooseUsage)[];
+const detailNames = [...Object.keys(tokenDetailsFields), 'audio_tokens'] as (keyof LooseTokenDetails)[];
+
 /**
  * Counts that come one after another in a stream, count by count: each stands until a later one that is not 0 replaces it, as
  * gateways in front of Claude give the prompt's in the first chunk and the answer's in the last. Counts are cumulative
- * everywhere, so nothing is added up.
+ * everywhere, so nothing is added up. Only what `usageOf` reads is kept, since an upstream may make up any number of names.
  */
-export function joinUsage(before: LooseUsage | null, later: LooseUsage | null): LooseUsage | null {
-  if (before === null || later === null) return later ?? before;
-  const joined = joinCounts(before, later);
-  const isPart = promptOf(before) && !promptOf(later);
+export function joinUsage(before: LooseUsage | null, later: LooseUsage): LooseUsage {
+  const joined: { -readonly [Name in keyof LooseUsage]: unknown } = {};
+  for (const name of countNames) {
+    const [earlier, value] = [before?.[name], later[name]];
+    if (earlier == null && value == null) continue;
+    const details = detailsOf(value);
+    if (details === null) joined[name] = detailsOf(earlier) ?? laterCount(earlier, value);
+    else joined[name] = countOf(earlier) ?? joinDetails(detailsOf(earlier), details);
+  }
   // A total of the later counts alone is none of the answer.
-  return isPart ? { ...joined, total_tokens: null } : joined;
+  if (before !== null && promptOf(before) && !promptOf(later)) joined.total_tokens = null;
+  return joined;
 }
 
-function joinCounts(before: object, later: object): object {
-  const known = new Map<string, unknown>(Object.entries(before));
-  for (const [name, value] of Object.entries(later)) {
-    const earlier = known.get(name);
-    const [details, earlierDetails] = [objectOf(value), objectOf(earlier)];
-    if (details !== null && earlierDetails !== null) known.set(name, joinCounts(earlierDetails, details));
-    else if (countOf(value) || countOf(earlier) === null) known.set(name, value ?? earlier);
+function joinDetails(before: LooseTokenDetails | null, later: LooseTokenDetails): LooseTokenDetails {
+  const joined: { -readonly [Name in keyof LooseTokenDetails]: unknown } = {};
+  for (const name of detailNames) {
+    const count = laterCount(before?.[name], later[name]);
+    if (count !== null) joined[name] = count;
   }
-  return Object.fromEntries(known);
+  return joined;
+}
+
+function laterCount(earlier: unknown, later: unknown): number | null {
+  return countOf(later) || (countOf(earlier) ?? countOf(later));
 }
 
 function promptOf(usage: LooseUsage): number | null {
