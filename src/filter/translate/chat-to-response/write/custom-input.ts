@@ -100,12 +100,13 @@ export class CustomInputDecoder {
   }
 }
 
+/** The offset of the next quote or backslash. One search for both: a search for each would read to the end for every backslash. */
 function nextSpecial(text: string, from: number): number {
-  const quote = text.indexOf('"', from);
-  const end = quote === -1 ? text.length : quote;
-  const backslash = text.indexOf('\\', from);
-  return backslash === -1 || backslash > end ? end : backslash;
+  special.lastIndex = from;
+  return special.exec(text)?.index ?? text.length;
 }
+
+const special = /["\\]/g;
 
 function unescaped(sequence: string): string {
   const letter = sequence[1] ?? '';
