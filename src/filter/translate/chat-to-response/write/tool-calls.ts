@@ -1,3 +1,4 @@
+import { jsonTextOf } from '../../../../formats/json/loose.ts';
 import { ApiError } from '../../../wire/schema/api-error.ts';
 import type { LooseMessage } from '../../../wire/schema/chat-completion.ts';
 import { clientTools } from '../../client-tools/client-tools.ts';
@@ -8,7 +9,7 @@ import { openCallItem } from './call-item-writers.ts';
 import { CallTracker } from './call-tracker.ts';
 import type { CarriedExtra } from './envelope-contents.ts';
 import type { WriterParts } from './output.ts';
-import { calledNameOf, restoredToolOf } from './tool-restoration.ts';
+import { CalledNames, restoredToolOf } from './tool-restoration.ts';
 
 /** The tool calls of one answer, from fragments to items. */
 export class ToolCalls {
@@ -17,6 +18,7 @@ export class ToolCalls {
   /** Deferred tools that the client was told of. */
   readonly #announced = new Set<string>();
   readonly #tracker: CallTracker;
+  readonly #names: CalledNames;
   readonly #usedIds = new Set<string>();
   #gathered = new Set<Call>();
   /** Before it no call waits: what was opened is not looked at again. */
@@ -32,6 +34,7 @@ export class ToolCalls {
   constructor(parts: WriterParts, beforeCall: () => void) {
     this.#parts = parts;
     this.#beforeCall = beforeCall;
+    this.#names = new CalledNames(parts.context);
     this.#tracker = new CallTracker(parts.context.toolNames, parts.log.held);
   }
 
@@ -44,7 +47,7 @@ export class ToolCalls {
       this.#growTexts(call, fragment.text);
       if (this.#areWhole && (fragment.name === '' || this.#isRepeated(call))) continue;
       // Nothing after a call that is not allowed is read, since it fails the answer.
-      if (this.#areWhole && !this.#isAllowed(calledNameOf(call.name, this.#parts.context))) break;
+      if (this.#areWhole && !this.#isAllowed(this.#names.of(call.name))) break;
       const fields = opaqueFieldsOf(entry);
       if (fields === null || (call.item === null && !this.#mayGrow(call) && this.#isRepeated(call))) continue;
       extras.push({ fields, callId: () => this.#idOf(call) });
@@ -159,7 +162,7 @@ export class ToolCalls {
   }
 
   #open(call: Call): void {
-    const name = calledNameOf(call.name, this.#parts.context);
+    const name = this.#names.of(call.name);
     if (!this.#isAllowed(name))
       throw ApiError.ofModel('tool_not_allowed', `The model called “${name}”, which “tool_choice” does not allow.`);
     this.#beforeCall();
@@ -182,10 +185,11 @@ export class ToolCalls {
     this.#announced.add(name);
     const ran = { call_id: null, execution: 'server' } as const;
     const paths = [(tool as { readonly name?: unknown }).name];
+    const { length } = jsonTextOf(tool);
     const call = { id: newId('tsc'), type: 'tool_search_call', ...ran, arguments: { paths } } as const;
     const output = { id: newId('tso'), type: 'tool_search_output', ...ran, tools: [tool] } as const;
     for (const item of [call, output])
-      this.#parts.output.addWhole({ ...item, status: 'in_progress' }, { ...item, status: 'completed' });
+      this.#parts.output.addWhole({ ...item, status: 'in_progress' }, { ...item, status: 'completed' }, 2 * length);
   }
 
   /** A call that was said twice is one: clients run what they get. */
@@ -208,10 +212,7 @@ export class ToolCalls {
   /** Whether the call waits for all arguments: its item shows them from the start, or it may repeat an earlier call. */
   #needsMore(call: Call): boolean {
     const { text, isCustom } = call;
-    const { kind } = restoredToolOf(
-      { name: calledNameOf(call.name, this.#parts.context), isCustom },
-      this.#parts.context,
-    );
+    const { kind } = restoredToolOf({ name: this.#names.of(call.name), isCustom }, this.#parts.context);
     const isShown = kind !== 'function' && kind !== 'custom' && clientTools[kind].isRunnable !== undefined;
     const waits = isShown || (call.mayRepeatOne() && !isCustom);
     return waits && (call.holdsPlaceholder || text.isEmpty() || !call.hasWholeObject());

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import {
   argumentsOf,
-  calledNameOf,
+  CalledNames,
   callItemOf,
   callItemPrefixOf,
   customInputOf,
@@ -113,6 +113,6 @@ describe('the name that a model calls a tool by', () => {
     ['awrite', 'awrite'],
     ['unknown<|channel|>', 'unknown'],
   ])('%s is %s', (name, expected) => {
-    expect(calledNameOf(name, offered)).toBe(expected);
+    expect(new CalledNames(offered).of(name)).toBe(expected);
   });
 });
