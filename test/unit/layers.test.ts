@@ -13,7 +13,7 @@ const floors: Readonly<Record<string, Readonly<Record<string, readonly string[]>
     credentials: [],
     json: [],
     machine: [],
-    sse: [],
+    sse: ['bytes'],
   },
   filter: {
     'wire/schema': [],

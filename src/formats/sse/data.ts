@@ -18,18 +18,23 @@ export function readSseData(data: string): SseData | null {
   try {
     return { values: [JSON.parse(data)], done: false };
   } catch {
-    return readLines(data.split('\n'));
+    return readLines(data);
   }
 }
 
-function readLines(lines: readonly string[]): SseData | null {
-  const end = lines.findIndex(isDone);
-  const before = end === -1 ? lines : lines.slice(0, end);
+/** Line by line, so that nothing is made of what stands behind a line that is not JSON. */
+function readLines(data: string): SseData | null {
+  const values: unknown[] = [];
   try {
-    const values = before
-      .filter((line) => line.trim() !== '' && !isCommentInData(line))
-      .map((line) => JSON.parse(line));
-    return { values, done: end !== -1 };
+    for (let start = 0; start <= data.length; ) {
+      const lineFeed = data.indexOf('\n', start);
+      const end = lineFeed === -1 ? data.length : lineFeed;
+      const line = data.slice(start, end);
+      if (isDone(line)) return { values, done: true };
+      if (line.trim() !== '' && !isCommentInData(line)) values.push(JSON.parse(line));
+      start = end + 1;
+    }
+    return { values, done: false };
   } catch {
     return null;
   }

@@ -1,4 +1,5 @@
 import { Buffer } from 'node:buffer';
+import { GrowingBytes } from '../bytes/growing-bytes.ts';
 
 /** One event or comment of a server-sent event stream. */
 export type SseMessage =
@@ -22,6 +23,7 @@ const errorField = Buffer.from('error');
 const tornData: SseMessage = { type: 'event', event: null, data: '{' };
 const comment: SseMessage = { type: 'comment' };
 const noBytes = Buffer.alloc(0);
+const lineFeed = Buffer.from('\n');
 
 /**
  * Reads the event stream format (WHATWG HTML §9.2.6) from bytes cut anywhere, even inside a character or between CR
@@ -38,6 +40,8 @@ export class SseDecoder {
   #line = noBytes;
   #lineSize = 0;
   #data: string | null = null;
+  /** Data of several lines, as bytes: a text that is joined line by line takes ten times as much. */
+  readonly #lines = new GrowingBytes();
   #dataSize = 0;
   #event: string | null = null;
   /** The comment of an event `error`, which is its message where it has no data (ai-dynamo/dynamo#8674). */
@@ -150,8 +154,12 @@ export class SseDecoder {
     }
     const ofData = valueStart(dataField, bytes, start, end);
     if (ofData !== -1) {
-      const value = bytes.toString('utf8', ofData, end);
-      this.#data = this.#data === null ? value : `${this.#data}\n${value}`;
+      if (this.#data === null) this.#data = bytes.toString('utf8', ofData, end);
+      else {
+        if (this.#lines.length === 0) this.#lines.append(Buffer.from(this.#data));
+        this.#lines.append(lineFeed);
+        this.#lines.append(bytes.subarray(ofData, end));
+      }
       this.#dataSize += end - begin;
       return;
     }
@@ -172,12 +180,19 @@ export class SseDecoder {
   }
 
   #endEvent(): void {
-    if (this.#data !== null) this.#emit({ type: 'event', event: this.#event, data: this.#data });
+    if (this.#data !== null) this.#emit({ type: 'event', event: this.#event, data: this.#wholeData(this.#data) });
     else if (this.#event === 'error') this.#emit({ type: 'event', event: 'error', data: this.#words });
     this.#data = null;
     this.#dataSize = 0;
     this.#event = null;
     this.#words = '';
+  }
+
+  #wholeData(first: string): string {
+    if (this.#lines.length === 0) return first;
+    const data = this.#lines.whole().toString('utf8');
+    this.#lines.clear();
+    return data;
   }
 
   #emit(message: SseMessage): void {
@@ -193,6 +208,7 @@ export class SseDecoder {
       this.#line = noBytes;
       this.#lineSize = 0;
       this.#data = null;
+      this.#lines.clear();
       this.#dataSize = 0;
       if (taken === null)
         throw new SseLimitError(`An event of the upstream is larger than ${this.#maxEventBytes} bytes.`);
