@@ -6,12 +6,15 @@ type State = 'start' | 'inside' | 'string' | 'escape' | 'whole' | 'other';
 export class JsonEnd {
   #depth = 0;
   #state: State;
-  readonly #of: 'object' | 'any';
+  readonly #of: 'object' | 'string' | 'any';
 
-  /** The end to look for: the closing brace of the object that it must begin with, or the last bracket of any value. */
-  constructor(of: 'object' | 'any') {
+  /**
+   * The end to look for: the closing brace of the object, or the closing quote of the string, that it must begin with, or the
+   * last bracket of any value.
+   */
+  constructor(of: 'object' | 'string' | 'any') {
     this.#of = of;
-    this.#state = of === 'object' ? 'start' : 'inside';
+    this.#state = of === 'any' ? 'inside' : 'start';
   }
 
   /** Takes the next piece as text. Returns the offset of what follows the JSON; -1 while it is incomplete. */
@@ -53,10 +56,11 @@ export class JsonEnd {
   #read(code: number): void {
     switch (this.#state) {
       case 'start':
-        if (code === 0x7b) {
+        if (code === 0x7b && this.#of === 'object') {
           this.#state = 'inside';
           this.#depth = 1;
-        } else if (String.fromCharCode(code).trim() !== '') this.#state = 'other';
+        } else if (code === 0x22 && this.#of === 'string') this.#state = 'string';
+        else if (String.fromCharCode(code).trim() !== '') this.#state = 'other';
         return;
       case 'inside':
         if (code === 0x22) this.#state = 'string';
@@ -68,7 +72,7 @@ export class JsonEnd {
         return;
       case 'string':
         if (code === 0x5c) this.#state = 'escape';
-        else if (code === 0x22) this.#state = 'inside';
+        else if (code === 0x22) this.#state = this.#of === 'string' ? 'whole' : 'inside';
         return;
       case 'escape':
         this.#state = 'string';

@@ -1,3 +1,4 @@
+import { JsonEnd } from '../../../../formats/json/json-end.ts';
 import { jsonOf } from '../../../../formats/json/loose.ts';
 import { ApiError } from '../../../wire/schema/api-error.ts';
 import type { ItemStatus } from '../../../wire/schema/response-resource.ts';
@@ -120,10 +121,10 @@ class FunctionCallWriter extends CallWriter {
   readonly #numbers: WholeNumbers;
   #hasDelta = false;
   /**
-   * Whether the arguments are held back, because they are `null` or a text of the object; they are sent as the object once they are
-   * whole. Null until the first piece tells.
+   * Arguments that are held back, because they are `null` or a text of the object; they are sent as the object once they are
+   * whole. Null for any others, undefined until the first piece tells.
    */
-  #isHeld: boolean | null = null;
+  #held: HeldArguments | null | undefined;
 
   constructor(named: NamedCall, name: string, parts: WriterParts) {
     super(named, '', parts);
@@ -133,18 +134,22 @@ class FunctionCallWriter extends CallWriter {
 
   add(piece: string): void {
     let given = piece;
-    if (this.#isHeld === null) {
+    if (this.#held === undefined) {
+      // As all that came before is.
+      if (piece.trim() === '') return;
       given = this.named.call.text.toString();
-      if (given.trim() === '') return;
-      this.#isHeld = this.named.isOffered && mayHideObject(given);
+      this.#held = this.named.isOffered && mayHideObject(given) ? new HeldArguments() : null;
     }
-    if (this.#isHeld) return;
+    if (this.#held !== null) {
+      this.#held.add(given);
+      return;
+    }
     const delta = this.#numbers.push(given);
     if (delta !== '') this.#send(delta);
   }
 
   override isWhole(): boolean {
-    return super.isWhole() || (this.#isHeld === true && isCompleteJson(this.objectText()));
+    return super.isWhole() || this.#held?.isObject(() => this.objectText()) === true;
   }
 
   #send(delta: string): void {
@@ -171,6 +176,28 @@ class FunctionCallWriter extends CallWriter {
       arguments: text,
     });
     return this.item(status, text);
+  }
+}
+
+/** Finds where arguments end that are no object: with each piece it is asked whether they have, and they are parsed once for it. */
+class HeldArguments {
+  readonly #end = new JsonEnd('string');
+  /** A little more than `null`, if they begin so. */
+  #start = '';
+  #isObject: boolean | null = null;
+
+  add(piece: string): void {
+    const text = piece.trim();
+    if (this.#end.isWhole() && text !== '') this.#isObject = false;
+    this.#start = (this.#start + text).slice(0, 5);
+    this.#end.push(piece);
+  }
+
+  /** Do they stand for an object, and are complete? `objectText` gives what they stand for. */
+  isObject(objectText: () => string): boolean {
+    if (!this.#end.isWhole() && this.#start !== 'null') return false;
+    this.#isObject ??= isCompleteJson(objectText());
+    return this.#isObject;
   }
 }
 
