@@ -42,6 +42,8 @@ export const customTools: ToolType = {
 };
 
 export const namespaceTools: ToolType = toolType(namespaceTool, null, ({ name, description, tools }, at, builder) => {
+  // Each of its tools may be told to the client by itself: the first of them says what the namespace is.
+  let told = description;
   for (const [index, given] of tools.entries()) {
     const memberAt = `${at}.tools[${index}]`;
     const [type, member] = typedTool(given, memberAt);
@@ -54,7 +56,11 @@ export const namespaceTools: ToolType = toolType(namespaceTool, null, ({ name, d
     // Only the first member repeats the description: nothing is lost, and little is repeated.
     const namespace = { name, preface: index === 0 ? (description ?? '') : '' };
     const definition = (type === 'function' ? functionAt : customAt)(member, memberAt, namespace, builder);
-    builder.offer(definition, isDeferred(member) ? { type: 'namespace', name, description, tools: [member] } : null);
+    builder.offer(
+      definition,
+      isDeferred(member) ? { type: 'namespace', name, description: told, tools: [member] } : null,
+    );
+    if (isDeferred(member)) told &&= '';
   }
   return true;
 });
