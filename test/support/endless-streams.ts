@@ -64,7 +64,6 @@ const ofMessage: Record<keyof LooseMessage, Record<string, ChunkOf> | null> = {
     'arguments of a nameless call': (index) => call(0, { arguments: word(index) }),
     'long ids': (index) => call(index, { name: 'f', arguments: '{}' }, { id: long(index) }),
     'late ids': (index) => call(0, { name: 'g' }, { id: long(index) }),
-    'a name in pieces': (index) => call(0, { name: `x${index}` }),
     signatures: (index) =>
       call(index, { name: 'f' }, { extra_content: { google: { thought_signature: long(index) } } }),
     'fields of LiteLLM': (index) =>

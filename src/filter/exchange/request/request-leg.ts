@@ -201,7 +201,7 @@ export class RequestLeg {
     const kept = isSmall ? null : keepLarge(context.echo);
     // What the response repeats stays in memory until it has ended.
     hold((kept?.bytes ?? 0) + found);
-    const answered = kept === null ? context : { ...context, echo: kept.echo };
+    const answered = kept === null ? context : { ...context, echo: kept.echo, requestBytes: body.length };
     this.outcome = { type: 'translated', context: answered, dropped, unknownTypes, inputTokens };
     this.#upstreamBytes = body.length;
     this.#move(event, 'translated');

@@ -70,6 +70,7 @@ export class EventStreamReader implements UpstreamBodyReader {
     const translator = this.#translator;
     const { committed, limits } = this.#options;
     try {
+      translator.response.came(bytes.length);
       const out = this.#read(this.#decoder.push(bytes));
       // The terminal event repeats the whole output, so all of it is kept; the chunks around it are not.
       if (translator.holds() > limits.maxResponseBytes && !translator.ended())

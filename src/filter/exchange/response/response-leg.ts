@@ -231,7 +231,7 @@ export class ResponseLeg {
     if (this.#mode === 'BUFFERED_PARTIAL' && !endOfStream) {
       const message =
         'The upstream’s response is larger than the proxy’s buffer (response body mode BUFFERED_PARTIAL).';
-      return this.#refuse(type, new ApiError(message, { status: 502, code: 'upstream_response_too_large' }));
+      return this.#refuse(type, ApiError.answerTooLarge(message));
     }
     const out = this.#read(current, body);
     // In BUFFERED a single message carries the whole body, with or without trailers after it.

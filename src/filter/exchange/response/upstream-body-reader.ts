@@ -77,6 +77,5 @@ export const emptyReport: UpstreamBodyReport = { ...nothingReported, status: nul
 
 /** Returns the error for an upstream's data that exceeds a limit, in bytes. */
 export function tooLarge(what: 'a response' | 'an event' | 'an output', limit: number): ApiError {
-  const message = `The upstream sent ${what} larger than ${limit} bytes.`;
-  return new ApiError(message, { status: 502, code: 'upstream_response_too_large' });
+  return ApiError.answerTooLarge(`The upstream sent ${what} larger than ${limit} bytes.`);
 }

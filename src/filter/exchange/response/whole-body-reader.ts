@@ -60,9 +60,10 @@ export function createWholeBodyReader(
 
   function translate(requested: ResponseContext): ClientBytes {
     const isLong = body.length >= longBodyBytes || repeatsMuch(requested.echo);
+    const { length } = body;
     const answer = parse(body.whole());
     body.clear();
-    const { body: translated, events, report } = requested.answer.readJson(answer, requested);
+    const { body: translated, events, report } = requested.answer.readJson(answer, requested, length);
     decide('translated', { ...report, events: events.length });
     state.hasToken = events.some(isDelta);
     return requested.stream ? eventBytes(events, true, isLong) : jsonBytes(translated, isLong);

@@ -24,9 +24,14 @@ export interface TranslatedCompletion extends AnswerReport {
  * A JSON answer of the upstream as a Response (docs/answers.md §1). Everything except its shape is read loosely. An answer
  * that went wrong after it began is a Response with `status: "failed"` that keeps what there is.
  *
- * Throws ApiError where there is no answer: an error body under a 200, or something that is not a completion.
+ * Throws ApiError where there is no answer: an error body under a 200, or something that is not a completion. `bytes`: how many
+ * it came in, which bound what becomes of it.
  */
-export function translateCompletion(completion: unknown, context: ResponseContext): TranslatedCompletion {
+export function translateCompletion(
+  completion: unknown,
+  context: ResponseContext,
+  bytes = Number.POSITIVE_INFINITY,
+): TranslatedCompletion {
   const body = objectOf<LooseChunk>(completion);
   const choice = body === null ? null : wholeChoice(body);
   const upstreamError = errorOfValue(completion, context.profile.contextOverflow);
@@ -35,6 +40,7 @@ export function translateCompletion(completion: unknown, context: ResponseContex
     throw upstreamError ?? errorOfWords(completion, context.profile.contextOverflow) ?? notACompletion();
 
   const writer = new ResponseWriter(context, new HeldBytes(), context.stream);
+  writer.came(bytes);
   const unread = new UnreadNames(writer.extensions);
   unread.fieldsOf(body);
   writer.model = textOf(body.model);

@@ -46,8 +46,8 @@ export const compact: TranslatedOperation = {
   answer: {
     ...resourceAnswer,
     fold: compactionItem,
-    readJson(value, context) {
-      const answer = resourceAnswer.readJson(value, context);
+    readJson(value, context, bytes) {
+      const answer = resourceAnswer.readJson(value, context, bytes);
       // That resource has no status: a summary that failed is an HTTP error.
       if (answer.report.error !== null) throw answer.report.error;
       return answer;

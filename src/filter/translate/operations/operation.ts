@@ -30,8 +30,8 @@ export function responseAnswer(bodyOf: AnswerForm['bodyOf'] = (response) => resp
     streams: true,
     asksUpstream: true,
     fold: null,
-    readJson(value, context) {
-      const { response, events, ...report } = translateCompletion(value, context);
+    readJson(value, context, bytes) {
+      const { response, events, ...report } = translateCompletion(value, context, bytes);
       return { body: bodyOf(response), events, report };
     },
     bodyOf,

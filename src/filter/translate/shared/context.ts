@@ -31,8 +31,8 @@ export interface AnswerForm {
   readonly asksUpstream: boolean;
   /** Makes other items of all the output, or none; null where the client gets each as it comes. */
   readonly fold: Fold | null;
-  /** Reads an answer in JSON. Throws `ApiError` if it is not one. */
-  readJson(value: unknown, context: ResponseContext): JsonAnswer;
+  /** Reads an answer in JSON that came in so many bytes. Throws `ApiError` if it is not one. */
+  readJson(value: unknown, context: ResponseContext, bytes: number): JsonAnswer;
   /** The client's JSON for a Response. */
   bodyOf(response: ResponseResource): object;
 }
@@ -87,6 +87,8 @@ export const nothingReported = {
 export interface ResponseContext {
   readonly answer: AnswerForm;
   readonly stream: boolean;
+  /** Bytes of the Chat request, where it is large: an answer may repeat tools of it. */
+  readonly requestBytes?: number;
   /** The fields of the Response resource that repeat the request. */
   readonly echo: CreateResponseEcho;
   /** Every function name offered to the upstream. */

@@ -56,6 +56,11 @@ export class ApiError extends Error {
     return new ApiError(message, { status: 502, code: 'invalid_upstream_response', cause });
   }
 
+  /** An error for an upstream whose answer is above a limit: 502. */
+  static answerTooLarge(message: string): ApiError {
+    return new ApiError(message, { status: 502, code: 'upstream_response_too_large' });
+  }
+
   /** An error for an answer of the model that is of no use: 502 `model_error`. */
   static ofModel(code: string, message: string): ApiError {
     return new ApiError(message, { status: 502, type: 'model_error', code });

@@ -37,8 +37,17 @@ const kinds: Record<string, (index: number) => object> = {
   'calls that wait': (index) => call(index, { name: 'f', arguments: index === 0 ? '{' : '{}' }),
   'arguments without a name': () => call(0, { arguments: 'ab' }),
   'complete arguments, again and again': () => call(0, { name: 'f', arguments: '{}' }),
-  'a name in pieces': () => call(0, { name: 'x' }),
+  'the same name, again and again': () => call(0, { name: 'x' }),
   'input of a custom tool': (index) => call(0, { name: 'p', arguments: index === 0 ? '{"input":"' : 'ab\\n' }),
+  'line feeds in the input of a custom tool': (index) =>
+    call(0, { name: 'p', arguments: index === 0 ? '{"input":"' : '\\n'.repeat(64) }),
+  'white space for arguments': (index) => call(0, index === 0 ? { name: 'f' } : { arguments: ' '.repeat(64) }),
+  'arguments in a text that another call waits for': (index) =>
+    call(
+      index === 1 ? 1 : 0,
+      index < 2 ? { name: 'f', arguments: index === 0 ? '"{' : '{}' } : { arguments: 'abc}\\"' },
+    ),
+  'calls by a name that nobody offered': (index) => call(index % 1000, { name: `g${index}`, arguments: '{}' }),
   'white space before the input': () => call(0, { name: 'p', arguments: ' ' }),
   'the beginning of a tag': () => ({ content: '<' }),
 };
@@ -69,6 +78,19 @@ describe('the cost of a stream grows with its number of chunks, not with the squ
   it.each(['white space', 'the beginning of a tag', 'text'])('%s, where think tags are read', (kind) => {
     expect(growthFor(kinds[kind] ?? (() => ({})), 'on')).toBeLessThan(maxLinearGrowth);
   });
+});
+
+it('counts of usage under new names cost as much as they are many', () => {
+  const growth = growthOf(500, (count) => {
+    const chunks = Array.from({ length: count }, (_, index) => ({
+      usage: { prompt_tokens: 1, [`key-${index}`]: index },
+    }));
+    return () => {
+      const translator = new StreamTranslator(createTestContext());
+      for (const chunk of chunks) translator.push(chunk);
+    };
+  });
+  expect(growth).toBeLessThan(maxLinearGrowth);
 });
 
 it('data of many empty lines that is not JSON costs as much as it has lines', () => {

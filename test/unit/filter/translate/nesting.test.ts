@@ -54,7 +54,7 @@ describe('lists longer than the arguments a function may have', () => {
     ['logprobs of white space', `"delta":{"content":" "},"logprobs":{"content":${many('{"token":"a"}')}}`],
     ['reasoning_details', `"delta":{"reasoning":"a","reasoning_details":${many('{"index":0,"text":"a"}')}}`],
     ['reasoning_details before reasoning', `"delta":{"reasoning_details":${many('{"index":0,"data":"a"}')}}`],
-    ['tool_calls', `"delta":{"tool_calls":${many('{"index":0,"function":{"name":"f","arguments":"a"}}')}}`],
+    ['pieces of a call', `"delta":{"tool_calls":${many('{"index":0,"function":{"name":"f","arguments":"a"}}')}}`],
     ['annotations', `"delta":{"content":"a","annotations":${many('{"type":"url_citation","url":"a"}')}}`],
   ])('do not break a stream, in %s', (_, choice) => {
     const translator = new StreamTranslator(createTestContext({ wantsLogprobs: true, wantsEncryptedReasoning: true }));
@@ -62,9 +62,10 @@ describe('lists longer than the arguments a function may have', () => {
     expect(translator.finish('done').at(-1)?.type).toBe('response.completed');
   });
 
-  it('do not break a JSON answer, in tool_calls', () => {
+  it('fail a JSON answer in words, in tool_calls', () => {
     const calls = many('{"function":{"name":"f","arguments":"{}"}}');
     const body = JSON.parse(`{"choices":[{"index":0,"message":{"tool_calls":${calls}},"finish_reason":"stop"}]}`);
-    expect(translateCompletion(body, context()).response.output).toHaveLength(130_000);
+    const { status, error } = translateCompletion(body, context()).response;
+    expect({ status, code: error?.code }).toEqual({ status: 'failed', code: 'upstream_response_too_large' });
   });
 });

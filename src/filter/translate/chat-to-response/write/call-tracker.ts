@@ -1,6 +1,12 @@
+import { ApiError } from '../../../wire/schema/api-error.ts';
 import type { HeldBytes } from '../../shared/held-bytes.ts';
 import type { CallFragment } from '../read/call-entries.ts';
-import { Call, isCompleteJson } from './call.ts';
+import { Call } from './call.ts';
+import { maxItems, tooManyItems } from './output.ts';
+
+/** No tool's name is as long as this. One that grows on would be compared with all tools at each piece. */
+const maxJoinedName = 256;
+const endlessName = `The upstream sent a call whose name grows beyond ${maxJoinedName} characters.`;
 
 /**
  * Decides which call a fragment belongs to. Servers agree on little: ids are missing, empty, repeated, change with every
@@ -36,7 +42,10 @@ export class CallTracker {
     this.#toolNames = toolNames;
   }
 
-  /** Returns the call that a fragment belongs to, with the fragment's id and name. With `areWhole` each fragment is a call of its own. */
+  /**
+   * Returns the call that a fragment belongs to, with the fragment's id and name. With `areWhole` each fragment is a call of its own.
+   * Throws `ApiError` where there are too many calls, or the name grows beyond any tool's.
+   */
   track(fragment: CallFragment, areWhole = false): Call {
     const call = (areWhole ? null : this.#find(fragment)) ?? this.#open(fragment, this.#known(fragment));
     if (fragment.id !== '' && call.upstreamId === '' && call.item === null) this.#remember(call, fragment.id);
@@ -103,7 +112,7 @@ export class CallTracker {
     if (fragment.name === '') return false;
     if (isNext(known, fragment)) return true;
     if (fragment.index === null || fragment.index === known.index) return false;
-    return !this.#isNameOf(known, fragment.name) || isCompleteJson(known.text.toString());
+    return !this.#isNameOf(known, fragment.name) || known.hasWholeObject();
   }
 
   /** R3, and R4 for a fragment without an index. */
@@ -121,6 +130,7 @@ export class CallTracker {
   #growName(call: Call, name: string): void {
     if (name === '' || call.item !== null || name === call.name) return;
     if (call.name !== '' && !this.#begins(call.name + name) && this.#toolNames.has(call.name)) return;
+    if (call.name.length > maxJoinedName) throw ApiError.answerTooLarge(endlessName);
     call.name += name;
     this.#held.add('name', name.length);
   }
@@ -132,6 +142,7 @@ export class CallTracker {
   }
 
   #open({ index, isCustom }: Pick<CallFragment, 'index' | 'isCustom'>, repeats: Call | null): Call {
+    if (this.calls.length === maxItems) throw tooManyItems();
     const call = new Call(index, isCustom, repeats, this.#held);
     this.calls.push(call);
     this.waiting.add(call);
@@ -153,6 +164,5 @@ function isNext(call: Call, fragment: CallFragment): boolean {
   if (fragment.name === '' || !fragment.text.trimStart().startsWith('{')) return false;
   const isSame = fragment.name === call.name && fragment.id !== '' && fragment.index === call.index;
   if (isSame && call.holdsPlaceholder) return false;
-  const written = call.text.toString();
-  return !(isSame && fragment.text === written) && !call.isCustom && isCompleteJson(written);
+  return !call.isCustom && call.hasWholeObject() && !(isSame && fragment.text === call.text.toString());
 }

@@ -11,6 +11,16 @@ import type { HeldBytes } from '../../shared/held-bytes.ts';
 /** A delta and its padding are together a multiple of this, so that sizes on the wire reveal little about the text. */
 const paddingMultiple = 16;
 
+/** Bytes that events may take for each that came, beside `leastRoom`. A server's smallest chunk becomes 8 times as much. */
+const maxGrowth = 20;
+/** The same for each byte of the request: a tool of it is announced at most once, in three events. */
+const maxRequestGrowth = 4;
+const leastRoom = 4 * 1024 * 1024;
+/** About what an event takes beside its texts. */
+const eventBytes = 300;
+/** A text is in its delta, in the events that end its part and its item, and in the last one. */
+const copiesOfText = 4;
+
 /** Numbers the events of a response from 0, pads deltas if asked, and keeps them until they are taken, if wanted. */
 export class EventLog {
   /** Null where nothing is padded. The only randomness here is that of ids: their last characters are used. */
@@ -22,17 +32,33 @@ export class EventLog {
   #deltas = 0;
   #characters = 0;
   #heldBack: HeldBackEvents | null = null;
+  readonly #leastRoom: number;
+  /** Bytes that the events may still take; negative where they took more. Without limit until something is said to have come. */
+  room = Number.POSITIVE_INFINITY;
   /** Counts what the answer keeps: its items and parts, and events that are held back, as they are emitted; texts where they grow. */
   readonly held: HeldBytes;
 
-  constructor({ obfuscate, newId }: Pick<ResponseContext, 'obfuscate' | 'newId'>, held: HeldBytes, isWanted = true) {
+  constructor(
+    { obfuscate, newId, requestBytes = 0 }: Pick<ResponseContext, 'obfuscate' | 'newId' | 'requestBytes'>,
+    held: HeldBytes,
+    isWanted = true,
+  ) {
     this.held = held;
+    this.#leastRoom = leastRoom + maxRequestGrowth * requestBytes;
     this.#padding = obfuscate ? newId : null;
     this.#isWanted = isWanted;
   }
 
+  /** So many bytes of the upstream's answer came: its events may take so much more. */
+  came(bytes: number): void {
+    if (this.room === Number.POSITIVE_INFINITY) this.room = this.#leastRoom;
+    this.room += maxGrowth * bytes;
+  }
+
   emit(event: UnnumberedEvent): void {
+    this.room -= eventBytes;
     if (isDelta(event)) {
+      this.room -= copiesOfText * event.delta.length;
       this.#deltas += 1;
       this.#characters += event.delta.length;
     } else if (event.type === 'response.output_item.added') this.held.addItem(event.item.type);

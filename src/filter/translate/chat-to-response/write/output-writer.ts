@@ -292,6 +292,7 @@ export class OutputWriter {
         this.#output.addWhole(
           { ...item, status: 'in_progress', result: null },
           { ...item, status: 'completed', result },
+          2 * result.length,
         );
       }
       this.#pictures ??= new Set();

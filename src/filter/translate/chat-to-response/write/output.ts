@@ -1,4 +1,4 @@
-import type { ApiError } from '../../../wire/schema/api-error.ts';
+import { ApiError } from '../../../wire/schema/api-error.ts';
 import type { OutputItem } from '../../../wire/schema/response-resource.ts';
 import type { ResponseContext } from '../../shared/context.ts';
 import type { Repair } from '../../shared/repairs.ts';
@@ -28,6 +28,9 @@ export interface OpenCall extends OpenItem {
   unrunnable(): ApiError | null;
 }
 
+/** Items of one answer, more than any model makes. Each may take 20 µs, and all those of one chunk are made in one step. */
+export const maxItems = 2048;
+
 /** Parts that the writers of one answer share; its `log` counts what they keep. */
 export interface WriterParts {
   readonly log: EventLog;
@@ -51,13 +54,22 @@ export class Output {
   size = 0;
   /** The first item that is not closed: the one whose events are sent. */
   #firstOpen = 0;
+  #isTooLarge = false;
 
   constructor(log: EventLog) {
     this.#log = log;
   }
 
-  /** Sends `output_item.added` at the next index and gives that index; `open` is what closes the item. */
+  /**
+   * Sends `output_item.added` at the next index and gives that index; `open` is what closes the item. Throws `ApiError`, once, where
+   * there are too many items, or the events of those before took many times what the upstream sent.
+   */
   add(item: OutputItem, open: OpenItem | OpenCall): number {
+    if (!this.#isTooLarge && (this.size === maxItems || this.#log.room < 0)) {
+      // What is held back is written even so, once the answer has failed.
+      this.#isTooLarge = true;
+      throw this.size === maxItems ? tooManyItems() : ApiError.answerTooLarge(grewTooMuch);
+    }
     const index = this.size++;
     this.closeWhole();
     if (this.#firstOpen < index) this.#log.holdBackAfter(this.#firstOpen);
@@ -68,8 +80,9 @@ export class Output {
     return index;
   }
 
-  /** An item that is complete when it begins. */
-  addWhole(begun: OutputItem, done: OutputItem): void {
+  /** An item that is complete when it begins; its events repeat so many characters. */
+  addWhole(begun: OutputItem, done: OutputItem, characters: number): void {
+    this.#log.room -= characters;
     this.close(this.add(begun, { close: () => done }));
   }
 
@@ -132,6 +145,13 @@ export class Output {
     while (this.#open[this.#firstOpen] === null);
     this.#log.releaseThrough(this.#firstOpen < this.size - 1 ? this.#firstOpen : null);
   }
+}
+
+const grewTooMuch = 'The upstream’s answer would take many times the bytes that the upstream sent.';
+
+/** Returns the error for an answer of more items than `maxItems`. */
+export function tooManyItems(): ApiError {
+  return ApiError.answerTooLarge(`The upstream sent an answer of more than ${maxItems} items.`);
 }
 
 function isCall(item: OpenItem | OpenCall): item is OpenCall {

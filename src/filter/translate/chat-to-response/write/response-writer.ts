@@ -56,6 +56,11 @@ export class ResponseWriter {
     this.output = new OutputWriter(this.#outputLog, context, this.repairs);
   }
 
+  /** So many bytes of the upstream's answer came: the client's may grow with them. */
+  came(bytes: number): void {
+    this.#outputLog.came(bytes);
+  }
+
   /** Emits `response.created` and `response.in_progress`, once. */
   start(): void {
     if (this.#started) return;

@@ -1,0 +1,116 @@
+import { describe, expect, it } from 'vitest';
+import { EventStreamReader } from '../../../../../src/filter/exchange/response/event-stream-reader.ts';
+import { createWholeBodyReader } from '../../../../../src/filter/exchange/response/whole-body-reader.ts';
+import { maxItems } from '../../../../../src/filter/translate/chat-to-response/write/output.ts';
+import type { ResponseContext } from '../../../../../src/filter/translate/shared/context.ts';
+import { createTestContext } from '../../../../support/context.ts';
+import { faultsOfStream } from '../../../../support/invariants.ts';
+import { eventsOf } from '../../../../support/stream-lines.ts';
+import { wholeOf } from '../../../../support/whole-of.ts';
+
+const MiB = 1024 * 1024;
+const limits = { maxResponseBytes: 64 * MiB, maxErrorBytes: MiB, maxSseEventBytes: 8 * MiB };
+const tooLarge = { type: 'response.failed', response: { error: { code: 'upstream_response_too_large' } } };
+
+const optionsOf = (context: ResponseContext) =>
+  ({ status: 200, contentType: null, retryAfter: null, context, committed: false, limits }) as const;
+
+/** What a client gets of these deltas: one that asked for a stream, behind a text, so that nothing becomes an HTTP status. */
+function streamOf(deltas: readonly object[], context = createTestContext({ stream: true })): string {
+  const reader = new EventStreamReader(context, optionsOf(context));
+  const chunks = [{ content: 'Hm.' }, ...deltas].map((delta) => ({ choices: [{ index: 0, delta }] }));
+  const data = chunks.map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`);
+  return Buffer.concat([...data, 'data: [DONE]\n\n'].map((text) => wholeOf(reader.push(Buffer.from(text))))).toString();
+}
+
+function jsonOf(message: object, context = createTestContext()): unknown {
+  const reader = createWholeBodyReader('json', optionsOf(context));
+  reader.push(Buffer.from(JSON.stringify({ choices: [{ index: 0, message, finish_reason: 'stop' }] })));
+  return JSON.parse(wholeOf(reader.end()).toString());
+}
+
+const callsOf = (count: number) =>
+  Array.from({ length: count }, (_, index) => ({
+    index,
+    id: `c${index}`,
+    function: { name: 'f', arguments: '{}' },
+  }));
+
+describe('an answer of more items than any model makes', () => {
+  const picture = (index: number) => ({ image_url: { url: `data:image/png;base64,AAAA${index}` } });
+  const pictures = Array.from({ length: maxItems }, (_, index) => picture(index));
+
+  it.each<[string, object[]]>([
+    ['calls in one chunk', [{ tool_calls: callsOf(maxItems + 1) }]],
+    ['calls in chunks of their own', callsOf(maxItems + 1).map((call) => ({ tool_calls: [call] }))],
+    [
+      'calls that run together',
+      [{ tool_calls: [{ index: 0, function: { name: 'f', arguments: '{"a":1}'.repeat(4000) } }] }],
+    ],
+    ['reasoning and text by turns', Array.from({ length: maxItems }, () => ({ reasoning: 'a', content: 'b' }))],
+    ['pictures in one chunk', [{ images: pictures }]],
+  ])('fails in a stream: %s', (_, deltas) => {
+    const client = streamOf(deltas);
+    expect(eventsOf(client).at(-1)).toMatchObject(tooLarge);
+    expect(faultsOfStream(client)).toEqual([]);
+  });
+
+  it('fails as JSON', () => {
+    expect(jsonOf({ content: 'Hm.', tool_calls: callsOf(maxItems + 1) })).toMatchObject({
+      status: 'failed',
+      error: { code: 'upstream_response_too_large' },
+    });
+  });
+
+  it('is whole with one item less', () => {
+    const client = streamOf([{ tool_calls: callsOf(maxItems - 1) }]);
+    expect(eventsOf(client).at(-1)).toMatchObject({ type: 'response.completed' });
+  });
+});
+
+describe('an answer that repeats much of its request', () => {
+  const names = Array.from({ length: 30 }, (_, index) => `f${index}`);
+  const tool = (name: string) => ({ type: 'function', name, description: 'd'.repeat(100_000) }) as const;
+  const foundTools = Object.fromEntries(names.map((name) => [name, tool(name)]));
+  const calls = names.map((name, index) => ({ index, id: name, function: { name, arguments: '{}' } }));
+
+  it('fails where its events would take many times what came', () => {
+    const client = streamOf([{ tool_calls: calls }], createTestContext({ stream: true, toolNames: names, foundTools }));
+    expect(eventsOf(client).at(-1)).toMatchObject(tooLarge);
+    expect(faultsOfStream(client)).toEqual([]);
+    expect(client.length).toBeLessThan(20 * MiB);
+  });
+
+  it('fails as JSON too', () => {
+    expect(jsonOf({ tool_calls: calls }, createTestContext({ toolNames: names, foundTools }))).toMatchObject({
+      status: 'failed',
+      error: { code: 'upstream_response_too_large' },
+    });
+  });
+
+  it('is whole where the request was as large', () => {
+    const context = createTestContext({ stream: true, toolNames: names, foundTools });
+    const client = streamOf([{ tool_calls: calls }], { ...context, requestBytes: 30 * 100_000 });
+    expect(eventsOf(client).at(-1)).toMatchObject({ type: 'response.completed' });
+  });
+});
+
+it('a call whose name grows beyond that of any tool fails the answer', () => {
+  const client = streamOf(
+    Array.from({ length: 100 }, (_, at) => ({ tool_calls: [{ index: 0, function: { name: `x${at}` } }] })),
+  );
+  expect(eventsOf(client).at(-1)).toMatchObject(tooLarge);
+  expect(faultsOfStream(client)).toEqual([]);
+});
+
+it('counts of usage that nothing reads are not kept', () => {
+  const context = createTestContext({ stream: true });
+  const reader = new EventStreamReader(context, optionsOf(context));
+  for (let index = 0; index < 200; index++)
+    reader.push(
+      Buffer.from(
+        `data: {"usage":{"prompt_tokens":1,"${'k'.repeat(100)}${index}":1,"prompt_tokens_details":{"k${index}":2}}}\n\n`,
+      ),
+    );
+  expect(reader.state.bufferedBytes).toBe(0);
+});
