@@ -1,3 +1,5 @@
+import { ownBytes } from './own-bytes.ts';
+
 /**
  * Bytes that come in pieces and are wanted whole. They are gathered in one buffer that doubles: thousands of separate
  * pieces would fragment the C library's heap, which does not give such memory back.
@@ -13,10 +15,8 @@ export class GrowingBytes {
   /** `expected` are the bytes that there will be in all, as far as is known: room for them is made once. */
   append(bytes: Uint8Array, expected = 0): void {
     if (this.#buffer === null) {
-      // Most are complete at once, or nearly. Node reads from a socket once for many calls, so a view of less than half its
-      // buffer is copied.
-      const isSmallView = bytes.length * 2 < bytes.buffer.byteLength;
-      this.#buffer = isSmallView ? Buffer.from(bytes) : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+      // Most are complete at once, or nearly.
+      this.#buffer = ownBytes(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length));
       this.#length = bytes.length;
       return;
     }

@@ -1,4 +1,8 @@
 import { Buffer } from 'node:buffer';
+import { joinBytes } from '../../formats/bytes/own-bytes.ts';
+import { arrayOf, objectOf } from '../../formats/json/loose.ts';
+import { membersOf } from '../../formats/json/members.ts';
+import { maxFields } from './raw-fields.ts';
 
 /**
  * The part of a response that a continuation of it needs: the items of its request's input and of its output. They are kept
@@ -67,10 +71,23 @@ export function createConversations(resized: (bytes: number) => void) {
 const smallPieceBytes = 64 * 1024;
 
 /**
- * The conversation after a response: the one before it, the request's own input, the response's output. Null if the one before
- * it was evicted meanwhile.
+ * The conversation after a response: the one before it, the request's own input, the response's output. A summary in the output
+ * takes the place of all before it. Null if the one before it was evicted meanwhile.
  */
 export function conversationOf(
+  responseId: string,
+  before: Conversation | null,
+  input: Buffer | null,
+  output: unknown,
+): Conversation | null {
+  const items = arrayOf(output);
+  const summaryAt = items.findLastIndex((item) => objectOf<{ type?: unknown }>(item)?.type === 'compaction');
+  return summaryAt === -1
+    ? joinedConversation(responseId, before, input === null ? null : withoutTrigger(input), itemsOfOutput(items))
+    : joinedConversation(responseId, null, null, itemsOfOutput(items.slice(summaryAt)));
+}
+
+function joinedConversation(
   responseId: string,
   before: Conversation | null,
   input: Buffer | null,
@@ -82,21 +99,30 @@ export function conversationOf(
     if (piece === null) continue;
     const last = items.at(-1);
     if (last !== undefined && last.length + piece.length < smallPieceBytes)
-      items[items.length - 1] = joined([last, comma, piece]);
-    else items.push(joined([piece]));
+      items[items.length - 1] = joinBytes([last, comma, piece]);
+    else items.push(joinBytes([piece]));
   }
   return { responseId, items, bytes: items.reduce((sum, piece) => sum + piece.length, 0) };
 }
 
 const comma = Buffer.from(',');
 
-/** A separate buffer: one from Node's pool would keep the pool's 8 KiB alive. */
-function joined(pieces: readonly Buffer[]): Buffer {
-  const bytes = Buffer.allocUnsafeSlow(pieces.reduce((sum, piece) => sum + piece.length, 0));
-  let at = 0;
-  for (const piece of pieces) at += piece.copy(bytes, at);
-  return bytes;
+const triggerType = Buffer.from('"compaction_trigger"');
+
+/** The items without the `compaction_trigger` at their end: it asked for one summary, which failed, and may stand nowhere else. */
+function withoutTrigger(items: Buffer): Buffer | null {
+  if (!items.includes(triggerType)) return items;
+  const bytes = joinBytes([openBracket, items, closeBracket]);
+  const list = membersOf(bytes, 0, Number.POSITIVE_INFINITY)?.members ?? [];
+  const [last, before] = [list.at(-1), list.at(-2)];
+  const fields = last === undefined ? [] : (membersOf(bytes, last.start, maxFields)?.members ?? []);
+  const type = fields.findLast(({ name }) => name === 'type');
+  if (type === undefined || !bytes.subarray(type.start, type.end).equals(triggerType)) return items;
+  return before === undefined ? null : bytes.subarray(1, before.end);
 }
+
+const openBracket = Buffer.from('[');
+const closeBracket = Buffer.from(']');
 
 /** The items of an `input` as it was sent, without the brackets; a text is one message. Null where there are none. */
 export function itemsOf(input: Buffer): Buffer | null {
@@ -110,6 +136,6 @@ const messageHead = Buffer.from('{"type":"message","role":"user","content":');
 const messageEnd = Buffer.from('}');
 
 /** The items of a Response's `output` as JSON, without brackets. Null where it has none. */
-export function itemsOfOutput(output: unknown): Buffer | null {
-  return Array.isArray(output) && output.length > 0 ? Buffer.from(JSON.stringify(output).slice(1, -1)) : null;
+function itemsOfOutput(output: readonly unknown[]): Buffer | null {
+  return output.length > 0 ? Buffer.from(JSON.stringify(output).slice(1, -1)) : null;
 }

@@ -2,7 +2,7 @@ import type { Buffer } from 'node:buffer';
 import { estimatedTokens } from '../../filter/index.ts';
 import { checkMove } from '../../formats/machine/moves.ts';
 import { SseDecoder, SseLimitError, type SseMessage } from '../../formats/sse/sse-decoder.ts';
-import { type Conversation, conversationOf, itemsOfOutput } from './conversations.ts';
+import { type Conversation, conversationOf } from './conversations.ts';
 import { errorMessage, type TurnError, turnError } from './errors.ts';
 import { mediaBytesOf } from './media.ts';
 import type { RawFields } from './raw-fields.ts';
@@ -284,7 +284,7 @@ export class Turn {
     const outcome = terminal.get(type);
     if (outcome === undefined) return;
     if (outcome !== 'failed') {
-      const kept = conversationOf(response.id, previous, input, itemsOfOutput(response.output));
+      const kept = conversationOf(response.id, previous, input, response.output);
       if (kept !== null) this.#host.keep(this, kept);
     }
     this.#finish('answer_body', outcome);

@@ -4,7 +4,6 @@ import {
   conversationOf,
   createConversations,
   itemsOf,
-  itemsOfOutput,
 } from '../../../../src/service/websocket/conversations.ts';
 
 const bytesOf = (text: string) => Buffer.from(text);
@@ -21,14 +20,14 @@ describe('the items of a conversation', () => {
     expect(String(itemsOf(bytesOf('[{"a": 1.0}, "b" ]')))).toBe('{"a": 1.0}, "b" ');
     expect(String(itemsOf(bytesOf('"Hé"')))).toBe('{"type":"message","role":"user","content":"Hé"}');
     for (const nothing of ['[]', '[ \n\r\t]', 'null', '5', '{}']) expect(itemsOf(bytesOf(nothing)), nothing).toBeNull();
-    expect(String(itemsOfOutput([{ a: 1 }, 'b']))).toBe('{"a":1},"b"');
-    for (const nothing of [[], null, undefined, 5, {}]) expect(itemsOfOutput(nothing)).toBeNull();
+    expect(textOf(kept('resp_1', null, null, [{ a: 1 }, 'b']).items)).toBe('{"a":1},"b"');
+    for (const nothing of [[], null, undefined, 5, {}]) expect(kept('resp_1', null, null, nothing).items).toEqual([]);
   });
 
   it('follow one another across turns, small pieces joined into one buffer of its own', () => {
     let conversation = kept('resp_0', null, bytesOf('0'), null);
     for (let turn = 1; turn <= 100; turn++)
-      conversation = kept(`resp_${turn}`, conversation, bytesOf(`${turn}`), bytesOf(`"${turn}"`));
+      conversation = kept(`resp_${turn}`, conversation, bytesOf(`${turn}`), [`${turn}`]);
     expect(conversation.items).toHaveLength(1);
     expect(JSON.parse(`[${textOf(conversation.items)}]`)).toHaveLength(201);
     expect(conversation.bytes).toBe(textOf(conversation.items).length);
@@ -37,7 +36,7 @@ describe('the items of a conversation', () => {
 
   it('are joined as long as they stay below 64 KiB', () => {
     const pieces = (bytes: number) =>
-      kept('resp_1', null, Buffer.alloc(bytes, '1'), Buffer.alloc(bytes, '2')).items.map(({ length }) => length);
+      kept('resp_1', null, Buffer.alloc(bytes, '1'), ['2'.repeat(bytes - 2)]).items.map(({ length }) => length);
     expect(pieces(32 * 1024 - 1)).toEqual([64 * 1024 - 1]);
     expect(pieces(32 * 1024)).toEqual([32 * 1024, 32 * 1024]);
     expect(conversationOf('resp_2', { responseId: 'resp_1', items: null, bytes: 5 }, bytesOf('1'), null)).toBeNull();
@@ -49,6 +48,23 @@ describe('the items of a conversation', () => {
     const second = kept('resp_2', first, bytesOf('2'), null);
     expect(second.items[0]).toBe(first.items[0]);
     expect(second.items).toHaveLength(2);
+  });
+});
+
+describe('a trigger for a summary', () => {
+  const trigger = '{"type":"compaction_trigger"}';
+  const leftOf = (input: string, output: unknown) => textOf(kept('resp_1', null, bytesOf(input), output).items);
+
+  it('is no part of the conversation, whether or not the summary was made', () => {
+    const summary = { type: 'compaction', encrypted_content: 'orc' };
+    expect(leftOf(`{"a":1},${trigger}`, [summary])).toBe(JSON.stringify(summary));
+    expect(leftOf(`{"a":1}, ${trigger} `, [])).toBe('{"a":1}');
+    expect(leftOf(trigger, [])).toBe('');
+  });
+
+  it('is not what only looks like one', () => {
+    for (const input of [`${trigger},{"a":1}`, '{"type":"a","b":"compaction_trigger"}', '"compaction_trigger"', ''])
+      expect(leftOf(input, []), input).toBe(input);
   });
 });
 
