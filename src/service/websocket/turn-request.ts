@@ -1,7 +1,8 @@
 import { Buffer } from 'node:buffer';
+import { membersOf } from '../../formats/json/members.ts';
 import { type Conversation, itemsOf } from './conversations.ts';
 import { invalid, readOrRefuse, type TurnError } from './errors.ts';
-import { type RawFields, readOwnField } from './raw-fields.ts';
+import { maxFields, type RawFields, readOwnField } from './raw-fields.ts';
 
 /** A `response.create`, decoded when its turn begins. */
 export interface TurnRequest {
@@ -11,6 +12,11 @@ export interface TurnRequest {
   readonly input: Buffer | null;
   /** Whether the body's `input` is made of those, and of the conversation before them. */
   readonly listsInput: boolean;
+  /**
+   * Whether it only prepares to continue a conversation (`generate: false`). Then the proxy is sent no item: the server has read those
+   * before, and would read all of them again for a message of a hundred bytes. What is new is read with the next turn.
+   */
+  readonly prewarms: boolean;
   /** The conversation it continues. */
   readonly previous: Conversation | null;
 }
@@ -73,16 +79,28 @@ export function readTurnRequest(
       return invalid('invalid_type', 'input', "'input' must be a string or an array of items.");
     const listsInput = isList || previous !== null;
     if (listsInput) fields.delete('input');
-    return { fields, input: input === null ? null : itemsOf(input), listsInput, previous };
+    const prewarms = previous !== null && asksToPrewarm(given);
+    return { fields, input: input === null ? null : itemsOf(input), listsInput, prewarms, previous };
   });
 }
 
+/** Whether a request has a prompt read without an answer, as the API and as Codex says it. */
+function asksToPrewarm(fields: RawFields): boolean {
+  if (fields.get('generate')?.equals(no)) return true;
+  const cache = fields.get('prompt_cache_options');
+  const options = cache === undefined ? [] : (membersOf(cache, 0, maxFields)?.members ?? []);
+  const prewarm = options.findLast(({ name }) => name === 'prewarm');
+  return prewarm !== undefined && cache?.subarray(prewarm.start, prewarm.end).equals(yes) === true;
+}
+
+const [no, yes] = [Buffer.from('false'), Buffer.from('true')];
+
 /** The body of the turn's `POST /v1/responses`, in pieces. */
-export function bodyOf({ fields, input, listsInput, previous }: TurnRequest): Buffer[] {
+export function bodyOf({ fields, input, listsInput, prewarms, previous }: TurnRequest): Buffer[] {
   const head = [...fields].flatMap(([name, raw]) => [Buffer.from(`${JSON.stringify(name)}:`), raw, comma]);
   const body = [Buffer.from('{'), ...head, Buffer.from('"stream":true')];
   if (!listsInput) return [...body, Buffer.from('}')];
-  const pieces = [...(previous?.items ?? []), ...(input === null ? [] : [input])];
+  const pieces = prewarms ? [] : [...(previous?.items ?? []), ...(input === null ? [] : [input])];
   return [
     ...body,
     Buffer.from(',"input":['),
