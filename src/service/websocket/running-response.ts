@@ -64,7 +64,7 @@ export class RunningResponse {
         item_id: item.id,
         output_index,
       })),
-    ].map(({ type, ...fields }, index) => JSON.stringify({ type, sequence_number: this.#events + index, ...fields }));
+    ].map(({ type, ...fields }, index) => ({ type, sequence_number: this.#events + index, ...fields }));
     return {
       events: first,
       last: {
@@ -76,8 +76,8 @@ export class RunningResponse {
   }
 }
 
-/** Parts of an interrupted response that a client is sent: JSON, and after it the event with the Response. */
+/** Events of an interrupted response that a client is sent, and after them the one with the Response. */
 export interface Interruption {
-  readonly events: readonly string[];
+  readonly events: readonly EventFields[];
   readonly last: EventFields & { readonly response: RunningResource };
 }

@@ -11,6 +11,7 @@ export interface EventFields {
   readonly type: string;
   readonly sequence_number?: unknown;
   readonly delta?: unknown;
+  readonly stream_id?: unknown;
 }
 
 /** An event of a turn's answer, by what this side does with it. */

@@ -205,7 +205,7 @@ export class Turn {
     const state = this.#state;
     if (state.phase === 'ended') this.#move(event, state);
     else if (state.phase === 'streaming' && state.errorEvent !== null) {
-      this.#send(state.errorEvent);
+      this.#host.send(state.errorEvent);
       this.#finish(event, 'failed');
     } else this.#refuse(event, error, 'previousId' in state ? state.previousId : null);
   }
@@ -231,7 +231,7 @@ export class Turn {
     // The error that was held is told no more: the client has ended the response itself.
     state.errorEvent = null;
     const { events, last } = state.response.interrupt(inputTokensOf(state));
-    for (const event of events) this.#send(event);
+    for (const event of events) this.#send(event, JSON.stringify(event));
     this.#responseEvent(state, last, JSON.stringify(last));
   }
 
@@ -261,13 +261,13 @@ export class Turn {
     }
     if (event.kind === 'error') {
       this.#hold(data.length);
-      state.errorEvent = data;
+      state.errorEvent = this.#withLane(event.fields, data);
       return;
     }
     this.#hold(state.response.push(event, data));
     // A delta's text is forwarded unchanged.
     if (event.kind === 'response') this.#responseEvent(state, event.fields, data);
-    else this.#send(data);
+    else this.#send(event.fields, data);
   }
 
   #responseEvent(
@@ -280,7 +280,8 @@ export class Turn {
     const continued = { ...event, response: { ...response, previous_response_id: previousId } };
     // It takes the number of the error that is left out.
     if (errorEvent !== null && typeof sequence_number === 'number') continued.sequence_number = sequence_number - 1;
-    this.#send(previousId === null && errorEvent === null ? data : JSON.stringify(continued));
+    if (previousId === null && errorEvent === null) this.#send(event, data);
+    else this.#send(continued, JSON.stringify(continued));
     const outcome = terminal.get(type);
     if (outcome === undefined) return;
     if (outcome !== 'failed') {
@@ -290,11 +291,16 @@ export class Turn {
     this.#finish('answer_body', outcome);
   }
 
-  /** An event's JSON, with the lane's id as its last field. */
-  #send(data: string): void {
-    this.#host.send(
-      this.streamId === null ? data : `${data.slice(0, -1)},"stream_id":${JSON.stringify(this.streamId)}}`,
-    );
+  #send(fields: EventFields, data: string): void {
+    this.#host.send(this.#withLane(fields, data));
+  }
+
+  /** An event's JSON, with the lane's id as its last field. Its server may have named one, and put white space behind it. */
+  #withLane(fields: EventFields, data: string): string {
+    const stream_id = this.streamId;
+    if (stream_id === null) return data;
+    if (fields.stream_id !== undefined || !data.endsWith('}')) return JSON.stringify({ ...fields, stream_id });
+    return `${data.slice(0, -1)},"stream_id":${JSON.stringify(stream_id)}}`;
   }
 
   /** Ends the turn with an error message. A response whose continuation failed can no longer be continued. */
