@@ -1,6 +1,6 @@
 import type { Buffer } from 'node:buffer';
+import { parseBounded } from '../../formats/json/bounded.ts';
 import { membersOf, skipSpace } from '../../formats/json/members.ts';
-import { scanJson } from '../../formats/json/scan.ts';
 
 /** The fields of a JSON object, each value as the bytes in which it was sent. */
 export type RawFields = ReadonlyMap<string, Buffer>;
@@ -38,13 +38,7 @@ export function readOwnField(fields: RawFields, name: string, maxValues: number)
   return parseRaw(raw, maxValues);
 }
 
-/**
- * The value of such bytes. Throws `SyntaxError` if they are not JSON, `RangeError` if they hold more than `maxValues`
- * values.
- */
+/** The value of such bytes. Throws as `parseBounded`. */
 export function parseRaw(bytes: Buffer, maxValues: number): unknown {
-  const text = bytes.toString();
-  if (scanJson(text, { maxValues }).values > maxValues)
-    throw new RangeError(`The message holds too many values: more than ${maxValues}.`);
-  return JSON.parse(text);
+  return parseBounded(bytes.toString(), maxValues);
 }

@@ -1,4 +1,4 @@
-import { scanJson } from '../../formats/json/scan.ts';
+import { parseBounded } from '../../formats/json/bounded.ts';
 
 /** A Response as an event carries it; only its id is certain. */
 export interface RunningResource {
@@ -29,13 +29,11 @@ export interface ItemFields {
 /** Events that carry the Response. */
 const withResponse = /^response\.(?:created|queued|in_progress|completed|incomplete|failed)$/;
 const withItem = /^response\.output_item\.(?:added|done)$/;
-/** Shorter data cannot hold enough values to matter. */
-const scannedBytes = 64 * 1024;
 
 /**
  * Reads the data of an event: a JSON object with a `type`, which has the fields that its type promises. Null for any other data:
- * the answer may be from any server, since the client's headers choose the proxy's virtual host. Also null for more than
- * `maxValues` values.
+ * the answer may be from any server, since the client's headers choose the proxy's virtual host. Also null for what `parseBounded`
+ * refuses.
  */
 export function readStreamEvent(data: string, maxValues: number): StreamEvent | null {
   const fields = parsed(data, maxValues);
@@ -61,9 +59,8 @@ interface LooseObject {
 }
 
 function parsed(data: string, maxValues: number): unknown {
-  if (data.length > scannedBytes && scanJson(data, { maxValues }).values > maxValues) return null;
   try {
-    return JSON.parse(data);
+    return parseBounded(data, maxValues);
   } catch {
     return null;
   }
