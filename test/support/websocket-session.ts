@@ -25,6 +25,8 @@ export interface SessionOptions {
   readonly maxValues?: number;
   /** Why no turn can be sent to the proxy, which is known at once. */
   readonly unreachable?: string;
+  /** False where what it does is not recorded: its memory is measured. */
+  readonly records?: boolean;
 }
 
 const overload = new ApiError('The gateway is overloaded: too many bytes are buffered. Try again in 2s.', {
@@ -40,6 +42,9 @@ export function startWebSocketSession(
 ): WebSocketSession & { readonly held: () => number; readonly untaken: () => number; readonly kept: () => number } {
   const { maxLanes = 8, maxWaiting = 32, maxKept = 1024 * 1024, maxHeld = 1024 * 1024 } = options;
   let lines: string[] = [];
+  const record = (line: string) => {
+    if (options.records !== false) lines.push(line);
+  };
   let held = 0;
   let untakenBytes = 0;
   const answers = new Map<number, AnswerListener>();
@@ -57,25 +62,25 @@ export function startWebSocketSession(
     },
     conversations,
     forward(body, number, answer) {
-      lines.push(`turn ${number}: ${Buffer.concat([...body]).toString()}`);
+      record(`turn ${number}: ${Buffer.concat([...body]).toString()}`);
       answers.set(number, answer);
       if (options.unreachable !== undefined) answer.broken(options.unreachable);
       return {
-        pause: () => lines.push(`paused: ${number}`),
-        resume: () => lines.push(`resumed: ${number}`),
-        abort: () => lines.push(`aborted: ${number}`),
+        pause: () => record(`paused: ${number}`),
+        resume: () => record(`resumed: ${number}`),
+        abort: () => record(`aborted: ${number}`),
       };
     },
-    send: (text) => lines.push(`server: ${text}`),
-    close: (code, reason) => lines.push(`close: ${code} ${reason}`),
+    send: (text) => record(`server: ${text}`),
+    close: (code, reason) => record(`close: ${code} ${reason}`),
     hold(bytes, untaken) {
       if (untaken > 0 && held + bytes > maxHeld) return overload;
       held += bytes;
       untakenBytes += untaken;
       return null;
     },
-    refused: ({ error: { code } }) => lines.push(`refused: ${code}`),
-    turnEnded: (outcome) => lines.push(`ended: ${outcome}`),
+    refused: ({ error: { code } }) => record(`refused: ${code}`),
+    turnEnded: (outcome) => record(`ended: ${outcome}`),
   };
   const connection = new Connection(host);
   return {
@@ -116,6 +121,9 @@ export function perform({ connection, answer }: WebSocketSession, line: string):
     }
     case 'body':
       answer(turn).body(Buffer.from(text.replaceAll('\\n', '\n')));
+      return true;
+    case 'bytes':
+      answer(turn).body(Buffer.from(text, 'hex'));
       return true;
     case 'end':
       answer(turn).end();

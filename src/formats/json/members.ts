@@ -68,7 +68,7 @@ function nameAt(bytes: Buffer, at: number): { readonly text: string; readonly en
 }
 
 /** Offset after the value that begins at `start`; not after `start` if there is none or it does not end. */
-function valueEnd(bytes: Buffer, start: number): number {
+export function valueEnd(bytes: Buffer, start: number): number {
   let depth = 0;
   for (let at = start; at < bytes.length; at++) {
     switch (bytes[at]) {

@@ -1,10 +1,10 @@
 import type { Buffer } from 'node:buffer';
 import { invalid, readOrRefuse, type TurnError } from './errors.ts';
-import { parseRaw, type RawFields, readOwnField, readRawFields } from './raw-fields.ts';
+import { parseRaw, readOwnField, readRawFields } from './raw-fields.ts';
 
 /** A client's text message, decoded. */
 export type ClientMessage =
-  | { readonly type: 'create'; readonly fields: RawFields; readonly streamId: string | null }
+  | { readonly type: 'create'; readonly streamId: string | null }
   | { readonly type: 'steer'; readonly steer: Readonly<Record<string, unknown>>; readonly inputIsValid: boolean }
   | { readonly type: 'interrupt'; readonly responseId: string };
 
@@ -45,7 +45,7 @@ export function readClientMessage(data: Buffer, maxValues: number): ClientMessag
       const message = `'stream_id' must be a string of 1 to ${maxStreamIdLength} characters.`;
       return invalid('invalid_type', 'stream_id', message);
     }
-    return { type: 'create', fields, streamId };
+    return { type: 'create', streamId };
   });
 }
 

@@ -1,11 +1,11 @@
 import type { Buffer } from 'node:buffer';
 import type { ApiError } from '../../filter/index.ts';
+import { ownBytes } from '../../formats/bytes/own-bytes.ts';
 import { checkMove } from '../../formats/machine/moves.ts';
 import { readClientMessage, steerFailed } from './client-message.ts';
 import type { Conversation, Conversations } from './conversations.ts';
 import { errorMessage, invalid, type TurnError, turnError, turnErrorOf } from './errors.ts';
 import { type Lane, Lanes } from './lanes.ts';
-import type { RawFields } from './raw-fields.ts';
 import {
   type AnswerListener,
   type ForwardedTurn,
@@ -22,7 +22,7 @@ export interface ConnectionLimits extends TurnLimits {
   readonly maxLanes: number;
   /** Maximum turns waiting for others, on all lanes together. */
   readonly maxWaiting: number;
-  /** Maximum messages in a row of which the proxy is not asked: refused ones, and what needs no answer of a model. */
+  /** Maximum messages in a row of which the proxy is not asked: refused ones, also while they wait, and what needs no answer of a model. */
   readonly maxUnasked: number;
 }
 
@@ -61,6 +61,9 @@ const farewells: Readonly<Record<Farewell, TurnError>> = {
   ),
 };
 
+/** Bytes that an error takes which waits for its place in a lane. */
+const waitingErrorBytes = 512;
+
 /** The data of the connection in each phase; `isSaid`: a message of the client's has been answered with the farewell. */
 type ConnectionState =
   | { readonly phase: 'open' }
@@ -76,8 +79,9 @@ export class Connection implements TurnHost {
   readonly #onTheWay = new Set<Turn>();
   #state: ConnectionState = { phase: 'open' };
   #number = 0;
-  /** Messages since the proxy was asked last. */
+  /** Messages since the proxy was asked last, and errors that wait for their place. */
   #unasked = 0;
+  #waitingErrors = 0;
   #isBlocked = false;
 
   constructor(host: ConnectionHost) {
@@ -101,7 +105,7 @@ export class Connection implements TurnHost {
     else if (message.type === 'interrupt') {
       // One that has ended meanwhile has told its client so.
       for (const turn of this.#onTheWay) turn.interrupt(message.responseId);
-    } else if (state.phase === 'open') this.#createTurn(message.fields, message.streamId, data);
+    } else if (state.phase === 'open') this.#createTurn(message.streamId, data);
     else {
       state.isSaid = true;
       this.#refuse(farewells[state.why], message.streamId, data);
@@ -122,7 +126,10 @@ export class Connection implements TurnHost {
     const unanswered = [...this.#onTheWay, ...this.#lanes.all().flatMap((lane) => lane.waiting.splice(0))];
     for (const one of unanswered)
       if (one instanceof Turn) one.cancel(error);
-      else this.#host.turnEnded('error');
+      else {
+        this.#holdError(-1);
+        this.#host.turnEnded('error');
+      }
     this.#forgetAll();
   }
 
@@ -155,7 +162,7 @@ export class Connection implements TurnHost {
   }
 
   forward(body: readonly Buffer[], number: number, answer: AnswerListener): ForwardedTurn {
-    this.#unasked = 0;
+    this.#unasked = this.#waitingErrors;
     const forwarded = this.#host.forward(body, number, answer);
     if (this.#isBlocked) forwarded.pause();
     return forwarded;
@@ -194,7 +201,15 @@ export class Connection implements TurnHost {
     this.#host.refused(error, message, null);
     const lane = this.#lanes.get(streamId);
     if (lane === undefined || lane.running === null) this.#sendError(error, streamId);
-    else lane.waiting.push(error);
+    else {
+      this.#holdError(1);
+      lane.waiting.push(error);
+    }
+  }
+
+  #holdError(change: 1 | -1): void {
+    this.#waitingErrors += change;
+    this.#host.hold(change * waitingErrorBytes, 0);
   }
 
   /** Closes the connection of a client that goes on sending what is refused: each of its messages costs CPU, and a line of the log. */
@@ -212,7 +227,9 @@ export class Connection implements TurnHost {
     this.#host.turnEnded('error');
   }
 
-  #createTurn(fields: RawFields, streamId: string | null, message: Buffer): void {
+  #createTurn(streamId: string | null, data: Buffer): void {
+    // All that is kept of it until its turn: what is found in it would take many times its bytes.
+    const message = ownBytes(data);
     const { maxLanes, maxWaiting } = this.limits;
     if (!this.#lanes.hasRoomFor(streamId)) {
       const text = `All ${maxLanes} lanes ('stream_id') of this connection are busy. Wait for a response.`;
@@ -233,7 +250,7 @@ export class Connection implements TurnHost {
     // Only now, since it may take another lane's conversation.
     const lane = this.#lanes.enter(streamId);
     this.#number += 1;
-    lane.waiting.push(new Turn(message, fields, streamId, this.#number, this));
+    lane.waiting.push(new Turn(message, streamId, this.#number, this));
     this.#startNext(lane);
   }
 
@@ -241,8 +258,10 @@ export class Connection implements TurnHost {
     while (lane.running === null) {
       const next = lane.waiting.shift();
       if (next === undefined) return;
-      if (!(next instanceof Turn)) this.#sendError(next, lane.streamId);
-      else if (this.#state.phase === 'ending') {
+      if (!(next instanceof Turn)) {
+        this.#holdError(-1);
+        this.#sendError(next, lane.streamId);
+      } else if (this.#state.phase === 'ending') {
         this.#state.isSaid = true;
         next.cancel(farewells[this.#state.why]);
       } else {

@@ -1,26 +1,29 @@
-import { Buffer } from 'node:buffer';
-import { type ByteRange, type Member, membersOf } from '../../formats/json/members.ts';
+import { skipSpace, valueEnd } from '../../formats/json/members.ts';
 
-/** Items, fields and parts beyond these many are read as text. */
-const most = { items: 10_000, fields: 100, parts: 1000 };
-/** The field of an item that lists its parts. */
-const lists = new Set(['content', 'output']);
-/** The field of a part that holds what is not text, or refers to it. */
-const media = new Set(['image_url', 'file_data', 'file_url', 'file_id', 'input_audio']);
+/** The fields of a part that hold what is not text, or refer to it, as they are written. */
+const media = ['image_url', 'file_data', 'file_url', 'file_id', 'input_audio'].map((name) => Buffer.from(`"${name}"`));
+/** Beyond these many of a kind they are read as text. */
+const most = 10_000;
 
-/** The bytes of each image, file and recording among the items, which are JSON joined by commas. */
+/**
+ * The bytes of each image, file and recording among the items, which are JSON joined by commas. Inside a text the quotes of such a name have
+ * backslashes.
+ */
 export function mediaBytesOf(items: Buffer): number[] {
-  const bytes = Buffer.concat([open, items, close]);
-  const inside = (range: ByteRange, limit: number): readonly Member[] =>
-    membersOf(bytes, range.start, limit)?.members ?? [];
-  return inside({ start: 0, end: bytes.length }, most.items)
-    .flatMap((item) => inside(item, most.fields).filter(({ name }) => lists.has(name)))
-    .flatMap((list) => inside(list, most.parts))
-    .flatMap((part) => {
-      const medium = inside(part, most.fields).find(({ name }) => media.has(name));
-      return medium === undefined ? [] : [medium.end - medium.start];
-    });
+  const found: number[] = [];
+  for (const name of media) {
+    let count = 0;
+    for (let at = items.indexOf(name); at !== -1 && count < most; at = items.indexOf(name, at)) {
+      const colonAt = skipSpace(items, at + name.length);
+      at = colonAt;
+      if (items[colonAt] !== colon) continue;
+      const start = skipSpace(items, colonAt + 1);
+      at = Math.max(valueEnd(items, start), start);
+      found.push(at - start);
+      count += 1;
+    }
+  }
+  return found;
 }
 
-const open = Buffer.from('[');
-const close = Buffer.from(']');
+const colon = 0x3a;

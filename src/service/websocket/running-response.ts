@@ -1,12 +1,15 @@
 import { Buffer } from 'node:buffer';
 import { estimatedOutput } from '../../filter/index.ts';
+import { GrowingBytes } from '../../formats/bytes/growing-bytes.ts';
+import { ownBytes } from '../../formats/bytes/own-bytes.ts';
 import type { EventFields, ItemFields, RunningResource, StreamEvent } from './stream-event.ts';
 
 /** State that is kept of a response while it streams, so that a client can interrupt it. */
 export class RunningResponse {
   /** The event that began it, which has all its fields, and its id. */
   #begun: { readonly id: string; readonly event: Buffer } | null = null;
-  readonly #items: Buffer[] = [];
+  /** Their JSON, each with a comma behind it. */
+  readonly #items = new GrowingBytes();
   #events = 0;
   #deltas = 0;
   #characters = 0;
@@ -20,13 +23,13 @@ export class RunningResponse {
     this.#events += 1;
     // A string may be a slice of all that came with it.
     if (event.kind === 'response' && this.#begun === null) {
-      this.#begun = { id: event.fields.response.id, event: Buffer.from(data) };
+      this.#begun = { id: event.fields.response.id, event: ownBytes(Buffer.from(data)) };
       return this.#begun.event.length;
     }
     if (event.kind === 'item') {
-      const kept = Buffer.from(data);
-      this.#items.push(kept);
-      return kept.length;
+      const before = this.#items.length;
+      this.#items.append(Buffer.from(`${data},`));
+      return this.#items.length - before;
     }
     const { type, delta } = event.fields;
     if (!type.endsWith('.delta')) return 0;
@@ -42,7 +45,8 @@ export class RunningResponse {
   interrupt(inputTokens: number): Interruption {
     // Both were read before they were kept.
     const { response } = JSON.parse(String(this.#begun?.event)) as { readonly response: RunningResource };
-    const events = this.#items.map((event) => JSON.parse(String(event)) as EventFields & ItemFields);
+    const items = this.#items.whole().subarray(0, -1);
+    const events = JSON.parse(`[${items}]`) as (EventFields & ItemFields)[];
     const finished = events.filter(({ type }) => type === 'response.output_item.done');
     const isFinished = new Set(finished.map(({ output_index }) => output_index));
     const unfinished = events.filter(({ output_index }) => !isFinished.has(output_index));

@@ -1,11 +1,12 @@
 import type { Buffer } from 'node:buffer';
 import { estimatedTokens } from '../../filter/index.ts';
+import { GrowingBytes } from '../../formats/bytes/growing-bytes.ts';
 import { checkMove } from '../../formats/machine/moves.ts';
 import { SseDecoder, SseLimitError, type SseMessage } from '../../formats/sse/sse-decoder.ts';
 import { type Conversation, conversationOf } from './conversations.ts';
 import { errorMessage, type TurnError, turnError } from './errors.ts';
 import { mediaBytesOf } from './media.ts';
-import type { RawFields } from './raw-fields.ts';
+import { parseRaw, readRawFields } from './raw-fields.ts';
 import { RunningResponse } from './running-response.ts';
 import { type EventFields, type RunningResource, readStreamEvent } from './stream-event.ts';
 import { bodyOf, previousIdOf, readTurnRequest } from './turn-request.ts';
@@ -94,13 +95,12 @@ interface Streaming extends Asked {
 interface ReadingError extends Asked {
   readonly phase: 'reading_error';
   readonly head: AnswerHead;
-  readonly pieces: Buffer[];
-  bytes: number;
+  readonly bytes: GrowingBytes;
 }
 
 /** The data of the turn in each phase; `message` is the client's, as it came. */
 type TurnState =
-  | { readonly phase: 'waiting'; readonly message: Buffer; readonly fields: RawFields }
+  | { readonly phase: 'waiting'; readonly message: Buffer }
   | (Asked & { readonly phase: 'requesting' })
   | Streaming
   | ReadingError
@@ -119,13 +119,13 @@ export class Turn {
   #state: TurnState;
 
   /** `message` is counted already. */
-  constructor(message: Buffer, fields: RawFields, streamId: string | null, number: number, host: TurnHost) {
+  constructor(message: Buffer, streamId: string | null, number: number, host: TurnHost) {
     this.streamId = streamId;
     this.number = number;
     this.#host = host;
     this.#held = message.length;
     this.#untaken = message.length;
-    this.#state = { phase: 'waiting', message, fields };
+    this.#state = { phase: 'waiting', message };
   }
 
   /** The client's message as it came; null once the turn has ended, though the proxy may go on with the answer. */
@@ -140,7 +140,9 @@ export class Turn {
       this.#move('start', state);
       return;
     }
-    const { message, fields } = state;
+    const { message } = state;
+    // It was read when it came.
+    const fields = readRawFields(message, this.#host.limits.maxValues) ?? new Map<string, Buffer>();
     const previousId = previousIdOf(fields);
     const request = readTurnRequest(fields, (id) => this.#host.find(id), this.#host.limits.maxValues);
     if ('status' in request) {
@@ -166,7 +168,7 @@ export class Turn {
       const decoder = new SseDecoder({ maxEventBytes: this.#host.limits.maxEventBytes });
       const response = new RunningResponse();
       this.#move('answer_headers', { ...state, phase: 'streaming', decoder, response, errorEvent: null });
-    } else this.#move('answer_headers', { ...state, phase: 'reading_error', head, pieces: [], bytes: 0 });
+    } else this.#move('answer_headers', { ...state, phase: 'reading_error', head, bytes: new GrowingBytes() });
   }
 
   body(bytes: Buffer): void {
@@ -174,9 +176,9 @@ export class Turn {
     if (state.phase === 'streaming') this.#events(state, () => state.decoder.push(bytes));
     else if (state.phase === 'reading_error') {
       // A longer one is cut; its status is informative enough.
-      if (state.bytes + bytes.length > this.#host.limits.maxErrorBytes) return;
-      state.bytes += bytes.length;
-      state.pieces.push(bytes);
+      if (state.bytes.length + bytes.length > this.#host.limits.maxErrorBytes) return;
+      state.bytes.append(bytes);
+      this.#hold(bytes.length);
     } else this.#move('answer_body', { phase: 'ended' });
   }
 
@@ -185,7 +187,10 @@ export class Turn {
     const state = this.#state;
     this.#answerEnded();
     if (state.phase === 'streaming') this.#events(state, () => state.decoder.finish(), true);
-    this.#endEarly('answer_end', state.phase === 'reading_error' ? errorOfAnswer(state) : truncated);
+    this.#endEarly(
+      'answer_end',
+      state.phase === 'reading_error' ? errorOfAnswer(state, this.#host.limits.maxValues) : truncated,
+    );
   }
 
   /** There is no answer, or it is incomplete. */
@@ -350,9 +355,10 @@ function inputTokensOf({ previous, input, bodyBytes }: Asked): number {
   return estimatedTokens(bodyBytes, items.flatMap(mediaBytesOf));
 }
 
-function errorOfAnswer({ head: { status, contentType, retryAfter }, pieces }: ReadingError): TurnError {
+function errorOfAnswer({ head, bytes }: ReadingError, maxValues: number): TurnError {
+  const { status, contentType, retryAfter } = head;
   if (status === 200) return notEvents;
-  const error = readError(contentType, pieces) ?? {
+  const error = readError(contentType, bytes.whole(), maxValues) ?? {
     type: status >= 500 ? 'server_error' : 'invalid_request',
     code: `http_${status}`,
     param: null,
@@ -365,10 +371,10 @@ const truncated = turnError(502, 'upstream_stream_truncated', 'The stream of the
 const notEvents = turnError(502, 'invalid_upstream_response', 'The gateway’s answer is not a stream of events.');
 
 /** The error object of a body `{"error": {…}}`, or null. */
-function readError(contentType: string, body: readonly Buffer[]): Readonly<Record<string, unknown>> | null {
+function readError(contentType: string, body: Buffer, maxValues: number): Readonly<Record<string, unknown>> | null {
   if (!contentType.includes('json')) return null;
   try {
-    const { error } = JSON.parse(body.map(String).join('')) as { error?: unknown };
+    const { error } = parseRaw(body, maxValues) as { error?: unknown };
     return typeof error === 'object' && error !== null ? (error as Readonly<Record<string, unknown>>) : null;
   } catch {
     return null;

@@ -4,6 +4,7 @@ import { mediaBytesOf } from '../../../../src/service/websocket/media.ts';
 import { RunningResponse } from '../../../../src/service/websocket/running-response.ts';
 import { readStreamEvent } from '../../../../src/service/websocket/stream-event.ts';
 import type { Turn } from '../../../../src/service/websocket/turn.ts';
+import { growthOf, maxLinearGrowth } from '../../../support/growth.ts';
 import { perform, startWebSocketSession } from '../../../support/websocket-session.ts';
 
 const create = '{"type":"response.create","model":"m","input":"Hi"}';
@@ -55,6 +56,76 @@ describe('a message', () => {
   });
 });
 
+describe('JSON that is nested deeper than can be written', () => {
+  const deep = `${'['.repeat(20_000)}${']'.repeat(20_000)}`;
+
+  it.each([
+    ['in a message that steers', `{"type":"response.steer","input":${deep}}`, 'request_too_large'],
+    ['in a name that is repeated', `{"a":${deep},"a":1,"type":"response.create"}`, 'request_too_large'],
+    ['in the input of a turn', `{"type":"response.create","input":${deep}}`, 'turn'],
+  ])('%s is a refusal at most', (_, message, answer) => {
+    const session = startWebSocketSession({ maxValues: 100_000 });
+    perform(session, `client: ${message}`);
+    expect(session.take()[0]).toMatch(new RegExp(`^(refused: )?${answer}`));
+  });
+
+  it.each([
+    ['response.completed', `{"type":"response.completed","response":{"id":"resp_1","output":[${deep}]}}`],
+    ['response.output_item.done', `{"type":"response.output_item.done","output_index":0,"item":{"a":${deep}}}`],
+    ['error', `{"type":"error","a":${deep}}`],
+  ])('in the event %s is no event, of a lane or a continuation neither', (_, event) => {
+    const session = startWebSocketSession({ maxValues: 100_000, maxEventBytes: 100_000 });
+    perform(session, `client: ${create}`);
+    perform(session, 'headers: 200 | text/event-stream');
+    perform(session, 'event: {"type":"response.completed","response":{"id":"resp_0","output":[]}}');
+    perform(session, `client: ${create.replace('"model"', '"previous_response_id":"resp_0","stream_id":"a","model"')}`);
+    perform(session, 'headers 2: 200 | text/event-stream');
+    session.take();
+    perform(session, `body 2: data: ${event}\n\n`);
+    expect(session.take().map((line) => /"code":"(\w+)"/.exec(line)?.[1] ?? line)).toEqual([
+      'aborted: 2',
+      'invalid_upstream_response',
+      'ended: error',
+    ]);
+  });
+
+  it('in the answer with an error leaves its status', () => {
+    const session = startWebSocketSession({ maxValues: 100_000, maxErrorBytes: 100_000 });
+    perform(session, `client: ${create}`);
+    perform(session, 'headers: 400 | application/json');
+    perform(session, `body: {"error":{"a":${deep}}}`);
+    perform(session, 'end:');
+    expect(session.take().join()).toContain('http_400');
+  });
+});
+
+describe('errors that wait for their place', () => {
+  it('are counted while they wait', () => {
+    const session = startWebSocketSession();
+    perform(session, `client: ${create}`);
+    const before = session.held();
+    for (const message of ['{', '{']) perform(session, `client: ${message}`);
+    expect(session.held()).toBe(before + 1024);
+    perform(session, 'broken: ECONNRESET');
+    expect(session.held()).toBe(0);
+  });
+
+  it('are never more than the messages that a client may have refused in a row, while other lanes are answered', () => {
+    const session = startWebSocketSession({ maxUnasked: 8 });
+    perform(session, `client: ${create}`);
+    const isOpen = () => session.connection.messageOf(1) !== null;
+    let refused = 0;
+    for (let asked = 2; isOpen() && asked < 100; asked += 1) {
+      perform(session, 'client: {}');
+      refused += 1;
+      perform(session, `client: ${create.replace('"model"', '"stream_id":"b","model"')}`);
+      if (isOpen()) perform(session, `broken ${asked}: ECONNRESET`);
+    }
+    expect(refused).toBe(8);
+    expect(session.held()).toBe(0);
+  });
+});
+
 describe('a turn', () => {
   it('holds its message, its connection to the proxy, and what is kept of the answer, until it ends', () => {
     const session = startWebSocketSession();
@@ -81,7 +152,7 @@ describe('a turn', () => {
       '{"type":"response.output_text.done","text":"x"}',
     ].map((data) => {
       const event = readStreamEvent(data, 100);
-      return event === null ? null : [event.kind, response.push(event, data) / data.length];
+      return event === null ? null : [event.kind, Math.floor(response.push(event, data) / data.length)];
     });
     expect(kept).toEqual([
       ['response', 1],
@@ -109,6 +180,17 @@ describe('a turn', () => {
   });
 });
 
+it('of a conversation that is nothing but small parts, looking for pictures reads each byte a few times', () => {
+  const part = '{"type":"input_image","file_id":"f"},';
+  const growth = growthOf(1000, (parts) => {
+    const items = Buffer.from(`{"role":"user","content":[${part.repeat(parts)}7]}`);
+    return () => mediaBytesOf(items);
+  });
+  expect(growth).toBeLessThan(maxLinearGrowth);
+  const unclosed = Buffer.from(`{"image_url":`.repeat(20_000) + '}'.repeat(20_000));
+  expect(mediaBytesOf(unclosed)).toHaveLength(1);
+});
+
 it('of the items of a conversation each picture, file and recording counts with its bytes, and text does not', () => {
   const parts = [
     { type: 'input_text', text: 'Hi' },
@@ -121,5 +203,5 @@ it('of the items of a conversation each picture, file and recording counts with 
   ];
   const items = [{ role: 'user', content: parts }, { type: 'function_call_output', output: parts.slice(1, 2) }, 7];
   const bytes = Buffer.from(JSON.stringify(items).slice(1, -1));
-  expect(mediaBytesOf(bytes)).toEqual([5, 6, 7, 8, 12, 5]);
+  expect(mediaBytesOf(bytes)).toEqual([5, 5, 6, 7, 8, 12]);
 });
