@@ -36,14 +36,20 @@ export function errorOfValue(value: unknown, wordings: Wordings = []): ApiError 
   const error = errorIn(value);
   if (error === null) return null;
   const reading = readErrorValue(error);
-  const status = reading.status ?? statusOfType.get(reading.type) ?? null;
-  const body = objectOf<LooseChunk>(value);
-  // An error beside choices comes from a router (OpenRouter): the model it chose failed, not the router.
-  const isModels = body !== null && Array.isArray(body.choices) && (status ?? 500) >= 500;
-  if (isModels && !isContextOverflow(reading, wordings))
-    return ApiError.ofModel(reading.code || 'upstream_error', messageOf(reading, status ?? 502));
-  if (status !== null) return errorOf(reading, status, null, wordings);
-  return errorOf({ ...reading, code: reading.code || 'upstream_error' }, 502, null, wordings);
+  const { code } = reading;
+  const named = reading.status ?? statusOfWords(reading);
+  const status = named ?? 502;
+  // An error beside choices comes from a router (OpenRouter): the model it chose failed, not the router. Overload and timeouts stay what they
+  // are, and so does what words say of the request or the account.
+  const isRouters = Array.isArray(objectOf<LooseChunk>(value)?.choices) && (status === 500 || status === 502);
+  if (isRouters && kindOfWords(status, reading) === null && !isContextOverflow(reading, wordings))
+    return ApiError.ofModel(code || 'upstream_error', messageOf(reading, status));
+  return errorOf(
+    named === null && code === '' ? { ...reading, code: 'upstream_error' } : reading,
+    status,
+    null,
+    wordings,
+  );
 }
 
 /** The error of an event of that name: its name is enough to know that there is one. */
@@ -70,17 +76,28 @@ export function errorOfText(text: string, wordings: Wordings = []): ApiError | n
   return errorOf({ ...reading, code: reading.code || unreadable }, 502, null, wordings);
 }
 
-/** The status of an error inside a 200 that names none, by OpenAI's and Anthropic's error types. */
-const statusOfType = new Map([
-  ['invalid_request_error', 400],
+/** The status of an error inside a 200 that names none, by the codes and types that servers send with it. */
+const statusOfWord = new Map([
+  ['invalid_request_error', 400], // OpenAI, Anthropic, to the end of these types
   ['authentication_error', 401],
   ['permission_error', 403],
   ['not_found_error', 404],
+  ['request_too_large', 413],
   ['rate_limit_error', 429],
   ['server_error', 500],
   ['api_error', 500],
+  ['timeout_error', 504],
   ['overloaded_error', 529],
+  ['invalid_api_key', 401], // OpenAI's codes
+  ['model_not_found', 404],
+  ['rate_limit_exceeded', 429],
+  ['rate_limit', 429], // gateways
+  ['engine_overloaded_error', 429], // Moonshot
 ]);
+
+function statusOfWords({ code, type }: ErrorReading): number | null {
+  return outOfMoney.get(code) ?? outOfMoney.get(type) ?? statusOfWord.get(code) ?? statusOfWord.get(type) ?? null;
+}
 
 function errorIn(value: unknown): unknown {
   if (Array.isArray(value)) return value.some((entry) => isNonEmpty(objectOf<LooseError>(entry)?.error)) ? value : null;
@@ -130,8 +147,11 @@ function errorOf(reading: ErrorReading, status: number, retryAfterHeader: string
     });
 
   const kind = kindOf(status, reading);
-  const retryAfter = retryAfterHeader ?? (reading.retryAfter === null ? null : String(Math.ceil(reading.retryAfter)));
-  return new ApiError(kind.status === 429 ? withRetryHint(message, reading, retryAfterHeader) : message, {
+  // No waiting ends the want of money, whatever a gateway puts on each 429.
+  const mayWait = kind.code !== 'insufficient_quota';
+  const given = retryAfterHeader ?? (reading.retryAfter === null ? null : String(Math.ceil(reading.retryAfter)));
+  const retryAfter = mayWait ? given : null;
+  return new ApiError(mayWait && kind.status === 429 ? withRetryHint(message, reading, retryAfterHeader) : message, {
     status: kind.status,
     type: kind.type,
     code: kind.isCodeOwn ? kind.code : reading.code || kind.code,
@@ -198,14 +218,17 @@ row([502, 520, 521, 522, 523, 525, 526, 527], 502, 'server_error', 'upstream_una
 row([503, 529], 503, 'server_error', 'server_overloaded');
 row([504, 524], 504, 'server_error', 'upstream_timeout');
 
-/** Types and codes of a 429 that no waiting ends: the account has nothing left. */
-const outOfMoney = new Set([
-  'insufficient_quota', // OpenAI
-  'exceeded_current_quota_error', // Moonshot
-  '1113', // Zhipu
-  'insufficient_balance', // MiniMax, gateways
-  'billing_hard_limit_reached', // OpenAI
+/** Types and codes of an error that no waiting ends, since the account has nothing left, each with the status for one inside a 200. */
+const outOfMoney = new Map([
+  ['insufficient_quota', 429], // OpenAI
+  ['exceeded_current_quota_error', 429], // Moonshot
+  ['1113', 429], // Zhipu
+  ['insufficient_balance', 429], // MiniMax, gateways
+  ['billing_hard_limit_reached', 429], // OpenAI
+  ['billing_error', 402], // Anthropic
 ]);
+/** Statuses with which servers say so. */
+const statusesOfAccounts = new Set([400, 402, 403, 429]);
 
 /** The wordings of servers whose model takes only text, whatever the status. */
 const mediaWordings: readonly RegExp[] = [
@@ -226,7 +249,8 @@ const schemaFault = /\bschema conversion failed\b|\bfailed to parse grammar\b/i;
 /** The exception of a chat template, in the words of llama.cpp and LM Studio. */
 const templateFault = /\bjinja\b|\braise_exception\b/i;
 
-function kindOf(status: number, { type, message, provider, code }: ErrorReading): Kind {
+/** The kind of an error whose words say more than its status; null for every other. */
+function kindOfWords(status: number, { type, message, code }: ErrorReading): Kind | null {
   // Whatever the status: at llama.cpp's 500 SDKs try three times, and OpenRouter's 404 says nothing of the model.
   if (unsupportedMedia.test(message.slice(0, maxMessageBytes)))
     return { status: 400, type: 'invalid_request', code: 'unsupported_value', param: 'input' };
@@ -240,11 +264,21 @@ function kindOf(status: number, { type, message, provider, code }: ErrorReading)
   if (status >= 500 && schemaFault.test(message))
     return { status: 400, type: 'invalid_request', code: 'invalid_request', isCodeOwn: true };
   // NIM: over in minutes.
-  const known = kinds.get(/DEGRADED function/.test(message) ? 503 : status);
+  if (/DEGRADED function/.test(message)) return kinds.get(503) ?? null;
+  const ofAccount = statusesOfAccounts.has(status) ? kinds.get(status) : undefined;
+  // Payment is required, whatever code stands beside it: DeepSeek's is `invalid_request_error`.
+  if (ofAccount !== undefined && (status === 402 || outOfMoney.has(type) || outOfMoney.has(code)))
+    return { ...ofAccount, code: 'insufficient_quota', isCodeOwn: true };
+  return null;
+}
+
+function kindOf(status: number, reading: ErrorReading): Kind {
+  const { message, provider } = reading;
+  const byWords = kindOfWords(status, reading);
+  if (byWords !== null) return byWords;
+  const known = kinds.get(status);
   if (status === 404 && /model/i.test(message))
     return { status, type: 'not_found', code: 'model_not_found', param: 'model' };
-  if (known?.status === 429 && (outOfMoney.has(type) || outOfMoney.has(code)))
-    return { ...known, code: 'insufficient_quota', isCodeOwn: true };
   if (status === 500 && provider !== null) return { status, type: 'model_error', code: 'upstream_error' };
   if (known !== undefined) return known;
   if (status >= 300 && status <= 399) return { status: 502, type: 'server_error', code: 'upstream_redirect' };

@@ -142,6 +142,8 @@ export type LooseError = Loose<
   | ('error' | 'errors' | 'message' | 'msg' | 'error_message' | 'code' | 'status' | 'status_code')
   | ('type' | 'error_type' | 'param')
   | 'Message' // AWS
+  | 'statusCode' // NestJS, Fastify
+  | 'error_description' // OAuth
   | 'status_msg' // MiniMax
   | ('detail' | 'loc') // FastAPI's list of faults, and the place of one
   | 'details' // Gemini

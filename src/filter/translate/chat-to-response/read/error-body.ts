@@ -48,15 +48,27 @@ export function readErrorValue(value: unknown, depth = 0): ErrorReading {
   if (Array.isArray(value)) return readList(value, depth);
   const object = objectOf<LooseError>(value);
   if (object === null) return nothing;
-  const own = fieldsOf(object);
-  const within = isNonEmpty(object.error)
-    ? object.error
-    : own.message === ''
-      ? [object.detail, object.errors, object.message].find(isNonEmpty)
-      : structureOf(own.message) && own.message;
+  const fields = fieldsOf(object);
+  const label = labelOf(object, fields);
+  const own = { ...fields, code: fields.code || (label ?? '') };
+  const within =
+    isNonEmpty(object.error) && label === null
+      ? object.error
+      : own.message === ''
+        ? [object.detail, object.errors, object.message].find(isNonEmpty)
+        : structureOf(own.message) && own.message;
   if (within === undefined) return withReason(own, object, depth);
   const read = Object.entries(readErrorValue(within, depth + 1));
   return { ...own, ...Object.fromEntries(read.filter(([, field]) => field !== '' && field !== null)) };
+}
+
+/**
+ * The code in a text `error` that only names the error beside its message, `''` for other words; null where `error` is the error. NestJS and
+ * Fastify write `Bad Request` there, Spring Boot `Service Unavailable`, OAuth's servers `invalid_request`.
+ */
+function labelOf({ error, detail, message }: LooseError, fields: ErrorReading): string | null {
+  if (typeof error !== 'string' || (fields.message === '' && ![detail, message].some(isNonEmpty))) return null;
+  return /^[a-z0-9_]+$/.test(error) ? error : '';
 }
 
 /** A string with text, an object or list with entries: `error: null`, `""`, `{}` and `false` are no errors. */
@@ -88,13 +100,13 @@ function fieldsOf(object: LooseError): ErrorReading {
   return {
     ...nothing,
     message:
-      [object.message, object.Message, object.msg, object.error_message, object.status_msg]
+      [object.message, object.Message, object.msg, object.error_message, object.error_description, object.status_msg]
         .map(textOf)
         .find((text) => text !== '') ?? '',
     code: wordOf(code) || wordOf(status).toLowerCase() || wordOf(object.status_code),
     type: textOf(object.type) || textOf(object.error_type),
     param: typeof param === 'string' && param !== '' ? param : null,
-    status: statusOf(code) ?? statusOf(status) ?? statusOf(object.status_code),
+    status: statusOf(code) ?? statusOf(status) ?? statusOf(object.status_code) ?? statusOf(object.statusCode),
     retryAfter: retryDelayOf(object.details),
   };
 }
@@ -137,9 +149,9 @@ function reasonOf(given: unknown, depth: number): string {
   return structureOf(message) === undefined && isPlainText(message, null) ? message : '';
 }
 
-/** Some servers answer a refused stream with an SSE event that holds the error (DashScope, SGLang). */
+/** Some servers answer a refused stream with an SSE event that holds the error (DashScope, SGLang), or with the field `error:` (llama.cpp). */
 function dataOfSse(text: string): string {
-  return /^(?:event|id|data|retry)?:/.test(text) ? (/^data:(.*)$/m.exec(text)?.[1]?.trim() ?? '') : '';
+  return /^(?:event|id|data|retry|error)?:/.test(text) ? (/^(?:data|error):(.*)$/m.exec(text)?.[1]?.trim() ?? '') : '';
 }
 
 /** Neither a proxy's markup nor binary data (a compressed body). */
