@@ -6,6 +6,7 @@ import { SseDecoder, SseLimitError } from '../../src/formats/sse/sse-decoder.ts'
 import { chunks, contexts, plainSettings } from '../support/chat-chunks.ts';
 import { codePoint } from '../support/code-point.ts';
 import { type ContextSettings, createTestContext, emptyResponse, minimalEcho } from '../support/context.ts';
+import { fuzzSeconds, fuzzTimeout, tries } from '../support/fuzz-options.ts';
 import { faultsOfStream } from '../support/invariants.ts';
 import { faultsOfEvent, faultsOfResponse } from '../support/published-schema.ts';
 import { runStream, withoutKeepalives } from '../support/run-stream.ts';
@@ -13,20 +14,15 @@ import { readWithSdk } from '../support/sdk-accumulator.ts';
 import { inPiecesOf } from '../support/split.ts';
 import { eventsOf } from '../support/stream-lines.ts';
 
-/** `npm run fuzz` gives each property minutes; in `npm test` each gets a fixed, small number of runs. */
-const seconds = Number(process.env['FUZZ_SECONDS'] ?? 0);
-const options =
-  seconds > 0
-    ? { numRuns: 1e9, interruptAfterTimeLimit: seconds * 1000, markInterruptAsFailure: false }
-    : { numRuns: 100 };
-const timeout = seconds * 1000 + 600_000;
+const options = tries(100);
+const timeout = fuzzTimeout;
 
 const runs: Record<string, number> = {};
 const count = (what: string) => {
   runs[what] = (runs[what] ?? 0) + 1;
 };
 afterAll(() => {
-  if (seconds > 0) console.log('runs', runs);
+  if (fuzzSeconds > 0) console.log('runs', runs);
 });
 
 const sse = (values: readonly unknown[]) => values.map((value) => `data: ${JSON.stringify(value)}\n\n`).join('');

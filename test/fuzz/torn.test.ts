@@ -2,21 +2,17 @@ import { readdirSync, readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
 import { createTestContext } from '../support/context.ts';
+import { fuzzSeconds, fuzzTimeout, tries } from '../support/fuzz-options.ts';
 import { faultsOfStream } from '../support/invariants.ts';
 import { runStream } from '../support/run-stream.ts';
 import { eventsOf } from '../support/stream-lines.ts';
 
-/** `npm run fuzz` takes minutes; in `npm test` there is a fixed, small number of tears. */
-const seconds = Number(process.env['FUZZ_SECONDS'] ?? 0);
-const options =
-  seconds > 0
-    ? { numRuns: 1e9, interruptAfterTimeLimit: seconds * 1000, markInterruptAsFailure: false }
-    : { numRuns: 1000 };
-const timeout = seconds * 1000 + 600_000;
+const options = tries(1000);
+const timeout = fuzzTimeout;
 
 const counts = { tears: 0, failed: 0, completed: 0 };
 afterAll(() => {
-  if (seconds > 0) console.log('torn', counts);
+  if (fuzzSeconds > 0) console.log('torn', counts);
 });
 
 const folder = new URL('../recordings/', import.meta.url);
