@@ -1,5 +1,6 @@
 import type { ChatMessage } from '../../wire/schema/chat-request.ts';
 import { upstreamCallId } from '../shared/call-ids.ts';
+import type { Growth } from '../shared/growth.ts';
 import type { InputMessage } from '../shared/parsed.ts';
 import { carry, carryKeys } from '../shared/provenance.ts';
 import type { TranslationSettings } from '../shared/settings.ts';
@@ -20,6 +21,7 @@ export function translateMessages(
   leading: readonly InputMessage[],
   settings: TranslationSettings,
   tools: ToolTable,
+  growth: Growth,
 ): readonly ChatMessage[] {
   const { profile } = settings;
   const messages = leading.map((message) => chatMessageOf(message, profile));
@@ -54,8 +56,14 @@ export function translateMessages(
     return turn;
   }
 
+  /** The passes join and copy texts: what repeats one is refused before they do. */
+  function put(message: ChatMessage): void {
+    growth.add(message, 'input');
+    messages.push(message);
+  }
+
   function close(): void {
-    for (const message of turn === undefined ? [] : messagesOfTurn(turn, profile, tools)) messages.push(message);
+    for (const message of turn === undefined ? [] : messagesOfTurn(turn, profile, tools)) put(message);
     turn = undefined;
   }
 
@@ -66,7 +74,7 @@ export function translateMessages(
       return;
     }
     close();
-    messages.push(chatMessageOf(item, profile));
+    put(chatMessageOf(item, profile));
   }
 
   function addCall(item: PairedCall): void {

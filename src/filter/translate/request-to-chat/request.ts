@@ -4,6 +4,7 @@ import type { Loose } from '../../wire/schema/chat-completion.ts';
 import type { ChatCompletionRequest, Passthrough } from '../../wire/schema/chat-request.ts';
 import type { NewId, ResponseContext } from '../shared/context.ts';
 import { Dropped, type UnknownType } from '../shared/dropped.ts';
+import { Growth } from '../shared/growth.ts';
 import type { InputMessage } from '../shared/parsed.ts';
 import { carry, nothingRecorded } from '../shared/provenance.ts';
 import { invalidValue, missingParameter, unsupportedParameter } from '../shared/request-errors.ts';
@@ -70,7 +71,8 @@ export function requestToChat(
   operation.check(request, settings);
   if (request.prewarm !== null && !operation.prewarms) dropped.push(request.prewarm);
   const given = withholdReasoning(input, request.reasoning?.context, reading);
-  const tools = createToolTable(request.tools, reading);
+  const growth = new Growth(body);
+  const tools = createToolTable(request.tools, reading, growth);
   const choice = translateToolChoice(request.tool_choice, tools, request.text.format, reading);
   const format = translateTextFormat(request.text.format, choice.tools.length > 0, reading);
   const logprobsAt = request.include.indexOf('message.output_text.logprobs');
@@ -81,6 +83,13 @@ export function requestToChat(
     formatText: format.system,
     logprobs: (request.top_logprobs ?? 0) > 0 || logprobsAt !== -1,
   });
+  const offered = wanted.tools;
+  if (offered.length > 0 && !profile.tools) {
+    throw unsupportedParameter(
+      'tools',
+      `The upstream (profile '${profile.name}') does not accept tools. Leave 'tools' out.`,
+    );
+  }
   const { items, maxTokens } = operation.conversation(request, given.items, reading);
   const instructions = systemMessage(request.instructions);
   if (instructions !== null) provenance.mark(instructions, 'instructions');
@@ -91,6 +100,7 @@ export function requestToChat(
     [instructions, formatInWords].filter((message) => message !== null),
     settings,
     tools,
+    growth,
   );
   if (messages.length === 0 && operation.answer.asksUpstream) {
     throw invalidValue('input', `'input' contains nothing to answer. Send at least one message.`);
@@ -103,13 +113,6 @@ export function requestToChat(
   if (stream) {
     written.put('stream', true, 'stream');
     written.put('stream_options', streamOptions(profile), 'stream');
-  }
-  const offered = wanted.tools;
-  if (offered.length > 0 && !profile.tools) {
-    throw unsupportedParameter(
-      'tools',
-      `The upstream (profile '${profile.name}') does not accept tools. Leave 'tools' out.`,
-    );
   }
   const chatTools = offered.map((tool) => tool.chat);
   if (offered.length > 0) written.put('tools', chatTools, null);

@@ -1,41 +1,87 @@
 import { isJsonObject } from '../../../formats/json/exact.ts';
+import { arrayOf } from '../../../formats/json/loose.ts';
 import type { Profile } from '../../upstream/profile.ts';
+import type { Growth } from '../shared/growth.ts';
 
 type Schema = Readonly<Record<string, unknown>>;
 
-/** Keys, schemas in unions, and properties up to which a root is rewritten. JSON Schema has some sixty keywords. */
-const maxRewritten = 1000;
+/**
+ * Schemas, their keys, properties, types and names of required ones that are visited to rewrite one root, and all roots of a request: a
+ * reference leads to the same ones again and again. A root beyond stays as it is.
+ */
+const maxVisitedOfRoot = 5000;
+const maxVisited = 50_000;
+/** Unions within unions, also by reference. */
+const maxUnions = 32;
 
 /** Keywords that OpenAI and others refuse at the root, besides the unions. */
 const rootKeywords = ['not', 'enum', 'const'] as const;
 const unions = ['allOf', 'anyOf', 'oneOf'] as const;
 
-/**
- * The parameters of a function with a root that the server takes: an object schema, everywhere; where the profile says so,
- * one that says `"type": "object"` and has `properties`, or one without its names or without a union besides. `lost` receives the keywords that
- * had to go, and with them something that the client asked for.
- */
-export function toolSchemaToChat(
-  parameters: Schema | null,
-  { toolSchemaRoot: root }: Pick<Profile, 'toolSchemaRoot'>,
-  lost: (keyword: string) => void,
-): Schema {
-  if (parameters === null) return { type: 'object', properties: {} };
-  if (Object.keys(parameters).length > maxRewritten) return parameters;
-  const typed = withType(root === 'any' ? parameters : withDefinition(parameters), root);
-  if (root === 'any') return typed;
-  // Neither name says anything of the values.
-  const { $schema: _dialect, $id: _name, ...bare } = typed;
-  const plain = root === 'plain_object' ? withoutUnions(typed, lost) : root === 'bare_object' ? bare : typed;
-  return plain['type'] === 'object' && !isJsonObject(plain['properties']) ? { ...plain, properties: {} } : plain;
+/** The schemas of a request's tools, one after the other, and what rewriting their roots may cost. */
+export class ToolSchemas {
+  readonly #root: Profile['toolSchemaRoot'];
+  readonly #growth: Growth;
+  #left = maxVisited;
+
+  constructor({ toolSchemaRoot }: Pick<Profile, 'toolSchemaRoot'>, growth: Growth) {
+    this.#root = toolSchemaRoot;
+    this.#growth = growth;
+  }
+
+  /**
+   * The parameters of a function with a root that the server takes: an object schema, everywhere; where the profile says so,
+   * one that says `"type": "object"` and has `properties`, or one without its names or without a union besides. `lost` receives the
+   * keywords that had to go, and with them something that the client asked for. `param` is the path of the parameters.
+   */
+  toChat(parameters: Schema | null, param: string, lost: (keyword: string) => void): Schema {
+    if (parameters === null) return { type: 'object', properties: {} };
+    const root = this.#root;
+    if (root === 'any') return withType(parameters, root);
+    const budget = { left: Math.min(maxVisitedOfRoot, this.#left) };
+    this.#left -= budget.left;
+    const typed = withType(withDefinition(parameters, budget), root);
+    // Neither name says anything of the values.
+    const { $schema: _dialect, $id: _name, ...bare } = typed;
+    const plain =
+      root === 'plain_object' ? this.#withoutUnions(typed, budget, param, lost) : root === 'bare_object' ? bare : typed;
+    this.#left += Math.max(0, budget.left);
+    return plain['type'] === 'object' && !isJsonObject(plain['properties']) ? { ...plain, properties: {} } : plain;
+  }
+
+  /** Unions at the root become the properties of all their branches; of these a call must have what every branch requires. */
+  #withoutUnions(schema: Schema, budget: Budget, param: string, lost: (keyword: string) => void): Schema {
+    if (![...unions, ...rootKeywords].some((keyword) => keyword in schema)) return schema;
+    const shape = shapeOf(schema, schema, budget);
+    if (shape === null || budget.left < 0) return schema;
+    const { allOf, anyOf, oneOf, not, enum: values, const: value, properties, required, ...rest } = schema;
+    for (const keyword of [...unions, ...rootKeywords]) {
+      // All that `allOf` says is still said, unless two of its branches have one property.
+      if (keyword in schema && (keyword !== 'allOf' || shape.losesSomething)) lost(keyword);
+    }
+    const merged = Array.from(shape.properties, ([name, schemas]) => {
+      // A schema that is within another one is written with it, and again by itself.
+      if (schemas.length > 1) this.#growth.add(schemas, param);
+      return [name, schemas.length > 1 ? mergedProperty(schemas) : schemas[0]] as const;
+    });
+    return {
+      ...rest,
+      properties: Object.fromEntries(merged),
+      ...(shape.required.size > 0 && { required: [...shape.required] }),
+    };
+  }
+}
+
+interface Budget {
+  left: number;
 }
 
 /** A root that refers to a definition, and has no properties of its own, says what the definition says; one that contradicts it stays. */
-function withDefinition(schema: Schema): Schema {
+function withDefinition(schema: Schema, budget: Budget): Schema {
   const { $ref, ...own } = schema;
   if ($ref === undefined || 'properties' in schema) return schema;
-  const definition = resolved(schema, schema);
-  if (definition === null || Object.keys(definition).length > maxRewritten) return schema;
+  const definition = resolved(schema, schema, budget);
+  if (definition === null) return schema;
   const isSaidTwice = Object.keys(own).some((key) => key in definition && !saidAgain.has(key));
   return isSaidTwice ? schema : { ...definition, ...own };
 }
@@ -59,25 +105,6 @@ function withType(schema: Schema, root: Profile['toolSchemaRoot']): Schema {
   return isObject ? { ...schema, type: 'object' } : schema;
 }
 
-/** Unions at the root become the properties of all their branches; of these a call must have what every branch requires. */
-function withoutUnions(schema: Schema, lost: (keyword: string) => void): Schema {
-  if (![...unions, ...rootKeywords].some((keyword) => keyword in schema)) return schema;
-  const budget = { left: maxRewritten };
-  const shape = shapeOf(schema, schema, budget);
-  if (shape === null || budget.left < 0) return schema;
-  const { allOf, anyOf, oneOf, not, enum: values, const: value, properties, required, ...rest } = schema;
-  for (const keyword of [...unions, ...rootKeywords]) {
-    // All that `allOf` says is still said, unless two of its branches have one property.
-    if (keyword in schema && (keyword !== 'allOf' || shape.losesSomething)) lost(keyword);
-  }
-  const merged = Array.from(shape.properties, ([name, schemas]) => [name, mergedProperty(schemas)] as const);
-  return {
-    ...rest,
-    properties: Object.fromEntries(merged),
-    ...(shape.required.size > 0 && { required: [...shape.required] }),
-  };
-}
-
 /** The properties of an object schema: all schemas of each, and those that are required. */
 interface Shape {
   readonly properties: Map<string, unknown[]>;
@@ -86,39 +113,47 @@ interface Shape {
   losesSomething: boolean;
 }
 
-/** The shape of a schema and of the unions in it; null for what is no object. References may go in circles: the budget ends. */
-function shapeOf(given: unknown, root: Schema, budget: { left: number }): Shape | null {
-  if (--budget.left < 0) return null;
-  const schema = resolved(given, root);
-  if (schema === null || ('type' in schema && !allowsObject(schema['type']))) return null;
-  const shape: Shape = { properties: new Map(), required: new Set(namesIn(schema['required'])), losesSomething: false };
+/** The shape of a resolved schema and of the unions in it; null for what is no object, or too much. */
+function shapeOf(schema: Schema | null, root: Schema, budget: Budget, depth = 0): Shape | null {
+  if (depth > maxUnions) budget.left = -1; // a circle
+  if (schema === null || budget.left < 0) return null;
+  const types = arrayOf(schema['type']);
+  const required = arrayOf(schema['required']);
   const { properties } = schema;
   const own = isJsonObject(properties) ? Object.entries(properties) : [];
-  budget.left -= own.length;
-  for (const [name, property] of own) shape.properties.set(name, [property]);
+  budget.left -= 1 + types.length + required.length + own.length;
+  if (budget.left < 0 || ('type' in schema && !allowsObject(schema['type']))) return null;
+  const shape: Shape = {
+    properties: new Map(own.map(([name, property]) => [name, [property]])),
+    required: new Set(required.filter((name) => typeof name === 'string')),
+    losesSomething: false,
+  };
   for (const keyword of unions) {
     const branches = schema[keyword];
     if (!Array.isArray(branches)) continue;
     if (keyword !== 'allOf') shape.losesSomething = true;
-    const shapes: Shape[] = [];
-    for (const branch of branches) {
-      const found = shapeOf(branch, root, budget);
-      shape.losesSomething ||= found === null || saysMore(branch, budget) || saysMore(resolved(branch, root), budget);
-      if (found !== null) shapes.push(found);
-    }
     const times = new Map<string, number>();
-    for (const branch of shapes) {
-      add(branch, shape);
-      for (const name of branch.required) times.set(name, (times.get(name) ?? 0) + 1);
+    let shapes = 0;
+    for (const branch of branches) {
+      const meant = resolved(branch, root, budget);
+      const found = shapeOf(meant, root, budget, depth + 1);
+      shape.losesSomething ||= found === null || saysMore(branch, budget) || saysMore(meant, budget);
+      if (budget.left < 0) return null;
+      if (found === null) continue;
+      shapes += 1;
+      add(found, shape, budget);
+      budget.left -= found.required.size;
+      for (const name of found.required) times.set(name, (times.get(name) ?? 0) + 1);
     }
-    for (const [name, count] of times) if (keyword === 'allOf' || count === shapes.length) shape.required.add(name);
+    for (const [name, count] of times) if (keyword === 'allOf' || count === shapes) shape.required.add(name);
   }
   return shape;
 }
 
-function add(branch: Shape, shape: Shape): void {
+function add(branch: Shape, shape: Shape, budget: Budget): void {
   if (branch.losesSomething) shape.losesSomething = true;
   for (const [name, schemas] of branch.properties) {
+    budget.left -= schemas.length;
     const known = shape.properties.get(name);
     if (known === undefined) shape.properties.set(name, [...schemas]);
     else {
@@ -134,7 +169,7 @@ const keptOfBranch: ReadonlySet<string> = new Set([
   ...['title', 'description', 'default', 'examples', 'deprecated', '$comment'],
 ]);
 
-function saysMore(branch: unknown, budget: { left: number }): boolean {
+function saysMore(branch: unknown, budget: Budget): boolean {
   if (!isJsonObject(branch)) return true;
   const keys = Object.keys(branch);
   budget.left -= keys.length;
@@ -145,22 +180,36 @@ function saysMore(branch: unknown, budget: { left: number }): boolean {
 const maxReferences = 12;
 
 /** The schema itself, or what it refers to at the end; null where that is no schema, or a circle. */
-function resolved(given: unknown, root: Schema): Schema | null {
+function resolved(given: unknown, root: Schema, budget: Budget): Schema | null {
   let schema = given;
   for (let step = 0; step <= maxReferences; step += 1) {
     if (!isJsonObject(schema)) return null;
     if (typeof schema['$ref'] !== 'string') return schema;
-    schema = referred(schema['$ref'], root);
+    schema = referred(schema['$ref'], root, budget);
   }
   return null;
 }
 
-function allowsObject(type: unknown): boolean {
-  return type === null || type === 'object' || (Array.isArray(type) && type.includes('object'));
+/**
+ * Returns what a schema's `$ref` refers to within its root, as `#/$defs/name`, a JSON pointer (RFC 6901), does; null for
+ * nothing there.
+ */
+function referred(reference: string, root: Schema, budget: Budget): unknown {
+  if (reference === '#') return root;
+  // Each step costs, and a long name does as often as it is looked up.
+  budget.left -= reference.length / 8;
+  if (!reference.startsWith('#/') || budget.left < 0) return null;
+  let value: unknown = root;
+  for (const step of reference.slice(2).split('/')) {
+    const name = step.replaceAll('~1', '/').replaceAll('~0', '~');
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return null;
+    value = (value as Record<string, unknown>)[name];
+  }
+  return value;
 }
 
-function namesIn(required: unknown): string[] {
-  return Array.isArray(required) ? required.filter((name) => typeof name === 'string') : [];
+function allowsObject(type: unknown): boolean {
+  return type === null || type === 'object' || (Array.isArray(type) && type.includes('object'));
 }
 
 /** One schema for a property that several branches have: their values together, or any of them. */
@@ -184,23 +233,4 @@ function valuesOf(schema: unknown): readonly unknown[] | null {
   if (!isJsonObject(schema)) return null;
   if ('const' in schema) return [schema['const']];
   return Array.isArray(schema['enum']) ? schema['enum'] : null;
-}
-
-/** Characters of a reference that is followed: each step costs, and a schema may have many references. */
-const maxReference = 500;
-
-/**
- * Returns what a schema's `$ref` refers to within its root, as `#/$defs/name`, a JSON pointer (RFC 6901), does; null for
- * nothing there.
- */
-export function referred(reference: unknown, root: object): unknown {
-  if (reference === '#') return root;
-  if (typeof reference !== 'string' || !reference.startsWith('#/') || reference.length > maxReference) return null;
-  let value: unknown = root;
-  for (const step of reference.slice(2).split('/')) {
-    const name = step.replaceAll('~1', '/').replaceAll('~0', '~');
-    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return null;
-    value = (value as Record<string, unknown>)[name];
-  }
-  return value;
 }

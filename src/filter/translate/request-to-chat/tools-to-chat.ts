@@ -4,9 +4,10 @@ import type { ToolEcho } from '../../wire/schema/response-resource.ts';
 import { chatToolName } from '../shared/chat-tool-name.ts';
 import type { RestoredTool } from '../shared/context.ts';
 import type { Reading } from '../shared/dropped.ts';
+import type { Growth } from '../shared/growth.ts';
 import type { CustomDefinition, FunctionDefinition, ToolDefinition } from '../shared/parsed.ts';
 import { carry, carryKeys } from '../shared/provenance.ts';
-import { toolSchemaToChat } from './tool-schema-to-chat.ts';
+import { ToolSchemas } from './tool-schema-to-chat.ts';
 
 /** A tool as it is offered to the upstream. */
 export interface OfferedTool {
@@ -31,13 +32,19 @@ const wrapperParameters = {
 };
 
 /** The definitions as the profile's server takes them. `dropped` receives the path of each `strict` it does not know. */
-export function createToolTable(definitions: readonly ToolDefinition[], { settings: { profile }, dropped }: Reading) {
+export function createToolTable(
+  definitions: readonly ToolDefinition[],
+  { settings: { profile }, dropped }: Reading,
+  growth: Growth,
+) {
+  const schemas = new ToolSchemas(profile, growth);
   const offered: OfferedTool[] = [];
   const byName = new Map<string, OfferedTool>();
   const byShortName = new Map<string, OfferedTool | null>(); // null: several namespaces have it
   for (const definition of definitions) {
     const { chatName: name, origin, found = null } = definition;
     const chat = chatOf(definition);
+    growth.add([chat, found], definition.param);
     carry(chat, definition);
     const tool = { name, chat, origin, found };
     offered.push(tool);
@@ -61,7 +68,7 @@ export function createToolTable(definitions: readonly ToolDefinition[], { settin
   function functionOf(definition: FunctionDefinition): ChatTool {
     const { param, chatName: name, description, parameters, strict, cacheControl, extensions } = definition;
     let isLoosened = false;
-    const schema = toolSchemaToChat(parameters, profile, (keyword) => {
+    const schema = schemas.toChat(parameters, `${param}.parameters`, (keyword) => {
       isLoosened = true;
       dropped.push(`${param}.parameters.${keyword}`);
     });

@@ -1,14 +1,19 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { toolSchemaToChat } from '../../../../../src/filter/translate/request-to-chat/tool-schema-to-chat.ts';
+import { ToolSchemas } from '../../../../../src/filter/translate/request-to-chat/tool-schema-to-chat.ts';
+import { Growth } from '../../../../../src/filter/translate/shared/growth.ts';
 import { growthOf, maxLinearGrowth } from '../../../../support/growth.ts';
 
 type Schema = Readonly<Record<string, unknown>>;
 
 function plain(schema: Schema): { readonly schema: Schema; readonly lost: readonly string[] } {
   const lost: string[] = [];
-  const made = toolSchemaToChat(schema, { toolSchemaRoot: 'plain_object' }, (keyword) => lost.push(keyword));
+  const made = schemasOf(schema).toChat(schema, 'tools[0].parameters', (keyword) => lost.push(keyword));
   return { schema: made, lost };
+}
+
+function schemasOf(request: unknown): ToolSchemas {
+  return new ToolSchemas({ toolSchemaRoot: 'plain_object' }, new Growth(request));
 }
 
 const many = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, index) => [`p${index}`, {}]));
@@ -84,14 +89,46 @@ describe('a root that is a union', () => {
   });
 
   it('of more properties and branches than anyone reads stays as it is', () => {
-    const large = { type: 'object', anyOf: [{ properties: many(1001) }] };
-    expect(plain(large)).toEqual({ schema: { ...large, properties: {} }, lost: [] });
-    const broad = { type: 'object', properties: {}, anyOf: Array.from({ length: 1000 }, () => ({})) };
+    const broad = { type: 'object', properties: {}, anyOf: Array.from({ length: 5000 }, () => ({})) };
     expect(plain(broad)).toEqual({ schema: broad, lost: [] });
     expect(plain({ ...broad, anyOf: broad.anyOf.slice(1) }).lost).toEqual(['anyOf']);
-    const keys = { ...many(1001), anyOf: [] };
-    expect(plain(keys)).toEqual({ schema: keys, lost: [] });
+    const names = Object.keys(many(5000));
+    for (const branch of [{ properties: many(5000) }, { required: names }, { type: names }, many(5000)]) {
+      const schema = { type: 'object', properties: {}, allOf: [branch] };
+      expect(plain(schema)).toEqual({ schema, lost: [] });
+    }
+    const far = { type: 'object', properties: {}, anyOf: [{ $ref: `#/${'a/'.repeat(20_000)}` }] };
+    expect(plain(far)).toEqual({ schema: far, lost: [] });
   });
+
+  it('stays as it is after others of which much had to be visited', () => {
+    const schema = { type: 'object', properties: {}, anyOf: Array.from({ length: 4998 }, () => ({})) };
+    const schemas = schemasOf(null);
+    const rewritten = Array.from({ length: 12 }, () => schemas.toChat(schema, 'tools[0].parameters', () => {}));
+    expect(rewritten.map((made) => 'anyOf' in made)).toEqual([...Array(10).fill(false), true, true]);
+  });
+
+  it('is refused where a schema within another one is to be written again and again', () => {
+    const { schema } = nested(40, 'x'.repeat(100_000));
+    expect(() => schemasOf(schema).toChat(schema, 'tools[0].parameters', () => {})).toThrow(
+      "Invalid 'tools[0].parameters': it makes the request for the upstream more than 8 times as long as the one that came.",
+    );
+    const short = nested(40, 'x').schema;
+    expect(schemasOf(short).toChat(short, 'tools[0].parameters', () => {})).not.toHaveProperty('anyOf');
+  });
+
+  /** A root whose branches are definitions, each of which is within the one before it. */
+  function nested(levels: number, text: string): { readonly schema: Schema } {
+    let inner: Schema = { type: 'object', properties: {}, description: text };
+    let path = '#/$defs/a';
+    const anyOf: Schema[] = [];
+    for (let level = 0; level < levels; level += 1) {
+      inner = { type: 'object', properties: { p: inner } };
+      anyOf.push({ $ref: path });
+      path += '/properties/p';
+    }
+    return { schema: { anyOf, $defs: { a: inner } } };
+  }
 
   it('takes time in proportion to the schema, also where it refers to itself again and again', () => {
     const growth = growthOf(100, (count) => {

@@ -1,0 +1,37 @@
+import { charactersOf } from '../../../formats/json/characters.ts';
+import { invalidValue } from './request-errors.ts';
+
+/** Characters that every request may become, however short it is: placeholders, wrappers of tools and prompts are written for it. */
+const spared = 1024 * 1024;
+/** How many times as long as it came a request may become. */
+const most = 8;
+
+/**
+ * Counts what a request becomes while it is translated, and so refuses what repeats a text again and again. A repeated text is a reference
+ * until the Chat request is written as JSON, which would take more memory than there is.
+ */
+export class Growth {
+  /** The request as it came; undefined once it is counted. Most requests are shorter than what is spared, and need no count. */
+  #came: unknown;
+  #left = spared;
+
+  constructor(came: unknown) {
+    this.#came = came;
+  }
+
+  /** Counts a part of the Chat request that is made of the field at `param`. Throws `ApiError`. */
+  add(made: unknown, param: string): void {
+    let count = charactersOf(made, this.#left);
+    if (count > this.#left && this.#came !== undefined) {
+      this.#left += most * charactersOf(this.#came, Number.POSITIVE_INFINITY);
+      this.#came = undefined;
+      count = charactersOf(made, this.#left);
+    }
+    this.#left -= count;
+    if (this.#left >= 0) return;
+    throw invalidValue(
+      param,
+      `Invalid '${param}': it makes the request for the upstream more than ${most} times as long as the one that came. Leave out what repeats a long text.`,
+    );
+  }
+}
