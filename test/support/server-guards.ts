@@ -7,6 +7,9 @@ interface Schema {
   readonly type?: unknown;
   readonly properties?: unknown;
   readonly required?: unknown;
+  readonly items?: unknown;
+  readonly anyOf?: unknown;
+  readonly $defs?: unknown;
 }
 
 interface Body {
@@ -27,7 +30,7 @@ interface Body {
   }[];
   readonly tool_choice?: unknown;
   readonly reasoning_effort?: string;
-  readonly response_format?: { readonly type: string };
+  readonly response_format?: { readonly type: string; readonly json_schema?: { readonly schema?: Schema } };
   readonly [field: string]: unknown;
 }
 
@@ -192,7 +195,39 @@ const schemaRules: readonly (Pick<ServerGuard, 'profile' | 'model' | 'source'> &
   { profile: 'moonshot', source: 'MiqroForge-Desktop#1165, GitNexus#2703', refused: ['anyOf'], hasProperties: false },
   { profile: 'gemini', source: 'OmniRoute#3360, kilocode#5333', refused: [], hasProperties: false },
   { profile: 'deepseek', source: 'vercel/ai#7924', refused: [], hasProperties: false },
+  {
+    profile: 'ollama',
+    source:
+      'observed: api/types.go of v0.17.4 has one text as the type of a root, and no union there: it is not refused, but lost',
+    refused: ['anyOf', 'oneOf', 'allOf'],
+    hasProperties: false,
+  },
 ];
+
+/** What servers want of every schema, also within others. No profile has a flag for it: it is done for all of them. */
+export const schemaGuards: readonly ServerGuard[] = [
+  { profile: 'llama.cpp', source: 'observed: “schema must be an object”; mezmo/aura#358', check: refuseBooleans },
+  {
+    profile: 'ollama',
+    source: 'observed: v0.17.4, “cannot unmarshal bool into … of type api.ToolProperty”',
+    check: ({ tools }) => refuseBooleans({ messages: [], ...(tools && { tools }) }),
+  },
+  { profile: 'fireworks', source: 'openclaw-mcp-adapter#9: a 500 for the whole request', check: refuseBooleans },
+];
+
+/** Booleans where these servers read a schema. */
+function refuseBooleans({ tools = [], response_format: format }: Body): void {
+  const look = (schema: unknown, at: string): void => {
+    if (typeof schema === 'boolean') refuse(`JSON schema error at ${at}: schema must be an object`);
+    if (typeof schema !== 'object' || schema === null) return;
+    const { properties, $defs, items, anyOf } = schema as Schema;
+    for (const named of [properties, $defs])
+      for (const [name, one] of Object.entries(named ?? {})) look(one, `${at}/${name}`);
+    for (const one of [items, ...(Array.isArray(anyOf) ? anyOf : [])]) look(one, at);
+  };
+  for (const tool of tools) look(tool.function?.parameters, tool.function?.name ?? '#');
+  look(format?.json_schema?.schema, '#');
+}
 
 /** What servers and models want of calls and tools, and no probe of `doctor` asks them. */
 export const toolGuards: readonly ServerGuard[] = [

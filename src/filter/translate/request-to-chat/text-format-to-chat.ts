@@ -2,6 +2,7 @@ import type { Profile } from '../../upstream/profile.ts';
 import type { ChatResponseFormat } from '../../wire/schema/chat-request.ts';
 import type { Reading } from '../shared/dropped.ts';
 import type { TextFormatRequest } from '../shared/parsed.ts';
+import { withoutBooleanSchemas } from './boolean-schemas.ts';
 
 /**
  * `text.format` as the server takes it: `chat` is its `response_format`, undefined to leave it out; `system` are instructions for the
@@ -43,7 +44,7 @@ export function translateTextFormat(
         json_schema: {
           name,
           ...(description === null || description === '' ? {} : { description }),
-          schema,
+          schema: withoutBooleanSchemas(schema),
           ...(strict !== null && profile.strict ? { strict } : {}),
         },
       };

@@ -2,6 +2,7 @@ import { isJsonObject } from '../../../formats/json/exact.ts';
 import { arrayOf } from '../../../formats/json/loose.ts';
 import type { Profile } from '../../upstream/profile.ts';
 import type { Growth } from '../shared/growth.ts';
+import { withoutBooleanSchemas } from './boolean-schemas.ts';
 
 type Schema = Readonly<Record<string, unknown>>;
 
@@ -37,10 +38,11 @@ export class ToolSchemas {
   toChat(parameters: Schema | null, param: string, lost: (keyword: string) => void): Schema {
     if (parameters === null) return { type: 'object', properties: {} };
     const root = this.#root;
-    if (root === 'any') return withType(parameters, root);
+    const given = withoutBooleanSchemas(parameters);
+    if (root === 'any') return withType(given, root);
     const budget = { left: Math.min(maxVisitedOfRoot, this.#left) };
     this.#left -= budget.left;
-    const typed = withType(withDefinition(parameters, budget), root);
+    const typed = withType(withDefinition(given, budget), root);
     // Neither name says anything of the values.
     const { $schema: _dialect, $id: _name, ...bare } = typed;
     const plain =

@@ -83,6 +83,10 @@ export const ollama = server({
     jsonSchema: oneGrammar('ollama#8095, #11037'),
     parallelToolCalls: [false, 'Not in its API.'],
     toolChoice: [ignoredChoice, 'It does not read the field.'],
+    toolSchemaRoot: [
+      'plain_object',
+      '“cannot unmarshal array into Go struct field ToolFunctionParameters…type of type string”; a union is dropped with all properties in it (observed: its types of v0.17.4).',
+    ],
   },
   models: templateRules,
 });

@@ -6,7 +6,7 @@ import { ApiError } from '../../../../src/filter/wire/schema/api-error.ts';
 import { chatRequestBody } from '../../../../src/filter/wire/schema/chat-request.ts';
 import { createCountedIds } from '../../../support/context.ts';
 import { goldenRequests } from '../../../support/golden.ts';
-import { type ServerGuard, serverGuards, toolGuards } from '../../../support/server-guards.ts';
+import { type ServerGuard, schemaGuards, serverGuards, toolGuards } from '../../../support/server-guards.ts';
 import { createTestSettings } from '../../../support/settings.ts';
 
 type Body = Parameters<ServerGuard['check']>[0];
@@ -18,7 +18,7 @@ const withoutQuirks: Profile = {
   maxToolName: 128,
 };
 
-describe.each([...serverGuards, ...toolGuards])('$profile $model', (guard) => {
+describe.each([...serverGuards, ...toolGuards, ...schemaGuards])('$profile $model', (guard) => {
   it(`is sent nothing it refuses, by any golden request (${guard.source})`, () => {
     const sent = bodiesOf(guard.model, guard.profile).map(({ where, body }) => {
       const complaint = complaintOf(guard, body);
@@ -27,7 +27,20 @@ describe.each([...serverGuards, ...toolGuards])('$profile $model', (guard) => {
     expect(sent.filter(({ complaint }) => complaint !== null)).toEqual([]);
     expect(sent.length).toBeGreaterThan(100);
   });
+});
 
+describe.each(schemaGuards)('$profile', (guard) => {
+  it('would refuse some tools as clients send them', () => {
+    const asSent = requests.map(({ request }): Body => {
+      const { tools } = request as { readonly tools?: unknown };
+      const chat = Array.isArray(tools) ? tools.map((tool) => ({ function: tool })) : [];
+      return { messages: [], tools: chat };
+    });
+    expect(asSent.filter((body) => complaintOf(guard, body) !== null)).not.toEqual([]);
+  });
+});
+
+describe.each([...serverGuards, ...toolGuards])('$profile $model', (guard) => {
   it('would refuse some of what a server without quirks is sent', () => {
     const refused = bodiesOf(guard.model, null).filter(({ body }) => complaintOf(guard, body) !== null);
     expect(refused.length).toBeGreaterThan(0);
