@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
 import { objectOf, textOf } from '../../../formats/json/loose.ts';
-import { callName, jsonObject, optionalText } from '../../wire/schema/create-response.ts';
+import { callId, jsonObject, optionalText } from '../../wire/schema/create-response.ts';
 import type { ClientToolCallItem } from '../../wire/schema/response-resource.ts';
 import { itemType } from '../request-to-chat/parse/input-builder.ts';
 import { addCall, addOutput, type ClientTool, plainTool } from './client-tool.ts';
@@ -12,8 +12,8 @@ interface ApplyPatchCallItem extends ClientToolCallItem {
     | { readonly type: 'delete_file'; readonly path: string };
 }
 
-const callItem = z.object({ call_id: callName, operation: jsonObject });
-const outputItem = z.object({ call_id: callName, status: optionalText, output: optionalText });
+const callItem = z.object({ call_id: callId, operation: jsonObject });
+const outputItem = z.object({ call_id: callId, status: optionalText, output: optionalText });
 
 const asFunction = {
   description:

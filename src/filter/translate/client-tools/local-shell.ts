@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
 import { objectOf } from '../../../formats/json/loose.ts';
-import { callName, jsonObject, optionalValue } from '../../wire/schema/create-response.ts';
+import { callId, jsonObject, optionalValue } from '../../wire/schema/create-response.ts';
 import type { ClientToolCallItem } from '../../wire/schema/response-resource.ts';
 import { itemType } from '../request-to-chat/parse/input-builder.ts';
 import { missingParameter } from '../shared/request-errors.ts';
@@ -18,7 +18,7 @@ interface LocalShellCallItem extends ClientToolCallItem {
   };
 }
 
-const callItem = z.object({ call_id: callName, action: jsonObject });
+const callItem = z.object({ call_id: callId, action: jsonObject });
 /** The API's own type has the call's id as `id`; clients send `call_id`. */
 const outputItem = z.object({
   call_id: optionalValue,

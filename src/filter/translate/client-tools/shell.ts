@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { callName, list, optionalText, textOrList } from '../../wire/schema/create-response.ts';
+import { callId, list, optionalText, textOrList } from '../../wire/schema/create-response.ts';
 import type { ClientToolCallItem } from '../../wire/schema/response-resource.ts';
 import { itemType } from '../request-to-chat/parse/input-builder.ts';
 import { readShape } from '../request-to-chat/parse/read-shape.ts';
@@ -19,10 +19,10 @@ interface ShellCallItem extends ClientToolCallItem {
 
 const entry = z.object({ environment: z.nullish(z.object({ type: z.string() })) });
 const callItem = z.object({
-  call_id: callName,
+  call_id: callId,
   action: z.object({ commands: list, timeout_ms: z.nullish(z.number()), max_output_length: z.nullish(z.number()) }),
 });
-const outputItem = z.object({ call_id: callName, output: textOrList });
+const outputItem = z.object({ call_id: callId, output: textOrList });
 const commandOutput = z.object({
   stdout: optionalText,
   stderr: optionalText,

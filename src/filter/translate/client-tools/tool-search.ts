@@ -2,9 +2,9 @@ import * as z from 'zod/mini';
 import { isJsonObject } from '../../../formats/json/exact.ts';
 import { jsonOf, jsonTextOf } from '../../../formats/json/loose.ts';
 import {
-  callName,
+  callId,
   list,
-  maxNamespaceLength,
+  maxNameLength,
   optionalObject,
   optionalText,
   optionalValue,
@@ -29,8 +29,8 @@ const entry = z.object({
   parameters: optionalObject,
 });
 /** Without a `call_id` the search ran on OpenAI's servers, or the answer said so here (`FoundTools`): what it found is offered. */
-const callItem = z.object({ call_id: z.nullish(callName), arguments: optionalValue });
-const outputItem = z.object({ call_id: z.nullish(callName), tools: list });
+const callItem = z.object({ call_id: z.nullish(callId), arguments: optionalValue });
+const outputItem = z.object({ call_id: z.nullish(callId), tools: list });
 
 /** A search of the client's own. One that ran on OpenAI's servers is history, but the tools it found are offered too. */
 export const toolSearch: ClientTool<ToolSearchCallItem> = {
@@ -91,7 +91,7 @@ function foundNames(tools: readonly unknown[], { profile, limits }: TranslationS
     const { name, tools: members } = tool;
     if (!Array.isArray(members)) {
       names.add(chatToolName(name, null, profile));
-    } else if (name.length <= maxNamespaceLength) {
+    } else if (name.length <= maxNameLength) {
       for (const member of members) {
         if (isJsonObject(member) && typeof member['name'] === 'string')
           names.add(chatToolName(member['name'], name, profile));

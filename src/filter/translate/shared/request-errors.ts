@@ -43,6 +43,12 @@ export function aboveMax(
   return ApiError.invalidRequest(`${kind}_above_max_length`, param, message);
 }
 
+/** Returns the text. Throws `ApiError`, 400 `string_above_max_length`, where it is longer than `most` characters. */
+export function withinLength(text: string, most: number, param: string): string {
+  if (text.length > most) throw aboveMax('string', param, 'it is too long', `${most} characters`, text.length);
+  return text;
+}
+
 /** 400 `empty_array`. */
 export function emptyArray(param: string): ApiError {
   return ApiError.invalidRequest('empty_array', param, `Invalid '${param}': it must not be an empty array.`);

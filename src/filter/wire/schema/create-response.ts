@@ -39,9 +39,16 @@ const integer = (least: number, most = Number.MAX_SAFE_INTEGER) =>
     z.transform(exactToDouble),
     z.nullish(z.number().check(isInteger, z.gte(least, 'integer'), z.lte(most, 'integer'))),
   );
-const name = z.string().check(z.minLength(1));
-/** The id of a call. */
-export const callName = name;
+/**
+ * Characters of a name, of a namespace, and of the type of an item, a part or a tool. They are repeated with each call, and where they are
+ * named as left out; MCP's tools have up to 128, OpenAI's up to 64.
+ */
+export const maxNameLength = 512;
+/** Characters of an id. Copilot's items have ids of 1,760 (github/app#499); LiteLLM's calls carry Gemini's signature in theirs, of 949 (litellm#41590). */
+export const maxIdLength = 16_384;
+const name = z.string().check(z.minLength(1), z.maxLength(maxNameLength));
+const optionalName = z.nullish(z.string().check(z.maxLength(maxNameLength)));
+export const callId = z.string().check(z.minLength(1), z.maxLength(maxIdLength));
 /** An array as it came: `z.array` would copy it, which a list of at most 128 may be. */
 export const list = z.custom<unknown[]>(Array.isArray, { params: { expected: 'an array' } });
 /** Tools that may be called: as many as the API's `allowed_tools` may list. */
@@ -150,24 +157,24 @@ export const messageItem = compiled({
   phase: optionalValue,
 });
 export const functionCallItem = compiled({
-  call_id: name,
+  call_id: callId,
   name,
-  namespace: optionalText,
+  namespace: optionalName,
   arguments: z.union([z.string(), jsonObject]),
   async: optionalBoolean,
 });
 export const customToolCallItem = compiled({
-  call_id: name,
+  call_id: callId,
   name,
-  namespace: optionalText,
+  namespace: optionalName,
   input: z.string(),
   async: optionalBoolean,
 });
 /** Some clients give the tool's name instead of the call's id, or both. */
 export const toolOutputItem = compiled({
-  call_id: optionalText,
-  name: optionalText,
-  namespace: optionalText,
+  call_id: z.nullish(z.string().check(z.maxLength(maxIdLength))),
+  name: optionalName,
+  namespace: optionalName,
   output: textOrList,
 });
 export const agentMessageItem = z.object({ content: textOrList });
@@ -230,7 +237,7 @@ export const functionTool = compiled({
   async: optionalBoolean,
 });
 /** Inside a namespace the name may be longer: it is shortened with its prefix. */
-const longToolName = z.string().check(z.regex(/^[a-zA-Z0-9_-]+$/));
+const longToolName = z.string().check(z.regex(/^[a-zA-Z0-9_-]+$/), z.maxLength(maxNameLength));
 export const namespacedFunctionTool = z.extend(functionTool, { name: longToolName });
 export const customTool = z.object({
   name: toolName,
@@ -244,16 +251,14 @@ export const customTool = z.object({
   async: optionalBoolean,
 });
 export const namespacedCustomTool = z.extend(customTool, { name: longToolName });
-/** Every member's Chat name begins with it: one as long as the body would be copied and hashed for each of them. */
-export const maxNamespaceLength = 512;
 export const namespaceTool = z.object({
-  name: name.check(z.maxLength(maxNamespaceLength)),
+  name,
   description: optionalText,
   tools: list,
 });
 
 /** `tool_choice` objects by `type`. */
-export const namedToolChoice = z.object({ name, namespace: optionalText });
+export const namedToolChoice = z.object({ name, namespace: optionalName });
 const toolChoiceMode = z.nullish(z.enum(['none', 'auto', 'required']));
 /** As the API has it, and with the list in the field of that name. */
 export const allowedToolsChoice = {

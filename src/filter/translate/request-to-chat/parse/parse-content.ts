@@ -11,6 +11,7 @@ import {
   encryptedPart,
   filePart,
   imagePart,
+  maxNameLength,
   refusalPart,
   textPart,
   videoPart,
@@ -27,6 +28,7 @@ import {
   paramAt,
   quote,
   unsupportedParameter,
+  withinLength,
 } from '../../shared/request-errors.ts';
 import type { TranslationSettings } from '../../shared/settings.ts';
 import { omit, refuseOrOmit } from './omitted.ts';
@@ -75,7 +77,7 @@ function parsePart(part: unknown, speaker: Speaker, at: string, reading: Reading
   const type = part['type'];
   if (type == null) throw missingParameter(`${at}.type`);
   if (typeof type !== 'string') throw invalidType(`${at}.type`, 'a string', type);
-  const known = partTypes.get(type);
+  const known = partTypes.get(withinLength(type, maxNameLength, `${at}.type`));
   if (known === undefined) {
     const isPassed = settings.profile.passExtensions && isExtensionPart(part) && shown.includes(speaker);
     return isPassed ? part : parseUnknownPart(type, part, at, reading);

@@ -1,5 +1,13 @@
 import { isJsonObject } from '../../../../formats/json/exact.ts';
-import { aboveMax, emptyArray, invalidType, missingParameter, notOneOf } from '../../shared/request-errors.ts';
+import { maxIdLength, maxNameLength } from '../../../wire/schema/create-response.ts';
+import {
+  aboveMax,
+  emptyArray,
+  invalidType,
+  missingParameter,
+  notOneOf,
+  withinLength,
+} from '../../shared/request-errors.ts';
 import type { TranslationSettings } from '../../shared/settings.ts';
 import { InputBuilder } from './input-builder.ts';
 import { parseContent } from './parse-content.ts';
@@ -44,7 +52,8 @@ export function parseInput(input: string | readonly unknown[], reading: RequestR
 /** The item's `type`; messages and references may omit it. */
 function typeOfItem(item: Record<string, unknown>, at: string): string {
   const { type, role, id } = item;
-  if (typeof type === 'string') return type;
+  if (typeof id === 'string') withinLength(id, maxIdLength, `${at}.id`);
+  if (typeof type === 'string') return withinLength(type, maxNameLength, `${at}.type`);
   if (type != null) throw invalidType(`${at}.type`, 'a string', type);
   if (role != null || item['content'] !== undefined) return 'message';
   if (typeof id === 'string') return 'item_reference';

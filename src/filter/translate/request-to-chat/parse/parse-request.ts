@@ -5,13 +5,13 @@ import type { Reading } from '../../shared/dropped.ts';
 import { isExtensionName } from '../../shared/extension-name.ts';
 import type { ChosenTool, CreateResponse, Prewarm, TextFormatRequest, ToolChoiceRequest } from '../../shared/parsed.ts';
 import {
-  aboveMax,
   invalidType,
   invalidValue,
   quote,
   shorten,
   unsupportedParameter,
   unsupportedValue,
+  withinLength,
 } from '../../shared/request-errors.ts';
 import type { TranslationSettings } from '../../shared/settings.ts';
 import { withinTextLimit } from './parse-content.ts';
@@ -213,8 +213,7 @@ function checkMeaning(name: keyof CreateResponseFields, value: unknown, settings
 
 /** Refuses names that no path can have as a segment: `.` and `..` mean another, half a surrogate pair cannot be written. */
 function checkModel(model: string): void {
-  if (model.length > maxModelLength)
-    throw aboveMax('string', 'model', 'it is too long', `${maxModelLength} characters`, model.length);
+  withinLength(model, maxModelLength, 'model');
   if (model === '.' || model === '..' || /\p{Surrogate}/u.test(model)) {
     throw invalidValue(
       'model',

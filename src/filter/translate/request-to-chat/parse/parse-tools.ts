@@ -1,6 +1,7 @@
 import type { ChatExtensionTool } from '../../../wire/schema/chat-request.ts';
+import { maxNameLength } from '../../../wire/schema/create-response.ts';
 import { isExtensionName } from '../../shared/extension-name.ts';
-import { notOneOf, quote, unsupportedParameter } from '../../shared/request-errors.ts';
+import { notOneOf, quote, unsupportedParameter, withinLength } from '../../shared/request-errors.ts';
 import type { ToolList } from './input-builder.ts';
 import type { KnownTypes } from './reading.ts';
 import { type ToolsBuilder, typedTool } from './tools-builder.ts';
@@ -58,7 +59,7 @@ function familyOf(type: string): string {
 /** Offers a tool that the server itself knows, under its name or else its type. */
 function offerExtension(tool: Record<string, unknown>, param: string, builder: ToolsBuilder): void {
   const { type, name = type } = tool as unknown as ChatExtensionTool & { readonly name?: unknown };
-  const chatName = typeof name === 'string' ? name : type;
+  const chatName = typeof name === 'string' ? withinLength(name, maxNameLength, `${param}.name`) : type;
   const origin = { kind: 'function', name: chatName } as const;
   builder.offer({ kind: 'extension', param, chatName, origin, description: null, tool: { ...tool, type } });
   const listed = builder.echoOf(tool);

@@ -1,11 +1,12 @@
 import type * as z from 'zod/mini';
 import { isJsonObject } from '../../../../formats/json/exact.ts';
 import { ApiError } from '../../../wire/schema/api-error.ts';
+import { maxNameLength } from '../../../wire/schema/create-response.ts';
 import type { ToolEcho } from '../../../wire/schema/response-resource.ts';
 import { type Dropped, knownKeys, type Reading } from '../../shared/dropped.ts';
 import type { ToolDefinition } from '../../shared/parsed.ts';
 import type { Provenance } from '../../shared/provenance.ts';
-import { invalidType, invalidValue, missingParameter, quote } from '../../shared/request-errors.ts';
+import { invalidType, invalidValue, missingParameter, quote, withinLength } from '../../shared/request-errors.ts';
 import type { TranslationSettings } from '../../shared/settings.ts';
 import { readShape } from './read-shape.ts';
 
@@ -39,7 +40,7 @@ export function typedTool(tool: unknown, at: string): readonly [type: string, to
   const type = tool['type'];
   if (type == null) throw missingParameter(`${at}.type`);
   if (typeof type !== 'string') throw invalidType(`${at}.type`, 'a string', type);
-  return [type, tool];
+  return [withinLength(type, maxNameLength, `${at}.type`), tool];
 }
 
 /** A request's tools while its several lists are read, one after the other. Names stay unique. */
