@@ -43,7 +43,10 @@ export function readProfilesFile(text: string, file: string): ReadonlyMap<string
     const rules = Object.entries(isObject(models) ? models : {}).flatMap(([match, rule]) =>
       readRule(match, rule, where),
     );
-    if (base !== undefined) profiles.set(name, { ...base, ...own, name, models: [...base.models, ...rules] });
+    if (base === undefined) return;
+    // The operator's own flags are for all models, also for those that a rule of the base names.
+    const inherited = base.models.map((rule) => ({ ...rule, flags: without(rule.flags, own) }));
+    profiles.set(name, { ...base, ...own, name, models: [...inherited, ...rules] });
   }
 
   function readRule(match: string, rule: unknown, where: string): ModelRule[] {
@@ -93,6 +96,11 @@ export function readProfilesFile(text: string, file: string): ReadonlyMap<string
   return profiles;
 }
 
+/** The flags that the other object does not set. */
+function without(flags: ModelRule['flags'], others: object): ModelRule['flags'] {
+  return Object.fromEntries(Object.entries(flags).filter(([name]) => !(name in others)));
+}
+
 /** The schemas of all flags. */
 const flags = Object.fromEntries(Object.entries(profileFlags).map(([name, { schema }]) => [name, schema]));
 /** A path is settled before the model is known. */
@@ -120,7 +128,11 @@ export function profilesFileJsonSchema() {
       models,
       ...z.partial(z.strictObject(flags)).shape,
     })
-    .check(z.describe('A profile of your own: what it extends, and the flags in which it differs.'));
+    .check(
+      z.describe(
+        'A profile of your own: what it extends, and the flags in which it differs. They count for all models; those under ‘models’ come last.',
+      ),
+    );
   const profiles = z.record(z.string().check(z.regex(profileName)), profile);
   const file = z.strictObject({ $schema: z.optional(z.string()), profiles });
   return z.toJSONSchema(file, { io: 'input', target: 'draft-7' });

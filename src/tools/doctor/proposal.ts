@@ -115,7 +115,7 @@ function nameFor(model: string): string {
 }
 
 function fileFor(base: Profile, name: string, differences: readonly Difference[], model: string): string {
-  // What a rule of the base sets for this model: only a rule of the new profile overrides it, not a flag.
+  // What a rule of the base sets for this model is set by a rule again: a flag would count for all other models too.
   const rules = base.models.filter(({ match }) => match.test(model));
   const byModel = new Set<string>(rules.flatMap(({ flags }) => Object.keys(flags)));
   // JSON is YAML.
