@@ -6,7 +6,7 @@ import { maxFields, type RawFields, readOwnField } from './raw-fields.ts';
 
 /** A `response.create`, decoded when its turn begins. */
 export interface TurnRequest {
-  /** The fields that are forwarded; without `input` if it is a list of items or continues a conversation. */
+  /** The fields that are forwarded, in order; an `input` that is listed has its place in them alone, since the first mistake is reported. */
   readonly fields: RawFields;
   /** The items of its own `input`; null if there are none. */
   readonly input: Buffer | null;
@@ -78,7 +78,7 @@ export function readTurnRequest(
     if (previous !== null && input !== null && !isList && input[0] !== 0x22 && String(input) !== 'null')
       return invalid('invalid_type', 'input', "'input' must be a string or an array of items.");
     const listsInput = isList || previous !== null;
-    if (listsInput) fields.delete('input');
+    if (listsInput) fields.set('input', nothing);
     const prewarms = previous !== null && asksToPrewarm(given);
     return { fields, input: input === null ? null : itemsOf(input), listsInput, prewarms, previous };
   });
@@ -97,16 +97,15 @@ const [no, yes] = [Buffer.from('false'), Buffer.from('true')];
 
 /** The body of the turn's `POST /v1/responses`, in pieces. */
 export function bodyOf({ fields, input, listsInput, prewarms, previous }: TurnRequest): Buffer[] {
-  const head = [...fields].flatMap(([name, raw]) => [Buffer.from(`${JSON.stringify(name)}:`), raw, comma]);
-  const body = [Buffer.from('{'), ...head, Buffer.from('"stream":true')];
-  if (!listsInput) return [...body, Buffer.from('}')];
-  const pieces = prewarms ? [] : [...(previous?.items ?? []), ...(input === null ? [] : [input])];
-  return [
-    ...body,
-    Buffer.from(',"input":['),
-    ...pieces.flatMap((piece, index) => (index === 0 ? [piece] : [comma, piece])),
-    Buffer.from(']}'),
-  ];
+  const items = prewarms ? [] : [...(previous?.items ?? []), ...(input === null ? [] : [input])];
+  const list = [opening, ...items.flatMap((piece, index) => (index === 0 ? [piece] : [comma, piece])), closing];
+  const members = [...fields].flatMap(([name, raw]) => {
+    const value = listsInput && name === 'input' ? list : [raw];
+    return [Buffer.from(`${JSON.stringify(name)}:`), ...value, comma];
+  });
+  return [Buffer.from('{'), ...members, Buffer.from('"stream":true}')];
 }
 
+const nothing = Buffer.alloc(0);
+const [opening, closing] = [Buffer.from('['), Buffer.from(']')];
 const comma = Buffer.from(',');
