@@ -255,7 +255,7 @@ const ofExchange = {
     'UPSTREAM_IDLE_TIMEOUT_MS',
     milliseconds(0, 86_400_000),
     '300000',
-    'Idle timeout of the upstream (`upstream_timeout`). 0 disables it.',
+    'Idle timeout of the upstream (`upstream_timeout`). Any bytes count as activity, also comments that only keep a connection alive. 0 disables it.',
   ),
   heartbeatMs: setting(
     'HEARTBEAT_INTERVAL_MS',
