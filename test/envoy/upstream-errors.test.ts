@@ -86,7 +86,10 @@ describe.each([false, true])('an upstream error is the API’s error JSON with i
     const response = await mesh.post({ model: 'm', input: 'Hi', stream }, { headers: { 'x-test-route': 'dead' } });
     expect(response.status).toBe(503);
     expect(response.headers.get('content-type')).toBe('application/json');
-    expect(await response.json()).toMatchObject({ error: { type: 'server_error', code: 'upstream_unavailable' } });
+    const message = 'The gateway could not reach the Chat server or responses-extproc. Try again later.';
+    expect(await response.json()).toMatchObject({
+      error: { type: 'server_error', code: 'upstream_unavailable', message },
+    });
   });
 
   test('no answer within the route’s timeout: Envoy’s own 504', async () => {
@@ -104,8 +107,28 @@ describe.each([false, true])('an upstream error is the API’s error JSON with i
     mesh.upstream.script(model, { status: 200, body: [reset] });
     const response = await mesh.post({ model, input: 'Hi', stream });
     expect(response.status).toBe(503);
-    expect(await response.json()).toMatchObject({ error: { type: 'server_error' } });
+    expect(await response.json()).toMatchObject({
+      error: {
+        code: 'upstream_unavailable',
+        message: 'The Chat server closed the connection before it answered. Try again.',
+      },
+    });
     expect(mesh.upstream.received(model)).toHaveLength(1);
+  });
+});
+
+test('a JSON answer that the upstream cuts is told as such', async () => {
+  const beginning = '{"choices":[{"message":{"content":"Once upon';
+  mesh.upstream.script('cut', { headers: { 'content-type': 'application/json' }, body: [beginning, cut] });
+  const response = await mesh.post({ model: 'cut', input: 'Hi' });
+  expect(response.status).toBe(502);
+  expect(await response.json()).toEqual({
+    error: {
+      type: 'server_error',
+      code: 'upstream_stream_truncated',
+      param: null,
+      message: 'The Chat server closed the connection before its answer was complete. Try again.',
+    },
   });
 });
 
