@@ -63,6 +63,9 @@ class VariantMaker {
       );
     }
     if (type.isLiteralType()) return [{ what: `: ${JSON.stringify(type.value)}`, value: type.value }];
+    // `string & {}`: any text beside the words of a union.
+    if (type.isIntersectionType() && (type.getTypes() ?? []).some((one) => one.flags & TypeFlags.String))
+      return [{ what: '', value: 'text' }];
     if (flags & TypeFlags.Undefined) return [];
     if (flags & TypeFlags.Null) return [{ what: ': null', value: null }];
     if (flags & TypeFlags.String) return [{ what: '', value: 'text' }];

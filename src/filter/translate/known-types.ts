@@ -9,28 +9,22 @@ import { agentMessage, message } from './request-to-chat/parse/items/message-ite
 import { reasoning } from './request-to-chat/parse/items/reasoning-items.ts';
 import type { KnownTypes } from './request-to-chat/parse/reading.ts';
 import type { ToolType } from './request-to-chat/parse/tools-builder.ts';
-import { knownKeys } from './shared/dropped.ts';
 import { quote, unsupportedParameter } from './shared/request-errors.ts';
-
-const reasoningKeys = knownKeys('effort');
-const textKeys = knownKeys('format');
 
 const { tool_search: toolSearch, ...runTools } = clientTools;
 
-const additionalTools = itemType(
-  additionalToolsItem,
-  ({ tools }, at, input) => {
-    input.toolLists.push({ tools, param: `${at}.tools` });
-  },
-  ['role'],
-);
+const additionalTools = itemType(additionalToolsItem, ({ tools }, at, input) => {
+  input.toolLists.push({ tools, param: `${at}.tools` });
+});
 
 /** For each setting, the last one wins. */
 const configurationUpdate = itemType(configurationUpdateItem, ({ reasoning, text }, at, input) => {
-  const { effort, format } = input.update;
-  input.update = { effort: reasoning?.effort ?? effort, format: text?.format ?? format };
-  input.dropped.pushUnknownKeys(reasoning ?? {}, reasoningKeys, 'input[].reasoning');
-  input.dropped.pushUnknownKeys(text ?? {}, textKeys, 'input[].text');
+  const { effort, format, formatAt } = input.update;
+  input.update = {
+    effort: reasoning?.effort ?? effort,
+    format: text?.format ?? format,
+    formatAt: text?.format == null ? formatAt : at,
+  };
   const path = at as `input[${number}]`;
   if (reasoning?.effort != null) input.provenance.replace('reasoning.effort', path);
   if (text?.format != null) input.provenance.replace('text.format', path);

@@ -348,7 +348,7 @@ const ofTranslation = {
     'UNKNOWN_FIELDS',
     choice('forward', 'reject', 'ignore'),
     'forward',
-    'Unknown top-level request fields.',
+    'Unknown fields. `forward` passes on fields of the top level, and lists keys of other objects in `x-responses-dropped`. `reject` refuses both. `ignore` lists both.',
   ),
   strictEcho: setting(
     'STRICT_ECHO',

@@ -1,5 +1,5 @@
 import type { RecordedProvenance } from '../../filter/index.ts';
-import { isWithin } from '../../formats/json/paths.ts';
+import { generalOf, isWithin } from '../../formats/json/paths.ts';
 import { isSame, type Path, pathText, recordOf, valueAt } from './fields.ts';
 import { type Place, type Places, partOf } from './places.ts';
 import type { SentRun } from './run-request.ts';
@@ -87,10 +87,6 @@ function hasParagraphs(other: unknown, value: unknown): boolean {
   if (Array.isArray(other)) return other.some((part) => hasParagraphs(valueAt(part, ['text']), value));
   const content = valueAt(value, ['content']);
   return content !== undefined && hasParagraphs(valueAt(other, ['content']), content);
-}
-
-function generalOf(path: string): string {
-  return path.replaceAll(/\[\d+\]/g, '[]');
 }
 
 /** The part of the place that the field became; empty if it became no part of what surrounds it. */

@@ -1,5 +1,6 @@
 import * as z from 'zod/mini';
 import { arrayOf, jsonOf, objectOf } from '../../../formats/json/loose.ts';
+import { unread } from '../../wire/schema/create-response.ts';
 import type { ClientToolCallItem, ClientToolType, ItemStatus } from '../../wire/schema/response-resource.ts';
 import type { UnnumberedEvent } from '../../wire/schema/stream-events.ts';
 import type { InputBuilder, ItemType } from '../request-to-chat/parse/input-builder.ts';
@@ -39,7 +40,7 @@ export function plainTool(
   type: ClientToolType,
   made: Pick<FunctionDefinition, 'description' | 'parameters'>,
 ): ToolType {
-  return toolType(z.object({}), 'type', (_, at, tools) => offerAs(type, made, at, tools));
+  return toolType(z.object({ allowed_callers: unread }), 'type', (_, at, tools) => offerAs(type, made, at, tools));
 }
 
 /** Offers a tool of that type as a function. True: it is not left out. */

@@ -1,7 +1,7 @@
 import * as z from 'zod/mini';
-import { callId, list, optionalText, textOrList } from '../../wire/schema/create-response.ts';
+import { callId, list, optionalText, optionalValue, textOrList, unread } from '../../wire/schema/create-response.ts';
 import type { ClientToolCallItem } from '../../wire/schema/response-resource.ts';
-import { itemType } from '../request-to-chat/parse/input-builder.ts';
+import { type InputBuilder, itemType } from '../request-to-chat/parse/input-builder.ts';
 import { readShape } from '../request-to-chat/parse/read-shape.ts';
 import { toolType } from '../request-to-chat/parse/tools-builder.ts';
 import { invalidType, quote, unsupportedParameter } from '../shared/request-errors.ts';
@@ -17,12 +17,21 @@ interface ShellCallItem extends ClientToolCallItem {
   readonly environment: { readonly type: 'local' };
 }
 
-const entry = z.object({ environment: z.nullish(z.object({ type: z.string() })) });
+const environment = z.object({
+  type: z.string(),
+  skills: unread,
+  container_id: unread,
+  file_ids: unread,
+  memory_limit: unread,
+  network_policy: unread,
+});
+const entry = z.object({ environment: z.nullish(environment), allowed_callers: unread });
 const callItem = z.object({
   call_id: callId,
   action: z.object({ commands: list, timeout_ms: z.nullish(z.number()), max_output_length: z.nullish(z.number()) }),
+  environment: z.nullish(environment),
 });
-const outputItem = z.object({ call_id: callId, output: textOrList });
+const outputItem = z.object({ call_id: callId, output: textOrList, max_output_length: optionalValue });
 const commandOutput = z.object({
   stdout: optionalText,
   stderr: optionalText,
@@ -59,22 +68,14 @@ export const shell: ClientTool<ShellCallItem> = {
     return offerAs('shell', asFunction, at, tools);
   }),
   items: {
-    shell_call: itemType(
-      callItem,
-      ({ call_id, action }, at, input) => {
-        const wrong = action.commands.findIndex((command) => typeof command !== 'string');
-        if (wrong !== -1) throw invalidType(`${at}.action.commands[${wrong}]`, 'a string', action.commands[wrong]);
-        addCall('shell', call_id, action, at, input);
-      },
-      ['environment'],
-    ),
-    shell_call_output: itemType(
-      outputItem,
-      ({ call_id, output }, at, input) => {
-        addOutput(call_id, typeof output === 'string' ? output : textOfOutputs(output, at), at, input);
-      },
-      ['max_output_length'],
-    ),
+    shell_call: itemType(callItem, ({ call_id, action }, at, input) => {
+      const wrong = action.commands.findIndex((command) => typeof command !== 'string');
+      if (wrong !== -1) throw invalidType(`${at}.action.commands[${wrong}]`, 'a string', action.commands[wrong]);
+      addCall('shell', call_id, action, at, input);
+    }),
+    shell_call_output: itemType(outputItem, ({ call_id, output }, at, input) => {
+      addOutput(call_id, typeof output === 'string' ? output : textOfOutputs(output, at, input), at, input);
+    }),
   },
   idPrefix: 'sh',
   itemOf: (ids, status, { commands, command, timeout_ms, max_output_length }) => ({
@@ -101,9 +102,9 @@ export const shell: ClientTool<ShellCallItem> = {
 };
 
 /** Each command's output with how it ended, as a terminal would show it. */
-function textOfOutputs(outputs: readonly unknown[], at: string): string {
+function textOfOutputs(outputs: readonly unknown[], at: string, input: InputBuilder): string {
   const texts = outputs.map((value, index) => {
-    const { stdout, stderr, outcome } = readShape(commandOutput, value, `${at}.output[${index}]`);
+    const { stdout, stderr, outcome } = readShape(commandOutput, value, `${at}.output[${index}]`, input);
     const end =
       outcome?.type === 'timeout'
         ? '[timed out]'

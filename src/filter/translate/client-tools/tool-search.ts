@@ -29,8 +29,8 @@ const entry = z.object({
   parameters: optionalObject,
 });
 /** Without a `call_id` the search ran on OpenAI's servers, or the answer said so here (`FoundTools`): what it found is offered. */
-const callItem = z.object({ call_id: z.nullish(callId), arguments: optionalValue });
-const outputItem = z.object({ call_id: z.nullish(callId), tools: list });
+const callItem = z.object({ call_id: z.nullish(callId), arguments: optionalValue, execution: optionalValue });
+const outputItem = z.object({ call_id: z.nullish(callId), tools: list, execution: optionalValue });
 
 /** A search of the client's own. One that ran on OpenAI's servers is history, but the tools it found are offered too. */
 export const toolSearch: ClientTool<ToolSearchCallItem> = {
@@ -44,26 +44,18 @@ export const toolSearch: ClientTool<ToolSearchCallItem> = {
     return offerAs('tool_search', { description, parameters }, at, tools);
   }),
   items: {
-    tool_search_call: itemType(
-      callItem,
-      ({ call_id, arguments: given }, at, input) => {
-        if (call_id == null) return;
-        const text = argumentsOf(JSON.stringify(given ?? {}), input);
-        input.add(callOf({ call_id, name: 'tool_search' }, text, at));
-      },
-      ['execution'],
-    ),
-    tool_search_output: itemType(
-      outputItem,
-      ({ call_id, tools }, at, input) => {
-        input.toolLists.push({ tools, param: `${at}.tools` });
-        if (call_id == null) return;
-        const names = foundNames(tools, input.settings);
-        const text = names.length === 0 ? 'No tools were found.' : `Tools found: ${names.join(', ')}.`;
-        input.add({ kind: 'output', param: at, callId: call_id, content: [{ type: 'text', text }] });
-      },
-      ['execution'],
-    ),
+    tool_search_call: itemType(callItem, ({ call_id, arguments: given }, at, input) => {
+      if (call_id == null) return;
+      const text = argumentsOf(JSON.stringify(given ?? {}), input);
+      input.add(callOf({ call_id, name: 'tool_search' }, text, at));
+    }),
+    tool_search_output: itemType(outputItem, ({ call_id, tools }, at, input) => {
+      input.toolLists.push({ tools, param: `${at}.tools` });
+      if (call_id == null) return;
+      const names = foundNames(tools, input.settings);
+      const text = names.length === 0 ? 'No tools were found.' : `Tools found: ${names.join(', ')}.`;
+      input.add({ kind: 'output', param: at, callId: call_id, content: [{ type: 'text', text }] });
+    }),
   },
   idPrefix: 'tsc',
   itemOf: ({ id, call_id }, status, _given, text) => ({

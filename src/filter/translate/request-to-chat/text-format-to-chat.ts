@@ -1,3 +1,4 @@
+import { generalOf } from '../../../formats/json/paths.ts';
 import type { Profile } from '../../upstream/profile.ts';
 import type { ChatResponseFormat } from '../../wire/schema/chat-request.ts';
 import type { Reading } from '../shared/dropped.ts';
@@ -9,12 +10,19 @@ import { withoutBooleanSchemas } from './boolean-schemas.ts';
  * model where the server has no field for the format, null for none; `echo` is the flat form the Response repeats. `dropped` names a
  * `strict` that the server does not know, and a format excluded by tools.
  */
-export function translateTextFormat(
-  format: TextFormatRequest,
+export function translateTextFormat(format: TextFormatRequest, hasTools: boolean, reading: Reading) {
+  if (format.type === 'text') return { chat: undefined, system: null, echo: { type: 'text' } };
+  const made = formatToChat(format, hasTools, reading);
+  if (made.chat !== undefined) return { ...made, chat: { ...made.chat, ...format.extensions } };
+  for (const key of Object.keys(format.extensions ?? {})) reading.dropped.pushKey(generalOf(format.param), key);
+  return made;
+}
+
+function formatToChat(
+  format: Exclude<TextFormatRequest, { readonly type: 'text' }>,
   hasTools: boolean,
   { settings: { profile, strictEcho }, dropped }: Reading,
-) {
-  if (format.type === 'text') return { chat: undefined, system: null, echo: { type: 'text' } };
+): { readonly chat: ChatResponseFormat | undefined; readonly system: string | null; readonly echo: object } {
   const isBesideTools = excludesTools(profile) && hasTools;
   if (isBesideTools) dropped.push('text.format');
   const mode = isBesideTools ? 'prompt' : profile.jsonSchema;

@@ -1,4 +1,5 @@
-import type { ChatNamedTool, ChatToolChoice } from '../../wire/schema/chat-request.ts';
+import { generalOf } from '../../../formats/json/paths.ts';
+import type { ChatNamedTool, ChatToolChoice, ExtensionKeys } from '../../wire/schema/chat-request.ts';
 import type { Reading } from '../shared/dropped.ts';
 import type { ChosenTool, TextFormatRequest, ToolChoiceMode, ToolChoiceRequest } from '../shared/parsed.ts';
 import { invalidValue, quote, unsupportedValue } from '../shared/request-errors.ts';
@@ -43,11 +44,12 @@ export function translateToolChoice(
       };
     case 'named': {
       const tool = offeredBy(choice.tool);
-      const made = support.named ? { chat: byName(tool), tools: all } : choiceOfMode('required', [tool]);
+      if (!support.named) leaveOut(choice.tool.extensions, choice.tool.at);
+      const made = support.named ? { chat: byName(tool, choice.tool), tools: all } : choiceOfMode('required', [tool]);
       return { ...made, allowed: new Set([tool.name]), echo: echoOf(choice.tool) };
     }
     case 'allowed_tools':
-      return choiceOfAllowed(choice.mode, choice.tools);
+      return choiceOfAllowed(choice);
   }
 
   /** One of the three modes, over these tools. */
@@ -74,17 +76,25 @@ export function translateToolChoice(
     return { chat: support.sent && tools.length > 0 ? mode : undefined, tools };
   }
 
-  function choiceOfAllowed(mode: ToolChoiceMode, tools: readonly ChosenTool[]): ToolChoice {
+  /** Names the server's own keys of a choice for which Chat has no object. */
+  function leaveOut(extensions: ExtensionKeys | null, at: string): void {
+    for (const key of Object.keys(extensions ?? {})) dropped.pushKey(generalOf(at), key);
+  }
+
+  function choiceOfAllowed({ mode, tools, extensions }: ToolChoiceRequest & { type: 'allowed_tools' }): ToolChoice {
     const listed = tools.map(offeredBy);
     const names = new Set(listed.map(({ name }) => name));
     // The mode wins over the list, whether or not the upstream keeps to it.
     const allowed = mode === 'none' ? new Set<string>() : names;
     const echo = { type: 'allowed_tools', tools: tools.map(echoOf), mode };
-    if (support.allowed) {
-      if (mode === 'none') return { chat: mode, tools: all, allowed, echo };
-      const chat: ChatToolChoice = { type: 'allowed_tools', allowed_tools: { mode, tools: listed.map(byName) } };
+    if (support.allowed && mode !== 'none') {
+      const chosen = tools.map((tool) => byName(offeredBy(tool), tool));
+      const chat = { type: 'allowed_tools', allowed_tools: { mode, tools: chosen }, ...extensions } as const;
       return { chat, tools: all, allowed, echo };
     }
+    leaveOut(extensions, param);
+    for (const tool of tools) leaveOut(tool.extensions, tool.at);
+    if (support.allowed) return { chat: mode, tools: all, allowed, echo };
     // Offering fewer tools changes the prompt and so misses the upstream's prompt cache, but there is no field for it.
     const offered = all.filter(({ name }) => names.has(name));
     return { ...choiceOfMode(mode, offered), allowed, echo };
@@ -107,6 +117,9 @@ export function translateToolChoice(
   }
 }
 
-function byName({ name, chat }: OfferedTool): ChatNamedTool {
-  return chat.type === 'custom' ? { type: 'custom', custom: { name } } : { type: 'function', function: { name } };
+/** The tool as Chat names it, with the server's own keys of the choice. */
+function byName({ name, chat }: OfferedTool, { extensions }: ChosenTool): ChatNamedTool {
+  return chat.type === 'custom'
+    ? { type: 'custom', custom: { name }, ...extensions }
+    : { type: 'function', function: { name }, ...extensions };
 }

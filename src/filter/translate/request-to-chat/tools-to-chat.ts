@@ -110,7 +110,11 @@ function customOf(definition: CustomDefinition, profile: Profile): ChatTool {
   const grammar = format?.type === 'grammar' ? { definition: format.definition, syntax: format.syntax } : null;
   if (profile.customTools === 'native') {
     const chatFormat = grammar === null ? ({ type: 'text' } as const) : ({ type: 'grammar', grammar } as const);
-    const offer = { name, ...described(description), ...(format === null ? {} : { format: chatFormat }) };
+    const offer = {
+      name,
+      ...described(description),
+      ...(format === null ? {} : { format: { ...chatFormat, ...format.extensions } }),
+    };
     carryKeys(offer, definition, { name: 'name', description: 'description', format: 'format' });
     return { type: 'custom', custom: offer, ...extensions };
   }

@@ -1,4 +1,3 @@
-import type { ExtensionKeys } from '../../wire/schema/chat-request.ts';
 import type { Provenance } from './provenance.ts';
 import type { TranslationSettings } from './settings.ts';
 
@@ -29,7 +28,8 @@ const maxNameLength = 300;
 export class Dropped {
   readonly #names = new Set<string>();
   readonly #unknown = new Map<string, UnknownType>();
-  readonly #keys = new Map<ReadonlySet<string>, Set<string>>();
+  /** Keys that are named, by place. */
+  readonly #keys = new Map<string, Set<string>>();
   readonly #provenance: Provenance;
 
   /** `provenance` is told which field each name is dropped from. */
@@ -45,27 +45,18 @@ export class Dropped {
   }
 
   /**
-   * The keys of `value` that are not in `known`, which is one set for all values of a kind; null ones say nothing, and are not
-   * named, nor those that are `passed` on. A key that was named is not made a path again: of three in an item, that takes as
-   * long as the item itself.
+   * A key of the objects at `place`, `input[].content[]`. One that was named is not made a path again: of three in an item, that takes
+   * as long as the item itself.
    */
-  pushUnknownKeys(
-    value: Readonly<Record<string, unknown>>,
-    known: ReadonlySet<string>,
-    path: string,
-    passed: ExtensionKeys | null = null,
-  ): void {
-    for (const key in value) {
-      if (known.has(key) || value[key] == null || (passed !== null && Object.hasOwn(passed, key))) continue;
-      if (this.#isNew(key, known)) this.push(`${path}.${key}`);
-    }
+  pushKey(place: string, key: string): void {
+    if (this.#isNew(place, key)) this.push(`${place}.${key}`);
   }
 
-  #isNew(key: string, known: ReadonlySet<string>): boolean {
+  #isNew(place: string, key: string): boolean {
     if (this.#provenance.isRecorded) return true;
-    const named = this.#keys.get(known) ?? new Set<string>();
+    const named = this.#keys.get(place) ?? new Set<string>();
     if (named.has(key) || named.size >= maxNames) return false;
-    this.#keys.set(known, named.add(key));
+    this.#keys.set(place, named.add(key));
     return true;
   }
 
@@ -86,23 +77,6 @@ export class Dropped {
   unknownTypes(): readonly UnknownType[] {
     return [...this.#unknown.values()];
   }
-}
-
-/** Keys with which servers and clients identify things; models never see them. */
-const records = [
-  'id',
-  'status',
-  'type',
-  'created_by',
-  'created_at',
-  'caller',
-  'client_metadata',
-  'internal_chat_message_metadata_passthrough',
-];
-
-/** The keys of one kind of value that are read, with those that only its sender reads. */
-export function knownKeys(...names: readonly string[]): ReadonlySet<string> {
-  return new Set([...names, ...records]);
 }
 
 /** Clients choose the names of fields; a header takes printable ASCII, and the list is separated by commas. */

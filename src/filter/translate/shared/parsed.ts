@@ -120,9 +120,12 @@ export interface FunctionDefinition extends NamedDefinition {
 
 export interface CustomDefinition extends NamedDefinition {
   readonly kind: 'custom';
+  /** With the server's own keys of it. */
   readonly format:
-    | { readonly type: 'text' }
-    | { readonly type: 'grammar'; readonly syntax: string; readonly definition: string }
+    | ((
+        | { readonly type: 'text' }
+        | { readonly type: 'grammar'; readonly syntax: string; readonly definition: string }
+      ) & { readonly extensions: ExtensionKeys | null })
     | null;
 }
 
@@ -139,18 +142,34 @@ export type ToolChoiceMode = 'auto' | 'none' | 'required';
 export type ToolChoiceRequest =
   | { readonly type: 'mode'; readonly mode: ToolChoiceMode }
   | { readonly type: 'named'; readonly tool: ChosenTool }
-  | { readonly type: 'allowed_tools'; readonly mode: ToolChoiceMode; readonly tools: readonly ChosenTool[] };
+  | {
+      readonly type: 'allowed_tools';
+      readonly mode: ToolChoiceMode;
+      readonly tools: readonly ChosenTool[];
+      readonly extensions: ExtensionKeys | null;
+    };
 
 /** A tool that `tool_choice` names. It is found, or not, once all tools are known. */
 export interface ChosenTool {
+  /** The path of the object with its name; that of the choice is `at`. */
   readonly param: string;
+  readonly at: string;
   /** Null where the choice is by the name alone. */
   readonly type: string | null;
   readonly name: string;
   readonly namespace: string | null;
+  /** The server's own keys of the choice. */
+  readonly extensions: ExtensionKeys | null;
 }
 
 export type TextFormatRequest =
   | { readonly type: 'text' }
-  | { readonly type: 'json_object' }
-  | ({ readonly type: 'json_schema' } & JsonSchemaFormat);
+  | ({ readonly type: 'json_object' } & FormatPlace)
+  | ({ readonly type: 'json_schema' } & JsonSchemaFormat & FormatPlace);
+
+interface FormatPlace {
+  /** The path of the format. */
+  readonly param: string;
+  /** The server's own keys, which stand beside the schema. */
+  readonly extensions: ExtensionKeys | null;
+}

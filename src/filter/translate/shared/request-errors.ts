@@ -86,3 +86,11 @@ function typeName(value: unknown): string {
   if (isExactNumber(value)) return 'a number';
   return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
 }
+
+export function unknownParameter(name: string): ApiError {
+  return ApiError.invalidRequest(
+    'unknown_parameter',
+    shorten(name),
+    `Unknown parameter: '${shorten(name)}'. Leave it out.`,
+  );
+}

@@ -149,9 +149,11 @@ export interface ChatExtensionTool {
 
 export type ChatTool = ChatFunctionTool | ChatCustomTool | ChatExtensionTool;
 
-export type ChatNamedTool =
-  | { readonly type: 'function'; readonly function: { readonly name: string } }
-  | { readonly type: 'custom'; readonly custom: { readonly name: string } };
+export type ChatNamedTool = ExtensionKeys &
+  (
+    | { readonly type: 'function'; readonly function: { readonly name: string } }
+    | { readonly type: 'custom'; readonly custom: { readonly name: string } }
+  );
 
 export type ChatToolChoice =
   | 'auto'
@@ -160,22 +162,24 @@ export type ChatToolChoice =
   /** Mistral's value for `required`. */
   | 'any'
   | ChatNamedTool
-  | {
+  | (ExtensionKeys & {
       readonly type: 'allowed_tools';
       readonly allowed_tools: { readonly mode: 'auto' | 'required'; readonly tools: readonly ChatNamedTool[] };
-    };
+    });
 
-export type ChatResponseFormat =
-  | { readonly type: 'json_object' }
-  | {
-      readonly type: 'json_schema';
-      readonly json_schema: {
-        readonly name: string;
-        readonly description?: string;
-        readonly schema: JsonObject;
-        readonly strict?: boolean;
-      };
-    };
+export type ChatResponseFormat = ExtensionKeys &
+  (
+    | { readonly type: 'json_object' }
+    | {
+        readonly type: 'json_schema';
+        readonly json_schema: {
+          readonly name: string;
+          readonly description?: string;
+          readonly schema: JsonObject;
+          readonly strict?: boolean;
+        };
+      }
+  );
 
 /** The client's own fields that go to the upstream as they came, by the upstream's names. */
 export type Passthrough = ReadonlyMap<string, unknown>;

@@ -61,6 +61,8 @@ const optionalBoolean = z.nullish(z.boolean());
 export const optionalObject = z.nullish(jsonObject);
 const optionalList = z.nullish(list);
 export const optionalValue = z.optional(z.unknown());
+/** For a key that the API or a server has, and no schema here reads: unless it goes to the upstream, it is named, and never refused as unknown. */
+export const unread = z.optional(z.unknown());
 
 const reasoningEfforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const;
 
@@ -102,6 +104,12 @@ export const nestedFields = {
     include_obfuscation: optionalBoolean,
     include_usage: optionalValue, // Chat's; every Response has it
   }),
+  prompt_cache_options: z.object({
+    mode: optionalValue,
+    ttl: optionalValue,
+    prewarm: optionalBoolean,
+    comparison_response_id: unread,
+  }),
 } as const;
 
 /** Every top-level field there is a rule for, by name. */
@@ -137,7 +145,7 @@ export const createResponseFields = {
   safety_identifier: z.nullish(z.string().check(z.maxLength(128))),
   prompt_cache_key: z.nullish(z.string().check(z.maxLength(64))),
   prompt_cache_retention: optionalText,
-  prompt_cache_options: optionalObject,
+  prompt_cache_options: z.nullish(nestedFields.prompt_cache_options),
   generate: optionalBoolean,
   service_tier: optionalText,
   stream: optionalBoolean,
@@ -155,6 +163,10 @@ export const messageItem = compiled({
   role: z.enum(['user', 'assistant', 'system', 'developer']),
   content: textOrList,
   phase: optionalValue,
+  // Chat's, refused where they say something.
+  tool_calls: optionalValue,
+  function_call: optionalValue,
+  tool_call_id: optionalValue,
 });
 export const functionCallItem = compiled({
   call_id: callId,
@@ -177,15 +189,15 @@ export const toolOutputItem = compiled({
   namespace: optionalName,
   output: textOrList,
 });
-export const agentMessageItem = z.object({ content: textOrList });
+export const agentMessageItem = z.object({ content: textOrList, author: optionalValue, recipient: optionalValue });
 export const configurationUpdateItem = z.object({
-  reasoning: z.nullish(z.looseObject({ effort: z.nullish(z.enum(reasoningEfforts)) })),
-  text: z.nullish(z.looseObject({ format: optionalObject })),
+  reasoning: z.nullish(z.object({ effort: z.nullish(z.enum(reasoningEfforts)), summary: unread })),
+  text: z.nullish(z.object({ format: optionalObject, verbosity: unread })),
 });
 export const compactionItem = z.object({ encrypted_content: optionalText });
 export const compactionTriggerItem = z.object({});
 export const itemReference = z.object({ id: z.string() });
-export const additionalToolsItem = z.object({ tools: list });
+export const additionalToolsItem = z.object({ tools: list, role: optionalValue });
 export const reasoningItem = compiled({
   id: optionalValue,
   content: optionalList,
@@ -193,41 +205,64 @@ export const reasoningItem = compiled({
   encrypted_content: optionalText,
 });
 
+/** How the picture was made is for its readers. */
+export const imageGenerationItem = z.object({
+  result: optionalValue,
+  revised_prompt: optionalValue,
+  action: optionalValue,
+  background: optionalValue,
+  error: optionalValue,
+  output_format: optionalValue,
+  quality: optionalValue,
+  size: optionalValue,
+  svg_usage: optionalValue,
+});
+
 /** A part of a reasoning item's `content` or `summary`. */
-export const reasoningPart = z.object({ text: optionalText });
+export const reasoningPart = z.object({ type: optionalValue, text: optionalText });
 
 /** Content parts by `type`. */
-export const textPart = compiled({ text: z.string() });
-export const refusalPart = z.object({ refusal: z.string() });
+const partHints = { prompt_cache_breakpoint: optionalValue, cache_control: unread };
+/** Citations and log probabilities of earlier answers, and what a client parsed of them, are for their readers. */
+export const textPart = compiled({
+  text: z.string(),
+  annotations: optionalValue,
+  logprobs: optionalValue,
+  parsed: optionalValue,
+  ...partHints,
+});
+export const refusalPart = z.object({ refusal: z.string(), ...partHints });
 const textOrObject = z.union([z.string(), jsonObject]);
 const imageDetail = z.enum(['low', 'high', 'auto', 'original']);
 export const imagePart = z.object({
   image_url: z.nullish(textOrObject),
   file_id: optionalText,
   detail: z.nullish(imageDetail),
+  ...partHints,
 });
-export const filePart = z.object({
-  file_data: optionalText,
-  file_url: optionalText,
-  file_id: optionalText,
-  filename: optionalText,
-});
-export const encryptedPart = z.object({ encrypted_content: z.string() });
+const fileFields = { file_data: optionalText, file_url: optionalText, file_id: optionalText, filename: optionalText };
+export const filePart = z.object({ ...fileFields, detail: unread, ...partHints });
+export const encryptedPart = z.object({ encrypted_content: z.string(), ...partHints });
 /** Flat as in the AI SDK, nested as in Chat, or a URL as in Codex. */
 export const audioPart = z.object({
   audio_url: optionalText,
-  input_audio: z.nullish(z.object({ data: z.string(), format: z.string() })),
+  input_audio: optionalObject,
   data: optionalText,
   format: optionalText,
+  ...partHints,
 });
-export const videoPart = z.object({ video_url: textOrObject });
-/** The objects that Chat nests in a part: an image, a file, a video. */
+export const videoPart = z.object({ video_url: textOrObject, ...partHints });
+/** The objects that Chat nests in a part: an image, a sound, a file, a video. */
 export const chatImage = z.object({ url: z.string(), detail: z.nullish(imageDetail) });
-export const chatFilePart = z.object({ file: jsonObject });
+export const chatAudio = z.object({ data: z.string(), format: z.string() });
+export const chatFilePart = z.object({ file: jsonObject, ...partHints });
+export const chatFile = z.object(fileFields);
 export const chatVideo = z.object({ url: z.string() });
 
 /** Tools by `type`. */
 export const toolNamePattern = /^[a-zA-Z0-9_-]{1,128}$/;
+/** For tools that OpenAI's servers search, or call from a program. */
+const serversToolKeys = { defer_loading: unread, allowed_callers: unread };
 const toolName = z.string().check(z.regex(toolNamePattern));
 export const functionTool = compiled({
   name: toolName,
@@ -235,6 +270,9 @@ export const functionTool = compiled({
   parameters: optionalObject,
   strict: optionalBoolean,
   async: optionalBoolean,
+  cache_control: unread,
+  ...serversToolKeys,
+  output_schema: unread,
 });
 /** Inside a namespace the name may be longer: it is shortened with its prefix. */
 const longToolName = z.string().check(z.regex(/^[a-zA-Z0-9_-]+$/), z.maxLength(maxNameLength));
@@ -242,14 +280,16 @@ export const namespacedFunctionTool = z.extend(functionTool, { name: longToolNam
 export const customTool = z.object({
   name: toolName,
   description: optionalText,
-  format: z.nullish(
-    z.discriminatedUnion('type', [
-      z.object({ type: z.literal('text') }),
-      z.object({ type: z.literal('grammar'), syntax: z.string(), definition: z.string() }),
-    ]),
-  ),
+  format: optionalObject,
   async: optionalBoolean,
+  ...serversToolKeys,
 });
+/** A custom tool's `format` by `type`. */
+export const customFormats = {
+  text: z.object({ type: z.literal('text') }),
+  grammar: z.object({ type: z.literal('grammar'), syntax: z.string(), definition: z.string() }),
+  nested: z.object({ type: z.literal('grammar'), grammar: jsonObject }),
+};
 export const namespacedCustomTool = z.extend(customTool, { name: longToolName });
 export const namespaceTool = z.object({
   name,
@@ -258,19 +298,23 @@ export const namespaceTool = z.object({
 });
 
 /** `tool_choice` objects by `type`. */
-export const namedToolChoice = z.object({ name, namespace: optionalName });
+/** Where a tool has no name of its own: `shell`. */
+export const typedToolChoice = z.object({ type: z.string(), name: optionalValue });
+export const namedToolChoice = z.object({ type: optionalValue, name, namespace: optionalName });
 const toolChoiceMode = z.nullish(z.enum(['none', 'auto', 'required']));
 /** As the API has it, and with the list in the field of that name. */
 export const allowedToolsChoice = {
-  typed: z.object({ mode: toolChoiceMode, tools: allowedList }),
-  flat: z.object({ mode: toolChoiceMode, allowed_tools: allowedList }),
+  typed: z.object({ type: optionalValue, mode: toolChoiceMode, tools: allowedList }),
+  flat: z.object({ type: optionalValue, mode: toolChoiceMode, allowed_tools: allowedList }),
 };
 
-/** `text.format` of type `json_schema`. */
+/** `text.format`, by type: `text` and `json_object` have nothing else. */
+export const plainFormat = z.object({ type: optionalValue });
 export const jsonSchemaFormat = z.object({
+  type: optionalValue,
   name,
   schema: jsonObject,
   strict: optionalBoolean,
   description: optionalText,
 });
-export type JsonSchemaFormat = Readonly<z.output<typeof jsonSchemaFormat>>;
+export type JsonSchemaFormat = Readonly<Omit<z.output<typeof jsonSchemaFormat>, 'type'>>;

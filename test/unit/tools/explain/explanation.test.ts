@@ -72,7 +72,7 @@ describe('a field', () => {
   const customCall = { type: 'custom_tool_call', call_id: 'a', name: 'run', input: 'ls' };
   it.each<[field: string, fate: string, body: object, causes: readonly string[], settings?: SettingsOverrides]>([
     ['store', 'left_out', { store: null }, []],
-    ['input[0]', 'rewritten', { input: [{ role: 'user', content: [audio] }] }, []],
+    ['input[0]', 'rewritten', { input: [{ role: 'user', content: [audio] }] }, ['UNKNOWN_FIELDS']],
     [
       'input[0]',
       'rewritten',
@@ -81,7 +81,7 @@ describe('a field', () => {
     ],
     ['reasoning.effort', 'renamed', { reasoning: { effort: 'low' } }, ['reasoningEffort']],
     ['tool_choice', 'rewritten', { tools: [f], tool_choice: f }, ['toolChoice']],
-    ['tools[0]', 'rewritten', { tools: [{ ...f, odd: 1 }], tool_choice: 'none' }, []],
+    ['tools[0]', 'rewritten', { tools: [{ ...f, odd: 1 }], tool_choice: 'none' }, ['UNKNOWN_FIELDS']],
     ['input[0]', 'rewritten', { input: [output] }, ['ORPHAN_OUTPUTS'], { orphanOutputs: 'synthesize' }],
     [
       'input[0]',

@@ -1,6 +1,7 @@
 import { isJsonObject } from '../../../../formats/json/exact.ts';
 import type { Profile } from '../../../upstream/profile.ts';
 import {
+  customFormats,
   customTool,
   functionTool,
   namespacedCustomTool,
@@ -9,12 +10,12 @@ import {
 } from '../../../wire/schema/create-response.ts';
 import type { ToolEcho } from '../../../wire/schema/response-resource.ts';
 import { chatToolName } from '../../shared/chat-tool-name.ts';
-import { knownKeys } from '../../shared/dropped.ts';
 import { extensionKeysOf } from '../../shared/extension-name.ts';
 import type { CustomDefinition, FunctionDefinition } from '../../shared/parsed.ts';
-import { quote, unsupportedParameter } from '../../shared/request-errors.ts';
+import { missingParameter, notOneOf, quote, unsupportedParameter } from '../../shared/request-errors.ts';
 import { withoutEncrypted } from './encrypted-parameters.ts';
-import { readShape } from './read-shape.ts';
+import { type KnownKeys, knownKeys, nameUnknown, type PassedKeys } from './known-keys.ts';
+import { parseShape, readShape } from './read-shape.ts';
 import { type ToolsBuilder, type ToolType, toolType, typedTool } from './tools-builder.ts';
 
 /** Tools with a name of the client's own. */
@@ -22,10 +23,8 @@ import { type ToolsBuilder, type ToolType, toolType, typedTool } from './tools-b
 export const functionTools: ToolType = {
   chosenBy: 'name',
   read(given, at, tools) {
-    const { tool, toolAt } = flatTool(given, 'function', at);
-    const { cache_control: cacheControl } = given;
-    const isCached = tools.settings.profile.cacheControl && cacheControl != null;
-    const definition = { ...functionAt(tool, toolAt, null, tools), ...(isCached ? { cacheControl } : {}) };
+    const { tool, toolAt, written } = flatTool(given, 'function', at);
+    const definition = functionAt(tool, toolAt, null, tools, written);
     tools.offer(definition, isDeferred(tool) ? (tool as ToolEcho) : null);
     return functionEcho(definition, tools.settings.strictEcho);
   },
@@ -34,9 +33,8 @@ export const functionTools: ToolType = {
 export const customTools: ToolType = {
   chosenBy: 'name',
   read(given, at, tools) {
-    const { tool, toolAt } = flatTool(given, 'custom', at);
-    const read = tool === given ? tool : withFlatGrammar(tool);
-    tools.offer(customAt(read, toolAt, null, tools), isDeferred(tool) ? (tool as ToolEcho) : null);
+    const { tool, toolAt, written } = flatTool(given, 'custom', at);
+    tools.offer(customAt(tool, toolAt, null, tools, written), isDeferred(tool) ? (tool as ToolEcho) : null);
     return tools.echoOf(tool);
   },
 };
@@ -72,6 +70,8 @@ interface Namespace {
 }
 
 type Tool = Record<string, unknown>;
+/** The objects that a tool is written as, each with its path. */
+type Written = readonly (readonly [object: Tool, at: string])[];
 
 function functionEcho(
   { chatName, description, parameters, strict, origin }: FunctionDefinition,
@@ -88,11 +88,19 @@ function functionEcho(
   };
 }
 
-function functionAt(tool: Tool, at: string, namespace: Namespace | null, tools: ToolsBuilder): FunctionDefinition {
+function functionAt(
+  tool: Tool,
+  at: string,
+  namespace: Namespace | null,
+  tools: ToolsBuilder,
+  written: Written = [[tool, at]],
+): FunctionDefinition {
   const { settings, dropped } = tools;
+  const read = parseShape(namespace === null ? functionTool : namespacedFunctionTool, tool, at);
   const own = extensionKeysOf(tool, settings.profile);
-  dropped.pushUnknownKeys(tool, settings.profile.cacheControl ? cachedFunctionKeys : functionKeys, 'tools[]', own);
-  const read = readShape(namespace === null ? functionTool : namespacedFunctionTool, tool, at);
+  const { cache_control } = tool;
+  const isCached = settings.profile.cacheControl && namespace === null && cache_control != null;
+  nameWritten(written, functionKeys, tools, isCached ? { ...own, cache_control } : own);
   const parameters = read.parameters == null ? null : withoutEncrypted(read.parameters);
   if (parameters !== null && parameters !== read.parameters) dropped.push(`${at}.parameters.encrypted`);
   return {
@@ -101,6 +109,7 @@ function functionAt(tool: Tool, at: string, namespace: Namespace | null, tools: 
     extensions: own,
     parameters,
     strict: read.strict,
+    ...(isCached ? { cacheControl: cache_control } : {}),
   };
 }
 
@@ -108,18 +117,39 @@ function customAt(
   tool: Tool,
   at: string,
   namespace: Namespace | null,
-  { dropped, settings }: ToolsBuilder,
+  tools: ToolsBuilder,
+  written: Written = [[tool, at]],
 ): CustomDefinition {
-  const own = extensionKeysOf(tool, settings.profile);
-  dropped.pushUnknownKeys(tool, customKeys, 'tools[]', own);
-  const read = readShape(namespace === null ? customTool : namespacedCustomTool, tool, at);
-  const named = namedAs('custom', read, at, namespace, settings.profile);
-  return { kind: 'custom', ...named, extensions: own, format: read.format ?? null };
+  const { profile } = tools.settings;
+  const read = parseShape(namespace === null ? customTool : namespacedCustomTool, tool, at);
+  const own = extensionKeysOf(tool, profile);
+  nameWritten(written, customKeys, tools, own);
+  const format = read.format == null ? null : customFormatAt(read.format, `${at}.format`, tools);
+  return { kind: 'custom', ...namedAs('custom', read, at, namespace, profile), extensions: own, format };
 }
 
-const functionKeys = knownKeys(...Object.keys(functionTool.shape));
-const cachedFunctionKeys = knownKeys(...functionKeys, 'cache_control');
-const customKeys = knownKeys(...Object.keys(customTool.shape));
+/** Flat, or with the grammar in an object of its own, as Chat has it. */
+function customFormatAt(given: Tool, at: string, tools: ToolsBuilder): CustomDefinition['format'] {
+  const { profile } = tools.settings;
+  const { type } = given;
+  const own = profile.customTools === 'native' ? extensionKeysOf(given, profile) : null;
+  if (type === 'text') return { ...readShape(customFormats.text, given, at, tools, own), extensions: own };
+  if (type == null) throw missingParameter(`${at}.type`);
+  if (type !== 'grammar') throw notOneOf(`${at}.type`, type, ['text', 'grammar']);
+  const { grammar } = given;
+  if (!isJsonObject(grammar)) return { ...readShape(customFormats.grammar, given, at, tools, own), extensions: own };
+  readShape(customFormats.nested, given, at, tools, own);
+  return { ...readShape(customFormats.grammar, { type, ...grammar }, `${at}.grammar`, tools), extensions: own };
+}
+
+const functionKeys = knownKeys(functionTool);
+const customKeys = knownKeys(customTool);
+
+/** Names the keys of a tool that are not read. One of a later list is what a search found: it is no longer deferred. */
+function nameWritten(written: Written, keys: KnownKeys, tools: ToolsBuilder, own: PassedKeys | null): void {
+  const passed = tools.isOwn ? own : { ...own, defer_loading: true };
+  for (const [object, at] of written) nameUnknown(keys, object, at, tools, passed);
+}
 
 function namedAs(
   kind: 'function' | 'custom',
@@ -147,16 +177,14 @@ function isDeferred(tool: Tool): boolean {
 }
 
 /** Chat has such a tool one level down, `{"type": "function", "function": {…}}`; clients written for that API send it so. */
-function flatTool(given: Tool, type: string, at: string): { readonly tool: Tool; readonly toolAt: string } {
+function flatTool(given: Tool, type: string, at: string) {
   const { [type]: nested, ...beside } = given;
-  if (given['name'] !== undefined || !isJsonObject(nested)) return { tool: given, toolAt: at };
-  return { tool: { ...beside, ...nested, type }, toolAt: `${at}.${type}` };
-}
-
-/** Chat has the grammar of a custom tool in an object of its own. */
-function withFlatGrammar(tool: Tool): Tool {
-  const { format } = tool;
-  return isJsonObject(format) && isJsonObject(format['grammar'])
-    ? { ...tool, format: { ...format['grammar'], type: format['type'] } }
-    : tool;
+  if (given['name'] !== undefined || !isJsonObject(nested))
+    return { tool: given, toolAt: at, written: [[given, at]] as const };
+  const toolAt = `${at}.${type}`;
+  const written: Written = [
+    [beside, at],
+    [nested, toolAt],
+  ];
+  return { tool: { ...beside, ...nested, type }, toolAt, written };
 }

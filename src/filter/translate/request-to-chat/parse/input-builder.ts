@@ -2,13 +2,14 @@ import type * as z from 'zod/mini';
 import type { Profile } from '../../../upstream/profile.ts';
 import type { ExtensionKeys } from '../../../wire/schema/chat-request.ts';
 import type { CreateResponseFields } from '../../../wire/schema/create-response.ts';
-import { type Dropped, knownKeys, type Reading } from '../../shared/dropped.ts';
+import type { Dropped, Reading } from '../../shared/dropped.ts';
 import { extensionKeysOf } from '../../shared/extension-name.ts';
 import type { InputContent, InputItem, InputMessage } from '../../shared/parsed.ts';
 import type { Provenance } from '../../shared/provenance.ts';
 import type { TranslationSettings } from '../../shared/settings.ts';
+import { knownKeys, nameUnknown } from './known-keys.ts';
 import { withinTextLimit } from './parse-content.ts';
-import { readShape } from './read-shape.ts';
+import { parseShape } from './read-shape.ts';
 
 /** The rule for one type of input item: adds the one at `at` to `input`. Throws `ApiError` for the first mistake. */
 export type ItemType = (item: Record<string, unknown>, at: string, input: InputBuilder) => void;
@@ -32,7 +33,9 @@ export class InputBuilder implements Reading {
   update: {
     readonly effort: NonNullable<CreateResponseFields['reasoning']>['effort'];
     readonly format: Record<string, unknown> | null;
-  } = { effort: null, format: null };
+    /** The item with that format. */
+    readonly formatAt: string;
+  } = { effort: null, format: null, formatAt: '' };
   /** The item that is read ends the input. */
   isLast = false;
   /** The last item is a `compaction_trigger`: a summary is asked for, not an answer. */
@@ -72,22 +75,21 @@ export class InputBuilder implements Reading {
 }
 
 /**
- * An item with a schema. Keys that are neither in it nor in `otherKeys` are named as left out, but for the server's own where
- * `hasPlace` says that Chat has a place for them: `read` receives those.
+ * An item with a schema. Keys that are not in it are named as left out, but for the server's own where `hasPlace` says that Chat has a
+ * place for them: `read` receives those.
  */
 export function itemType<Schema extends z.ZodMiniObject>(
   schema: Schema,
   read: (fields: z.output<Schema>, at: string, input: InputBuilder, own: ExtensionKeys | null) => void,
-  otherKeys: readonly string[] = [],
   hasPlace: (fields: z.output<Schema>, profile: Profile) => boolean = () => false,
 ): ItemType {
-  const keys = knownKeys(...Object.keys(schema.shape), ...otherKeys);
+  const keys = knownKeys(schema);
   return (item, at, input) => {
     const { profile } = input.settings;
-    const fields = readShape(schema, item, at);
+    const fields = parseShape(schema, item, at);
     const own = hasPlace(fields, profile) ? extensionKeysOf(item, profile) : null;
     read(fields, at, input, own);
-    input.dropped.pushUnknownKeys(item, keys, 'input[]', own);
+    nameUnknown(keys, item, at, input, own, 'input[]');
   };
 }
 

@@ -1,10 +1,13 @@
 import type * as z from 'zod/mini';
 import { isJsonObject } from '../../../../formats/json/exact.ts';
+import { generalOf } from '../../../../formats/json/paths.ts';
 import type { Profile } from '../../../upstream/profile.ts';
 import type { ApiError } from '../../../wire/schema/api-error.ts';
 import type { CacheHints, ChatExtensionPart } from '../../../wire/schema/chat-request.ts';
 import {
   audioPart,
+  chatAudio,
+  chatFile,
   chatFilePart,
   chatImage,
   chatVideo,
@@ -16,7 +19,7 @@ import {
   textPart,
   videoPart,
 } from '../../../wire/schema/create-response.ts';
-import { knownKeys, type Reading } from '../../shared/dropped.ts';
+import type { Reading } from '../../shared/dropped.ts';
 import { extensionKeysOf, isExtensionName } from '../../shared/extension-name.ts';
 import type { InputContent, InputMessage } from '../../shared/parsed.ts';
 import {
@@ -31,9 +34,10 @@ import {
   withinLength,
 } from '../../shared/request-errors.ts';
 import type { TranslationSettings } from '../../shared/settings.ts';
+import { type KnownKeys, knownKeys, nameStripped, nameUnknown, type PassedKeys } from './known-keys.ts';
 import { omit, refuseOrOmit } from './omitted.ts';
 import { parseFile } from './parse-file.ts';
-import { readShape } from './read-shape.ts';
+import { parseShape } from './read-shape.ts';
 import { isRefused, textCarriedBy } from './unknown-items.ts';
 
 /** Whose message the content is of, or a tool's output. */
@@ -72,7 +76,7 @@ function checkBytes(text: string, limit: number, param: string, what: string): v
 
 /** Null for a part that is left out, which `dropped` names. */
 function parsePart(part: unknown, speaker: Speaker, at: string, reading: Reading): InputContent | null {
-  const { settings, dropped } = reading;
+  const { settings } = reading;
   if (!isJsonObject(part)) throw invalidType(at, 'an object', part);
   const type = part['type'];
   if (type == null) throw missingParameter(`${at}.type`);
@@ -82,16 +86,24 @@ function parsePart(part: unknown, speaker: Speaker, at: string, reading: Reading
     const isPassed = settings.profile.passExtensions && isExtensionPart(part) && shown.includes(speaker);
     return isPassed ? part : parseUnknownPart(type, part, at, reading);
   }
-  const keys = settings.profile.cacheControl ? known.cachedKeys : known.keys;
-  const own = extensionKeysOf(part, settings.profile);
-  dropped.pushUnknownKeys(part, keys, 'input[].content[]', own);
   if (!known.speakers.includes(speaker)) throw misplaced(type, known.speakers, speaker, at);
   checkSize(part, known.media, at, settings);
   const read = known.read(part, at, reading);
-  if (own === null) return read;
-  if (read !== null && staysAPart(read, speaker, settings.profile)) return { ...read, ...own };
-  dropped.pushUnknownKeys(own, keys, 'input[].content[]');
-  return read;
+  const own = ownKeysOf(part, settings.profile);
+  const stays = own !== null && read !== null && staysAPart(read, speaker, settings.profile);
+  const place = speaker === 'tool' ? 'input[].output[]' : 'input[].content[]';
+  nameUnknown(known.keys, part, at, reading, stays ? own : null, place);
+  return stays ? { ...read, ...own } : read;
+}
+
+/** What goes with a part that stays one: hints for the prompt cache where the server knows them, and its own keys. Null for nothing. */
+function ownKeysOf(part: CacheHints, profile: Profile): PassedKeys | null {
+  const { prompt_cache_breakpoint, cache_control } = part;
+  const extensions = extensionKeysOf(part as Readonly<Record<string, unknown>>, profile);
+  const isMarked = prompt_cache_breakpoint != null && profile.openaiOnly;
+  const isCached = cache_control != null && profile.cacheControl;
+  if (!isMarked && !isCached) return extensions;
+  return { ...(isMarked ? { prompt_cache_breakpoint } : {}), ...(isCached ? { cache_control } : {}), ...extensions };
 }
 
 /** Whether the part is one of the Chat message too: texts are joined where the server, or the role, takes one text. */
@@ -122,9 +134,7 @@ function checkSize(part: object, medium: keyof typeof media, at: string, setting
 }
 
 interface PartType {
-  /** Keys that are read, without and with those that only a server with `cacheControl` knows. */
-  readonly keys: ReadonlySet<string>;
-  readonly cachedKeys: ReadonlySet<string>;
+  readonly keys: KnownKeys;
   /** The roles whose messages may contain it. */
   readonly speakers: readonly Speaker[];
   /** The kind of media in the part. */
@@ -133,46 +143,54 @@ interface PartType {
   read(part: Record<string, unknown>, at: string, reading: Reading): InputContent | null;
 }
 
-/** A part with a schema; other keys are named, but for an OpenAI breakpoint, which is for one kind of server. */
+/** A part with a schema. */
 function partType<Schema extends z.ZodMiniObject>(
   medium: PartType['media'],
   schema: Schema,
   speakers: readonly Speaker[],
-  read: (fields: z.output<Schema>, at: string, reading: Reading, part: CacheHints) => InputContent | null,
-  otherKeys: readonly string[] = [],
+  read: (fields: z.output<Schema>, at: string, reading: Reading) => InputContent | null,
 ): PartType {
-  const keys = knownKeys(...Object.keys(schema.shape), ...otherKeys, 'prompt_cache_breakpoint');
   return {
-    keys,
-    cachedKeys: knownKeys(...keys, 'cache_control'),
+    keys: knownKeys(schema),
     speakers,
     media: medium,
-    read: (part, at, reading) => read(readShape(schema, part, at), at, reading, part),
+    read: (part, at, reading) => read(parseShape(schema, part, at), at, reading),
   };
 }
 
 const everyone: readonly Speaker[] = ['user', 'system', 'developer', 'assistant', 'tool'];
 const shown: readonly Speaker[] = ['user', 'tool'];
 
-/** Citations and log probabilities of earlier answers are for their readers. */
-const text = partType(
-  'text',
-  textPart,
-  everyone,
-  ({ text: given }, _at, reading, part) => ({ type: 'text', text: given, ...cacheHints(part, reading) }),
-  ['annotations', 'logprobs', 'parsed'],
-);
+const text = partType('text', textPart, everyone, ({ text: given }) => ({ type: 'text', text: given }));
 
 /** With its address as text or in Chat's object, under either name. */
-const image = partType('image', imagePart, shown, ({ image_url: given, ...others }, at, reading, part) => {
-  if (given == null || typeof given === 'string') return parseImage({ ...others, url: given }, at, reading, part);
-  const { url, detail = others.detail } = readShape(chatImage, given, `${at}.image_url`);
-  return parseImage({ ...others, url, detail }, at, reading, part);
+const image = partType('image', imagePart, shown, ({ image_url: given, file_id, detail: beside }, at, reading) => {
+  if (given == null || typeof given === 'string')
+    return parseImage({ url: given, file_id, detail: beside }, at, reading);
+  return withOwnKeys(given, `${at}.image_url`, reading, chatImage, ({ url, detail = beside }) =>
+    parseImage({ url, file_id, detail }, at, reading),
+  );
 });
 const video = partType('video', videoPart, shown, ({ video_url: given }, at, reading) => {
-  const url = typeof given === 'string' ? given : readShape(chatVideo, given, `${at}.video_url`).url;
-  return parseVideo(url, at, reading);
+  if (typeof given === 'string') return parseVideo(given, at, reading);
+  return withOwnKeys(given, `${at}.video_url`, reading, chatVideo, ({ url }) => parseVideo(url, at, reading));
 });
+
+/** The part made of an object that Chat nests in it, with the server's own keys of that object in the object that became of it. */
+function withOwnKeys<Schema extends z.ZodMiniObject, Part extends InputContent | null>(
+  given: Record<string, unknown>,
+  at: string,
+  reading: Reading,
+  schema: Schema,
+  make: (fields: z.output<Schema>) => Part,
+): Part {
+  const made = make(parseShape(schema, given, at));
+  const own = extensionKeysOf(given, reading.settings.profile);
+  const inner = made === null ? undefined : (made as Readonly<Record<string, unknown>>)[made.type];
+  const isPassed = own !== null && isJsonObject(inner);
+  nameStripped(schema, given, at, reading, isPassed ? own : null);
+  return isPassed && made !== null ? { ...made, [made.type]: { ...inner, ...own } } : made;
+}
 
 /** Every type of content part there is a rule for: this API's, and Chat's own for the same things. */
 export const partTypes: ReadonlyMap<string, PartType> = new Map([
@@ -196,7 +214,7 @@ export const partTypes: ReadonlyMap<string, PartType> = new Map([
   [
     'file',
     partType('file', chatFilePart, shown, ({ file }, at, reading) =>
-      parseFile(readShape(filePart, file, `${at}.file`), `${at}.file`, reading),
+      withOwnKeys(file, `${at}.file`, reading, chatFile, (fields) => parseFile(fields, `${at}.file`, reading)),
     ),
   ],
   ['input_audio', partType('audio', audioPart, ['user'], parseAudio)],
@@ -224,12 +242,7 @@ interface ImageFields extends Pick<z.output<typeof imagePart>, 'file_id' | 'deta
   readonly url: string | null | undefined;
 }
 
-function parseImage(
-  { url, file_id, detail }: ImageFields,
-  at: string,
-  reading: Reading,
-  part: CacheHints,
-): InputContent {
+function parseImage({ url, file_id, detail }: ImageFields, at: string, reading: Reading): InputContent {
   const { profile, latestImages } = reading.settings;
   const refusal = notSupported(at, 'images', profile.name);
   if (profile.image === 'omit')
@@ -244,18 +257,27 @@ function parseImage(
   }
   if (!profile.image) return refuseOrOmit('image', refusal, reading);
   const isReduced = detail === 'original' && !profile.openaiOnly;
-  if (isReduced) reading.dropped.push('input[].content[].detail.original');
+  if (isReduced) reading.dropped.push(`${generalOf(at)}.detail.original`);
   const sent = isReduced ? 'high' : detail;
   return {
     type: 'image_url',
     image_url: { url, ...(sent == null || sent === 'auto' ? {} : { detail: sent }) }, // a missing detail means `auto`
-    ...cacheHints(part, reading),
   };
 }
 
 function parseAudio(read: z.output<typeof audioPart>, at: string, reading: Reading): InputContent | null {
+  const { input_audio: nested } = read;
+  if (nested == null) return parseSound(audioOf(read.audio_url) ?? read, read, at, reading);
+  return withOwnKeys(nested, `${at}.input_audio`, reading, chatAudio, (sound) => parseSound(sound, read, at, reading));
+}
+
+function parseSound(
+  { data, format }: Pick<z.output<typeof audioPart>, 'data' | 'format'>,
+  read: z.output<typeof audioPart>,
+  at: string,
+  reading: Reading,
+): InputContent | null {
   const { profile } = reading.settings;
-  const { data, format } = read.input_audio ?? audioOf(read.audio_url) ?? read;
   if (data == null && read.audio_url != null) {
     // Chat takes no audio by URL, and nothing is fetched from here.
     reading.dropped.push(`${at}.input_audio`);
@@ -292,16 +314,4 @@ function misplaced(type: string, allowed: readonly Speaker[], speaker: Speaker, 
     `${at}.type`,
     `Invalid value: ${quote(type)} for '${at}.type'. It is not allowed in ${place(speaker)}. Send it in ${allowed.map(place).join(' or ')}.`,
   );
-}
-
-/** A prompt cache hint only helps a server that supports it. */
-function cacheHints(
-  { prompt_cache_breakpoint, cache_control }: CacheHints,
-  { settings: { profile } }: Reading,
-): CacheHints | null {
-  if (prompt_cache_breakpoint == null && cache_control == null) return null;
-  return {
-    ...(prompt_cache_breakpoint != null && profile.openaiOnly ? { prompt_cache_breakpoint } : {}),
-    ...(cache_control != null && profile.cacheControl ? { cache_control } : {}),
-  };
 }

@@ -8,7 +8,7 @@ import {
   invalidType,
   invalidValue,
   quote,
-  shorten,
+  unknownParameter,
   unsupportedParameter,
   unsupportedValue,
   withinLength,
@@ -49,14 +49,14 @@ export function parseRequest(body: unknown, reading: RequestReading) {
       parseUnknown(name, value, passthrough, reading);
       continue;
     }
-    const read = readShape(createResponseFields[name], value, name);
+    if (Object.hasOwn(nestedFields, name) && isJsonObject(value)) namesOf(value, name); // for its limit
+    const read = readShape(createResponseFields[name], value, name, reading);
     checkMeaning(name, read, settings);
     // The casts below: `read` is the output of the schema of that name, which the compiler cannot follow through a lookup.
     switch (name) {
       case 'text': {
         const text = read as CreateResponseFields['text'];
-        refuseUnknownKeys(name, value, reading);
-        format = parseTextFormat(text?.format, settings);
+        format = parseTextFormat(text?.format, 'text.format', reading);
         verbosity = text?.verbosity ?? null;
         break;
       }
@@ -77,11 +77,6 @@ export function parseRequest(body: unknown, reading: RequestReading) {
         if (read != null && !(prewarm !== null && Array.isArray(read) && read.length === 0))
           input = parseInput(read as string | unknown[], reading);
         break;
-      case 'reasoning':
-      case 'stream_options':
-        refuseUnknownKeys(name, value, reading);
-        fields[name] = read;
-        break;
       case 'context_management':
         // A preference for long conversations; a client that has it sends it with each request.
         if (Array.isArray(read) && read.length > 0) dropped.push(name);
@@ -100,7 +95,11 @@ export function parseRequest(body: unknown, reading: RequestReading) {
       effort: input.update.effort,
     };
   }
-  if (input !== null && input.update.format !== null) format = parseTextFormat(input.update.format, settings);
+  if (input !== null && input.update.format !== null) {
+    const { format: updated, formatAt } = input.update;
+    provenance.reading(formatAt);
+    format = parseTextFormat(updated, `${formatAt}.text.format`, reading);
+  }
   for (const list of input?.toolLists ?? []) parseTools(list, false, known.tools, tools);
   const choice = withAllowedTools(toolChoice, allowedTools);
   provenance.mark(format, provenance.pathOf('text.format'));
@@ -377,22 +376,4 @@ function refuseSound(name: string, value: unknown): void {
       `Invalid 'modalities': audio output is not available, because a Response has no item for audio. Send ["text"], or leave 'modalities' out.`,
     );
   }
-}
-
-/** Refuses or leaves out unknown keys of an object with fixed ones: Chat has no such object to pass them on in. */
-function refuseUnknownKeys(field: keyof typeof nestedFields, value: unknown, { settings, dropped }: Reading): void {
-  if (!isJsonObject(value)) return;
-  for (const key of namesOf(value, field)) {
-    if (value[key] === null || Object.hasOwn(nestedFields[field].shape, key)) continue;
-    if (settings.unknownFields === 'reject') throw unknownParameter(`${field}.${key}`);
-    dropped.push(`${field}.${key}`);
-  }
-}
-
-function unknownParameter(name: string): ApiError {
-  return ApiError.invalidRequest(
-    'unknown_parameter',
-    shorten(name),
-    `Unknown parameter: '${shorten(name)}'. Leave it out.`,
-  );
 }

@@ -3,11 +3,14 @@ import {
   allowedToolsChoice,
   type CreateResponseFields,
   namedToolChoice,
+  typedToolChoice,
 } from '../../../wire/schema/create-response.ts';
+import { extensionKeysOf } from '../../shared/extension-name.ts';
 import type { ChosenTool, ToolChoiceMode, ToolChoiceRequest } from '../../shared/parsed.ts';
 import { invalidType, invalidValue, missingParameter, quote, unsupportedValue } from '../../shared/request-errors.ts';
+import { nameUnknown } from './known-keys.ts';
 import { readShape } from './read-shape.ts';
-import type { KnownTypes, RequestReading } from './reading.ts';
+import type { RequestReading } from './reading.ts';
 
 const param = 'tool_choice';
 const modes: readonly string[] = ['auto', 'none', 'required'] satisfies ToolChoiceMode[];
@@ -25,23 +28,23 @@ export function parseToolChoice(
       `Invalid value: ${quote(choice)} for 'tool_choice'. Supported values are: ${modes.map(quote).join(', ')}, or an object.`,
     );
   }
-  const type = choice['type'];
+  const { type } = choice;
+  const extensions = extensionKeysOf(choice, reading.settings.profile);
   // Llama Stack writes the list without a type.
   if (type == null && Array.isArray(choice['allowed_tools']))
     return parseToolChoice({ ...choice, type: 'allowed_tools' }, reading);
   if (type == null && choice['name'] == null) throw missingParameter('tool_choice.type');
   if (type === 'allowed_tools') {
     if (choice['tools'] === undefined && Array.isArray(choice[type])) {
-      const { mode, allowed_tools } = readShape(allowedToolsChoice.flat, choice, param);
+      const { mode, allowed_tools } = readShape(allowedToolsChoice.flat, choice, param, reading, extensions);
       const tools = parseAllowedList(allowed_tools, `${param}.${type}`, reading);
-      return { type, mode: mode ?? 'auto', tools };
+      return { type, mode: mode ?? 'auto', tools, extensions };
     }
-    const nested = choice['tools'] === undefined && isJsonObject(choice[type]);
-    const at = nested ? `${param}.${type}` : param;
-    const { mode, tools } = readShape(allowedToolsChoice.typed, nested ? choice[type] : choice, at);
-    return { type, mode: mode ?? 'auto', tools: parseAllowedList(tools, `${at}.tools`, reading) };
+    const { object, at, own } = fieldsOf(choice, 'tools', type, param, reading);
+    const { mode, tools } = readShape(allowedToolsChoice.typed, object, at, reading, own);
+    return { type, mode: mode ?? 'auto', tools: parseAllowedList(tools, `${at}.tools`, reading), extensions };
   }
-  const tool = chosenTool(choice, param, reading.known);
+  const tool = chosenTool(choice, param, reading);
   if (tool !== null) return { type: 'named', tool };
   const types = [...reading.known.tools].flatMap(([known, { chosenBy }]) => (chosenBy === null ? [] : [quote(known)]));
   throw unsupportedValue(
@@ -62,7 +65,7 @@ export function withAllowedTools(
       `'tool_choice' already says which tools may be called. Send 'allowed_tools' with "auto", "none" or "required", or leave it out.`,
     );
   }
-  return { type: 'allowed_tools', mode: choice?.mode ?? 'auto', tools };
+  return { type: 'allowed_tools', mode: choice?.mode ?? 'auto', tools, extensions: null };
 }
 
 /** A list of tools, or of their names; `at` is its path. Throws `ApiError` for the first mistake. */
@@ -75,11 +78,12 @@ function isMode(text: string): text is ToolChoiceMode {
 }
 
 /** None for a tool that is left out of `tools` too. */
-function parseAllowed(entry: unknown, at: string, { settings, dropped, known }: RequestReading): ChosenTool[] {
-  if (typeof entry === 'string') return [{ param: at, type: null, name: entry, namespace: null }];
+function parseAllowed(entry: unknown, at: string, reading: RequestReading): ChosenTool[] {
+  const { settings, dropped } = reading;
+  if (typeof entry === 'string') return [{ param: at, at, type: null, name: entry, namespace: null, extensions: null }];
   if (!isJsonObject(entry)) throw invalidType(at, 'an object or a name', entry);
-  const type = entry['type'];
-  const tool = chosenTool(entry, at, known);
+  const { type } = entry;
+  const tool = chosenTool(entry, at, reading);
   if (tool !== null) return [tool];
   if (typeof type === 'string' && settings.droppedTools.includes(type)) {
     dropped.push(`${at}.${type}`);
@@ -95,18 +99,30 @@ function parseAllowed(entry: unknown, at: string, { settings, dropped, known }: 
  * The tool that a choice names: flat, as Chat has it (`{"type": "function", "function": {"name": …}}`), or by its name without
  * a type. Null if none can be chosen so.
  */
-function chosenTool(choice: Record<string, unknown>, at: string, { tools }: KnownTypes): ChosenTool | null {
+function chosenTool(choice: Record<string, unknown>, at: string, reading: RequestReading): ChosenTool | null {
   const type = choice['type'] ?? null;
   if (type === null && choice['name'] == null) return null;
+  const extensions = extensionKeysOf(choice, reading.settings.profile);
   if (type === null) {
-    const { name, namespace = null } = readShape(namedToolChoice, choice, at);
-    return { param: at, type, name, namespace };
+    const { name, namespace = null } = readShape(namedToolChoice, choice, at, reading, extensions);
+    return { param: at, at, type, name, namespace, extensions };
   }
-  const chosenBy = typeof type === 'string' ? tools.get(type)?.chosenBy : null;
+  const chosenBy = typeof type === 'string' ? reading.known.tools.get(type)?.chosenBy : null;
   if (typeof type !== 'string' || chosenBy == null) return null;
-  if (chosenBy === 'type') return { param: at, type, name: type, namespace: null };
-  const nested = choice['name'] === undefined && isJsonObject(choice[type]);
-  const path = nested ? `${at}.${type}` : at;
-  const { name, namespace = null } = readShape(namedToolChoice, nested ? choice[type] : choice, path);
-  return { param: path, type, name, namespace };
+  if (chosenBy === 'type') {
+    readShape(typedToolChoice, choice, at, reading, extensions);
+    return { param: at, at, type, name: type, namespace: null, extensions };
+  }
+  const { object, at: path, own } = fieldsOf(choice, 'name', type, at, reading);
+  const { name, namespace = null } = readShape(namedToolChoice, object, path, reading, own);
+  return { param: path, at, type, name, namespace, extensions };
+}
+
+/** The object with the fields of a choice: the choice itself or, where it lacks `key`, one under its type, as Chat has it. */
+function fieldsOf(choice: Record<string, unknown>, key: string, type: string, at: string, reading: RequestReading) {
+  const own = extensionKeysOf(choice, reading.settings.profile);
+  const inner = choice[type];
+  if (choice[key] !== undefined || !isJsonObject(inner)) return { object: choice, at, own };
+  nameUnknown({ names: new Set(['type', type]), unread: new Set(), inner: [] }, choice, at, reading, own);
+  return { object: inner, at: `${at}.${type}`, own: null };
 }

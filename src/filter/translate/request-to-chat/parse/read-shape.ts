@@ -1,5 +1,6 @@
 import type * as z from 'zod/mini';
 import { ApiError } from '../../../wire/schema/api-error.ts';
+import type { Reading } from '../../shared/dropped.ts';
 import {
   aboveMax,
   emptyArray,
@@ -10,12 +11,29 @@ import {
   paramAt,
   quote,
 } from '../../shared/request-errors.ts';
+import { nameStripped, type PassedKeys } from './known-keys.ts';
 
 type Issue = z.core.$ZodIssue;
 type Path = readonly PropertyKey[];
 
-/** The value as the schema reads it, below the path `param`. Throws `ApiError` for the first mistake in the document. */
+/**
+ * The value as the schema reads it. What the schema strips is named as left out, or refused, but for the keys in `passed`, which go to
+ * the upstream. Throws `ApiError` for the first mistake in the document.
+ */
 export function readShape<Schema extends z.ZodMiniType>(
+  schema: Schema,
+  value: unknown,
+  param: string,
+  reading: Reading,
+  passed: PassedKeys | null = null,
+): z.output<Schema> {
+  const read = parseShape(schema, value, param);
+  nameStripped(schema, value, param, reading, passed);
+  return read;
+}
+
+/** The value as the schema reads it, below the path `param`; its caller names what is stripped. Throws likewise. */
+export function parseShape<Schema extends z.ZodMiniType>(
   schema: Schema,
   value: unknown,
   param: string,

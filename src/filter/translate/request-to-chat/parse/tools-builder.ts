@@ -3,12 +3,13 @@ import { isJsonObject } from '../../../../formats/json/exact.ts';
 import { ApiError } from '../../../wire/schema/api-error.ts';
 import { maxNameLength } from '../../../wire/schema/create-response.ts';
 import type { ToolEcho } from '../../../wire/schema/response-resource.ts';
-import { type Dropped, knownKeys, type Reading } from '../../shared/dropped.ts';
+import type { Dropped, Reading } from '../../shared/dropped.ts';
 import type { ToolDefinition } from '../../shared/parsed.ts';
 import type { Provenance } from '../../shared/provenance.ts';
 import { invalidType, invalidValue, missingParameter, quote, withinLength } from '../../shared/request-errors.ts';
 import type { TranslationSettings } from '../../shared/settings.ts';
-import { readShape } from './read-shape.ts';
+import { knownKeys, nameUnknown } from './known-keys.ts';
+import { parseShape } from './read-shape.ts';
 
 /** The rule for one type of tool. */
 export interface ToolType {
@@ -24,12 +25,13 @@ export function toolType<Schema extends z.ZodMiniObject>(
   chosenBy: ToolType['chosenBy'],
   offer: (fields: z.output<Schema>, at: string, tools: ToolsBuilder) => boolean,
 ): ToolType {
-  const keys = knownKeys(...Object.keys(schema.shape));
+  const keys = knownKeys(schema);
   return {
     chosenBy,
     read(tool, at, tools) {
-      tools.dropped.pushUnknownKeys(tool, keys, 'tools[]');
-      return offer(readShape(schema, tool, at), at, tools) ? tools.echoOf(tool) : null;
+      const read = parseShape(schema, tool, at);
+      nameUnknown(keys, tool, at, tools);
+      return offer(read, at, tools) ? tools.echoOf(tool) : null;
     },
   };
 }

@@ -9,7 +9,7 @@ const limits = { maxTextBytes: 10, maxImageUrlBytes: 10, maxFileBytes: 10 };
 const long = 'x'.repeat(11);
 
 const strings = [...partTypes].flatMap(([type, { keys, speakers }]) =>
-  [...keys]
+  [...keys.names, ...keys.unread]
     .filter((key) => key !== 'type')
     .flatMap((key) => [
       { type, speaker: speakers[0] ?? 'user', path: key, part: { type, [key]: long } },

@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { Dropped, knownKeys } from '../../../../../src/filter/translate/shared/dropped.ts';
+import { Dropped } from '../../../../../src/filter/translate/shared/dropped.ts';
 import { nothingRecorded } from '../../../../../src/filter/translate/shared/provenance.ts';
 
 const thousand = Array.from({ length: 1000 }, (_, index) => `n${index}`);
-const keysOf = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, 1]));
 
 describe('clients choose the names of what is left out', () => {
   it('so that a name is cut after 300 characters, and takes no comma and nothing but printable ASCII', () => {
@@ -16,7 +15,7 @@ describe('clients choose the names of what is left out', () => {
 
   it('so that a key and a type are cut as well', () => {
     const dropped = new Dropped(nothingRecorded);
-    dropped.pushUnknownKeys({ ['k'.repeat(400)]: 1 }, knownKeys(), 'input[]');
+    dropped.pushKey('input[]', 'k'.repeat(400));
     dropped.pushUnknownType({ kind: 'item', type: 't'.repeat(400) }, 'input[0]');
     expect(dropped.names()).toEqual([`input[].${'k'.repeat(292)}`, `input[0].${'t'.repeat(291)}`]);
   });
@@ -35,28 +34,15 @@ describe('clients choose the names of what is left out', () => {
 
   it('so that a thousand unknown keys of a kind of value are kept', () => {
     const dropped = new Dropped(nothingRecorded);
-    const known = knownKeys('text');
-    dropped.pushUnknownKeys(keysOf(thousand), known, 'input[]');
-    dropped.pushUnknownKeys({ more: 1 }, known, 'input[]');
+    for (const key of [...thousand, 'more']) dropped.pushKey('input[]', key);
     expect(dropped.names()).toEqual(thousand.map((name) => `input[].${name}`));
   });
 });
 
-it('a key is named once for its kind of value, and not if it is known, null or a record', () => {
+it('a key is named once for its place', () => {
   const dropped = new Dropped(nothingRecorded);
-  const [items, parts] = [knownKeys('text'), knownKeys('text')];
-  const value = { text: 't', id: 'i', odd: 1, none: null, nothing: undefined, zero: 0 };
-  for (const known of [items, items, parts])
-    dropped.pushUnknownKeys(value, known, known === parts ? 'parts[]' : 'items[]');
+  for (const place of ['items[]', 'items[]', 'parts[]']) for (const key of ['odd', 'zero']) dropped.pushKey(place, key);
   expect(dropped.names()).toEqual(['items[].odd', 'items[].zero', 'parts[].odd', 'parts[].zero']);
-});
-
-it('what only its sender reads is not named, whatever kind of value it is in', () => {
-  const dropped = new Dropped(nothingRecorded);
-  const bookkeeping = ['id', 'status', 'type', 'created_by', 'created_at', 'caller', 'client_metadata'];
-  const ofCodex = 'internal_chat_message_metadata_passthrough';
-  dropped.pushUnknownKeys(keysOf([...bookkeeping, ofCodex]), knownKeys(), 'input[]');
-  expect(dropped.names()).toEqual([]);
 });
 
 it('two kinds of unknown types may have the same name', () => {

@@ -1,7 +1,9 @@
 import { arrayOf, objectOf, objectsOf, textOf } from '../../../../../formats/json/loose.ts';
 import type { Loose } from '../../../../wire/schema/chat-completion.ts';
+import { imageGenerationItem } from '../../../../wire/schema/create-response.ts';
 import { unsupportedParameter } from '../../../shared/request-errors.ts';
 import type { ItemType } from '../input-builder.ts';
+import { knownKeys, nameUnknown } from '../known-keys.ts';
 import { parseContent } from '../parse-content.ts';
 
 type LooseHostedItem = Loose<
@@ -47,11 +49,14 @@ const mcpApprovalResponse: ItemType = (item, at, input) => {
   );
 };
 
+const imageKeys = knownKeys(imageGenerationItem);
+
 /** A picture that the model made goes to servers that take some as the user’s, since assistants’ turns are text alone. */
 const imageGenerationCall: ItemType = (item, at, input) => {
   const data = textOf(item['result']);
   if (data === '' || input.settings.profile.image !== true)
     return hostedItem('image_generation_call', generatedImage)(item, at, input);
+  nameUnknown(imageKeys, item, at, input);
   const format = beginnings.find(([start]) => data.startsWith(start))?.[1] ?? 'png';
   const url = `data:image/${format};base64,${data}`;
   const parts = [

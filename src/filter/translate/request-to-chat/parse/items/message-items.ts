@@ -21,7 +21,6 @@ const checkedMessage = itemType(
     if (parts.length === 0 && content.length > 0) return;
     input.add({ kind: 'message', role, content: parts, ...(own === null ? {} : { extensions: own }) });
   },
-  chatMessageFields.map(([name]) => name),
   ({ role }, profile) => staysAMessage(role, profile),
 );
 
@@ -48,11 +47,7 @@ export const message: ItemType = (item, at, input) => {
 };
 
 /** A message from one Codex agent to another (multi_agent_v2): the model reads it as the user's. */
-export const agentMessage = itemType(
-  agentMessageItem,
-  ({ content }, at, input) => {
-    const parts = parseContent(content, 'user', `${at}.content`, input);
-    if (parts.length > 0) input.add({ kind: 'message', role: 'user', content: parts });
-  },
-  ['author', 'recipient'],
-);
+export const agentMessage = itemType(agentMessageItem, ({ content }, at, input) => {
+  const parts = parseContent(content, 'user', `${at}.content`, input);
+  if (parts.length > 0) input.add({ kind: 'message', role: 'user', content: parts });
+});

@@ -34,9 +34,9 @@ function envelopeOf(text: string, at: string, input: InputBuilder): ReasoningEnv
   return decoded.envelope;
 }
 
-function textsOf(parts: readonly unknown[] | null | undefined, param: string, { settings }: InputBuilder): string[] {
+function textsOf(parts: readonly unknown[] | null | undefined, param: string, input: InputBuilder): string[] {
   return (parts ?? []).map((part, index) => {
     const at = paramAt(param, index);
-    return withinTextLimit(readShape(reasoningPart, part, at).text ?? '', `${at}.text`, settings);
+    return withinTextLimit(readShape(reasoningPart, part, at, input).text ?? '', `${at}.text`, input.settings);
   });
 }
