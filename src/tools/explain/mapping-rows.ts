@@ -106,7 +106,7 @@ export const mappingRows: readonly MappingRow[] = [
   { anchor: 'row-tool_choice-mode', fields: ['tool_choice.mode'], rule: 'Mapped; `auto` when absent.' },
   { anchor: 'row-tool_choice-tools', fields: ['tool_choice.tools', 'tool_choice.tools[].type', 'tool_choice.tools[].name'], rule: 'Mapped, or only those tools are offered; either way, a call of another tool fails the answer. Llama Stack’s form, `{"allowed_tools": […], "mode": …}`, is taken too.' },
   { anchor: 'row-text-format', fields: ['text.format', 'text.format.type'], rule: '`text` sends nothing. Other formats become `response_format`, or instructions in the prompt (`jsonSchema`), and are then listed. Where the server cannot call a tool beside a schema, the schema goes into the prompt, and with `tool_choice: "none"` the tools are left out.' },
-  { anchor: 'row-text-format-name', fields: ['text.format.name', 'text.format.schema'], rule: 'Mapped, required. Booleans in place of schemas are objects, as in [`tools[].parameters`](#row-tools-parameters).' },
+  { anchor: 'row-text-format-name', fields: ['text.format.name', 'text.format.schema'], rule: 'Mapped, required. Booleans in place of schemas are objects, as in tools\' parameters.' },
   { anchor: 'row-text-format-strict', fields: ['text.format.strict'], rule: 'Mapped when given. `true` is refused where the upstream cannot guarantee it.' },
   { anchor: 'row-text-format-description', fields: ['text.format.description'], rule: 'Mapped.' },
   { anchor: 'row-text-verbosity', fields: ['text.verbosity'], rule: 'Mapped for OpenAI, Azure and OpenRouter, and repeated; elsewhere dropped and listed.' },
