@@ -52,7 +52,14 @@ export class ToolCalls {
       if (fields === null || (call.item === null && !this.#mayGrow(call) && this.#isRepeated(call))) continue;
       extras.push({ fields, callId: () => this.#idOf(call) });
     }
+    if (extras.length > 0) this.#giveIds();
     return extras;
+  }
+
+  /** Gives the calls that came at once their ids in order: of those with one id the first keeps it, whichever of them are signed. */
+  #giveIds(): void {
+    for (const call of this.#gathered)
+      if (call.item === null && call.name !== '' && !this.#mayGrow(call) && !this.#isRepeated(call)) this.#idOf(call);
   }
 
   /** Gathers the calls of a message in one piece: each entry is a call of its own, and ends where the next begins. */
