@@ -17,7 +17,7 @@ import { startEnvoy, startService } from './parts.ts';
 import { anyFreePort, leadsToFreePort, nextFreePort, portIsFree } from './ports.ts';
 import { curlFor, demoModel, probeId, untilAnswered } from './readiness.ts';
 import { runEnvoy } from './run-envoy.ts';
-import { envoyConfigFor, hasNoProfile, pagesOf, printedEnvoyConfig, serviceEnvironment } from './start-settings.ts';
+import { chosenProfile, envoyConfigFor, pagesOf, printedEnvoyConfig, serviceEnvironment } from './start-settings.ts';
 import { createTeller } from './tell-upstream.ts';
 import { startEmbeddedUpstream } from './upstream.ts';
 import { askUpstream } from './upstream-check.ts';
@@ -110,11 +110,14 @@ async function run(options: MeshOptions, stop: AbortSignal): Promise<void> {
     } else {
       const asking = { key: options.upstreamKey, timeoutMs: watchMs, signal: until };
       const watched = watchUpstream({
-        ask: () => askUpstream(upstream, { ...asking, recognise: hasNoProfile(options, process.env) }),
+        ask: () => askUpstream(upstream, asking),
         now: () => performance.now(),
         sleep: (milliseconds) => sleep(milliseconds, undefined, { signal: until }),
       });
-      const tell = createTeller({ url, upstream, curl: (model) => curlFor(port, model), pages });
+      const tell = createTeller({
+        ...{ url, upstream, pages, profile: chosenProfile(options, process.env) },
+        curl: (model) => curlFor(port, model),
+      });
       const told = (async () => {
         for await (const news of watched) if (!until.aborted) console.log(tell(news));
       })();

@@ -122,7 +122,7 @@ export function pagesOf(
   return INSPECT === 'on' ? `${envoy}See each request and what it becomes: http://${place}/inspect\n` : envoy;
 }
 
-/** Whether a Chat server may be told which profile fits it: none was chosen. */
-export function hasNoProfile({ profile }: MeshOptions, { UPSTREAM_PROFILE }: NodeJS.ProcessEnv): boolean {
-  return (profile ?? (UPSTREAM_PROFILE || 'generic')) === 'generic';
+/** The name of the profile that the service gets. */
+export function chosenProfile({ profile }: MeshOptions, { UPSTREAM_PROFILE }: NodeJS.ProcessEnv): string {
+  return profile ?? (UPSTREAM_PROFILE || 'generic');
 }

@@ -8,6 +8,8 @@ export interface Told {
   /** Where clients connect. */
   readonly url: string;
   readonly upstream: URL;
+  /** The name of the profile that the service has. */
+  readonly profile: string;
   /** A command to paste, for a model. */
   curl(model: string): string;
   /** Other pages that can be opened in a browser. */
@@ -15,7 +17,7 @@ export interface Told {
 }
 
 /** Makes the lines that are printed for each news of a real Chat server. */
-export function createTeller({ url, upstream, curl, pages }: Told): (news: UpstreamNews) => string {
+export function createTeller({ url, upstream, profile: chosen, curl, pages }: Told): (news: UpstreamNews) => string {
   const { href } = upstream;
   let isFirst = true;
   let isReady = false;
@@ -41,7 +43,13 @@ export function createTeller({ url, upstream, curl, pages }: Told): (news: Upstr
         const since = isFirst
           ? ''
           : `\n${href} ${isAwaited ? 'answered' : 'answers now,'} after ${Math.round(news.afterMs / 1000)} s.`;
-        return [since, listOf(models), ready(), `${curl(modelToShow(models) ?? 'MODEL')}\n`, proposalOf(profile)];
+        return [
+          since,
+          listOf(models),
+          ready(),
+          `${curl(modelToShow(models) ?? 'MODEL')}\n`,
+          proposalOf(profile, chosen),
+        ];
       }
       case 'unusable': {
         const { models } = news.state;
@@ -72,10 +80,14 @@ export function createTeller({ url, upstream, curl, pages }: Told): (news: Upstr
   }
 }
 
-/** The profile that fits a server which was started without one, and the flags that it sets. */
-function proposalOf(profile: string | null): string {
+/**
+ * The profile that fits what the server says it is, and the flags that it sets; nothing where it is the chosen one, or where an operator's
+ * own profile was chosen.
+ */
+function proposalOf(profile: string | null, chosen: string): string {
   const row = builtInProfiles.get(profile ?? '');
-  if (row === undefined) return '';
+  if (row === undefined || profile === chosen || !builtInProfiles.has(chosen)) return '';
   const flags = Object.keys(row.reasons).join(', ');
-  return `The server says that it is ${profile}. --profile ${profile} sets for it: ${flags} (docs/upstreams.md).\n`;
+  const instead = chosen === 'generic' ? '' : `, and the profile is ${chosen}`;
+  return `The server says that it is ${profile}${instead}. --profile ${profile} sets for it: ${flags} (docs/upstreams.md).\n`;
 }

@@ -1,4 +1,5 @@
 import { explainUnreachable } from '../../src/tools/cli/unreachable.ts';
+import { askBelow, explainAddress, isAbsent, isPage } from '../../src/tools/doctor/chat-address.ts';
 import { readChatAnswer } from '../../src/tools/doctor/chat-answer.ts';
 import { engineNamed, modelNamesIn } from '../../src/tools/doctor/probes/server-probes.ts';
 import { createSend } from '../../src/tools/doctor/send-probe.ts';
@@ -11,7 +12,7 @@ export interface UpstreamState {
   readonly problem: string | null;
   /** Whether the server is there and does not answer yet, as while a model is loaded. */
   readonly isLoading: boolean;
-  /** The built-in profile for what it says it is; null if it does not say, or was not asked. */
+  /** The built-in profile for what it says it is; null if it does not say. */
   readonly profile: string | null;
 }
 
@@ -21,8 +22,6 @@ export interface Asking {
   /** Milliseconds for one answer. */
   readonly timeoutMs: number;
   readonly signal?: AbortSignal;
-  /** Whether to find out which engine it is. */
-  readonly recognise?: boolean;
 }
 
 /**
@@ -44,22 +43,32 @@ export async function askUpstream(url: URL, asking: Asking): Promise<UpstreamSta
   const chat = await ask(base, asking, 'chat');
   // An empty request is expected to be refused; only errors that any request would get count.
   const failure = models !== null && chat.status >= 500 ? null : failureOf(chat, base, asking);
-  const absent = [404, 405, 501].includes(chat.status) && !/model/i.test(chat.body);
   if (failure !== null) return state(failure, chat);
-  if (absent) return state(await wrongPath(base, asking, chat.status), chat);
+  if (isAbsent(chat) || isPage(chat))
+    return state(
+      await explainAddress(
+        base,
+        chat,
+        askBelow((chatUrl) => senderFor(chatUrl, asking)),
+      ),
+      chat,
+    );
   // As the doctor reads it: a server of another kind may have an answer to anything.
   const read = readChatAnswer(chat);
   if (read.type === 'broken') return state(notChat(base, read.message), chat);
   if (models?.length === 0) return state('it lists no models. Load one.', chat);
-  const profile = asking.recognise ? await engineNamed(list, (path) => ask(base, asking, path)) : null;
+  const profile = await engineNamed(list, (path) => ask(base, asking, path));
   return state(null, chat, profile);
 }
 
-function ask(base: URL, { key, timeoutMs, signal }: Asking, path: 'models' | 'chat' | `/${string}`) {
-  const chatUrl = new URL(base);
-  chatUrl.pathname = `${base.pathname.replace(/\/$/, '')}/chat/completions`;
-  const send = createSend({ chatUrl, key: key ?? null, timeoutMs, promptMs: timeoutMs, ...(signal && { signal }) });
-  return send(path === 'chat' ? { path, body: {} } : { path }, { probe: 'start', index: 0 });
+function ask(base: URL, asking: Asking, path: 'models' | 'chat' | `/${string}`) {
+  const send = (chatUrl: URL) => senderFor(chatUrl, asking);
+  if (path === 'models' || path === 'chat') return askBelow(send)(base, path);
+  return send(base)({ path }, { probe: 'start', index: 0 });
+}
+
+function senderFor(chatUrl: URL, { key, timeoutMs, signal }: Asking) {
+  return createSend({ chatUrl, key: key ?? null, timeoutMs, promptMs: timeoutMs, ...(signal && { signal }) });
 }
 
 type Answer = Awaited<ReturnType<typeof ask>>;
@@ -85,20 +94,6 @@ function failureOf(answer: Answer, url: URL, { key, timeoutMs }: Asking): string
 
 function notChat(base: URL, message: string): string {
   return `it is not a Chat server: ${base.pathname.replace(/\/$/, '')}/chat/completions answers with ${message}`;
-}
-
-/** The base URL of most servers ends in `/v1`. */
-async function wrongPath(base: URL, asking: Asking, status: number): Promise<string> {
-  const said = `it has no ${base.pathname.replace(/\/$/, '')}/chat/completions (${status}).`;
-  for (const path of ['/v1', `${base.pathname.replace(/\/$/, '')}/v1`]) {
-    const other = new URL(base);
-    other.pathname = path;
-    if (other.href === base.href) continue;
-    const answer = await ask(other, asking, 'models');
-    if ([401, 403].includes(answer.status) || modelNamesIn(answer) !== null)
-      return `${said} It has ${path}: give ${other.href}`;
-  }
-  return `${said} The address must be the base URL of its Chat API, which mostly ends in /v1.`;
 }
 
 /** Kinds of models that do not answer Chat requests, by the words in their names. */

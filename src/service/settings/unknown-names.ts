@@ -39,7 +39,7 @@ function bare(name: string): string {
 }
 
 /** Letters to insert, remove, replace or exchange with their neighbour (Damerau–Levenshtein, no letter twice). */
-function editsBetween(one: string, other: string): number {
+export function editsBetween(one: string, other: string): number {
   let before: number[] = [];
   let previous = Array.from({ length: other.length + 1 }, (_, index) => index);
   for (let i = 1; i <= one.length; i++) {

@@ -1,20 +1,23 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { createInterface } from 'node:readline/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Subcommand, Terminal } from '../../service/program/terminal.ts';
 import { UsageError } from '../cli/parse-options.ts';
 import { styleFor } from '../cli/style.ts';
+import { askBelow, explainAddress } from './chat-address.ts';
 import { callFormOf } from './chat-body.ts';
 import { type DoctorOptions, helpText, readOptions } from './doctor-options.ts';
+import type { Answer } from './probe-types.ts';
 import { allProbes } from './probes/all-probes.ts';
 import { modelNamesIn } from './probes/server-probes.ts';
 import { type Proposal, proposeProfile } from './proposal.ts';
 import { announcement, jsonReport, type Report, textReport, verdictOf } from './report.ts';
-import { runProbes, worstCase } from './run-probes.ts';
+import { listNames, runProbes, worstCase } from './run-probes.ts';
 import { createSend, type Send } from './send-probe.ts';
 import { warningsOf } from './warnings.ts';
 
-const exitCodes = { usable: 0, unusable: 1, unclear: 3 } as const;
+const exitCodes = { usable: 0, unusable: 1, unclear: 3, no_such_model: 4 } as const;
 const usageErrorExitCode = 2;
 const hint = 'Run with --help to see the options.\n';
 
@@ -34,32 +37,45 @@ export const doctor: Subcommand = async (args, terminal) => {
     stdout.write(helpText);
     return 0;
   }
-  if (options.model === '') {
-    const names = await modelNamesOf(options);
-    const [only] = names;
-    if (only === undefined || names.length > 1) {
-      const known = names.length === 0 ? '' : ` The server has: ${listOf(names, options.key)}.`;
-      stderr.write(`--model is missing. Give the name that the server uses for the model.${known} ${hint}`);
-      return usageErrorExitCode;
-    }
-    options = { ...options, model: only };
-  }
-  const { chatUrl, model, key, limits, json, save } = options;
-  const spending = worstCase(allProbes, limits);
-  // In JSON mode standard output is the report alone.
-  (json ? stderr : stdout).write(announcement(shownUrl(chatUrl), model, spending, limits));
   const interrupted = new AbortController();
   // A second one ends the process, as usual.
   const interrupt = () => interrupted.abort();
   process.once('SIGINT', interrupt);
-  const { signal } = interrupted;
-  const send = createSend({ chatUrl, key, timeoutMs: options.timeout * 1000, signal });
+  try {
+    return await examine(options, terminal, interrupted.signal);
+  } finally {
+    process.off('SIGINT', interrupt);
+  }
+};
+
+/** Asks for the models, probes and reports. Resolves with the exit code. */
+async function examine(given: DoctorOptions, terminal: Terminal, signal: AbortSignal): Promise<number> {
+  const { stdout, stderr } = terminal;
+  const { chatUrl, key, limits, json, save } = given;
+  const onProgress = (line: string) => stderr.write(stderr.isTTY ? `\r\u001b[K${line}` : `${line}\n`);
+  const sender = createSend({ chatUrl, key, timeoutMs: given.timeout * 1000, signal });
+  const list = await listOfModels(sender, given, signal, onProgress);
+  const names = modelNamesIn(list) ?? [];
+  const [only] = names;
+  if (given.model === '' && (only === undefined || names.length > 1)) {
+    const known = only === undefined ? '' : ` The server has: ${withoutKey(listNames(names), key)}.`;
+    stderr.write(`--model is missing. Give the name that the server uses for the model.${known} ${hint}`);
+    return usageErrorExitCode;
+  }
+  const options = { ...given, model: given.model || (only ?? '') };
+  const { model } = options;
+  // The first probe asks for the list too: it gets the one that is here.
+  const send: Send = (request, from) =>
+    request.path === 'models' && from.probe === 'models' ? Promise.resolve(list) : sender(request, from);
+  const spending = worstCase(allProbes, limits);
+  // In JSON mode standard output is the report alone.
+  (json ? stderr : stdout).write(announcement(shownUrl(chatUrl), model, spending, limits));
   const report = await diagnose(options, send, {
     signal,
-    onProgress: (line) => stderr.write(stderr.isTTY ? `\r\u001b[K${line}` : `${line}\n`),
+    onProgress,
+    explainAddress: (answer) => explainAddressOf(options, answer, signal),
     goOn: async (what) => options.keepGoing || ask(`${what}. Go on?`, terminal, signal),
   });
-  process.off('SIGINT', interrupt);
   if (stderr.isTTY) stderr.write('\r\u001b[K');
   const text = json ? jsonReport(report) : textReport(report, styleFor(terminal));
   stdout.write(withoutKey(text, key));
@@ -69,21 +85,40 @@ export const doctor: Subcommand = async (args, terminal) => {
   } else if (save !== null) stderr.write(`${save} was not written: the run was not completed.\n`);
   if (!json && report.proposal !== null) stdout.write(tryLine(options, report.proposal));
   return exitCodes[report.verdict.outcome];
-};
-
-/** The names of the models that the server lists; none where it gives no list. */
-async function modelNamesOf({ chatUrl, key }: DoctorOptions): Promise<readonly string[]> {
-  const answer = await createSend({ chatUrl, key, timeoutMs: 5000 })({ path: 'models' }, { probe: 'models', index: 0 });
-  return modelNamesIn(answer) ?? [];
 }
 
-/** For a person. */
-function listOf(names: readonly string[], key: string | null): string {
-  const more = names.length > mostListed ? ` and ${names.length - mostListed} more` : '';
-  return withoutKey(`${names.slice(0, mostListed).join(', ')}${more}`, key);
+/** Between two questions to a server that is loading. */
+const intervalMs = 1000;
+
+/** The answer to the question for the list of models, once the server does not say any more that it is loading its model. */
+async function listOfModels(
+  send: Send,
+  { limits }: DoctorOptions,
+  signal: AbortSignal,
+  onProgress: (line: string) => void,
+): Promise<Answer> {
+  const end = performance.now() + limits.seconds * 1000;
+  for (;;) {
+    const answer = await send({ path: 'models' }, { probe: 'models', index: 0 });
+    const isLoading = answer.status === 503 && /load/i.test(answer.body);
+    if (!isLoading || signal.aborted || performance.now() >= end) return answer;
+    onProgress('the server is loading its model; waiting …');
+    await sleep(intervalMs, undefined, { signal }).catch(() => {});
+  }
 }
 
-const mostListed = 20;
+/** Why there is no Chat API at the URL, and which address may be meant. */
+function explainAddressOf(
+  { chatUrl, key, timeout }: DoctorOptions,
+  answer: Answer,
+  signal: AbortSignal,
+): Promise<string> {
+  const base = new URL(chatUrl);
+  base.pathname = chatUrl.pathname.replace(/\/chat\/completions$/, '');
+  base.search = '';
+  const ask = askBelow((at) => createSend({ chatUrl: at, key, timeoutMs: timeout * 1000, signal }));
+  return explainAddress(base, answer, ask);
+}
 
 /** The command that runs the whole mesh with that server, in a clone; nothing in it is secret. */
 function tryLine({ chatUrl, key, save }: DoctorOptions, { name, differences }: Proposal): string {
@@ -98,6 +133,8 @@ export interface Watcher {
   onProgress(line: string): void;
   /** After the first timeout: whether to continue. */
   goOn(what: string): Promise<boolean>;
+  /** Why there is no Chat API at the address, by the answer that said so. */
+  explainAddress?(answer: Answer): Promise<string>;
   readonly signal?: AbortSignal;
 }
 
@@ -105,12 +142,13 @@ export interface Watcher {
 export async function diagnose(
   { chatUrl, model, key, limits }: Pick<DoctorOptions, 'chatUrl' | 'model' | 'key' | 'limits'>,
   send: Send,
-  { onProgress, goOn, signal }: Watcher,
+  { onProgress, goOn, explainAddress, signal }: Watcher,
 ): Promise<Report> {
   const run = await runProbes(allProbes, { model, hasKey: key !== null, url: chatUrl }, limits, {
     send,
     goOn,
     ...(signal !== undefined && { signal }),
+    ...(explainAddress !== undefined && { explainAddress }),
     now: () => performance.now(),
     onProbe: ({ name, asks }, index) => onProgress(`${index + 1}/${allProbes.length} ${name}: ${asks}`),
   });
@@ -124,7 +162,9 @@ export async function diagnose(
     run,
     proposal,
     warnings: warningsOf(run.findings, key !== null && isInTheClear),
-    verdict: verdictOf(run.findings, callFormOf(run.findings) !== null),
+    verdict: run.noSuchModel
+      ? { outcome: 'no_such_model', failing: [] }
+      : verdictOf(run.findings, callFormOf(run.findings) !== null),
   };
 }
 

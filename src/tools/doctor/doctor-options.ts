@@ -101,7 +101,8 @@ server needs no part of this product in front of it; nothing else has to run.
       --keep-going          go on after a request that timed out. Without it a terminal is asked, and a script stops
   -h, --help                show this text
 
-Before the first request it says what it will spend at most. It stops at once when the server cannot be reached, redirects,
+First it asks for the list of models, and waits while the server loads. Before the first probe it says what it will
+spend at most. It stops at once when the server cannot be reached, redirects,
 or answers 401, 402, 403 or 429. Ctrl-C ends it with what was found so far; progress goes to standard error.
 
 Text has colours on a terminal, and none in a pipe or with NO_COLOR=1; FORCE_COLOR=1 has them anyway.
@@ -118,7 +119,8 @@ Exit codes:
   0  an agent can work with this server (with the profile that is named)
   1  something that an agent needs does not work: text, streams, tool calls, or the turn after one
   2  wrong usage; where --model is missing, the server was asked for its models, and nothing else was sent
-  3  the run ended before that was clear: unreachable, key refused, rate limit, a limit of the options
+  3  the run ended before that was clear: unreachable, no Chat API, key refused, rate limit, a limit of the options
+  4  the server has no such model; those that it has are listed, the nearest first
 
 Examples:
   npm run doctor -- http://127.0.0.1:8080 --model qwen3-8b --save profiles.yaml

@@ -53,6 +53,8 @@ export interface Facts {
   readonly gateway?: string;
   /** Tokens of the context window. */
   readonly contextWindow?: number;
+  /** The models that the server lists, where the one that is probed is not among them. */
+  readonly otherModels?: readonly string[];
   /** Whether the model takes images, as the server reports. */
   readonly takesImages?: boolean;
   /** Where running requests can be counted. */

@@ -20,7 +20,7 @@ export interface Report {
 
 /** Whether an agent can work with the server, and which probes failed. */
 export interface Verdict {
-  readonly outcome: 'usable' | 'unusable' | 'unclear';
+  readonly outcome: 'usable' | 'unusable' | 'unclear' | 'no_such_model';
   readonly failing: readonly string[];
 }
 
@@ -158,6 +158,8 @@ function verdictText({ outcome, failing }: Verdict): string {
       return 'Verdict: agents can work with this server.';
     case 'unusable':
       return `Verdict: agents cannot work with this server as it is: ${failing.join(', ')}.`;
+    case 'no_such_model':
+      return 'Verdict: none, because the server has no model of that name.';
     case 'unclear':
       return `Verdict: unknown${failing.length === 0 ? '' : `, because ${failing.join(', ')} could not be tested`}.`;
   }

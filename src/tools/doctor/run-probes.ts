@@ -1,6 +1,9 @@
+import { editsBetween } from '../../service/settings/unknown-names.ts';
 import { explainUnreachable } from '../cli/unreachable.ts';
+import { isAbsent, isPage } from './chat-address.ts';
 import { readChatAnswer, shorten } from './chat-answer.ts';
-import type { Answer, Finding, Known, Probe, ProbeRequest } from './probe-types.ts';
+import { factOf } from './findings.ts';
+import type { Answer, Finding, Findings, Known, Probe, ProbeRequest } from './probe-types.ts';
 import { fewTokens } from './probe-types.ts';
 import { maxOverflowTokens } from './probes/limit-probes.ts';
 import type { Send } from './send-probe.ts';
@@ -60,6 +63,8 @@ export async function runProbes(
     readonly signal?: AbortSignal;
     onProbe(probe: Probe, index: number): void;
     goOn(what: string): Promise<boolean>;
+    /** Told where there is no Chat API: why, and which address may be meant. */
+    explainAddress?(answer: Answer): Promise<string>;
   },
 ) {
   const findings = new Map<string, Finding>();
@@ -67,6 +72,8 @@ export async function runProbes(
   const end = parts.now() + limits.seconds * 1000;
   /** Why it ended early; null if it did not. */
   let stopped: string | null = null;
+  /** Whether the server has other models, and refused this one. */
+  let noSuchModel = false;
   /** The first limit that prevented a probe; null if none did. */
   let ranOut: string | null = null;
   let answered = false;
@@ -106,12 +113,49 @@ export async function runProbes(
           ? probe.judge(answers as [Answer, ...Answer[]], known)
           : { result: 'not_tested', detail: stopped };
       if (stopped === null && probe.name === 'text' && finding.result !== 'works' && !finding.facts?.reasoningOnly)
-        stopped = `The server does not answer a plain question: ${finding.detail}${pathHint(answers, target.url)}`;
+        [stopped, noSuchModel] = await whyNoText(finding, answers[0], target.model, findings, parts.explainAddress);
     }
     // What servers and models say goes to a terminal.
     findings.set(probe.name, { ...finding, detail: shorten(finding.detail) });
   }
-  return { findings, spent, stopped, ranOut };
+  return { findings, spent, stopped, ranOut, noSuchModel };
+}
+
+/** Why a plain question has no answer, and whether that is since the server has no such model. */
+async function whyNoText(
+  { detail, result }: Finding,
+  answer: Answer | undefined,
+  model: string,
+  findings: Findings,
+  explainAddress: ((answer: Answer) => Promise<string>) | undefined,
+): Promise<[reason: string, noSuchModel: boolean]> {
+  const others = factOf(findings, 'otherModels') ?? [];
+  if (others.length > 0 && result === 'refused')
+    return [`The server has no model ${model}: ${detail}. It has: ${listNames(nearestFirst(others, model))}.`, true];
+  const reason = `The server does not answer a plain question: ${detail}`;
+  if (answer === undefined || !(isAbsent(answer) || isPage(answer))) return [reason, false];
+  const explained = await explainAddress?.(answer);
+  return [explained === undefined ? reason : `${reason}. ${explained}`, false];
+}
+
+const mostListed = 20;
+
+/** The names for a person: at most twenty. */
+export function listNames(names: readonly string[]): string {
+  const more = names.length > mostListed ? ` and ${names.length - mostListed} more` : '';
+  return `${names.slice(0, mostListed).join(', ')}${more}`;
+}
+
+/** Names that contain the one that was given come first, then those that differ in the fewest letters. */
+function nearestFirst(names: readonly string[], given: string): readonly string[] {
+  // A server's names have no limit, and a comparison costs the product of two lengths.
+  const plain = (name: string) => name.slice(0, 100).toLowerCase();
+  const distance = (name: string) => (plain(name).includes(plain(given)) ? 0 : editsBetween(plain(name), plain(given)));
+  return names
+    .slice(0, 1000)
+    .map((name) => ({ name, far: distance(name) }))
+    .toSorted((one, other) => one.far - other.far)
+    .map(({ name }) => name);
 }
 
 function overLimit(asked: readonly ProbeRequest[], spent: Spending, limits: Limits): string | null {
@@ -160,12 +204,6 @@ const finalStatuses: ReadonlyMap<number, string> = new Map([
 /** Failures to connect. A connection that was cut may be the fault of one request. */
 const connecting =
   /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|ETIMEDOUT|EPROTO|ERR_SSL|.*CERT|.*TLS|HPE_)/;
-
-function pathHint([answer]: readonly Answer[], url: URL): string {
-  return answer?.status === 404 || answer?.status === 405
-    ? `. If it is not the model that is not known, the path is: ${url.pathname} was asked, and the base URL mostly ends in /v1.`
-    : '';
-}
 
 /** Why it is useless to continue; null if it is not. */
 function reasonToStop(

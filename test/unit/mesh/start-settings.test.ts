@@ -6,7 +6,7 @@ import { getCACertificates } from 'node:tls';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { placeEnvoy, useServiceTls, useUpstream } from '../../../tools/mesh/envoy-config.ts';
 import { shippedEnvoyConfig } from '../../../tools/mesh/parts.ts';
-import { envoyConfigFor, hasNoProfile, pagesOf, serviceEnvironment } from '../../../tools/mesh/start-settings.ts';
+import { chosenProfile, envoyConfigFor, pagesOf, serviceEnvironment } from '../../../tools/mesh/start-settings.ts';
 
 const options = {
   ...{ port: undefined, upstream: undefined, upstreamKey: undefined, profile: undefined },
@@ -96,15 +96,13 @@ describe('the service is started', () => {
   });
 
   it.each([
-    [undefined, undefined, true],
-    [undefined, '', true],
-    [undefined, 'generic', true],
-    [undefined, 'vllm', false],
-    ['vllm', undefined, false],
-    ['vllm', 'generic', false],
-    ['generic', 'vllm', true],
-  ])('--profile %s and UPSTREAM_PROFILE %s: one can still be proposed: %s', (profile, variable, expected) => {
-    expect(hasNoProfile({ ...options, profile }, { UPSTREAM_PROFILE: variable })).toBe(expected);
+    [undefined, undefined, 'generic'],
+    [undefined, '', 'generic'],
+    [undefined, 'vllm', 'vllm'],
+    ['vllm', undefined, 'vllm'],
+    ['generic', 'vllm', 'generic'],
+  ])('--profile %s and UPSTREAM_PROFILE %s: the service has %s', (profile, variable, expected) => {
+    expect(chosenProfile({ ...options, profile }, { UPSTREAM_PROFILE: variable })).toBe(expected);
   });
 });
 

@@ -43,6 +43,7 @@ async function linesFor(...answers: readonly (readonly [milliseconds: number, st
   const tell = createTeller({
     url: 'http://gateway/v1',
     upstream: new URL('http://chat/v1'),
+    profile: 'generic',
     curl: (model) => `curl ${model}`,
     pages: 'PAGES',
   });
@@ -119,10 +120,11 @@ describe('npm start with a Chat server', () => {
 });
 
 describe('the text about a Chat server', () => {
-  const teller = () =>
+  const teller = (profile = 'generic') =>
     createTeller({
       url: 'http://gateway/v1',
       upstream: new URL('http://chat/v1'),
+      profile,
       curl: (model) => `curl ${model}`,
       pages: 'PAGES\n',
     });
@@ -131,6 +133,20 @@ describe('the text about a Chat server', () => {
   const warning = `\nWARNING http://gateway/v1 is open, but its Chat server cannot be used: http://chat/v1: ${problem}\n`;
   const again = 'npm start asks it again every 2 s, for 10 minutes.\n';
   const ready = '\nready http://gateway/v1\n';
+
+  it.each([
+    [
+      'vllm',
+      'llama.cpp',
+      /^The server says that it is llama\.cpp, and the profile is vllm\. --profile llama\.cpp sets for it: /m,
+    ],
+    ['vllm', 'vllm', null],
+    ['mine', 'vllm', null],
+  ])('with the profile %s that says it is %s', (chosen, says, line) => {
+    const text = teller(chosen)({ type: 'there', state: { ...there, profile: says }, afterMs: 0 });
+    if (line === null) expect(text).not.toContain('The server says');
+    else expect(text).toMatch(line);
+  });
 
   it('that is there', () => {
     const tell = teller();

@@ -97,8 +97,8 @@ function judgeModels([answer]: Answers, { model }: Known): Finding {
     ...(takesImages !== null && { takesImages }),
   };
   if (listed === undefined) {
-    const names = modelNamesIn(answer)?.slice(0, 8).join(', ') ?? '';
-    return ignored(`the list has ${names || 'no models'}`, facts);
+    const names = modelNamesIn(answer) ?? [];
+    return ignored(`the list has ${names.slice(0, 8).join(', ') || 'no models'}`, { ...facts, otherModels: names });
   }
   const eyes = takesImages === null ? '' : `, ${takesImages ? 'takes images' : 'takes no images'}`;
   return works(`listed${windowText(facts)}${eyes}`, facts);

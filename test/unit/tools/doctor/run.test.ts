@@ -28,16 +28,18 @@ async function runOf(probes: readonly Probe[], answers: readonly Partial<Answer>
     limits = plenty,
     hasKey = true,
     at = url,
+    model = 'm',
     ...parts
   } = how as {
     readonly limits?: Limits;
     readonly hasKey?: boolean;
     readonly at?: URL;
+    readonly model?: string;
   };
   const asked: string[] = [];
   const seen: string[] = [];
   let sent = 0;
-  const run = await runProbes(probes, { model: 'm', hasKey, url: at }, limits, {
+  const run = await runProbes(probes, { model, hasKey, url: at }, limits, {
     send(_request, { probe: name, index }) {
       seen.push(`${name} ${index}`);
       const answer = answers[Math.min(sent, answers.length - 1)];
@@ -46,6 +48,7 @@ async function runOf(probes: readonly Probe[], answers: readonly Partial<Answer>
     },
     now: () => 0,
     onProbe: () => {},
+    explainAddress: ({ status }) => Promise.resolve(`WHY ${status}`),
     goOn(what) {
       asked.push(what);
       return Promise.resolve(true);
@@ -161,8 +164,10 @@ describe('a run ends', () => {
   const gone = (reason: string): Partial<Answer> => ({ outcome: 'unreachable', status: 0, reason });
   const text = probe({ name: 'text', judge: () => ({ result: 'refused', detail: 'no' }) });
   const keyIsMissing = 'the key is missing or wrong. Give it with --key, or in the variable that --key-env names';
-  const noName =
-    'If it is not the model that is not known, the path is: /v1/chat/completions was asked, and the base URL mostly ends in /v1.';
+  const others = probe({
+    name: 'models',
+    judge: () => ({ result: 'ignored', detail: 'x', facts: { otherModels: ['gpt-oss', 'llama', 'Qwen3-8b', 'quen'] } }),
+  });
   it.each<[stopped: string, probes: readonly Probe[], answers: readonly Partial<Answer>[], how?: object]>([
     [
       'The server redirects (300) to nowhere: give that URL if it is the right one. The key is not sent there.',
@@ -201,8 +206,15 @@ describe('a run ends', () => {
       [hello, gone('ECONNREFUSED')],
     ],
     ['The server does not answer a plain question: no', [text], [{ status: 400 }]],
-    [`The server does not answer a plain question: no. ${noName}`, [text], [{ status: 404 }]],
-    [`The server does not answer a plain question: no. ${noName}`, [text], [{ status: 405 }]],
+    ['The server does not answer a plain question: no. WHY 404', [text], [{ status: 404 }]],
+    ['The server does not answer a plain question: no. WHY 200', [text], [{ contentType: 'text/html' }]],
+    ['The server does not answer a plain question: no', [text], [{ status: 404, body: 'no such model' }]],
+    [
+      'The server has no model qwen: no. It has: Qwen3-8b, quen, llama, gpt-oss.',
+      [others, text],
+      [hello, { status: 404 }],
+      { model: 'qwen' },
+    ],
   ])('%s', async (stopped, probes, answers, how) => {
     const run = await runOf([...probes, probe({ name: 'next' })], answers, how);
     expect(run.stopped).toBe(stopped);

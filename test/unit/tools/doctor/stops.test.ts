@@ -258,10 +258,76 @@ describe('a server that is not what was meant is named soon, with the remedy:', 
       await withServer(elsewhere, async (_other, otherUrl) => {
         const { report } = await runDoctorJson([`${otherUrl}/api`, '--model', 'm']);
         expect(report.stopped).toMatch(
-          /404: .* \/api\/chat\/completions was asked, and the base URL mostly ends in \/v1/,
+          /404: .* it has no \/api\/chat\/completions \(404\)\. The address must be the base URL of its Chat API/,
         );
       });
       expect((await runDoctorJson([url, '--model', 'm'])).report.stopped).toBeNull();
+    });
+  });
+});
+
+describe('the list of models is looked at first:', () => {
+  const lists = (...names: string[]) => ({
+    status: 200,
+    body: JSON.stringify({ object: 'list', data: names.map((id) => ({ id })) }),
+  });
+
+  it('a name that is not in it, and that the server refuses, is no verdict on the server', async () => {
+    const behaviour: Behaviour = {
+      respond: (path, body) => {
+        if (path === '/v1/models') return lists('gpt-oss-20b', 'qwen3-8b');
+        return body?.model === 'qwen'
+          ? { status: 404, body: '{"error":{"message":"The model qwen does not exist."}}' }
+          : null;
+      },
+    };
+    await withServer(behaviour, async (_server, url) => {
+      const { code, report } = await runDoctorJson([url, '--model', 'qwen']);
+      expect({ code, verdict: report.verdict.outcome, profile: report.profile }).toEqual({
+        ...{ code: 4, verdict: 'no_such_model', profile: null },
+      });
+      expect(report.stopped).toMatch(/^The server has no model qwen: 404: .* It has: qwen3-8b, gpt-oss-20b\.$/);
+      const { out } = await runDoctor([url, '--model', 'qwen']);
+      expect(out).toContain('Verdict: none, because the server has no model of that name.');
+    });
+  });
+
+  it('a server that answers to any name is probed', async () => {
+    const behaviour: Behaviour = { respond: (path) => (path === '/v1/models' ? lists('qwen3-8b') : null) };
+    await withServer(behaviour, async (_server, url) => {
+      expect((await runDoctorJson([url, '--model', 'qwen'])).code).toBe(0);
+    });
+  });
+
+  it('a server that loads its model is waited for', async () => {
+    let asked = 0;
+    const behaviour: Behaviour = {
+      respond(path) {
+        if (path !== '/v1/models') return null;
+        asked += 1;
+        return asked < 2 ? { status: 503, body: '{"error":{"message":"Loading model"}}' } : lists('m');
+      },
+    };
+    await withServer(behaviour, async (_server, url) => {
+      const { code, report, err } = await runDoctorJson([url, '--model', 'm']);
+      expect({ code, stopped: report.stopped, asked }).toEqual({ code: 0, stopped: null, asked: 2 });
+      expect(err).toMatch(/^the server is loading its model; waiting …\n/);
+    });
+  });
+
+  it('a server that speaks the Responses API alone is named', async () => {
+    const behaviour: Behaviour = {
+      respond: (path) =>
+        path === '/v1/responses'
+          ? { status: 400, body: '{"error":{"message":"model: field required"}}' }
+          : { status: 404, body: '{"detail":"Not Found"}' },
+    };
+    await withServer(behaviour, async (_server, url) => {
+      const { code, report } = await runDoctorJson([url, '--model', 'm']);
+      expect(code).toBe(1);
+      expect(report.stopped).toContain(
+        'It speaks the Responses API itself, at /v1/responses: you may not need this service.',
+      );
     });
   });
 });

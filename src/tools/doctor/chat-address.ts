@@ -1,0 +1,53 @@
+import type { Answer, ProbeRequest } from './probe-types.ts';
+import { modelNamesIn } from './probes/server-probes.ts';
+import type { Send } from './send-probe.ts';
+
+/** Asks a server below a base URL (`https://host/v1`) for its models, or with an empty request, which costs nothing. */
+export type AskBelow = (base: URL, path: 'models' | 'chat' | 'responses') => Promise<Answer>;
+
+/** Asks with a sender for the Chat API's URL that each base URL has. */
+export function askBelow(senderFor: (chatUrl: URL) => Send): AskBelow {
+  return (base, path) => {
+    const own = base.pathname.replace(/\/+$/, '');
+    const chatUrl = new URL(base);
+    chatUrl.pathname = `${own}/chat/completions`;
+    const request: ProbeRequest =
+      path === 'models'
+        ? { path }
+        : { path: path === 'chat' ? 'chat' : (`/${own}/responses`.replace('//', '/') as '/'), body: {} };
+    return senderFor(chatUrl)(request, { probe: 'address', index: 0 });
+  };
+}
+
+/** Whether the answer is a web page, as a console, a login or a proxy's own error is. */
+export function isPage({ contentType, body }: Answer): boolean {
+  return /^text\/html\b/i.test(contentType ?? '') || /^\s*<(?:!doctype html|html)\b/i.test(body);
+}
+
+/** Whether the answer to an empty Chat request says that there is no Chat API at its address. */
+export function isAbsent({ status, body }: Answer): boolean {
+  return [404, 405, 501].includes(status) && !/model/i.test(body);
+}
+
+/**
+ * Why there is no Chat API below a base URL, and what to give in its place. `chat` is the answer to an empty Chat request, which said
+ * that it is absent, or was a web page.
+ */
+export async function explainAddress(base: URL, chat: Answer, ask: AskBelow): Promise<string> {
+  const own = base.pathname.replace(/\/$/, '');
+  const said = isPage(chat)
+    ? `${own}/chat/completions answers with a web page (HTML, ${chat.status}).`
+    : `it has no ${own}/chat/completions (${chat.status}).`;
+  const responses = await ask(base, 'responses');
+  if (responses.status > 0 && responses.status < 500 && !isPage(responses) && !isAbsent(responses))
+    return `${said} It speaks the Responses API itself, at ${own}/responses: you may not need this service.`;
+  for (const path of new Set(['/v1', `${own}/v1`, '/api/v1', '/openai/v1'])) {
+    const other = new URL(base);
+    other.pathname = path;
+    if (other.href === base.href) continue;
+    const answer = await ask(other, 'models');
+    if ([401, 403].includes(answer.status) || modelNamesIn(answer) !== null)
+      return `${said} It has ${path}: give ${other.href}`;
+  }
+  return `${said} The address must be the base URL of its Chat API, which mostly ends in /v1.`;
+}
