@@ -19,6 +19,7 @@ export class ToolCalls {
   readonly #announced = new Set<string>();
   readonly #tracker: CallTracker;
   readonly #names: CalledNames;
+  /** The ids of calls, and those that the server gave them: of calls with one id, only the first keeps it. */
   readonly #usedIds = new Set<string>();
   #gathered = new Set<Call>();
   /** Before it no call waits: what was opened is not looked at again. */
@@ -240,7 +241,7 @@ export class ToolCalls {
       const own = given === '' || ofAnswer.has(given) ? null : given;
       const unique = own === null ? null : uniqueCallId(own, (id) => earlierCallIds.has(id) || ofAnswer.has(id));
       call.callId = unique ?? newId('call');
-      ofAnswer.add(call.callId);
+      ofAnswer.add(call.callId).add(given);
     }
     return call.callId;
   }

@@ -24,7 +24,11 @@ function translate(input: readonly object[]) {
 }
 
 function answerOf(ids: readonly string[], earlier: readonly string[]): unknown[] {
-  const tool_calls = ids.map((id) => ({ id, type: 'function', function: { name: 'look', arguments: '{}' } }));
+  const tool_calls = ids.map((id, index) => ({
+    id,
+    type: 'function',
+    function: { name: 'look', arguments: JSON.stringify({ index }) },
+  }));
   const { context } = translate(conversation(...earlier));
   const { response } = translateCompletion({ choices: [{ message: { tool_calls } }] }, context);
   return response.output.flatMap((item) => (item.type === 'function_call' ? [item.call_id] : []));
@@ -57,6 +61,13 @@ describe('an id that the conversation has', () => {
     const chunk = { choices: [{ index: 0, delta: { tool_calls: [call] }, finish_reason: 'tool_calls' }] };
     const stream = Buffer.from(`data: ${JSON.stringify(chunk)}\n\ndata: [DONE]\n\n`);
     expect(runStream([stream], context).bytes.toString()).toContain('"call_id":"look:0_repeat2"');
+  });
+
+  it('is given once in an answer: a second call of that id has one made here, as where the conversation has none', () => {
+    expect(answerOf(['look:0', 'look:0', 'look:0'], [])).toEqual(['look:0', 'call_1', 'call_2']);
+    expect(answerOf(['look:0', 'look:0', 'look:0'], ['look:0'])).toEqual(['look:0_repeat2', 'call_1', 'call_2']);
+    const next = translate(conversation('look:0', 'look:0_repeat2', 'call_1')).chat;
+    expect(next.messages.flatMap(({ tool_call_id: id }) => id ?? [])).toEqual(['look:0', 'look:0', 'call_1']);
   });
 
   it('stays where it is the only one', () => {
