@@ -1,14 +1,14 @@
-import type { ChatContentPart, ChatMessage, ChatToolCall } from '../../../wire/schema/chat-request.ts';
+import type { ChatContentPart, ChatMessage } from '../../../wire/schema/chat-request.ts';
 import { type Messages, mapRole, nameOfCall } from './message-pass.ts';
 
 /** Tool messages repeat the name of the function. */
 export function nameToolMessages(messages: Messages): Messages {
-  let calls: readonly ChatToolCall[] = [];
+  let names = new Map<string | undefined, string>();
   return messages.map((message) => {
-    if (message.tool_calls !== undefined) calls = message.tool_calls;
-    if (message.role !== 'tool') return message;
-    const call = calls.find(({ id }) => id === message.tool_call_id);
-    return call === undefined ? message : { ...message, name: nameOfCall(call) };
+    if (message.tool_calls !== undefined)
+      names = new Map(message.tool_calls.map((call) => [call.id, nameOfCall(call)]));
+    const name = message.role === 'tool' ? names.get(message.tool_call_id) : undefined;
+    return name === undefined ? message : { ...message, name };
   });
 }
 
@@ -45,19 +45,20 @@ function withoutMedia(message: ChatMessage, attached: ChatContentPart[]): ChatMe
 /** An assistant message holds one call: of several, each has a message of its own, followed by its output. */
 export function splitCalls(messages: Messages): Messages {
   const written: ChatMessage[] = [];
-  let waiting: readonly ChatToolCall[] = [];
+  let calls: ChatMessage['tool_calls'] = [];
+  let next = 0;
   for (const message of messages) {
-    const { tool_calls: calls } = message;
-    if (calls !== undefined) {
+    if (message.tool_calls !== undefined) {
+      calls = message.tool_calls;
+      next = 1;
       written.push({ ...message, tool_calls: calls.slice(0, 1) });
-      waiting = calls.slice(1);
       continue;
     }
     written.push(message);
-    const [next, ...others] = waiting;
-    if (message.role !== 'tool' || next === undefined) continue;
-    written.push({ role: 'assistant', content: null, tool_calls: [next] });
-    waiting = others;
+    const call = calls[next];
+    if (message.role !== 'tool' || call === undefined) continue;
+    written.push({ role: 'assistant', content: null, tool_calls: [call] });
+    next++;
   }
   return written;
 }
