@@ -102,17 +102,24 @@ function elementOf({ path }: ChatPlace): string {
   return /^\w+(\[\d+\])?/.exec(path)?.[0] ?? path;
 }
 
+function numberIn(element: string): number {
+  return Number(/\d+/.exec(element)?.[0]);
+}
+
 function nameOf(group: readonly ExplainedField[]): string {
   const [first, last] = [group[0]?.field ?? '', group.at(-1)?.field ?? ''];
-  return group.length === 1 ? first : `${first}…[${/\d+/.exec(last)?.[0]}]`;
+  return group.length === 1 ? first : `${first}…[${numberIn(last)}]`;
 }
 
 /** Where a field can be found after translation. */
 function becomesText(group: readonly ExplainedField[], width: number): string {
   const [field] = group as [ExplainedField];
   if (group.length > 1) {
-    const elements = group.flatMap(({ becomes }) => becomes.map(elementOf));
-    return `${elements[0]}…[${/\d+/.exec(elements.at(-1) ?? '')?.[0]}]`;
+    // An item may become a message that stands behind that of the next one.
+    const elements = group
+      .flatMap(({ becomes }) => becomes.map(elementOf))
+      .sort((one, other) => numberIn(one) - numberIn(other));
+    return `${elements[0]}…[${numberIn(elements.at(-1) ?? '')}]`;
   }
   if (field.fate === 'in_response') return printable(cut(field.in_response.join(', '), width));
   if (field.fate === 'absent') return 'the request does not set it';
