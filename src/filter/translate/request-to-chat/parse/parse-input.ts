@@ -28,12 +28,9 @@ export function parseInput(input: string | readonly unknown[], reading: RequestR
   if (input.length === 0) throw emptyArray('input');
   const { maxItems } = settings.limits;
   if (input.length > maxItems) throw aboveMax('array', 'input', 'too many items', maxItems, input.length);
-  // What the user says at the end is new. What is before them is the history that the client repeats with each request.
-  // What users add themselves is a message, or the approval of a call.
-  const latest =
-    input.findLastIndex(
-      (item) => !isJsonObject(item) || (item['role'] !== 'user' && item['type'] !== 'mcp_approval_response'),
-    ) + 1;
+  // What is behind the model's last item, and the last output of its calls, is asked now. What is before that is the history that
+  // the client repeats with each request.
+  const latest = input.findLastIndex((item) => !isAsked(item)) + 1;
   const ofHistory: TranslationSettings = latest === 0 ? settings : { ...settings, isHistory: true };
   for (const [index, item] of input.entries()) {
     const at = `input[${index}]`;
@@ -47,6 +44,21 @@ export function parseInput(input: string | readonly unknown[], reading: RequestR
     else read(item, at, builder);
   }
   return builder;
+}
+
+/** Items that a client sends to be heeded, beside messages. */
+const askedTypes: readonly unknown[] = [
+  'agent_message',
+  'additional_tools',
+  'configuration_update',
+  'mcp_approval_response',
+];
+
+/** Whether the item is neither the model's, nor an output of its calls, nor a summary of both. */
+function isAsked(item: unknown): boolean {
+  if (!isJsonObject(item)) return false;
+  const { role, type } = item;
+  return role === 'user' || role === 'developer' || role === 'system' || askedTypes.includes(type);
 }
 
 /** The item's `type`; messages and references may omit it. */

@@ -21,6 +21,26 @@ it.each([
   expect(listed).toEqual(types);
 });
 
+/** An image that the server cannot take is refused in what is asked now, and left out of the history. */
+it('items that a client sends to be heeded, and no others, may stand behind what is asked now', () => {
+  const image = { type: 'input_image', image_url: 'https://example.com/a.png' };
+  const isAsked = (type: string) => {
+    try {
+      const item = { type, call_id: 'a', name: 'f', arguments: '{}', input: '', output: '', content: '', tools: [] };
+      translate([{ role: 'user', content: [image] }, item], { profile: { extends: 'generic', image: false } });
+      return false;
+    } catch (thrown) {
+      return (thrown as { param: string }).param === 'input[0].content[0]';
+    }
+  };
+  expect([...knownTypes.items.keys()].filter(isAsked)).toEqual([
+    'additional_tools',
+    'agent_message',
+    'configuration_update',
+    'mcp_approval_response',
+  ]);
+});
+
 function translate(input: readonly unknown[], settings = {}): unknown {
   const clock = { now: () => 1, newId: createCountedIds() };
   return translateRequest({ model: 'm', input }, createTestSettings(settings), clock);
