@@ -57,6 +57,11 @@ describe.each(cases)('$where: $title ($profile)', (golden) => {
       expect(faultsOfChat(chatOf(golden, settings))).toEqual([]);
     });
 
+  if (operationOf(golden).generates && endsInQuestion(golden))
+    it('gives a body that does not end with the assistant’s words', () => {
+      expect(chatOf(golden, settings).messages.at(-1).role).not.toBe('assistant');
+    });
+
   it('names what it leaves out', () => {
     expect(translate(golden, settings).dropped).toEqual(JSON.parse(blockOf(golden, 'dropped') ?? '[]'));
   });
@@ -147,6 +152,14 @@ function thrownBy(golden: GoldenCase, settings: SettingsOverrides): unknown {
     throw thrown;
   }
   throw new Error('nothing was thrown');
+}
+
+/** Whether the input ends with the user's words, or with an output: the model must answer those, not continue its own words. */
+function endsInQuestion(golden: GoldenCase): boolean {
+  const { input } = JSON.parse(required(golden, 'request'));
+  if (typeof input === 'string') return true;
+  const { type = 'message', role } = Array.isArray(input) ? (input.at(-1) ?? {}) : {};
+  return type === 'message' ? role === 'user' : String(type).endsWith('_call_output');
 }
 
 /** The context as a case can write it. */

@@ -4,7 +4,6 @@ import { unread } from '../../wire/schema/create-response.ts';
 import type { ClientToolCallItem, ClientToolType, ItemStatus } from '../../wire/schema/response-resource.ts';
 import type { UnnumberedEvent } from '../../wire/schema/stream-events.ts';
 import type { InputBuilder, ItemType } from '../request-to-chat/parse/input-builder.ts';
-import { callOf } from '../request-to-chat/parse/items/function-call-items.ts';
 import { type ToolsBuilder, type ToolType, toolType } from '../request-to-chat/parse/tools-builder.ts';
 import type { FunctionDefinition } from '../shared/parsed.ts';
 
@@ -57,12 +56,12 @@ export function offerAs(
 /** Adds an earlier call of a tool of that type, with the fields of `given` that are set as its arguments. */
 export function addCall(type: ClientToolType, callId: string, given: object, at: string, input: InputBuilder): void {
   const set = Object.entries(given).filter(([, value]) => value !== null && value !== undefined);
-  input.add(callOf({ call_id: callId, name: type }, JSON.stringify(Object.fromEntries(set)), at));
+  input.addCall({ call_id: callId, name: type }, JSON.stringify(Object.fromEntries(set)), at);
 }
 
 /** Adds the output of an earlier call, as text. */
 export function addOutput(callId: string, text: string, at: string, input: InputBuilder): void {
-  input.add({ kind: 'output', param: at, callId, content: input.textContent(text, `${at}.output`) });
+  input.addOutput(callId, input.textContent(text, `${at}.output`), at);
 }
 
 /** A parameter of the tools that run commands. */

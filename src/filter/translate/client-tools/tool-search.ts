@@ -11,7 +11,7 @@ import {
 } from '../../wire/schema/create-response.ts';
 import type { ClientToolCallItem } from '../../wire/schema/response-resource.ts';
 import { itemType } from '../request-to-chat/parse/input-builder.ts';
-import { argumentsOf, callOf } from '../request-to-chat/parse/items/function-call-items.ts';
+import { argumentsOf } from '../request-to-chat/parse/items/function-call-items.ts';
 import { toolType } from '../request-to-chat/parse/tools-builder.ts';
 import { chatToolName } from '../shared/chat-tool-name.ts';
 import type { TranslationSettings } from '../shared/settings.ts';
@@ -47,14 +47,14 @@ export const toolSearch: ClientTool<ToolSearchCallItem> = {
     tool_search_call: itemType(callItem, ({ call_id, arguments: given }, at, input) => {
       if (call_id == null) return;
       const text = argumentsOf(JSON.stringify(given ?? {}), input);
-      input.add(callOf({ call_id, name: 'tool_search' }, text, at));
+      input.addCall({ call_id, name: 'tool_search' }, text, at);
     }),
     tool_search_output: itemType(outputItem, ({ call_id, tools }, at, input) => {
       input.toolLists.push({ tools, param: `${at}.tools` });
       if (call_id == null) return;
       const names = foundNames(tools, input.settings);
       const text = names.length === 0 ? 'No tools were found.' : `Tools found: ${names.join(', ')}.`;
-      input.add({ kind: 'output', param: at, callId: call_id, content: [{ type: 'text', text }] });
+      input.addOutput(call_id, [{ type: 'text', text }], at);
     }),
   },
   idPrefix: 'tsc',

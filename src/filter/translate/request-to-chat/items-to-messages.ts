@@ -1,11 +1,10 @@
-import type { ChatMessage } from '../../wire/schema/chat-request.ts';
-import { upstreamCallId } from '../shared/call-ids.ts';
+import type { ChatMessage, OpaqueFields } from '../../wire/schema/chat-request.ts';
 import type { Growth } from '../shared/growth.ts';
-import type { InputMessage } from '../shared/parsed.ts';
+import type { InputMessage, InputReasoning } from '../shared/parsed.ts';
 import { carry, carryKeys } from '../shared/provenance.ts';
 import type { TranslationSettings } from '../shared/settings.ts';
 import { joinText } from './content-to-chat.ts';
-import { earlierReasoningOf } from './earlier-reasoning.ts';
+import { type EarlierReasoning, earlierReasoningOf } from './earlier-reasoning.ts';
 import type { PairedCall, PairedItem } from './pair-calls.ts';
 import { applyPasses } from './passes/message-passes.ts';
 import type { ToolTable } from './tools-to-chat.ts';
@@ -25,15 +24,20 @@ export function translateMessages(
 ): readonly ChatMessage[] {
   const { profile } = settings;
   const messages = leading.map((message) => chatMessageOf(message, profile));
+  const earlier = new Map(
+    items.flatMap((item) => (item.kind === 'reasoning' ? [[item, earlierReasoningOf(item, settings)]] : [])),
+  );
+  const opaque = opaqueFieldsOfCalls(items, earlier);
   let turn: AssistantTurn | undefined;
+  /** Reasoning behind the turn's last text or call: it led to the next, which may begin another turn. */
+  let thinking: EarlierReasoning[] = [];
 
   for (const item of items) {
     switch (item.kind) {
       case 'reasoning': {
-        if (turn?.answered || turn?.deferred.length) close();
-        const earlier = earlierReasoningOf(item, settings);
-        carry(earlier, item);
-        openTurn().reasoning.push(earlier);
+        const read = earlier.get(item) as EarlierReasoning;
+        carry(read, item);
+        thinking.push(read);
         break;
       }
       case 'message':
@@ -41,18 +45,22 @@ export function translateMessages(
         else addOther(item);
         break;
       case 'call':
-        addCall(item);
+        if (turn?.answered || (turn?.deferred.length && thinking.length > 0)) close();
+        openTurn().addCall(item);
         break;
       case 'answer':
-        if (turn?.waiting.delete(item.call)) turn.answered = true;
+        if (turn?.waiting.delete(item.call)) openTurn().answered = true;
         break;
     }
   }
-  close();
+  endTurn();
   return applyPasses(messages, profile);
 
+  /** The turn, with the reasoning that led to what it gets now. */
   function openTurn(): AssistantTurn {
     turn ??= new AssistantTurn();
+    for (const read of thinking) turn.reasoning.push(read);
+    thinking = [];
     return turn;
   }
 
@@ -63,51 +71,80 @@ export function translateMessages(
   }
 
   function close(): void {
-    for (const message of turn === undefined ? [] : messagesOfTurn(turn, profile, tools)) put(message);
+    for (const message of turn === undefined ? [] : messagesOfTurn(turn, profile, tools, opaque)) put(message);
     turn = undefined;
+  }
+
+  /** Nothing follows the reasoning that is left: it is the turn's own, or a turn by itself where that has its outputs. */
+  function endTurn(): void {
+    if (thinking.length > 0) {
+      if (turn?.answered) close();
+      openTurn();
+    }
+    close();
   }
 
   /** A message between calls and their outputs waits for the outputs. */
   function addOther(item: InputMessage): void {
     if (turn !== undefined && turn.waiting.size > 0) {
-      turn.deferred.push(item);
+      openTurn().deferred.push(item);
       return;
     }
-    close();
+    endTurn();
     put(chatMessageOf(item, profile));
   }
 
-  function addCall(item: PairedCall): void {
-    const id = upstreamCallId(item.callId);
-    if (turn?.answered || turn?.callIds.has(id)) close();
-    const open = openTurn();
-    open.calls.push(item);
-    open.callIds.add(id);
-    if (!item.abandoned) open.waiting.add(item);
-  }
-
+  /**
+   * Words between calls and their outputs belong to the message with the calls. Behind the outputs they would be the last that
+   * was said, and the model would continue them in place of an answer to the outputs; newer Claude models refuse such a request
+   * (kilocode#13748). A message that waits for the outputs came before the words, and so it comes before that turn.
+   */
   function addAssistant(item: InputMessage): void {
-    let open = openTurn();
-    const hasContent = open.text !== null || open.refusal !== null;
-    if (hasContent || open.answered || open.deferred.length > 0) {
-      // Reasoning that came after the first text led to this one.
-      const later = open.calls.length === 0 ? open.reasoning.splice(open.reasoningBeforeText) : [];
-      close();
-      open = openTurn();
-      for (const earlier of later) open.reasoning.push(earlier);
-    }
-    open.reasoningBeforeText = open.reasoning.length;
+    if (turn !== undefined && turn.waiting.size > 0) {
+      for (const other of turn.deferred.splice(0)) put(chatMessageOf(other, profile));
+    } else if (turn !== undefined && (turn.text !== null || turn.refusal !== null || turn.answered)) close();
+    const open = openTurn();
     carry(open, item, 'content');
     carryKeys(open, item, { content: 'content' });
     const refusals = item.content.flatMap((part) => (part.type === 'refusal' ? [part.refusal] : []));
     const text = joinText(item.content);
-    if (refusals.length > 0 && profile.refusalField) {
-      open.refusal = refusals.join('');
-      carry(open, item, 'refusal');
-      carryKeys(open, item, { refusal: 'content' });
-      open.text = text === '' ? null : text;
-    } else {
-      open.text = text + refusals.join('');
+    if (refusals.length > 0) {
+      open.refusal = (open.refusal ?? '') + refusals.join('');
+      if (profile.refusalField) {
+        carry(open, item, 'refusal');
+        carryKeys(open, item, { refusal: 'content' });
+      }
+    }
+    if (refusals.length === 0 || text !== '') open.text = (open.text ?? '') + text;
+  }
+}
+
+/**
+ * The fields that the upstream wants back with each call, from the reasoning item that carries them: the last one before the
+ * call, or else one behind it, in whichever message either is. A picture that the model made, or a client that puts each output
+ * behind its call, divides what was one message of the model.
+ */
+function opaqueFieldsOfCalls(
+  items: readonly PairedItem[],
+  earlier: ReadonlyMap<InputReasoning, EarlierReasoning>,
+): ReadonlyMap<PairedCall, OpaqueFields> {
+  const found = new Map<PairedCall, OpaqueFields>();
+  if (earlier.size === 0) return found;
+  const unclaimed = new Map<string, OpaqueFields>();
+  const unsigned = new Map<string, PairedCall>();
+  for (const item of items) {
+    if (item.kind === 'reasoning') {
+      for (const [callId, fields] of Object.entries(earlier.get(item)?.fields ?? {})) unclaimed.set(callId, fields);
+    } else if (item.kind === 'call') {
+      const fields = unclaimed.get(item.callId);
+      unclaimed.delete(item.callId);
+      if (fields === undefined) unsigned.set(item.callId, item);
+      else found.set(item, fields);
     }
   }
+  for (const [callId, fields] of unclaimed) {
+    const call = unsigned.get(callId);
+    if (call !== undefined) found.set(call, fields);
+  }
+  return found;
 }

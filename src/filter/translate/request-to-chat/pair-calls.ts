@@ -19,10 +19,9 @@ export type PairedItem =
   | { readonly kind: 'answer'; readonly call: PairedCall };
 
 /**
- * Gives every call its outputs. Ids repeat from turn to turn with some servers (`call_0`), so an output belongs to the most
- * recent call of that id that has none yet; a further output of an answered call is added to it. A call without output and
- * an output without a call are refused or completed with a placeholder, as the settings say. An asynchronous call may lack
- * its output; one that arrives after a later turn stays there, as a user message: the model did not have it before.
+ * Gives every call its outputs. A call without output and an output without a call are refused or completed with a
+ * placeholder, as the settings say. A call that was cut may lack its output, and so may an asynchronous one; an output that
+ * arrives after a later turn stays there, as a user message: the model did not have it before.
  */
 export function pairCalls(
   items: readonly InputItem[],
@@ -31,8 +30,9 @@ export function pairCalls(
   if (items.every((item) => item.kind === 'message' || item.kind === 'reasoning')) return items;
   const paired: PairedItem[] = [];
   const calls: PairedCall[] = [];
-  const open = new Map<string, PairedCall[]>();
-  const answered = new Map<string, PairedCall>();
+  /** By the call as it was read; one that was made for outputs without a call by their id. */
+  const pairedOf = new Map<InputToolCall | string, PairedCall>();
+  const announced = new Set<PairedCall>();
   let orphan: InputToolOutput | null = null;
   let turn = 0;
   let isAnswered = false;
@@ -42,29 +42,27 @@ export function pairCalls(
     isAnswered = false;
   };
 
-  const addCall = (item: InputToolCall): void => {
+  const addCall = (item: InputToolCall, key: InputToolCall | string = item): void => {
     // A call that follows an output was made with it.
     if (isAnswered) nextTurn();
     const call: PairedCall = { ...item, outputs: [], abandoned: false, turn };
     calls.push(call);
     paired.push(call);
-    const waiting = open.get(call.callId);
-    if (waiting === undefined) open.set(call.callId, [call]);
-    else waiting.push(call);
+    pairedOf.set(key, call);
   };
 
   const addOutput = (item: InputToolOutput): void => {
-    const call = open.get(item.callId)?.pop() ?? answered.get(item.callId);
+    const call = pairedOf.get(item.call ?? item.callId);
     if (call === undefined) {
       orphan ??= item;
       if (settings.orphanOutputs === 'reject') return;
-      addCall(placeholderCall(item));
+      addCall(placeholderCall(item), item.callId);
       addOutput(item);
       return;
     }
-    answered.set(item.callId, call);
     if (call.isAsync && call.turn !== turn) {
-      const late = lateOutput(call, item);
+      const late = lateOutput(call, item, !announced.has(call));
+      announced.add(call);
       carry(late, item);
       paired.push(late);
       return;
@@ -85,7 +83,7 @@ export function pairCalls(
     }
   }
 
-  const missing = calls.find(({ outputs, isAsync }) => outputs.length === 0 && !isAsync);
+  const missing = calls.find(({ outputs, isAsync, isCut }) => outputs.length === 0 && !isAsync && !isCut);
   const unanswered = settings.missingOutputs === 'reject' ? missing : undefined;
   const refused = settings.orphanOutputs === 'reject' ? orphan : null;
   for (const item of unanswered === undefined && refused === null ? [] : items) {
@@ -94,7 +92,7 @@ export function pairCalls(
   }
   for (const call of calls) {
     if (call.outputs.length > 0) continue;
-    const output: InputContent[] = [{ type: 'text', text: call.isAsync ? 'pending' : 'aborted' }];
+    const output: InputContent[] = [{ type: 'text', text: call.isAsync && !call.isCut ? 'pending' : 'aborted' }];
     carry(output, call);
     call.outputs.push(output);
     call.abandoned = true;
@@ -102,8 +100,9 @@ export function pairCalls(
   return paired;
 }
 
-function lateOutput({ name, callId }: PairedCall, { content }: InputToolOutput): InputMessage {
-  const heading = { type: 'text', text: `Output of tool call ${callId} (${name}):\n` } as const;
+/** Only the first of several names the tool: a client can send a long name once, and thousands of outputs. */
+function lateOutput({ name, callId }: PairedCall, { content }: InputToolOutput, isFirst: boolean): InputMessage {
+  const heading = { type: 'text', text: `Output of tool call ${callId}${isFirst ? ` (${name})` : ''}:\n` } as const;
   return { kind: 'message', role: 'user', content: [heading, ...content] };
 }
 
@@ -133,6 +132,7 @@ function placeholderCall(output: InputToolOutput): InputToolCall {
     namespace: null,
     input: '{}',
     isAsync: false,
+    isCut: false,
   } as const;
   carry(call, output);
   return call;

@@ -12,19 +12,34 @@ import type { ToolTable } from './tools-to-chat.ts';
 /** Parts of one assistant message. */
 export class AssistantTurn {
   readonly reasoning: EarlierReasoning[] = [];
-  /** How much of the reasoning came before the text. */
-  reasoningBeforeText = 0;
+  /** Null until the model says something, if only `''`. */
   text: string | null = null;
   refusal: string | null = null;
-  readonly calls: PairedCall[] = [];
-  /** The ids of its calls: one message may hold each only once. */
-  readonly callIds = new Set<string>();
+  /** The calls of the turn, with the ids that the server gave them. */
+  readonly calls = new Map<PairedCall, string>();
+  readonly #ids = new Set<string>();
+  readonly #repeats = new Map<string, number>();
   /** Calls whose output has not been reached yet. */
   readonly waiting = new Set<PairedCall>();
   /** An output of this turn has been reached: what follows is the model's next turn, made with that output. */
   answered = false;
   /** Messages that stood between calls and outputs: they follow the outputs. */
   readonly deferred: InputMessage[] = [];
+
+  /** A message may have each id only once: where a server gave one to several calls, each further call gets one of its own. */
+  addCall(call: PairedCall): void {
+    const given = upstreamCallId(call.callId);
+    let id = given;
+    if (this.#ids.has(id)) {
+      let times = this.#repeats.get(given) ?? 1;
+      do id = `${given}_repeat${++times}`;
+      while (this.#ids.has(id));
+      this.#repeats.set(given, times);
+    }
+    this.#ids.add(id);
+    this.calls.set(call, id);
+    if (!call.abandoned) this.waiting.add(call);
+  }
 }
 
 /** A user, system or developer message as Chat's. */
@@ -48,20 +63,30 @@ function userContent(content: readonly InputContent[], profile: Profile): string
   return parts.length > 0 ? parts : '';
 }
 
-/** The assistant’s message, if it has content; a tool message for each call; and those that waited for the outputs. */
-export function messagesOfTurn(turn: AssistantTurn, profile: Profile, tools: ToolTable): readonly ChatMessage[] {
-  const calls = turn.calls.map((call) => {
-    const written = toolCallOf(call, turn, profile, tools);
+/**
+ * The assistant’s message, if it has content; a tool message for each call; and those that waited for the outputs. `opaque` are
+ * the fields that the upstream wants back with calls.
+ */
+export function messagesOfTurn(
+  turn: AssistantTurn,
+  profile: Profile,
+  tools: ToolTable,
+  opaque: ReadonlyMap<PairedCall, OpaqueFields>,
+): readonly ChatMessage[] {
+  const calls = Array.from(turn.calls, ([call, id]) => {
+    const written: ChatToolCall = { id, ...toolCallOf(call, profile, tools), ...opaque.get(call) };
     carry(written, call);
     carryKeys(written, call, { id: 'call_id' });
     return written;
   });
-  const replayed = replayedReasoning(turn, profile);
-  const isEmpty = turn.text === null && turn.refusal === null && calls.length === 0 && replayed === null;
+  const refusal = profile.refusalField ? turn.refusal : null;
+  const text = profile.refusalField ? turn.text : textWithRefusal(turn);
+  const replayed = replayedReasoning(turn, text, profile);
+  const isEmpty = text === null && refusal === null && calls.length === 0 && replayed === null;
   const assistant: ChatMessage = {
     role: 'assistant',
-    content: turn.text || (turn.refusal === null && calls.length === 0 ? '' : null),
-    ...(turn.refusal === null ? {} : { refusal: turn.refusal }),
+    content: text || (refusal === null && calls.length === 0 ? '' : null),
+    ...(refusal === null ? {} : { refusal }),
     ...(calls.length === 0 ? {} : { tool_calls: calls }),
     ...replayed,
   };
@@ -69,30 +94,33 @@ export function messagesOfTurn(turn: AssistantTurn, profile: Profile, tools: Too
   for (const key in replayed) for (const earlier of turn.reasoning) carry(assistant, earlier, key);
   return [
     ...(isEmpty ? [] : [assistant]),
-    ...turn.calls.map(toolMessageOf),
+    ...Array.from(turn.calls, toolMessageOf),
     ...turn.deferred.map((item) => chatMessageOf(item, profile)),
   ];
 }
 
-function toolCallOf(call: PairedCall, turn: AssistantTurn, profile: Profile, tools: ToolTable): ChatToolCall {
-  const { callId, takesText, input } = call;
-  const id = upstreamCallId(callId);
+/** Where the server has no field for a refusal, it is a paragraph of the text. */
+function textWithRefusal({ text, refusal }: AssistantTurn): string | null {
+  return text && refusal ? `${text}\n\n${refusal}` : text || (refusal ?? text);
+}
+
+function toolCallOf(call: PairedCall, profile: Profile, tools: ToolTable) {
+  const { takesText, input } = call;
   const name = tools.find(call.name, call.namespace)?.name ?? chatToolName(call.name, call.namespace, profile);
-  const kept = opaqueFieldsOf(turn, callId);
   if (!takesText) {
     const called = { name, arguments: input };
     carryKeys(called, call, { name: 'name', arguments: 'arguments' });
-    return { id, type: 'function', function: called, ...kept };
+    return { type: 'function', function: called } as const;
   }
   if (profile.customTools === 'native') {
     const called = { name, input };
     carryKeys(called, call, { name: 'name', input: 'input' });
-    return { id, type: 'custom', custom: called, ...kept };
+    return { type: 'custom', custom: called } as const;
   }
-  return { id, type: 'function', function: { name, arguments: JSON.stringify({ input }) }, ...kept };
+  return { type: 'function', function: { name, arguments: JSON.stringify({ input }) } } as const;
 }
 
-function toolMessageOf({ callId, outputs }: PairedCall): ChatMessage {
+function toolMessageOf([{ outputs }, id]: readonly [PairedCall, string]): ChatMessage {
   const text = outputs
     .map((parts) => joinText(parts))
     .filter((output) => output !== '')
@@ -101,7 +129,7 @@ function toolMessageOf({ callId, outputs }: PairedCall): ChatMessage {
   const parts = text === '' ? media : [{ type: 'text', text } as const, ...media];
   const message: ChatMessage = {
     role: 'tool',
-    tool_call_id: upstreamCallId(callId),
+    tool_call_id: id,
     content: media.length === 0 ? text : parts,
   };
   for (const output of outputs) {
@@ -116,28 +144,24 @@ function toolMessageOf({ callId, outputs }: PairedCall): ChatMessage {
  * reasoning that this server would accept. Signed thinking blocks go back whatever the profile's `reasoningReplay`: only
  * the server that sent them gets them, and it refuses a call without them.
  */
-function replayedReasoning(turn: AssistantTurn, { reasoningReplay: mode }: Profile): Partial<ChatMessage> | null {
+function replayedReasoning(
+  turn: AssistantTurn,
+  said: string | null,
+  { reasoningReplay: mode }: Profile,
+): Partial<ChatMessage> | null {
   const text = turn.reasoning.map((item) => item.text).join('');
   const details = mode === 'reasoning_details' ? turn.reasoning.flatMap((item) => item.details) : [];
   const blocks = turn.reasoning.flatMap((item) => item.blocks);
-  const own = opaqueFieldsOf(turn, '');
-  let reasoning = text === '' ? null : fieldsOfText(text, turn, mode);
+  const own = turn.reasoning.find(({ fields }) => Object.hasOwn(fields, ''))?.fields[''];
+  let reasoning = text === '' ? null : fieldsOfText(text, said, mode);
   if (details.length > 0) reasoning = { reasoning_details: details };
   else if (blocks.length > 0) reasoning = { thinking_blocks: blocks };
-  return own === null ? reasoning : { ...reasoning, ...own };
-}
-
-/** Returns the fields that the upstream wants back with a call of the turn, or with its message (`''`); null for nothing. */
-function opaqueFieldsOf(turn: AssistantTurn, callId: string): OpaqueFields | null {
-  for (const { fields } of turn.reasoning) {
-    if (Object.hasOwn(fields, callId)) return fields[callId] ?? null;
-  }
-  return null;
+  return own === undefined ? reasoning : { ...reasoning, ...own };
 }
 
 function fieldsOfText(
   text: string,
-  turn: AssistantTurn,
+  said: string | null,
   mode: Profile['reasoningReplay'],
 ): Partial<ChatMessage> | null {
   switch (mode) {
@@ -152,7 +176,7 @@ function fieldsOfText(
       return { reasoning: text, reasoning_content: text };
     case 'mistral_thinking': {
       const thinking = { type: 'thinking', thinking: [{ type: 'text', text }] } as const;
-      return { content: turn.text ? [thinking, { type: 'text', text: turn.text }] : [thinking] };
+      return { content: said ? [thinking, { type: 'text', text: said }] : [thinking] };
     }
   }
 }

@@ -57,12 +57,16 @@ export interface InputToolCall {
   readonly input: string;
   /** The output may come in a later turn, or not yet. */
   readonly isAsync: boolean;
+  /** The answer ended within the call: nobody could run it, so there may be no output. */
+  readonly isCut: boolean;
 }
 
 export interface InputToolOutput {
   readonly kind: 'output';
   readonly param: string;
   readonly callId: string;
+  /** The call it answers; null if there is none before it. */
+  readonly call: InputToolCall | null;
   readonly content: readonly InputContent[];
 }
 

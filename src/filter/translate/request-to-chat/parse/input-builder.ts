@@ -8,6 +8,7 @@ import type { InputContent, InputItem, InputMessage } from '../../shared/parsed.
 import type { Provenance } from '../../shared/provenance.ts';
 import type { TranslationSettings } from '../../shared/settings.ts';
 import { knownKeys, nameUnknown } from './known-keys.ts';
+import { OpenCalls } from './open-calls.ts';
 import { withinTextLimit } from './parse-content.ts';
 import { parseShape } from './read-shape.ts';
 
@@ -38,12 +39,16 @@ export class InputBuilder implements Reading {
   } = { effort: null, format: null, formatAt: '' };
   /** The item that is read ends the input. */
   isLast = false;
+  /** The item that is read has the status `incomplete`. */
+  isCut = false;
   /** The last item is a `compaction_trigger`: a summary is asked for, not an answer. */
   endsInTrigger = false;
   /** JSON values in the reasoning envelopes read so far, which the body's own count does not include. */
   envelopeValues = 0;
+  /** Created for the first call. */
+  #openCalls: OpenCalls | null = null;
   /** Created for the first output that does not name its call: most clients always do. */
-  #unanswered: UnansweredCalls | null = null;
+  #openCallsOfTools: OpenCalls | null = null;
 
   constructor({ settings, dropped, provenance }: Reading) {
     this.settings = settings;
@@ -52,9 +57,43 @@ export class InputBuilder implements Reading {
   }
 
   add(item: InputItem): void {
-    this.#unanswered?.add(item);
+    if (item.kind === 'call') this.#openCalls ??= new OpenCalls(({ callId }) => callId, []);
+    this.#openCalls?.add(item);
+    this.#openCallsOfTools?.add(item);
     this.provenance.markAsRead(item);
     this.items.push(item);
+  }
+
+  /** A call of the model; `text` is what it passed, and `takesText` says whether the tool takes text in any form. */
+  addCall(
+    call: {
+      readonly call_id: string;
+      readonly name: string;
+      readonly namespace?: string | null | undefined;
+      readonly async?: unknown;
+    },
+    text: string,
+    param: string,
+    takesText = false,
+  ): void {
+    const { call_id: callId, name, namespace = null, async: isAsync } = call;
+    const { isCut } = this;
+    const made = { param, callId, takesText, name, namespace, input: text, isAsync: isAsync === true, isCut };
+    this.add({ kind: 'call', ...made });
+  }
+
+  /** The output of the call with that id. */
+  addOutput(callId: string, content: readonly InputContent[], param: string): void {
+    const call = this.#openCalls?.find(callId) ?? this.#openCalls?.findAnswered(callId) ?? null;
+    this.add({ kind: 'output', param, callId, call, content });
+  }
+
+  /** The output of a call of that tool. Returns false, and adds nothing, if each has one. */
+  addOutputOfTool(name: string, namespace: string | null, content: readonly InputContent[], param: string): boolean {
+    this.#openCallsOfTools ??= new OpenCalls((call) => toolKey(call.name, call.namespace), this.items);
+    const call = this.#openCallsOfTools.find(toolKey(name, namespace));
+    if (call !== undefined) this.add({ kind: 'output', param, callId: call.callId, call, content });
+    return call !== undefined;
   }
 
   /** A message of that text, within the limit for texts; none for `''`. */
@@ -65,12 +104,6 @@ export class InputBuilder implements Reading {
   /** The text as content, within the limit for texts. */
   textContent(text: string, at: string): readonly InputContent[] {
     return [{ type: 'text', text: withinTextLimit(text, at, this.settings) }];
-  }
-
-  /** The id of the latest call of that tool that has no output yet, or undefined. */
-  latestUnanswered(name: string, namespace: string | null): string | undefined {
-    this.#unanswered ??= new UnansweredCalls(this.items);
-    return this.#unanswered.latestOf(name, namespace);
   }
 }
 
@@ -91,30 +124,6 @@ export function itemType<Schema extends z.ZodMiniObject>(
     read(fields, at, input, own);
     nameUnknown(keys, item, at, input, own, 'input[]');
   };
-}
-
-class UnansweredCalls {
-  readonly #calls = new Map<string, string[]>();
-  readonly #answered = new Set<string>();
-
-  constructor(items: readonly InputItem[]) {
-    for (const item of items) this.add(item);
-  }
-
-  add(item: InputItem): void {
-    if (item.kind === 'output') this.#answered.add(item.callId);
-    if (item.kind !== 'call') return;
-    const key = toolKey(item.name, item.namespace);
-    const calls = this.#calls.get(key);
-    if (calls === undefined) this.#calls.set(key, [item.callId]);
-    else calls.push(item.callId);
-  }
-
-  latestOf(name: string, namespace: string | null): string | undefined {
-    const calls = this.#calls.get(toolKey(name, namespace)) ?? [];
-    while (this.#answered.has(calls.at(-1) ?? '')) calls.pop();
-    return calls.pop();
-  }
 }
 
 function toolKey(name: string, namespace: string | null): string {

@@ -36,6 +36,7 @@ export function parseInput(input: string | readonly unknown[], reading: RequestR
     const at = `input[${index}]`;
     builder.isLast = index === input.length - 1;
     builder.settings = index < latest ? ofHistory : settings;
+    builder.isCut = isJsonObject(item) && item['status'] === 'incomplete';
     builder.provenance.reading(at);
     if (!isJsonObject(item)) throw invalidType(at, 'an object', item);
     const type = typeOfItem(item, at);

@@ -3,7 +3,6 @@ import { jsonOf } from '../../../../../formats/json/loose.ts';
 import { scanJson } from '../../../../../formats/json/scan.ts';
 import { customToolCallItem, functionCallItem, toolOutputItem } from '../../../../wire/schema/create-response.ts';
 import type { Reading } from '../../../shared/dropped.ts';
-import type { InputToolCall } from '../../../shared/parsed.ts';
 import { missingParameter } from '../../../shared/request-errors.ts';
 import { itemType } from '../input-builder.ts';
 import { parseContent, withinTextLimit } from '../parse-content.ts';
@@ -11,45 +10,19 @@ import { parseContent, withinTextLimit } from '../parse-content.ts';
 export const functionCall = itemType(functionCallItem, (call, at, input) => {
   const given = typeof call.arguments === 'string' ? call.arguments : JSON.stringify(call.arguments);
   withinTextLimit(given, `${at}.arguments`, input.settings);
-  input.add(callOf(call, argumentsOf(given, input), at));
+  input.addCall(call, argumentsOf(given, input), at);
 });
 
 export const customToolCall = itemType(customToolCallItem, (call, at, input) => {
-  input.add(callOf(call, withinTextLimit(call.input, `${at}.input`, input.settings), at, true));
+  input.addCall(call, withinTextLimit(call.input, `${at}.input`, input.settings), at, true);
 });
 
-/** The output of a call; if the client names only the tool, of its latest call without one. */
+/** The output of a call; if the client names only the tool, of the next of its calls that has none. */
 export const toolOutput = itemType(toolOutputItem, ({ call_id, name, namespace, output }, at, input) => {
   const content = parseContent(output, 'tool', `${at}.output`, input);
-  const callId = call_id || input.latestUnanswered(name ?? '', namespace ?? null);
-  if (callId === undefined) throw missingParameter(`${at}.call_id`);
-  input.add({ kind: 'output', param: at, callId, content });
+  if (call_id) input.addOutput(call_id, content, at);
+  else if (!input.addOutputOfTool(name ?? '', namespace ?? null, content, at)) throw missingParameter(`${at}.call_id`);
 });
-
-/** A call of the model; `input` is what it passed. */
-export function callOf(
-  call: {
-    readonly call_id: string;
-    readonly name: string;
-    readonly namespace?: string | null | undefined;
-    readonly async?: unknown;
-  },
-  input: string,
-  param: string,
-  takesText = false,
-): InputToolCall {
-  const { call_id: callId, name, namespace, async: isAsync } = call;
-  return {
-    kind: 'call',
-    param,
-    callId,
-    takesText,
-    name,
-    namespace: namespace ?? null,
-    input,
-    isAsync: isAsync === true,
-  };
-}
 
 /** The key under which a model finds its earlier arguments that are not a JSON object. */
 const rawKey = 'raw_arguments';
