@@ -29,12 +29,18 @@ export function earlierReasoningOf(
   };
 }
 
-/** The entries, with the text in those whose own stands in the item: a signature alone would be refused. */
+/**
+ * The entries, with the item's text in the first whose own was left out for it. Others without a text are left out: a signature
+ * alone would be refused, and a client can write thousands of them.
+ */
 function withText(entries: readonly unknown[], key: 'text' | 'thinking', text: string): readonly unknown[] {
+  let rest = text;
   return entries.flatMap((entry): unknown[] => {
     const object = objectOf<Loose<'text' | 'thinking'>>(entry);
     if (object?.[key] !== null) return [entry];
-    return text === '' ? [] : [{ ...object, [key]: text }];
+    const own = rest;
+    rest = '';
+    return own === '' ? [] : [{ ...object, [key]: own }];
   });
 }
 
