@@ -16,6 +16,7 @@ export function explainFields(run: SentRun, body: unknown, whatIf: WhatIf, optio
   const response = again.type === 'sent' ? answered(again, plainAnswer).response : null;
   const isRepeated = recordOf(response)?.['object'] === 'response';
   let kept: readonly VariedRun[] | null = null;
+  const shown = createShown();
 
   /** The causes that decided it. Variations are run when they are first needed. */
   function because(isOtherwiseIn: (other: RequestRun, cause: Cause) => boolean): readonly Cause[] {
@@ -80,8 +81,15 @@ function isEmptyTable(value: unknown): boolean {
   return isSame(value, []) || isSame(value, {});
 }
 
-function shown({ path, value }: Place): ChatPlace {
-  return { path: pathText(path), value };
+/** Gives a place with its value, `…` after the first 20 times: of two thousand messages that are one, each became all of it. */
+function createShown(): (place: Place) => ChatPlace {
+  const times = new Map<string, number>();
+  return ({ path, value }) => {
+    const name = pathText(path);
+    const before = times.get(name) ?? 0;
+    times.set(name, before + 1);
+    return { path: name, value: before < 20 ? value : '…' };
+  };
 }
 
 /** The value is not at that place, even if it is elsewhere. */

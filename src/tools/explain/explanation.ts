@@ -15,6 +15,7 @@ export interface Reason {
 export interface ChatPlace {
   /** `messages[0].content`, `header accept`, or `path`. */
   readonly path: string;
+  /** `…` for a value that twenty fields became before. */
   readonly value: unknown;
 }
 

@@ -24,7 +24,9 @@ export function outcomeOf(field: Path, value: unknown, run: SentRun, isRepeated:
   const isElement = field.length === 2 && (field[0] === 'input' || field[0] === 'tools') && recordOf(value) !== null;
   const becomes = isElement ? places : places.flatMap((place) => narrowed(place, field, value));
   /** Names in `x-responses-dropped` that refer to it. */
-  const dropped = run.dropped.filter((name) => isAbout(name, field, value, run.provenance, becomes.length > 0));
+  const dropped = run
+    .droppedNear(field)
+    .filter((name) => isAbout(name, field, value, run.provenance, becomes.length > 0));
   /** Values of the field that the Response repeats, by path. */
   const repeated = isRepeated ? repeatedOf(field, value, run.provenance) : noChanges;
   /** Values of an item or a tool that differ from the request, by key in the Chat request. */
@@ -135,7 +137,7 @@ function changesOf(
   places: Places,
 ): ReadonlyMap<string, unknown> {
   const parts = becomes.flatMap(({ path, value: written }) => entriesOf(path, written));
-  const made = parts.map(([path, part]) => ({ path, part, own: ownKeyOf(field, places.sourcesAt(path)) }));
+  const made = parts.map(([path, part]) => ({ path, part, own: places.ownKeyAt(path, field) }));
   // A call has its item's id in every form.
   const hasForm = made.some(
     ({ path, own }) => own !== null && path.at(-1) !== 'id' && valueAt(value, [own]) !== undefined,
@@ -143,12 +145,6 @@ function changesOf(
   if (!hasForm) return new Map(becomes.map((place) => [itself, place.value]));
   const changed = made.filter(({ own, part }) => own === null || !isSameContent(valueAt(value, [own]), part));
   return new Map(changed.map(({ path, part }) => [generalOf(pathText(path)), part]));
-}
-
-/** The key of the item or tool that is among those sources; null if none is. */
-function ownKeyOf(field: Path, sources: readonly string[]): string | null {
-  const start = `${pathText(field)}.`;
-  return sources.find((source) => source.startsWith(start))?.slice(start.length) ?? null;
 }
 
 /** The contents of a message, a call or a tool, by path; a place may be one key of a message. */

@@ -19,7 +19,8 @@ export function placesIn({ result }: RecordedProvenance, body: unknown, others: 
     .map((place) => ({ ...place, value: valueAt(body, place.path) }))
     .filter(({ value }) => value !== undefined);
   const sourced = [...marked, ...others].flatMap((place) => place.sources.map((source) => ({ source, place })));
-  const sourcesOfPath = new Map(marked.map(({ path, sources }) => [pathText(path), sources]));
+  /** By place and element of the request, such as `input[3]`, the first of its keys that the place was made of. */
+  const keysOfPath = new Map(marked.map(({ path, sources }) => [pathText(path), keysByElement(sources)]));
   const byRoot = Map.groupBy(sourced, ({ source }) => rootOf(source));
 
   /** Where that field can be seen: what it, or a part of it, became. */
@@ -39,12 +40,39 @@ export function placesIn({ result }: RecordedProvenance, body: unknown, others: 
   const ofBody = partsOfBody(body).filter(({ path }) => !roots.has(pathText(path)));
   // Messages, tools, fields and headers that come from no field of the request.
   const added = [...ofBody, ...others.filter(({ sources }) => sources.length === 0)];
-  /** The paths of the request that such a place, or a key of it, was made of. */
-  function sourcesAt(path: Path): readonly string[] {
-    return sourcesOfPath.get(pathText(path)) ?? [];
+  /** The key of that element of the request which such a place, or a key of it, was made of; null for none. */
+  function ownKeyAt(path: Path, element: Path): string | null {
+    return keysOfPath.get(pathText(path))?.get(pathText(element)) ?? null;
   }
 
-  return { of, added, sourcesAt };
+  return { of, added, ownKeyAt };
+}
+
+function keysByElement(sources: readonly string[]): ReadonlyMap<string, string> {
+  const keys = new Map<string, string>();
+  for (const source of sources) {
+    const element = rootOf(source);
+    if (source[element.length] === '.' && !keys.has(element)) keys.set(element, source.slice(element.length + 1));
+  }
+  return keys;
+}
+
+/** Indexes what was dropped by the top-level field or the element of a list that a name may be about: a history may have a thousand names. */
+export function droppedByRoot(names: readonly string[], { droppedFrom }: RecordedProvenance) {
+  const byRoot = new Map<string, Set<string>>();
+  for (const name of names) {
+    for (const path of [name, ...(droppedFrom.get(name) ?? [])]) {
+      // `input[].odd` is about the items that it was recorded from.
+      if (path === name && name.includes('[]') && droppedFrom.has(name)) continue;
+      const known = byRoot.get(rootOf(path)) ?? new Set();
+      byRoot.set(rootOf(path), known.add(name));
+    }
+  }
+  return (field: Path): readonly string[] => {
+    if (field.length === 1) return names;
+    const path = pathText(field);
+    return [...new Set([rootOf(path), listOf(path)].flatMap((root) => [...(byRoot.get(root) ?? [])]))];
+  };
 }
 
 /** The top-level field, or the element of a top-level list: `messages[2].content` is in `messages[2]`. */

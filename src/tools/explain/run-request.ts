@@ -14,7 +14,7 @@ import { createExchangeFactory } from '../../service/server/exchanges.ts';
 import type { OperatorFiles } from '../../service/server/operator-files.ts';
 import type { Config } from '../../service/settings/config.ts';
 import type { Path } from './fields.ts';
-import { type Place, type Places, placesIn } from './places.ts';
+import { droppedByRoot, type Place, type Places, placesIn } from './places.ts';
 import { type AnswerRun, runAnswer } from './run-answer.ts';
 
 /** Settings that a request is run under: the service's configuration, and the profile that replaces the one it names. */
@@ -68,6 +68,8 @@ export interface SentRun extends UpstreamRun {
   /** The body as a value, read when it is asked for; numbers that a JavaScript number would change are `JSON.rawJSON`. */
   readonly chat: unknown;
   readonly dropped: readonly string[];
+  /** Gives the names of `dropped` that may be about the field, or about a part of it. */
+  readonly droppedNear: (field: Path) => readonly string[];
   /** Which parts the request's fields became. */
   readonly provenance: RecordedProvenance;
   /** The same by place, made when it is asked for. */
@@ -139,8 +141,10 @@ export function runRequest({ config, profile, files }: Setup, request: ClientReq
   const bodies = replies.flatMap((reply) => (reply.type === 'request_body' && reply.body ? [reply.body] : []));
   if (exchange.summary().outcome === 'passed' || bodies.length === 0) return { type: 'passed' };
   const body = Buffer.concat(bodies);
+  const { dropped } = exchange.summary();
   let chat: unknown;
   let places: Places | undefined;
+  let droppedNear: SentRun['droppedNear'] | undefined;
   return {
     type: 'sent',
     ...upstream,
@@ -149,7 +153,11 @@ export function runRequest({ config, profile, files }: Setup, request: ClientReq
       chat ??= readJson(body);
       return chat;
     },
-    dropped: exchange.summary().dropped,
+    dropped,
+    droppedNear(field) {
+      droppedNear ??= droppedByRoot(dropped, provenance);
+      return droppedNear(field);
+    },
     provenance,
     get places() {
       places ??= placesIn(provenance, this.chat, outsideOfBody(changed, provenance, config, profile));

@@ -121,7 +121,8 @@ export class RecordedProvenance implements Provenance {
 
   /** The paths that the thing was made of; none where it is not marked. */
   static sourcesOf(thing: object): Sources {
-    return (thing as Marked)[madeOf] ?? {};
+    const marks = Object.entries((thing as Marked)[madeOf] ?? {});
+    return Object.fromEntries(marks.map(([key, paths]) => [key, eachOnce(paths)]));
   }
 }
 
@@ -132,8 +133,11 @@ export type Sources = Readonly<Record<string, readonly string[]>>;
 const madeOf = Symbol('made of');
 
 interface Marked {
-  [madeOf]?: Sources;
+  [madeOf]?: Readonly<Record<string, Paths>>;
 }
+
+/** Paths, and the paths of other things. Nothing is added to such a list: what many messages become would copy all of them for each. */
+type Paths = readonly (string | Paths)[];
 
 /** Marks `made`, or one key of it, as made of `from`, if that is marked. */
 export function carry(made: object, from: object, key?: string): void {
@@ -150,14 +154,28 @@ export function carryKeys(made: object, from: object, keys: Readonly<Record<stri
     add(
       made,
       key,
-      paths.map((path) => `${path}.${own}`),
+      eachOnce(paths).map((path) => `${path}.${own}`),
     );
   }
 }
 
-function add(made: Marked, key: string, paths: readonly string[]): void {
+function add(made: Marked, key: string, paths: Paths): void {
   const before = made[madeOf] ?? {};
-  const known = Object.hasOwn(before, key) ? (before[key] ?? []) : [];
+  const known = Object.hasOwn(before, key) ? before[key] : undefined;
   // A copy of a marked thing shares its marks until it has others.
-  made[madeOf] = { ...before, [key]: [...new Set([...known, ...paths])] };
+  made[madeOf] = { ...before, [key]: known === undefined ? paths : [known, paths] };
+}
+
+function eachOnce(paths: Paths): readonly string[] {
+  const found = new Set<string>();
+  const read = new Set<Paths>();
+  const left: (string | Paths)[] = [paths];
+  for (let next = left.pop(); next !== undefined; next = left.pop()) {
+    if (typeof next === 'string') found.add(next);
+    else if (!read.has(next)) {
+      read.add(next);
+      left.push(...next.toReversed());
+    }
+  }
+  return [...found];
 }

@@ -636,6 +636,16 @@ describe('other requests', () => {
     expect(chat_request?.headers_set).toContain('accept');
   });
 
+  it('of which one message is made have all of it, the first twenty of them', () => {
+    const input = Array.from({ length: 22 }, (_item, index) => ({ role: 'developer', content: `Number ${index}` }));
+    const { fields } = explain({ model: 'm', input: [...input, { role: 'user', content: 'Hi' }] });
+    const made = fields.slice(1, -1).map(({ becomes }) => becomes);
+    const merged = { role: 'system', content: input.map(({ content }) => content).join('\n\n') };
+    const all = [{ path: 'messages[0]', value: merged }];
+    const later = [{ path: 'messages[0]', value: '…' }];
+    expect(made).toEqual([...Array(20).fill(all), later, later]);
+  });
+
   it('that are too large are followed, without what decided', () => {
     const input = Array.from({ length: 30 }, (_item, index) => ({ role: 'user', content: `Number ${index}` }));
     const body = { model: 'm', input, metadata: { k: 'v' } };
