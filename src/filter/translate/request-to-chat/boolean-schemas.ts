@@ -23,8 +23,10 @@ const places: ReadonlyMap<string, 'plain' | 'named' | 'boolean'> = new Map([
 export function withoutBooleanSchemas(schema: Schema): Schema {
   let copy: Record<string, unknown> | null = null;
   for (const keyword in schema) {
-    const place = places.get(keyword);
     const given = schema[keyword];
+    // Most keywords are texts, which nothing is looked up for.
+    if (typeof given === 'string') continue;
+    const place = places.get(keyword);
     if (place === undefined || (place === 'boolean' && typeof given === 'boolean')) continue;
     const named = place === 'named' ? objectOf<Schema>(given) : null;
     const written = named === null ? schemaOf(given) : namedSchemas(named);
