@@ -1,4 +1,4 @@
-/** The examples of `docs/explain.md` with their output: each command in a `console` block is run, and its output put below it. */
+/** The examples of `explain` in the docs with their output: each command in a `console` block is run, and its output put below it. */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -7,10 +7,12 @@ import { type Generator, textOf } from './generator.ts';
 
 const root = join(import.meta.dirname, '..');
 
+const pages = ['docs/explain.md', 'docs/guides/my-agent-fails.md'];
+
 export const explainExamples: Generator = {
   name: 'examples of explain',
   source: 'src/tools/explain',
-  files: () => ({ 'docs/explain.md': withExamples(textOf('docs/explain.md')) }),
+  files: () => Object.fromEntries(pages.map((page) => [page, withExamples(textOf(page))])),
 };
 
 /** The page with the current output of its commands. Throws if there is no command. */

@@ -64,6 +64,9 @@ describe('docs/monitoring', () => {
 
   it('explains every alert in docs/watching.md', () => {
     const page = readFileSync(join(monitoringFolder, '../watching.md'), 'utf8');
-    for (const { alert } of rules) expect(page).toContain(`\`${alert}\``);
+    for (const { alert, annotations } of rules) {
+      expect(page).toContain(`<a id="alert-${alert}"></a>\`${alert}\``);
+      expect(annotations.runbook_url).toMatch(new RegExp(`/docs/watching\\.md#alert-${alert}$`));
+    }
   });
 });

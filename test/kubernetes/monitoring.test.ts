@@ -12,7 +12,10 @@ import { objectOf } from './manifests.ts';
 const settings = ['monitoring.prometheusRule.enabled=true', 'monitoring.dashboard.enabled=true'];
 
 test('an Envoy of one’s own has its names in alerts and dashboard, each said once', () => {
-  const names = ['monitoring.envoy.clusterName=translator', 'monitoring.envoy.statPrefix=edge_http'];
+  const names = [
+    ...['monitoring.envoy.clusterName=translator', 'monitoring.envoy.statPrefix=edge_http'],
+    'monitoring.envoy.upstreamClusters=gpu_.*',
+  ];
   const objects = render('gateway.kind=none', 'networkPolicy.enabled=false', ...settings, ...names);
   const alerts = objectOf(objects, 'PrometheusRule').spec as Rules;
   const data = objectOf(objects, 'ConfigMap', 'responses-extproc-dashboard').data ?? {};
@@ -20,8 +23,9 @@ test('an Envoy of one’s own has its names in alerts and dashboard, each said o
     ([, text]) => text,
   );
   const text = all.join('\n');
-  expect(text).not.toMatch(/"ingress"|"responses_extproc"/);
-  expect(text.match(/envoy_cluster_name!?="translator"/g)?.length).toBeGreaterThan(5);
+  expect(text).not.toMatch(/"ingress"|"responses_extproc"|"chat"/);
+  expect(text).toContain('envoy_cluster_name=~"gpu_.*"');
+  expect(text.match(/envoy_cluster_name=~?"translator"/g)?.length).toBeGreaterThan(5);
   expect(text.match(/envoy_http_conn_manager_prefix=~"edge_http"/g)?.length).toBeGreaterThan(5);
 });
 
@@ -33,12 +37,16 @@ describe.each(gatewayKinds)('the alerts and the dashboard for %s', (kind) => {
   const configuration = configurationOf(kind, ...settings);
 
   test('each alert fires when it should, and no other does, on series of that gateway’s names', () => {
-    const { listener } = configuration.controlPlane;
+    const { listener, clusters } = configuration.controlPlane;
+    const ofChat = kind === 'istio' ? '|8000|' : 'httproute/llm/responses-extproc/';
+    const chatCluster = clusters.map(({ name }) => String(name)).find((name) => name.includes(ofChat));
     const [chain] = [...(listener['filterChains'] ?? []), listener['defaultFilterChain'] ?? []].flat();
     const { statPrefix } = chain.filters.at(-1).typedConfig as Resource;
     const label = kind === 'istio' ? '' : 'envoy_'; // Istio's tags say how labels are called
     const tests = readFileSync(join(monitoringFolder, 'alerts.test.yaml'), 'utf8')
       .replaceAll('envoy_cluster_name="responses_extproc"', `${label}cluster_name="${configuration.service}"`)
+      .replaceAll('envoy_cluster_name="chat"', `${label}cluster_name="${chatCluster}"`)
+      .replaceAll('envoy_cluster_name="shop"', `${label}cluster_name="shop"`)
       .replaceAll(
         'envoy_http_conn_manager_prefix="ingress"',
         `${label}http_conn_manager_prefix="${statPrefix.replace(/;$/, '')}"`,

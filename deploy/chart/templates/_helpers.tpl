@@ -400,13 +400,19 @@ rules:
 {{- end }}
 {{- end }}
 
-{{/* Alerts and dashboard of docs/monitoring, with the names that this gateway gives Envoy's cluster, connections and labels. */}}
+{{/* Alerts and dashboard of docs/monitoring, with the names that this gateway gives Envoy's clusters, connections and labels. */}}
 {{- define "rx.monitoring" -}}
-{{- $label := ternary "" "envoy_" (eq .root.Values.gateway.kind "istio") -}}
 {{- $envoy := .root.Values.monitoring.envoy -}}
-{{- $text := regexReplaceAll `envoy_cluster_name(!?=)(\\?")responses_extproc` .text (printf "%scluster_name${1}${2}%s" $label ($envoy.clusterName | default (include "rx.cluster" .root))) -}}
-{{- with $envoy.statPrefix | default (include "rx.connections" .root) -}}
-{{- $text = regexReplaceAll `envoy_http_conn_manager_prefix=(\\?")ingress` $text (printf "%shttp_conn_manager_prefix=~${1}%s" $label .) -}}
+{{- $cluster := $envoy.clusterName | default (include "rx.cluster" .root) -}}
+{{- $prefix := $envoy.statPrefix | default (include "rx.connections" .root) | default "ingress" -}}
+{{- $upstreams := $envoy.upstreamClusters | default (include "rx.upstreamClusters" .root) -}}
+{{- $text := .text | replace `envoy_cluster_name="responses_extproc"` (printf `envoy_cluster_name="%s"` $cluster) -}}
+{{- $text = $text | replace `envoy_http_conn_manager_prefix="ingress"` (printf `envoy_http_conn_manager_prefix=~"%s"` $prefix) -}}
+{{- $text = $text | replace `envoy_cluster_name=~"chat"` (printf `envoy_cluster_name=~"%s"` $upstreams) -}}
+{{- /* The defaults of the dashboard's variables, which are regular expressions. */ -}}
+{{- $text = $text | replace `"responses_extproc"` ($cluster | replace "|" "." | toJson) | replace `"ingress"` ($prefix | toJson) | replace `"chat"` ($upstreams | toJson) -}}
+{{- if eq .root.Values.gateway.kind "istio" -}}
+{{- $text = $text | replace "envoy_cluster_name" "cluster_name" | replace "envoy_http_conn_manager_prefix" "http_conn_manager_prefix" -}}
 {{- end -}}
 {{- /* A draining pod is not ready, for as long as its longest answers: a rollout must not raise an alert. */ -}}
 {{- with .root.Values.drain -}}
@@ -414,6 +420,21 @@ rules:
 {{- $text = $text | replace "for: 15m" (printf "for: %dm" $minutes) | replace "for 15 minutes" (printf "for %d minutes" $minutes) -}}
 {{- end -}}
 {{ $text }}
+{{- end }}
+
+{{/* Envoy's names for the clusters of the Chat servers, as its metrics carry them: a regular expression. */}}
+{{- define "rx.upstreamClusters" -}}
+{{- if eq .Values.gateway.kind "envoy-gateway" -}}
+httproute/{{ .Release.Namespace }}/{{ include "rx.name" . }}(-untouched)?/rule/.*
+{{- else if eq .Values.gateway.kind "istio" -}}
+{{- $names := list -}}
+{{- range include "rx.upstreams" . | fromJsonArray -}}
+{{- $names = append $names (ternary (printf "outbound.54321..%s-ip-.*" .name) (printf "outbound.%d..%s" (int64 .port) .istioHost) (eq .kind "InferencePool")) -}}
+{{- end -}}
+{{ join "|" $names }}
+{{- else -}}
+chat
+{{- end -}}
 {{- end }}
 
 {{/* Envoy's name for the gateway's connections, as its metrics carry it: a regular expression. */}}

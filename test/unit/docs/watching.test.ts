@@ -10,7 +10,7 @@ const page = readFileSync(join(import.meta.dirname, '../../../docs/watching.md')
 /** What the first cells of the table under a heading name in code. */
 function namedUnder(heading: string): readonly string[] {
   const chapter = page.split(`\n## ${heading}\n`)[1]?.split('\n## ')[0] ?? '';
-  const cells = [...chapter.matchAll(/^\| (`.*?) \|/gm)].map(([, cell = '']) => cell);
+  const cells = [...chapter.matchAll(/^\| (?:<a [^>]*><\/a>)?(`.*?) \|/gm)].map(([, cell = '']) => cell);
   return cells.flatMap((cell) => [...cell.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name));
 }
 
