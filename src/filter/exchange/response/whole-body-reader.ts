@@ -54,7 +54,9 @@ export function createWholeBodyReader(
   function translatedError(): ApiError {
     if (status < 300) return ApiError.invalidUpstream('The upstream responded before it received the request.');
     const { contentType, retryAfter } = options;
-    const answer = { status, contentType, body: body.whole().toString('utf8'), retryAfter };
+    // One that is longer than is read may be cut within a character, which is left out.
+    const text = new TextDecoder().decode(body.whole(), { stream: true });
+    const answer = { status, contentType, body: text, retryAfter };
     return translateError(answer, context?.profile.contextOverflow);
   }
 

@@ -3,6 +3,7 @@ import { arrayOf, objectOf } from '../../../formats/json/loose.ts';
 import type { Profile } from '../../upstream/profile.ts';
 import { ApiError, type ApiErrorType } from '../../wire/schema/api-error.ts';
 import type { LooseChoice, LooseChunk, LooseError, LooseGroqExtras } from '../../wire/schema/chat-completion.ts';
+import { ownCopy } from '../shared/held-bytes.ts';
 import { saysContextOverflow } from './read/context-overflow.ts';
 import { type ErrorReading, isNonEmpty, readErrorBody, readErrorValue } from './read/error-body.ts';
 
@@ -43,7 +44,7 @@ export function errorOfValue(value: unknown, wordings: Wordings = []): ApiError 
   // are, and so does what words say of the request or the account.
   const isRouters = Array.isArray(objectOf<LooseChunk>(value)?.choices) && (status === 500 || status === 502);
   if (isRouters && kindOfWords(status, reading) === null && !isContextOverflow(reading, wordings))
-    return ApiError.ofModel(code || 'upstream_error', messageOf(reading, status));
+    return ApiError.ofModel(shown(code) || 'upstream_error', messageOf(reading, status));
   return errorOf(
     named === null && code === '' ? { ...reading, code: 'upstream_error' } : reading,
     status,
@@ -71,7 +72,7 @@ const unreadable = 'invalid_upstream_response';
 
 /** The error in a stream's data that is not JSON, in the upstream's own words. Null if it is markup, or broken JSON. */
 export function errorOfText(text: string, wordings: Wordings = []): ApiError | null {
-  const reading = /^\s*[{["]/.test(text) ? null : readErrorBody(text, null);
+  const reading = /^\s*(?:[{["]|[^\s{]{1,3}\{")/.test(text) ? null : readErrorBody(text, null);
   if (reading === null || reading.message === '') return null;
   return errorOf({ ...reading, code: reading.code || unreadable }, 502, null, wordings);
 }
@@ -154,7 +155,7 @@ function errorOf(reading: ErrorReading, status: number, retryAfterHeader: string
   return new ApiError(mayWait && kind.status === 429 ? withRetryHint(message, reading, retryAfterHeader) : message, {
     status: kind.status,
     type: kind.type,
-    code: kind.isCodeOwn ? kind.code : reading.code || kind.code,
+    code: kind.isCodeOwn ? kind.code : shown(reading.code) || kind.code,
     param: clientParam(reading.param) ?? kind.param ?? null,
     ...(retryAfter !== null && { headers: { 'retry-after': retryAfter } }),
   });
@@ -184,7 +185,7 @@ const fieldsOfClients = new Map([
 /** An upstream’s `param` in the client’s words: `body.messages.0.role` is `input`: its indices are not the client’s. */
 function clientParam(param: string | null): string | null {
   if (param === null) return null;
-  const own = param.replace(/^body\.(?=.)/, '');
+  const own = shown(param).replace(/^body\.(?=.)/, '');
   return fieldsOfClients.get(/^\w*/.exec(own)?.[0] ?? '') ?? own;
 }
 
@@ -292,9 +293,13 @@ function isContextOverflow({ message, code, type }: ErrorReading, wordings: Word
   return saysContextOverflow(words.join(' '), wordings);
 }
 
-/** Servers quote the key that they were sent, which a gateway may have set: the client is not told it. */
 function messageOf({ message }: ErrorReading, status: number): string {
-  return message === '' ? `Upstream returned HTTP ${status}` : redactText(cut(message));
+  return message === '' ? `Upstream returned HTTP ${status}` : shown(message);
+}
+
+/** Servers quote the key that they were sent, which a gateway may have set: the client is not told it, in whatever field. */
+function shown(text: string): string {
+  return ownCopy(redactText(cut(text)));
 }
 
 /** Codex reads the delay from the message: `try again in 7s`. A date in `retry-after` would need a clock. */

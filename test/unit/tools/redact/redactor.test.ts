@@ -187,7 +187,7 @@ describe('JSON', () => {
 
   it.each([
     ...['{"a":"', '":"', '://', ':////@', 'sk-', 'eyJ-', '"headers":{', '"headers":{"a":"', '\\"', '\\', 'token '],
-    ...['"password":["', '"password":1', ': ', '"error":"'],
+    ...['"password":["', '"password":1', ': ', '"error":"', 'key=', 'a-', 'key:"'],
   ])('is searched in linear time, also where it is nothing but %s', (shape) => {
     const growth = growthOf(2000, (size) => {
       const text = shape.repeat(size);
@@ -205,6 +205,14 @@ describe('an error’s message', () => {
     ['Bearer token is missing, Basic authentication is not', null],
     ['Incorrect API key provided: sk-proj-*****6789', null],
     ['the model xai-grok-4-fast-reasoning does not exist', null],
+    ['refused x-api-key: abcd1234efgh', `refused x-api-key: ${redactionMark}`],
+    ['api-key: "abcd1234", status 401', `api-key: "${redactionMark}", status 401`],
+    ['bad request /v1?key=abcd&n=1', `bad request /v1?key=${redactionMark}&n=1`],
+    ['login with password=hunter failed', `login with password=${redactionMark} failed`],
+    ['got {"api_key": "abcdefgh-ijklmnop"}', `got {"api_key": "${redactionMark}"}`],
+    ['got {\\"secret\\":\\"abcd1234\\"}', `got {\\"secret\\":\\"${redactionMark}\\"}`],
+    ['Invalid api_key: please check it', null],
+    ['max_tokens=131072, token: 131072, cache_key=abcd1234', null],
   ])('%s', (message, shown) => {
     expect(redactText(message)).toBe(shown ?? message);
   });

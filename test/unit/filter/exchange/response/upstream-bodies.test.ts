@@ -335,6 +335,14 @@ describe('limits', () => {
     );
   });
 
+  test('an error that is cut within a character at its limit keeps its words', () => {
+    const words = `${'x'.repeat(98)}é and more`;
+    const played = play(ask(), answered({ ':status': '500', 'content-type': 'text/plain' }, words), { bodyLimits });
+    expect(JSON.parse(String(played.client.body)).error.message).toMatch(/^x{98}/);
+    const odd = play(ask(), answered({ ':status': '500', 'content-type': 'text/plain' }, `x${words}`), { bodyLimits });
+    expect(JSON.parse(String(odd.client.body)).error.message).toBe('x'.repeat(99));
+  });
+
   test('a request is refused by its announced size, or where none was, by what came', () => {
     const announced = play(ask({}, { 'content-length': '501' }), answered(json, completion), { bodyLimits });
     const came = play(ask({ input: 'x'.repeat(500) }), answered(json, completion), { bodyLimits });

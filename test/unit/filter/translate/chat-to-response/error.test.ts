@@ -14,6 +14,23 @@ describe('translateError', () => {
     expect(message).toBe(`${'é😀'.repeat(340)}é…`);
   });
 
+  it('shows no credential in a code or a param either', () => {
+    const secret = 'sk-proj-abcdefghij0123456789';
+    for (const error of [
+      { message: 'm', code: `bad ${secret}` },
+      { message: 'm', param: `headers ${secret}` },
+      { message: 'm', type: secret },
+      { message: `refused x-api-key: abcd1234efgh5678` },
+    ]) {
+      const told = JSON.stringify(translateError(answer(JSON.stringify({ error }), 400)).toObject());
+      expect(told).not.toMatch(/abcdefghij|abcd1234/);
+      expect(JSON.stringify(errorOfValue({ choices: [], error })?.toObject())).not.toMatch(/abcdefghij|abcd1234/);
+    }
+    expect(
+      translateError(answer(JSON.stringify({ error: { message: 'm', code: 'c'.repeat(9000) } }))).code,
+    ).toHaveLength(2046);
+  });
+
   it('leaves a message of exactly 2 KiB whole', () => {
     const message = 'x'.repeat(2048);
     expect(translateError(answer(JSON.stringify({ error: message }))).message).toBe(message);
