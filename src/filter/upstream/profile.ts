@@ -284,10 +284,10 @@ export const profileFlags = {
     'The wordings known for all servers are found without it; others need a person to read them.',
   ),
   dedupeTail: off(
-    'The last chunk may repeat the whole text.',
+    'The last chunk may repeat the whole text, if no call stands between. Reasoning and refusals that are repeated stay.',
     'Some answers of one vendor did this, which is recognised by its host.',
   ),
-  cumulativeDeltas: off('Each delta repeats the text, the reasoning or the arguments before it.'),
+  cumulativeDeltas: off('Each delta repeats the text, the reasoning, the refusal or the arguments before it.'),
   passExtensions: off(
     'A provider’s own goes through: events named `provider:type`, content parts, and fields and keys of usage without such a name to the client, whose library must take them; parts, tools and fields so named, and such keys of messages, parts and tools, to the server. Else they are left out, and counted or named.',
     'It depends on the clients: some throw on events that they do not know.',

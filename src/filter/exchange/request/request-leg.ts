@@ -3,7 +3,8 @@ import { objectOf } from '../../../formats/json/loose.ts';
 import { checkMove } from '../../../formats/machine/moves.ts';
 import { responses } from '../../translate/operations/responses.ts';
 import type { TranslatedOperation } from '../../translate/request-to-chat/translated-operation.ts';
-import { bytesOfValue } from '../../translate/shared/held-bytes.ts';
+import type { ResponseContext } from '../../translate/shared/context.ts';
+import { bytesOfKept, bytesOfValue } from '../../translate/shared/held-bytes.ts';
 import { ApiError } from '../../wire/schema/api-error.ts';
 import type { Loose } from '../../wire/schema/chat-completion.ts';
 import { immediateAnswer, immediateResponse } from '../immediate-response.ts';
@@ -199,8 +200,8 @@ export class RequestLeg {
     // What a small body leaves on the heap does not justify the 3 µs of counting all its values.
     const isSmall = this.#clientBytes < smallBodyBytes && !this.#headers.has('content-encoding');
     const kept = isSmall ? null : keepLarge(context.echo);
-    // What the response repeats stays in memory until it has ended.
-    hold((kept?.bytes ?? 0) + found);
+    // What the response repeats, or is read by, stays in memory until it has ended.
+    hold((kept === null ? 0 : kept.bytes + bytesOfNames(context, dropped, unknownTypes)) + found);
     const answered = kept === null ? context : { ...context, echo: kept.echo, requestBytes: body.length };
     this.outcome = { type: 'translated', context: answered, dropped, unknownTypes, inputTokens };
     this.#upstreamBytes = body.length;
@@ -283,6 +284,14 @@ export class RequestLeg {
 const open: RequestOutcome = { type: 'open' };
 const noHeaders: HeaderMap = new Map();
 const noPath: RequestPath = { prefix: '', apiVersion: '' };
+
+/** The bytes of the names and ids that an answer is read by, and of those that are told of its request. */
+function bytesOfNames(
+  { toolNames, restoredTools, earlierCallIds, allowedTools, echo }: ResponseContext,
+  ...told: readonly (readonly unknown[])[]
+): number {
+  return bytesOfKept(toolNames, restoredTools, earlierCallIds, allowedTools, echo.input_transformations, told);
+}
 
 function askedOf(body: unknown): RequestLegReport['asked'] {
   const { model, stream } = objectOf<Loose<'model' | 'stream'>>(body) ?? {};

@@ -209,7 +209,7 @@ export class StreamTranslator {
     const response = this.response;
     const message = isAnswered ? null : messageOf(choice);
     const piece = objectOf<LooseMessage>(choice.delta);
-    const given = message ?? (piece && this.#cumulative ? this.#cumulative.newIn(piece) : piece);
+    const given = message ?? (piece && this.#cumulative ? this.#cumulative.newIn(piece, key) : piece);
     const delta = given === null ? null : this.#parts.ownOf(key, given);
     const reason = finishReasonOf(choice);
     if (reason !== '' && this.#isReason(reason, key)) {
@@ -284,8 +284,11 @@ function messageOf({ delta, message }: LooseChoice): LooseMessage | null {
   return partial === null || isEmptyDelta(partial) ? whole : null;
 }
 
-/** A line of data that does. White space is looked for within the line: across lines, many empty ones would cost their square. */
-const beginsLikeJson = /^[^\S\n\r\u2028\u2029]*(?:\{|\[[^\S\n\r\u2028\u2029]*\{)/m;
+/**
+ * A line of data that does; a byte or two that were damaged may stand in front of a chunk. White space is looked for within the line:
+ * across lines, many empty ones would cost their square.
+ */
+const beginsLikeJson = /^[^\S\n\r\u2028\u2029]*(?:\{|\[[^\S\n\r\u2028\u2029]*\{|[^\s{]{1,3}\{")/m;
 
 /** The index of no choice. */
 const several = Symbol('several choices');

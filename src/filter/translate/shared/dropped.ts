@@ -1,3 +1,4 @@
+import { ownCopy } from './held-bytes.ts';
 import type { Provenance } from './provenance.ts';
 import type { TranslationSettings } from './settings.ts';
 
@@ -40,7 +41,7 @@ export class Dropped {
   /** Cuts `path`, and makes it safe for a header. */
   push(path: string): void {
     const name = headerSafe(path);
-    if (this.#names.size < maxNames) this.#names.add(name);
+    if (this.#names.size < maxNames && !this.#names.has(name)) this.#names.add(ownCopy(name));
     this.#provenance.dropped(name);
   }
 
@@ -60,9 +61,11 @@ export class Dropped {
     return true;
   }
 
-  pushUnknownType(unknown: UnknownType, path: string): void {
-    if (this.#unknown.size < maxNames) this.#unknown.set(`${unknown.kind} ${unknown.type}`, unknown);
-    this.push(`${path}.${unknown.type}`);
+  pushUnknownType({ kind, type }: UnknownType, path: string): void {
+    const name = `${kind} ${type.slice(0, maxNameLength)}`;
+    if (this.#unknown.size < maxNames && !this.#unknown.has(name))
+      this.#unknown.set(ownCopy(name), { kind, type: ownCopy(type.slice(0, maxNameLength)) });
+    this.push(`${path}.${type}`);
   }
 
   /** Is that path, of a field or of a key in one, left out? */

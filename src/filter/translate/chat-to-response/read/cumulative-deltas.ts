@@ -1,15 +1,21 @@
 import { countOf, objectOf, objectsOf, textOf } from '../../../../formats/json/loose.ts';
 import type {
+  LooseContentPart,
+  LooseCustomCall,
   LooseFunctionCall,
   LooseMessage,
   LooseReasoningDetail,
   LooseToolCall,
 } from '../../../wire/schema/chat-completion.ts';
-import type { HeldBytes } from '../../shared/held-bytes.ts';
+import { type HeldBytes, ownCopy } from '../../shared/held-bytes.ts';
 
-const textFields = ['content', 'reasoning_content', 'reasoning'] as const;
+const partFields = ['text', 'thinking', 'summary', 'refusal'] as const;
+const textFields = ['content', 'refusal', 'reasoning_content', 'reasoning', 'reasoning_text', 'thinking'] as const;
 
-/** Finds what is new in the deltas of a server that repeats, in each, all of the text, arguments or details before it. */
+/**
+ * Finds what is new in the deltas of a server that repeats, in each, all of the text, arguments or details before it: of each choice,
+ * in whatever field.
+ */
 export class CumulativeDeltas {
   readonly #held: HeldBytes;
   /** By field, call or detail. */
@@ -20,41 +26,59 @@ export class CumulativeDeltas {
     this.#held = held;
   }
 
-  newIn(delta: LooseMessage): LooseMessage {
-    let own = delta;
-    for (const field of textFields) {
-      const text = delta[field];
-      if (typeof text === 'string' && text !== '') own = { ...own, [field]: this.#newText(field, text) };
-    }
+  newIn(delta: LooseMessage, choice: number): LooseMessage {
+    const own: { -readonly [Field in keyof LooseMessage]: unknown } = {
+      ...this.#newTexts(delta, textFields, `${choice}`),
+    };
+    if (Array.isArray(delta.content))
+      own.content = delta.content.map((part, at) => this.#newInPart(part, `${choice} ${at}`));
+    const legacy = objectOf<LooseFunctionCall>(delta.function_call);
+    if (legacy !== null) own.function_call = this.#newTexts(legacy, ['arguments'], `${choice} call`);
     if (Array.isArray(delta.tool_calls))
-      own = { ...own, tool_calls: objectsOf<LooseToolCall>(delta.tool_calls).map((call) => this.#newInCall(call)) };
+      own.tool_calls = objectsOf<LooseToolCall>(delta.tool_calls).map((call) => this.#newInCall(call, choice));
     if (Array.isArray(delta.reasoning_details)) {
       const details = objectsOf<LooseReasoningDetail>(delta.reasoning_details);
-      own = { ...own, reasoning_details: details.map((detail) => this.#newInDetail(detail)) };
+      own.reasoning_details = details.map((detail) => this.#newInDetail(detail, choice));
     }
     return own;
   }
 
-  #newInCall(entry: LooseToolCall): LooseToolCall {
+  /** The object with what is new in its texts; `place` is where it stands. */
+  #newTexts<Value extends object>(value: Value, fields: readonly (keyof Value & string)[], place: string): Value {
+    let own = value;
+    for (const field of fields) {
+      const text = textOf(value[field]);
+      if (text !== '') own = { ...own, [field]: this.#newText(`${place} ${field}`, text) };
+    }
+    return own;
+  }
+
+  #newInPart(part: unknown, place: string): unknown {
+    if (typeof part === 'string') return part === '' ? part : this.#newText(place, part);
+    const given = objectOf<LooseContentPart>(part);
+    return given === null ? part : this.#newTexts(given, partFields, `${place} ${textOf(given.type)}`);
+  }
+
+  #newInCall(entry: LooseToolCall, choice: number): LooseToolCall {
     const called = objectOf<LooseFunctionCall>(entry.function);
-    const text = textOf(called?.arguments);
-    const key = `call ${countOf(entry.index)}`;
+    const custom = objectOf<LooseCustomCall>(entry.custom);
+    const key = `${choice} call ${countOf(entry.index)}`;
     const id = textOf(entry.id);
     // Another call at the same index begins anew.
     if (id !== '' && id !== this.#callIds.get(key)) {
       this.#callIds.set(key, id);
-      this.#before.delete(key);
+      for (const field of ['arguments', 'input']) this.#before.delete(`${key} ${field}`);
     }
-    return text === '' ? entry : { ...entry, function: { ...called, arguments: this.#newText(key, text) } };
+    return {
+      ...entry,
+      ...(called !== null && { function: this.#newTexts(called, ['arguments'], key) }),
+      ...(custom !== null && { custom: this.#newTexts(custom, ['input'], key) }),
+    };
   }
 
-  #newInDetail(detail: LooseReasoningDetail): LooseReasoningDetail {
-    const own: { -readonly [Field in keyof LooseReasoningDetail]: unknown } = { ...detail };
-    for (const field of ['text', 'summary'] as const) {
-      const text = textOf(detail[field]);
-      if (text !== '') own[field] = this.#newText(`${field} ${countOf(detail.index)} ${textOf(detail.type)}`, text);
-    }
-    return own;
+  #newInDetail(detail: LooseReasoningDetail, choice: number): LooseReasoningDetail {
+    const place = `${choice} detail ${countOf(detail.index)} ${textOf(detail.type)}`;
+    return this.#newTexts(detail, ['text', 'summary'], place);
   }
 
   /** A text that does not begin with the one before it is another: what follows a call, say. */
@@ -64,7 +88,6 @@ export class CumulativeDeltas {
     this.#before.set(key, text);
     this.#held.bytes += text.length - before.length;
     if (!text.startsWith(before)) return text;
-    // A slice would keep the whole text alive.
-    return JSON.parse(JSON.stringify(text.slice(before.length)));
+    return ownCopy(text.slice(before.length));
   }
 }

@@ -14,6 +14,7 @@ import {
   usageFields,
 } from '../../../wire/schema/chat-completion.ts';
 import type { UnknownType } from '../../shared/dropped.ts';
+import { ownCopy } from '../../shared/held-bytes.ts';
 import { unreadAnnotationsOf } from './citations.ts';
 import { unreadPartsOf } from './content-parts.ts';
 import { type ExtensionPlace, type Extensions, extensionPartLength, maxNameLength, maxNames } from './extensions.ts';
@@ -111,6 +112,7 @@ export class UnreadNames {
     this.#found ??= new Map();
     if (this.#found.size >= maxNames) return;
     const type = name.slice(0, maxNameLength);
-    this.#found.set(`${kind} ${type}`, { kind, type });
+    const key = `${kind} ${type}`;
+    if (!this.#found.has(key)) this.#found.set(ownCopy(key), { kind, type: ownCopy(type) });
   }
 }

@@ -56,6 +56,29 @@ describe('memory for a request', () => {
     }
   });
 
+  test('stays reserved for the names and ids that an answer is read by, and for what is told of the request', () => {
+    const long = 'n'.repeat(250);
+    const call = (name: string) => ({ type: 'function_call', call_id: name, name: 'f', arguments: '{}' });
+    const output = (name: string) => ({ type: 'function_call_output', call_id: name, output: '' });
+    const heldWith = (make: (name: string) => readonly object[]) => {
+      const { begin, send, held } = reserving();
+      begin(0);
+      const input = Array.from({ length: 200 }, (_, at) => make(`${at}${long}`)).flat();
+      send(Buffer.from(JSON.stringify({ model: 'm', input: [...input, { role: 'user', content: 'Hi' }] })), true);
+      return held();
+    };
+    const ids = heldWith((name) => [call(name.slice(0, 60)), output(name.slice(0, 60))]);
+    const keys = heldWith((name) => [{ role: 'user', content: 'Hi', [name]: 1 }]);
+    const types = heldWith((name) => [{ type: `acme:${name}`, text: 'Hi' }]);
+    expect(ids).toBeGreaterThan(200 * 60);
+    expect(keys).toBeGreaterThan(200 * 250);
+    expect(types).toBeGreaterThan(2 * 200 * 250);
+    // Of what is longer than a log line shows, nothing more is kept.
+    expect(heldWith((name) => [{ role: 'user', content: 'Hi', [`${name}${'n'.repeat(2000)}`]: 1 }])).toBeLessThan(
+      200 * 400,
+    );
+  });
+
   test('stays reserved for the tools that a search would find, however small the request', () => {
     const found = { type: 'function', name: 'f', defer_loading: true, parameters: { type: 'object', properties: {} } };
     const heldWith = (tools: readonly object[]) => {
