@@ -150,6 +150,8 @@ function checkOutput(response: Fields | undefined, items: readonly OpenItem[], f
   // What follows a call that was cut off is only in the response.
   if (isCut ? output.length < items.length : output.length !== items.length)
     fault(`the response has ${output.length} items, the stream ${items.length}`);
+  const carriers = items.toReversed().findIndex((item) => !onlyCarries(item));
+  const lastWithContent = items.length - 1 - Math.max(carriers, 0);
   for (const [index, item] of items.entries()) {
     const isLast = index === items.length - 1;
     if (item.done === null) {
@@ -157,8 +159,14 @@ function checkOutput(response: Fields | undefined, items: readonly OpenItem[], f
       continue;
     }
     if (JSON.stringify(item.done) !== JSON.stringify(output[index])) fault(`${item.id} differs in the response`);
-    if (item.type !== 'compaction') checkStatus(item, response?.['status'], isLast, fault);
+    if (item.type !== 'compaction') checkStatus(item, response?.['status'], index === lastWithContent, fault);
   }
+}
+
+/** A reasoning item without text has an envelope alone: an answer that was cut off ends before it. */
+function onlyCarries({ type, done }: OpenItem): boolean {
+  const parts = [done?.['summary'], done?.['content']].filter(Array.isArray).flat();
+  return type === 'reasoning' && done !== null && parts.length === 0;
 }
 
 /** A call is never done in a stream that failed while it was open: clients run calls that are done, regardless of their status. */

@@ -153,7 +153,8 @@ export class OutputWriter {
   finish(): void {
     this.#thinking.flush();
     this.#calls?.finish();
-    this.#item.carryEnvelope();
+    // Behind other items it waits for `close`: the last of those is the one that a limit cut.
+    if (!this.hasItems()) this.#item.carryEnvelope();
     if (!this.hasItems() && this.#space !== '') this.#item.beginText(this.#takeSpace());
     const error = this.hasAnswer() ? null : this.#calls?.nameless();
     if (error) throw error;
@@ -164,10 +165,12 @@ export class OutputWriter {
     if (!this.hasItems()) this.#item.message().text('', noLogprobs);
   }
 
-  /** Closes all that is open; the last item gets the status. */
+  /** Closes all that is open; the last item gets the status, and behind it comes what only carries an envelope. */
   close(lastStatus: ClosingStatus): void {
     this.#thinking.flush();
     this.#output.closeAll(lastStatus);
+    this.#item.carryEnvelope();
+    this.#output.closeAll('completed');
   }
 
   /** Closes all that is open of an answer that failed. */
@@ -238,7 +241,7 @@ export class OutputWriter {
     } else if (delta.trim() === '') {
       this.#keepSpace(delta);
       if (this.#space.length > maxLeadingSpace) this.#item.beginText(this.#takeSpace());
-    } else if (this.#item.current instanceof ReasoningItemWriter) {
+    } else if (this.#followsReasoning()) {
       this.#item.beginText(withoutBlankLines(this.#takeSpace() + delta));
     } else {
       if (this.#space !== '') this.#item.text(this.#takeSpace());
@@ -250,7 +253,12 @@ export class OutputWriter {
   #keepSpace(delta: string): void {
     if (this.calls() > 0) return;
     this.#space += delta;
-    if (this.#item.current instanceof ReasoningItemWriter) this.#space = withoutBlankLines(this.#space);
+    if (this.#followsReasoning()) this.#space = withoutBlankLines(this.#space);
+  }
+
+  /** Is there reasoning before the text, and not an envelope alone? That may come later in a stream. */
+  #followsReasoning(): boolean {
+    return this.#item.current instanceof ReasoningItemWriter && this.#item.current.written() !== '';
   }
 
   #takeSpace(): string {
