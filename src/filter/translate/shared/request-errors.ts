@@ -87,6 +87,7 @@ function typeName(value: unknown): string {
   return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
 }
 
+/** Returns the error for a field that the API does not have. */
 export function unknownParameter(name: string): ApiError {
   return ApiError.invalidRequest(
     'unknown_parameter',

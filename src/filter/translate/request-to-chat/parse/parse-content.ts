@@ -96,7 +96,7 @@ function parsePart(part: unknown, speaker: Speaker, at: string, reading: Reading
   return stays ? { ...read, ...own } : read;
 }
 
-/** What goes with a part that stays one: hints for the prompt cache where the server knows them, and its own keys. Null for nothing. */
+/** Returns what goes with a part that stays one: hints for the prompt cache where the server knows them, and its own keys. Null for nothing. */
 function ownKeysOf(part: CacheHints, profile: Profile): PassedKeys | null {
   const { prompt_cache_breakpoint, cache_control } = part;
   const extensions = extensionKeysOf(part as Readonly<Record<string, unknown>>, profile);
