@@ -8,6 +8,7 @@ import {
   zstdDecompressSync,
 } from 'node:zlib';
 import { BrotliDecompress, Gunzip, Inflate, InflateRaw, type ZlibBaseOptions, ZstdDecompress } from 'minizlib';
+import { maxZstdWindowLog, ZstdFrames } from './zstd-frames.ts';
 
 export type ContentCoding = keyof typeof codecs;
 
@@ -75,6 +76,7 @@ function decodeWhole(bytes: Uint8Array, coding: ContentCoding, maxBytes: number)
   try {
     return codecs[coding].decode(bytes, { maxOutputLength: Math.min(maxBytes, ofRatio) });
   } catch (cause) {
+    if (cause instanceof ContentCodingError) throw cause;
     const tooLarge = (cause as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE';
     if (!tooLarge) throw damaged(coding, cause);
     throw ofRatio < maxBytes ? growsTooMuch(coding) : new ContentCodingError('too_large', `exceeds ${maxBytes} bytes`);
@@ -93,11 +95,13 @@ function growsTooMuch(coding: ContentCoding): ContentCodingError {
 
 type Engine = Gunzip | Inflate | InflateRaw | BrotliDecompress | ZstdDecompress;
 
+type Frames = Pick<ZstdFrames, 'windowBytes' | 'endOfFrame'>;
+
 interface Codec {
   /** An engine for pieces, chosen by the first byte. */
   open(first: number): Engine;
-  /** The window that a body asks for which begins with these bytes. */
-  windowOf(start: Uint8Array): number;
+  /** The frames of a body that begins with these bytes. */
+  frames(start: Uint8Array): Frames;
   /** Decodes a whole body; throws with the code ERR_BUFFER_TOO_LARGE beyond the limit. */
   decode(bytes: Uint8Array, options: { readonly maxOutputLength: number }): Buffer;
 }
@@ -106,11 +110,13 @@ interface Codec {
 // defaults into the object it is given; its types omit `maxOutputLength` and `params`, which it passes to node:zlib with the others.
 const bounded = (params = {}): ZlibBaseOptions => ({ flush: 0, ...{ maxOutputLength, params } });
 
-const deflateWindow = () => 32 * 1024;
-const gzip: Codec = { open: () => new Gunzip(bounded()), windowOf: deflateWindow, decode: gunzipSync };
+/** For an engine that finds the ends of what it decodes itself. */
+const framesOf = (windowBytes: number): Frames => ({ windowBytes, endOfFrame: ({ length }: Uint8Array) => length });
+const deflateFrames = () => framesOf(32 * 1024);
+const gzip: Codec = { open: () => new Gunzip(bounded()), frames: deflateFrames, decode: gunzipSync };
 
-/** A window of zstd is at most 8 MiB in a content coding (RFC 9659). */
-const maxZstdWindowLog = 23;
+/** A whole body is written by one compressor, which makes few: each takes some 18 µs. */
+const maxZstdFrames = 1024;
 const zstdParams = { [constants.ZSTD_d_windowLogMax]: maxZstdWindowLog };
 
 const codecs = {
@@ -119,14 +125,18 @@ const codecs = {
   // The name stands for the zlib format; some senders use raw deflate (RFC 9110 §8.4.1.2).
   deflate: {
     open: (first) => (isZlibHeader(first) ? new Inflate(bounded()) : new InflateRaw(bounded())),
-    windowOf: deflateWindow,
+    frames: deflateFrames,
     decode: (bytes, options) => (isZlibHeader(bytes[0] ?? 0) ? inflateSync : inflateRawSync)(bytes, options),
   },
-  br: { open: () => new BrotliDecompress(bounded()), windowOf: brotliWindow, decode: brotliDecompressSync },
+  br: {
+    open: () => new BrotliDecompress(bounded()),
+    frames: (start) => framesOf(brotliWindow(start)),
+    decode: brotliDecompressSync,
+  },
   zstd: {
     open: () => new ZstdDecompress(bounded(zstdParams)),
-    windowOf: zstdWindow,
-    decode: (bytes, options) => zstdDecompressSync(bytes, { ...options, params: zstdParams }),
+    frames: () => new ZstdFrames(),
+    decode: decodeZstd,
   },
 } satisfies Record<string, Codec>;
 
@@ -137,13 +147,25 @@ function brotliWindow([first = 0]: Uint8Array): number {
   return 1 << (high !== 0 ? 17 + high : low === 0 ? 17 : 8 + low);
 }
 
-/** RFC 8878 §3.1.1.1; as much as it may be where the frame's header does not say, or is cut. */
-function zstdWindow(start: Uint8Array): number {
-  const isSingleSegment = ((start[4] ?? 0) & 0x20) !== 0;
-  const descriptor = start[5];
-  if (isSingleSegment || descriptor === undefined) return 1 << maxZstdWindowLog;
-  const base = 2 ** (10 + (descriptor >> 3));
-  return Math.min(base + (base / 8) * (descriptor & 7), 1 << maxZstdWindowLog);
+/** Decodes frame by frame, to `maxOutputLength` bytes of all together. */
+function decodeZstd(bytes: Uint8Array, { maxOutputLength }: { readonly maxOutputLength: number }): Buffer {
+  const frames = new ZstdFrames();
+  const decoded: Buffer[] = [];
+  let size = 0;
+  for (let at = 0; at < bytes.length || decoded.length === 0; ) {
+    if (decoded.length === maxZstdFrames)
+      throw new ContentCodingError('too_large', `has more than ${maxZstdFrames} frames of zstd`);
+    const end = frames.endOfFrame(bytes, at);
+    // The least that Node takes for a limit is 1.
+    const room = Math.max(maxOutputLength - size, 1);
+    const frame = zstdDecompressSync(bytes.subarray(at, end), { maxOutputLength: room, params: zstdParams });
+    size += frame.length;
+    if (size > maxOutputLength) throw Object.assign(new RangeError(), { code: 'ERR_BUFFER_TOO_LARGE' });
+    decoded.push(frame);
+    at = end;
+  }
+  const [only] = decoded;
+  return only !== undefined && decoded.length === 1 ? only : Buffer.concat(decoded);
 }
 
 /** The compression method in the low bits is 8 in the zlib format (RFC 1950 §2.2). */
@@ -153,15 +175,15 @@ function isZlibHeader(first: number): boolean {
 
 function createLayer(coding: ContentCoding): ContentDecoder {
   let engine: Engine | null = null;
+  let frames = framesOf(0);
   let failure: ContentCodingError | null = null;
   let out: Buffer[] = [];
   let bytesIn = 0;
   let bytesOut = 0;
-  let windowBytes = 0;
 
   function open(start: Uint8Array): Engine {
     const opened = codecs[coding].open(start[0] ?? 0);
-    windowBytes = codecs[coding].windowOf(start);
+    frames = codecs[coding].frames(start);
     opened.on('data', (bytes: Buffer) => {
       bytesOut += bytes.length;
       out.push(bytes);
@@ -175,9 +197,11 @@ function createLayer(coding: ContentCoding): ContentDecoder {
   return {
     push(bytes) {
       out = [];
-      for (let at = 0; at < bytes.length && failure === null; at += sliceBytes) {
+      for (let at = 0; at < bytes.length && failure === null; ) {
         engine ??= open(bytes);
-        const slice = asBuffer(bytes.subarray(at, at + sliceBytes));
+        const next = asBuffer(bytes.subarray(at, at + sliceBytes));
+        const slice = next.subarray(0, frames.endOfFrame(next, 0));
+        at += slice.length;
         bytesIn += slice.length;
         engine.write(slice);
         if (bytesOut > ratioFreeBytes && bytesOut > bytesIn * maxRatio) {
@@ -187,7 +211,7 @@ function createLayer(coding: ContentCoding): ContentDecoder {
       }
       return out.length === 1 ? (out[0] as Buffer) : Buffer.concat(out);
     },
-    windowBytes: () => windowBytes,
+    windowBytes: () => frames.windowBytes,
     failure: () => failure,
   };
 }

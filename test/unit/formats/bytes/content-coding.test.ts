@@ -64,6 +64,73 @@ describe.each(codings)('%s', (_name, header, compress) => {
   });
 });
 
+/** Frames with all that a header may have: a size of each length or none, a checksum, blocks of one byte that is repeated. */
+const framesOfZstd = [
+  zstdCompressSync('A'),
+  zstdCompressSync('b'.repeat(300)),
+  zstdCompressSync('c'.repeat(70_000), { params: { [constants.ZSTD_c_checksumFlag]: 1 } }),
+  zstdCompressSync('d'.repeat(1000), { params: { [constants.ZSTD_c_contentSizeFlag]: 0 } }),
+  zstdCompressSync(Buffer.alloc(0)),
+  Buffer.from('502a4d180400000001020304', 'hex'), // skippable
+  Buffer.from('5f2a4d1800000000', 'hex'),
+  zstdCompressSync(text, { params: { [constants.ZSTD_c_checksumFlag]: 1, [constants.ZSTD_c_windowLog]: 10 } }),
+];
+const contentOfFrames = `A${'b'.repeat(300)}${'c'.repeat(70_000)}${'d'.repeat(1000)}${text}`;
+
+describe('zstd in several frames', () => {
+  const body = Buffer.concat(framesOfZstd);
+
+  test.each([1, 2, 3, 5, 7, 11, 13, 64, 1000, 100_000])('is all decoded, in pieces of %i bytes', (size) => {
+    expect(String(decode('zstd', inPiecesOf(size, body)))).toBe(contentOfFrames);
+  });
+
+  test('is all decoded, wherever it is cut once, and as a whole', () => {
+    for (let cut = 1; cut < body.length; cut++)
+      expect(String(decode('zstd', [body.subarray(0, cut), body.subarray(cut)]))).toBe(contentOfFrames);
+    expect(String(decodeContent(body, ['zstd'], contentOfFrames.length * 2))).toBe(contentOfFrames);
+  });
+
+  test('gives out each frame when it is complete, with another coding around it too', () => {
+    const decoder = createContentDecoder(['zstd']);
+    expect(framesOfZstd.slice(0, 2).map((frame) => String(decoder.push(frame)))).toEqual(['A', 'b'.repeat(300)]);
+    expect(String(decode('zstd, gzip', [gzipSync(body)]))).toBe(contentOfFrames);
+  });
+
+  test('has one limit for all frames together', () => {
+    const ten = Buffer.concat(Array.from({ length: 10 }, () => zstdCompressSync('12345')));
+    expect(decodeContent(ten, ['zstd'], 50)).toHaveLength(50);
+    for (const limit of [1, 5, 44, 45, 49])
+      expect(() => decodeContent(ten, ['zstd'], limit)).toThrow(/^exceeds \d+ bytes$/);
+    const bombs = Buffer.concat(Array.from({ length: 5 }, () => zstdCompressSync(Buffer.alloc(MiB))));
+    for (const decoded of [() => decode('zstd', [bombs]), () => decodeContent(bombs, ['zstd'], 64 * MiB)])
+      expect(decoded).toThrow(/more than 200 times/);
+  });
+
+  test('has at most 1024 frames as a whole, each of which takes time', () => {
+    const frames = (count: number) => Buffer.concat(Array.from({ length: count }, () => zstdCompressSync('x')));
+    expect(decodeContent(frames(1024), ['zstd'], MiB)).toHaveLength(1024);
+    expect(() => decodeContent(frames(1025), ['zstd'], MiB)).toThrow('has more than 1024 frames of zstd');
+    expect(decode('zstd', [frames(1025)])).toHaveLength(1025);
+  });
+
+  test('is damaged where a later frame is cut, or is none', () => {
+    const damaged = expect.objectContaining({ reason: 'damaged' });
+    for (const rest of [zstdCompressSync('b').subarray(0, -1), Buffer.from('no frame')]) {
+      expect(() => decodeContent(Buffer.concat([zstdCompressSync('a'), rest]), ['zstd'], MiB)).toThrow(damaged);
+    }
+    expect(() => decode('zstd', [Buffer.concat([zstdCompressSync('a'), Buffer.from('no frame')])])).toThrow(damaged);
+  });
+
+  test('may have no window above 8 MiB in any frame', () => {
+    const large = Buffer.alloc(17 * MiB, text);
+    const wide = zstdCompressSync(large, { params: { [constants.ZSTD_c_windowLog]: 24 } });
+    expect(() => decode('zstd', [zstdCompressSync('a'), wide])).toThrow('needs a window of more than 8 MiB');
+    expect(() => decodeContent(Buffer.concat([zstdCompressSync('a'), wide]), ['zstd'], 64 * MiB)).toThrow(
+      'needs a window of more than 8 MiB',
+    );
+  });
+});
+
 type Compressor = [header: string, create: () => Gzip | BrotliCompress | ZstdCompress];
 
 const compressors: Compressor[] = [
@@ -199,7 +266,9 @@ describe('what a decoder keeps because what comes may repeat it', () => {
       2 ** log,
     ]),
     ['zstd of 1 MiB', 'zstd', zstd(20), MiB],
-    ['zstd that does not say', 'zstd', zstd(20, bytes.subarray(0, 100)), 8 * MiB],
+    ['zstd of one segment, which is its content', 'zstd', zstd(20, bytes.subarray(0, 300_000)), 300_000],
+    ['zstd of little content, for which the decoder takes more', 'zstd', zstd(20, bytes.subarray(0, 100)), MiB / 8],
+    ['zstd whose second frame has the largest', 'zstd', Buffer.concat([zstd(18), zstd(21), zstd(20)]), 2 * MiB],
     ['gzip', 'gzip', gzipSync('a'), 32 * 1024],
     ['deflate', 'deflate', deflateSync('a'), 32 * 1024],
     ['two', 'br, zstd', zstd(20, Buffer.concat([br(18), bytes])), MiB + 2 ** 18],
