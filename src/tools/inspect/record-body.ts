@@ -29,7 +29,9 @@ export function createBodyRecord(kept: StoredExchange, name: BodyName, redactor:
     kept.hold(-size);
     [held, size] = [[], 0];
     if (kind === 'answer' && hasError(text)) kind = 'error';
-    const shown = redactor.body(text, kind);
+    const shown = redactor.body(text, kind, (bytes) => {
+      omitted += bytes;
+    });
     // A known credential may begin where the rest was not taken.
     const last = endOfPart(shown, 0, omitted > 0 ? Math.max(0, shown.length - maxKnownLength) : shown.length);
     kept.addPiece(name, at, shown.slice(0, last));

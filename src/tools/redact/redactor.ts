@@ -23,10 +23,14 @@ export class Redactor {
 
   /**
    * A body, or an event of a stream, that is whole: bytes that are read as Latin-1, as is what remains of them. In one that comes
-   * in pieces a credential may be cut anywhere.
+   * in pieces a credential may be cut anywhere. Who must not take long gives `onOmitted`: it is called with how many bytes at the end
+   * are left out where there are too many credentials to look for in all of it.
    */
-  body(latin1: string, kind: BodyKind): string {
-    const shown = this.#known.without(redactJson(latin1, this.#remember), 'latin1');
+  body(latin1: string, kind: BodyKind, onOmitted: ((bytes: number) => void) | null = null): string {
+    const named = redactJson(latin1, this.#remember);
+    const most = onOmitted === null ? named.length : this.#known.longestText();
+    if (named.length > most) onOmitted?.(named.length - most);
+    const shown = this.#known.without(named.slice(0, most), 'latin1');
     return kind === 'error' ? redactText(shown) : shown;
   }
 
@@ -74,15 +78,36 @@ class KnownValues {
 
   /** The text without them; `as` says whether it is text, or bytes that are read as Latin-1. */
   without(text: string, as: 'text' | 'latin1'): string {
-    return this.#values.reduce((rest, value) => rest.replaceAll(value[as], redactionMark), text);
+    return this.#values.reduce((rest, value) => withoutValue(rest, value[as]), text);
+  }
+
+  /** Characters of a text in which all of them can be looked for. */
+  longestText(): number {
+    return Math.floor(maxSearched / Math.max(this.#values.length, 1));
   }
 
   #addOne(text: string): void {
-    if (!isDistinct(text) || text.length > maxKnownLength || this.#values.length >= maxValues) return;
+    if (this.#values.length >= maxValues || !isDistinct(text) || text.length > maxKnownLength) return;
     if (this.#values.some((known) => known.text === text)) return;
     this.#values.push({ text, latin1: Buffer.from(text).toString('latin1') });
     this.#values.sort((one, other) => other.latin1.length - one.latin1.length);
   }
+}
+
+/**
+ * The text without that value, and without what only begins as it does. No more than the beginning is searched for, and what is compared
+ * behind that is left out: V8 takes steps of one character for a value that differs from the text before its last 250.
+ */
+function withoutValue(text: string, value: string): string {
+  const beginning = value.slice(0, searchedLength);
+  const kept: string[] = [];
+  let done = 0;
+  for (let at = text.indexOf(beginning); at !== -1; at = text.indexOf(beginning, done)) {
+    kept.push(text.slice(done, at), redactionMark);
+    done = at + beginning.length;
+    while (done - at < value.length && text[done] === value[done - at]) done += 1;
+  }
+  return done === 0 ? text : kept.join('') + text.slice(done);
 }
 
 /** Unlike a word, of which a prompt has many. */
@@ -118,6 +143,10 @@ const wellKnownScheme = /^(?:bearer|basic|token|apikey)$/i;
 /** Characters that JSON writes in another way. */
 const escaped = /["\\\p{Cc}\p{Cs}]/u;
 const maxValues = 128;
+/** Characters of a value that are searched for. */
+const searchedLength = 64;
+/** Characters of a text, times values: a search takes up to 3 ns for each. */
+const maxSearched = 32 * 1024 * 1024;
 const minLength = 8;
 /** Characters of the longest that is searched for. */
 export const maxKnownLength = 4096;

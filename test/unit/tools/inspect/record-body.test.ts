@@ -39,6 +39,16 @@ function eventOf(delta: string, name: string): string {
   return `data: {"type":"response.output_text.delta","${name}":"msg_1","delta":${JSON.stringify(delta)}}\n\n`;
 }
 
+it('of a body with many credentials no more is kept than they can be looked for in', () => {
+  const { redactor, body, kept, exchange } = recordIn(defaultStoreLimits.maxBytes, 'request');
+  redactor.headers(Array.from({ length: 128 }, (_, at) => [`x-key-${at}`, `sk-${at}-0123456789`] as const));
+  body.push(1, Buffer.alloc(300_000, 'x'));
+  body.end(1);
+  // The last that is searched may be the beginning of one.
+  expect(kept()).toHaveLength(262_144 - 4096);
+  expect(exchange.omitted.chat_response).toBe(300_000 - kept().length);
+});
+
 it('a stream is kept as if each of its events had come alone, in any pieces', () => {
   fc.assert(
     fc.property(fc.array(event, { minLength: 1 }), fc.array(fc.nat(2000)), (events, cuts) => {

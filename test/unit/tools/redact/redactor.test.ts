@@ -12,6 +12,55 @@ function headersOf(headers: Readonly<Record<string, string>>): Record<string, st
   return Object.fromEntries(new Redactor().headers(Object.entries(headers)));
 }
 
+/** A value of 4,096 characters that differs from a text of one letter where V8's own search goes on by one place. */
+const awkward = (at: number) => `${'a'.repeat(2000 + at)}1${'a'.repeat(2095 - at)}`;
+
+describe('a long credential', () => {
+  const known = (...values: string[]) => {
+    const redactor = new Redactor();
+    redactor.headers(values.map((value, at) => [`x-key-${at}`, value]));
+    return redactor;
+  };
+  const value = `sk-1${'abc'.repeat(40)}`;
+
+  it('is found whole, and where a text has no more than its beginning', () => {
+    const text = (middle: string) => known(value).body(`<${middle}>${middle}`, 'request');
+    expect(text(value)).toBe(`<${redactionMark}>${redactionMark}`);
+    expect(text(value.slice(0, 64))).toBe(`<${redactionMark}>${redactionMark}`);
+    expect(text(`${value.slice(0, 80)}!`)).toBe(`<${redactionMark}!>${redactionMark}!`);
+    expect(text(value.slice(0, 63))).toBe(`<${value.slice(0, 63)}>${value.slice(0, 63)}`);
+  });
+
+  it.each<[string, (at: number) => string, string]>([
+    ['that differs in its middle', awkward, 'a'],
+    ['that differs behind what is searched for', (at) => `${'a'.repeat(3000 + at)}1`, 'a'],
+    ['that differs at the end of it', (at) => `${'a'.repeat(63)}${at}`, 'a'],
+    ['whose beginning is there often', (at) => `${'ab'.repeat(32)}${at}`, 'ab'],
+  ])('%s is looked for in linear time, with many others', (_, of, letters) => {
+    const values = Array.from({ length: 16 }, (_each, at) => of(at));
+    const growth = growthOf(5000, (size) => {
+      const body = letters.repeat(size / letters.length);
+      return () => known(...values).body(body, 'request');
+    });
+    expect(growth).toBeLessThan(maxLinearGrowth);
+  });
+
+  it('among many others is looked for in as much of a body as does not take long; the rest is left out', () => {
+    const values = Array.from({ length: 128 }, (_, at) => `sk-${at}-0123456789`);
+    const body = 'x'.repeat(300_000);
+    const shown = (given: string[]) => {
+      let left = 0;
+      const text = known(...given).body(body, 'request', (bytes) => {
+        left += bytes;
+      });
+      return [text.length, left];
+    };
+    expect(shown(values.slice(0, 1))).toEqual([300_000, 0]);
+    expect(shown(values)).toEqual([262_144, 37_856]);
+    expect(known(...values).body(body, 'request')).toHaveLength(300_000);
+  });
+});
+
 describe('headers', () => {
   it.each([
     ...['content-type', 'user-agent', 'x-request-id', 'x-ratelimit-remaining-tokens', 'openai-organization', 'accept'],
