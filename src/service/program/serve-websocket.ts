@@ -2,6 +2,7 @@ import type { OverloadGuard } from '../memory/overload.ts';
 import { parseHostPort } from '../server/admin.ts';
 import { removeStaleSocket } from '../server/server.ts';
 import type { Config } from '../settings/config.ts';
+import { contain } from '../telemetry/contain.ts';
 import { causeOf } from '../telemetry/exchange-log.ts';
 import { createSampledInfo, type Log } from '../telemetry/log.ts';
 import { webSocketRows } from '../telemetry/metric-rows.ts';
@@ -30,6 +31,22 @@ export async function openWebSocket(
   // With workers the supervisor does this: another worker may just have bound it.
   if (!isWorker) await removeStaleSocket(address);
   const path = /^unix:(?:\/\/)?(.+)$/.exec(address)?.[1];
+  const observer: WebSocketObserver = {
+    failed: (thrown) => log.error(causeOf(thrown), 'internal error'),
+    turnEnded: (outcome) => metrics.webSocketTurns.inc({ outcome }),
+    refused(refusal, message) {
+      const { id, status, error } = refusal;
+      const { code, param } = error;
+      metrics.webSocketRefusals.inc({ code: String(code) });
+      logRefusal({ connection_id: id, status, code, param });
+      onRefused(refusal, message);
+    },
+    closed({ id, code, reason, durationMs, turns, bytesIn, bytesOut }) {
+      metrics.webSocketCloses.inc({ code: knownCodes.has(code) ? String(code) : 'other' });
+      const line = { connection_id: id, code, reason, duration_ms: Math.round(durationMs), turns };
+      log.info({ ...line, bytes: [bytesIn, bytesOut] }, 'websocket closed');
+    },
+  };
   const endpoint = await startWebSocketEndpoint({
     listen: path === undefined ? parseHostPort(address) : { path },
     forwardTo: config.WEBSOCKET_FORWARD_TO,
@@ -48,22 +65,7 @@ export async function openWebSocket(
     pingMs: 30_000,
     writeTimeoutMs: 60_000,
     memory: guard,
-    observer: {
-      failed: (thrown) => log.error(causeOf(thrown), 'internal error'),
-      turnEnded: (outcome) => metrics.webSocketTurns.inc({ outcome }),
-      refused(refusal, message) {
-        const { id, status, error } = refusal;
-        const { code, param } = error;
-        onRefused(refusal, message);
-        metrics.webSocketRefusals.inc({ code: String(code) });
-        logRefusal({ connection_id: id, status, code, param });
-      },
-      closed({ id, code, reason, durationMs, turns, bytesIn, bytesOut }) {
-        metrics.webSocketCloses.inc({ code: knownCodes.has(code) ? String(code) : 'other' });
-        const line = { connection_id: id, code, reason, duration_ms: Math.round(durationMs), turns };
-        log.info({ ...line, bytes: [bytesIn, bytesOut] }, 'websocket closed');
-      },
-    },
+    observer: contain(observer, observer.failed),
   });
   readAtScrapes(webSocketRows, () => endpoint, metrics.registry);
   return endpoint;

@@ -57,7 +57,9 @@ export async function serve(config: Config, log: Log, output: LogOutput) {
   });
   let webSocket: WebSocketEndpoint | null = null;
   const messageOf = (requestId: string) => webSocket?.messageOf(requestId) ?? null;
-  const inspection = config.INSPECT === 'on' ? await loadInspection(config, messageOf) : null;
+  const warnOfRecorder = createOccasionalWarning(log, 'internal error');
+  const recorderFailed = (thrown: unknown) => warnOfRecorder(1, causeOf(thrown));
+  const inspection = config.INSPECT === 'on' ? await loadInspection(config, messageOf, recorderFailed) : null;
   const observers: ExchangeObserver[] = [createExchangeLog(log, output), createExchangeMetrics(metrics)];
   if (inspection !== null) observers.push(inspection.recorder.observer);
   if (tracing !== null) observers.push(tracing.observer);
@@ -128,7 +130,11 @@ export async function serve(config: Config, log: Log, output: LogOutput) {
 }
 
 /** Recording costs memory and time: none of its code is loaded where it is off. */
-async function loadInspection(config: Config, messageOf: WebSocketEndpoint['messageOf']) {
+async function loadInspection(
+  config: Config,
+  messageOf: WebSocketEndpoint['messageOf'],
+  failed: (thrown: unknown) => void,
+) {
   const { createRecorder } = await import('../../tools/inspect/record-exchanges.ts');
   const { createInspector } = await import('../../tools/inspect/inspector.ts');
   const { createExchangeStore } = await import('../../tools/inspect/exchange-store.ts');
@@ -137,7 +143,7 @@ async function loadInspection(config: Config, messageOf: WebSocketEndpoint['mess
   const sendTo = config.INSPECT_SEND_TO === '' ? null : config.INSPECT_SEND_TO;
   const prices = config.INSPECT_PRICES;
   const inspector = createInspector({ store, version, sendTo, prices, explain: explainInChild });
-  return { recorder: createRecorder(store, messageOf), inspector };
+  return { recorder: createRecorder(store, messageOf, failed), inspector };
 }
 
 /** Logs where the inspector is, and what it exposes: a warning, unless only this machine can reach it. */

@@ -9,9 +9,11 @@ import {
   type HeaderMutation,
 } from '../../filter/index.ts';
 import { ContentCodingError, decodeContent, parseContentCodings } from '../../formats/bytes/content-coding.ts';
-import { jsonOf, objectOf } from '../../formats/json/loose.ts';
+import { joinBytes } from '../../formats/bytes/own-bytes.ts';
+import { contain } from '../../service/telemetry/contain.ts';
 import type { EndedCall } from '../../service/telemetry/observer.ts';
 import { requestOfTurn } from '../../service/websocket/forward.ts';
+import { readOwnField, readRawFields } from '../../service/websocket/raw-fields.ts';
 import type { WebSocketRefusal } from '../../service/websocket/websocket-observer.ts';
 import { type BodyKind, Redactor } from '../redact/redactor.ts';
 import { type ExchangeFacts, type ExchangeStore, type Head, noFacts, type StoredExchange } from './exchange-store.ts';
@@ -22,12 +24,22 @@ import { burstOf } from './split-burst.ts';
 /** The message on a WebSocket that became the request of this id, while its turn runs; null for any other request. */
 type MessageOf = (requestId: string) => Buffer | null;
 
-/** Records each exchange in the store, from its first message to its end: what a service needs for it. */
-export function createRecorder(store: ExchangeStore, messageOf: MessageOf = () => null) {
+/**
+ * Records each exchange in the store, from its first message to its end: what a service needs for it. What goes wrong with a record is told to
+ * `failed`, and does not touch the exchange.
+ */
+export function createRecorder(
+  store: ExchangeStore,
+  messageOf: MessageOf = () => null,
+  failed: (thrown: unknown) => void = () => {},
+) {
   const records = new WeakMap<Exchange, ReturnType<typeof createRecord>>();
   return {
     createExchange(options: ExchangeOptions): Exchange {
-      const record = createRecord(store, messageOf, () => exchange.summary());
+      const record = contain(
+        createRecord(store, messageOf, () => exchange.summary()),
+        failed,
+      );
       const exchange: Exchange = new Exchange({ ...options, tap: record });
       records.set(exchange, record);
       return exchange;
@@ -56,13 +68,26 @@ export function createRecorder(store: ExchangeStore, messageOf: MessageOf = () =
 const handshake = { ':method': 'GET', ':path': '/v1/responses', upgrade: 'websocket' };
 const post = { ':method': 'POST', ':path': '/v1/responses', 'content-type': 'application/json' };
 
-/** The request that a message asks for, as it would be over HTTP; null for a message that is no turn. */
+/** The request that a message asks for, as it would be over HTTP, of the bytes that it came in; null for a message that is no turn. */
 function turnIn(message: Buffer): { readonly body: Buffer; readonly model: string | null } | null {
-  const { type, ...fields } = objectOf<Readonly<Record<string, unknown>>>(jsonOf(message.toString())) ?? {};
-  if (type !== 'response.create') return null;
-  const model = fields['model'];
-  return { body: Buffer.from(JSON.stringify(fields)), model: typeof model === 'string' ? model : null };
+  try {
+    const fields = readRawFields(message, maxModelValues) ?? new Map<string, Buffer>();
+    if (readOwnField(fields, 'type', maxModelValues) !== 'response.create') return null;
+    const model = readOwnField(fields, 'model', maxModelValues);
+    const others = [...fields].filter(([name]) => name !== 'type');
+    const pieces = others.flatMap(([name, raw], at) => [
+      Buffer.from(`${at === 0 ? '' : ','}${JSON.stringify(name)}:`),
+      raw,
+    ]);
+    return { body: joinBytes([openBrace, ...pieces, closeBrace]), model: typeof model === 'string' ? model : null };
+  } catch {
+    return null;
+  }
 }
+
+const [openBrace, closeBrace] = [Buffer.from('{'), Buffer.from('}')];
+/** A name of a model is one value. */
+const maxModelValues = 1;
 
 function recordWhole(bytes: Uint8Array, ...of: Parameters<typeof createBodyRecord>): void {
   const record = createBodyRecord(...of);

@@ -1,5 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import { expect, it } from 'vitest';
+import { Exchange } from '../../../../src/filter/exchange/exchange.ts';
 import { rowOf } from '../../../../src/tools/inspect/exchange-json.ts';
 import { createExchangeStore } from '../../../../src/tools/inspect/exchange-store.ts';
 import { createRecorder } from '../../../../src/tools/inspect/record-exchanges.ts';
@@ -147,4 +148,58 @@ it('has a row for what a WebSocket is refused before it becomes an exchange, wit
   expect(rowOf(ofHandshake)).toMatchObject({ method: 'GET', client: null, model: null });
   expect(String([...store.list()][2]?.bytesOf('client_request'))).toBe('not a turn');
   expect(JSON.parse(String(ofMessage.bytesOf('client_response')))).toEqual({ error });
+});
+
+it('of a refused message that no parser would take whole, shows the bytes', () => {
+  const store = createExchangeStore();
+  const { refused } = createRecorder(store);
+  const error = { type: 'invalid_request', code: 'unsupported_value', param: 'background', message: 'No.' };
+  const deep = `${'['.repeat(20_000)}${']'.repeat(20_000)}`;
+  const message = `{"type":"response.create","model":"m","big":12345678901234567890,"input":${deep}}`;
+  refused({ id: 'a', turn: 1, userAgent: null, status: 400, error }, Buffer.from(message));
+  const [row] = store.list();
+  expect(String(row?.bytesOf('client_request'))).toBe(`{"model":"m","big":12345678901234567890,"input":${deep}}`);
+  expect(row?.facts.model).toBe('m');
+});
+
+/** Each thing that a record does to the store, and to what it opened there. */
+const hooksOfStore = ['open', 'setHead', 'addPiece', 'omit', 'setFacts', 'hold'] as const;
+
+it.each([...hooksOfStore, 'messageOf'])('an exchange goes on as without a recorder when %s throws', (hook) => {
+  const throws = (): never => {
+    throw new Error('a defect of the recorder');
+  };
+  const store = createExchangeStore();
+  const failing = {
+    ...store,
+    list: store.list,
+    open: (at: number) => (hook === 'open' ? throws() : Object.assign(store.open(at), { [hook]: throws })),
+  };
+  const failures: unknown[] = [];
+  const messageOf = hook === 'messageOf' ? throws : () => Buffer.from('{}');
+  const recorder = createRecorder(failing as typeof store, messageOf, (thrown) => failures.push(thrown));
+  const run = (exchange: Exchange) => {
+    const streamed = `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content: 'Hi' } }] })}\n\n`;
+    const replies = [
+      exchange.handle({ type: 'request_headers', headers: new Map(requestHead), endOfStream: false }),
+      exchange.handle({
+        type: 'request_body',
+        body: Buffer.from('{"model":"m","input":"Hi","stream":true}'),
+        endOfStream: true,
+      }),
+      exchange.handle({
+        type: 'response_headers',
+        headers: new Map([
+          [':status', '200'],
+          ['content-type', 'text/event-stream'],
+        ]),
+        endOfStream: false,
+      }),
+      exchange.handle({ type: 'response_body', body: Buffer.from(streamed + streamed), endOfStream: false }),
+      exchange.handle({ type: 'response_body', body: Buffer.from('data: [DONE]\n\n'), endOfStream: true }),
+    ];
+    return JSON.stringify(replies);
+  };
+  expect(run(recorder.createExchange(exchangeOptions()))).toBe(run(new Exchange(exchangeOptions())));
+  expect(failures).not.toEqual([]);
 });
