@@ -53,12 +53,12 @@ const checksUntilUnavailable = 3;
 const longestRefusalMs = 500;
 /** The service is available again below this share of each limit that made it unavailable. */
 const recoveryShare = 0.85;
-/** Where connections are cut for want of room for bodies, they leave so much of the limit. */
+/** Where connections are cut for want of room for bodies, or small holders for what is new, they leave so much of the limit. */
 const roomyShare = 0.95;
 /** With less room for bodies than this, hardly any request fits. */
 const smallBodyBytes = 64 * 1024;
 const retryAfterSeconds = 2;
-/** Who holds less is not worth pausing or cutting. */
+/** Who holds less is not worth pausing, nor cutting while others hold more. */
 const smallHolderBytes = 256 * 1024;
 
 /**
@@ -309,9 +309,28 @@ export class OverloadGuard {
     // Down to where nothing needs to be done: just below the threshold, one collection would follow another.
     const heap = makesRoom ? heapShares.busy * recoveryShare : heapShares.busy;
     const excess = meter.excess({ heap, memory: memoryShares.busy });
-    if (!isMeasured) for (const [account, holder] of this.#largest(excess)) this.#pause(account, holder);
-    else for (const [account, holder] of this.#largest(excess - this.#evict(excess))) this.#cut(account, holder);
+    const largest = this.#largest(isMeasured ? excess - this.#evict(excess) : excess);
+    if (!isMeasured) for (const [account, holder] of largest) this.#pause(account, holder);
+    else if (largest.length > 0 || !makesRoom) for (const [account, holder] of largest) this.#cut(account, holder);
+    else this.#cutSmall();
     return isMeasured;
+  }
+
+  /**
+   * Where nobody holds much and all together keep out what is new: cuts the newest of those that hold no less than the others, as many as
+   * it takes to let others in. Most of them may be ordinary streams.
+   */
+  #cutSmall(): void {
+    const holders = [...this.#holders];
+    const heap = heapShares.busy * roomyShare;
+    let excess = this.#meter.excess({ heap, memory: memoryShares.full * roomyShare });
+    const mean = holders.reduce((sum, [account]) => sum + account.total, 0) / holders.length;
+    for (const [account, holder] of holders.toReversed()) {
+      if (excess <= 0) return;
+      if (account.total < mean) continue;
+      excess -= account.total;
+      this.#cut(account, holder);
+    }
   }
 
   /** Returns the largest holders: as many as together hold more than these bytes. */

@@ -418,6 +418,53 @@ describe('what the process has of its container', () => {
     },
   );
 
+  describe('where nobody holds much', () => {
+    /** Calls that hold so many KiB each, while 620 MiB of the heap are live; what was cut once half a second is over, and again. */
+    function cutOf(sizes: readonly number[]) {
+      const { guard, resident, heap, log, open, clock } = guardOfContainer(0);
+      for (const [at, KiBs] of sizes.entries()) open(String(at), KiBs * 1024);
+      heap.live = 620 * MiB;
+      resident.afterCollection = 100 * MiB;
+      expect(guard.admit()).toMatchObject({ status: 503 });
+      clock.ms += 499;
+      guard.checkAvailability();
+      expect(log).toEqual([]);
+      const cut = () => log.splice(0).map((line) => Number(/^server_overloaded (\d+)$/.exec(line)?.[1]));
+      return [1, 500].map((ms) => {
+        clock.ms += ms;
+        guard.checkAvailability();
+        return cut();
+      });
+    }
+
+    it('cuts the newest, as many as it takes to let others in', () => {
+      const [first = [], second = []] = cutOf(Array.from({ length: 400 }, () => 250));
+      // 50 MiB above 57 %.
+      expect([first.length, first.at(0), first.at(-1)]).toEqual([205, 399, 195]);
+      expect(second).toEqual([]);
+    });
+
+    it('spares those that hold less than most of the memory', () => {
+      const ordinary = Array.from({ length: 100 }, () => 15);
+      const [first = [], second = []] = cutOf([...ordinary, ...Array.from({ length: 20 }, () => 256), ...ordinary]);
+      expect(first.toSorted((one, other) => one - other)).toEqual(Array.from({ length: 20 }, (_, at) => 100 + at));
+      expect(second.every((at) => at < 100 || at >= 120)).toBe(true);
+    });
+
+    it('cuts those that hold more first', () => {
+      expect(cutOf([250, 257, 250]).map((cut) => cut.toSorted())).toEqual([[1], [0, 2]]);
+    });
+
+    it('cuts nobody who keeps out nothing new', () => {
+      const { guard, resident, log, open } = guardOfContainer();
+      for (let at = 0; at < 10; at += 1) open(String(at), 250 * 1024);
+      resident.now = 840 * MiB;
+      resident.afterCollection = 840 * MiB;
+      for (let times = 0; times < 5; times += 1) guard.worked(5 * MiB);
+      expect(log).toEqual([]);
+    });
+  });
+
   it('does so for the next that comes, since there is no work while they are paused', () => {
     const { guard, resident, log, open, clock } = guardOfContainer(400 * MiB);
     open('largest', 250 * MiB);

@@ -17,7 +17,14 @@ test('a connection goes on whatever its observers throw: log, metrics and the in
   const metrics = createMetrics({ version: '1', maxModels: 1, profile: 'generic', worker: null, state });
   for (const name of ['webSocketTurns', 'webSocketRefusals', 'webSocketCloses'] as const) metrics[name].inc = throws;
   const config = readConfig({ WEBSOCKET_LISTEN: '127.0.0.1:0', WEBSOCKET_FORWARD_TO: 'http://127.0.0.1:1/v1' });
-  const endpoint = await openListener(config, roomyGuard(), { ...log, info: throws }, metrics, true, throws);
+  const endpoint = await openListener(
+    config,
+    roomyGuard(),
+    Object.assign(log, { info: throws }),
+    metrics,
+    true,
+    throws,
+  );
   onTestFinished(() => endpoint.drain(0, 0));
   const url = `http://${endpoint.address}/v1/responses`;
 
