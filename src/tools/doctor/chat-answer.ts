@@ -78,12 +78,26 @@ const known = new WeakMap<Answer, ChatAnswer>();
 
 /** Reads an answer to a Chat request. Never throws. */
 export function readChatAnswer(answer: Answer): ChatAnswer {
-  const read = known.get(answer) ?? readAnswer(answer);
+  const steps = readChatAnswerInSteps(answer);
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done) return value;
+  }
+}
+
+/** Reads it in a step for each chunk of a stream: any server may send so many that somebody else has to have a turn. */
+export function* readChatAnswerInSteps(answer: Answer): Generator<void, ChatAnswer> {
+  const read = known.get(answer) ?? (yield* stepsOf(answer));
   known.set(answer, read);
   return read;
 }
 
-function readAnswer(answer: Answer): ChatAnswer {
+/** Takes it for unanswered: there was no time to read it to its end. */
+export function giveUpReading(answer: Answer): void {
+  known.set(answer, { type: 'unanswered', message: 'its answer could not be read in the time that was left' });
+}
+
+function* stepsOf(answer: Answer): Generator<void, ChatAnswer> {
   if (answer.outcome === 'too_large') return { type: 'broken', message: answer.reason };
   if (answer.outcome === 'unreachable') return { type: 'unanswered', message: answer.reason };
   if (answer.outcome === 'timed_out') return { type: 'unanswered', message: `${answer.reason} (--timeout)` };
@@ -95,7 +109,7 @@ function readAnswer(answer: Answer): ChatAnswer {
     return { type: 'error', status: answer.status, message };
   }
   try {
-    return isStream(answer.status, answer.contentType) ? readStream(answer) : readJson(answer);
+    return isStream(answer.status, answer.contentType) ? yield* readStream(answer) : readJson(answer);
   } catch (error) {
     if (!(error instanceof ApiError || error instanceof SseLimitError)) throw error;
     return { type: 'broken', message: shorten(error.message) };
@@ -188,11 +202,12 @@ class SeenChunks {
 }
 
 /** Throws `SseLimitError` for an event that is too large. */
-function readStream(answer: Answer): ChatAnswer {
+function* readStream(answer: Answer): Generator<void, ChatAnswer> {
   const seen = new SeenChunks();
   const translator = new StreamTranslator(contextFor(true));
   let [deltas, done] = [0, false];
   for (const chunk of chunksOf(answer.body)) {
+    yield;
     done = chunk === 'done';
     if (chunk === 'done') break;
     const error = seen.add(chunk);

@@ -1,7 +1,7 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { createInterface } from 'node:readline/promises';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import type { Subcommand, Terminal } from '../../service/program/terminal.ts';
 import { UsageError } from '../cli/parse-options.ts';
 import { styleFor } from '../cli/style.ts';
@@ -150,6 +150,7 @@ export async function diagnose(
     ...(signal !== undefined && { signal }),
     ...(explainAddress !== undefined && { explainAddress }),
     now: () => performance.now(),
+    takeTurn: () => setImmediate(),
     onProbe: ({ name, asks }, index) => onProgress(`${index + 1}/${allProbes.length} ${name}: ${asks}`),
   });
   const isInTheClear = chatUrl.protocol === 'http:' && !/^(localhost|127\.[\d.]+|\[::1\])$/.test(chatUrl.hostname);

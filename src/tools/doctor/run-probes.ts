@@ -1,7 +1,7 @@
 import { editsBetween } from '../../service/settings/unknown-names.ts';
 import { explainUnreachable } from '../cli/unreachable.ts';
 import { isAbsent, isPage } from './chat-address.ts';
-import { readChatAnswer, shorten } from './chat-answer.ts';
+import { giveUpReading, readChatAnswer, readChatAnswerInSteps, shorten } from './chat-answer.ts';
 import { factOf } from './findings.ts';
 import type { Answer, Finding, Findings, Known, Probe, ProbeRequest } from './probe-types.ts';
 import { fewTokens } from './probe-types.ts';
@@ -60,6 +60,8 @@ export async function runProbes(
   parts: {
     readonly send: Send;
     readonly now: () => number;
+    /** Resolves when everybody else has had a turn. */
+    readonly takeTurn: () => Promise<unknown>;
     readonly signal?: AbortSignal;
     onProbe(probe: Probe, index: number): void;
     goOn(what: string): Promise<boolean>;
@@ -94,6 +96,8 @@ export async function runProbes(
       const answers: Answer[] = [];
       for (const [number, request] of asked.entries()) {
         const answer = await parts.send(request, { probe: probe.name, index: number });
+        if (request.body !== undefined)
+          await readInTurns(answer, parts.takeTurn, () => !parts.signal?.aborted && parts.now() <= end);
         answers.push(answer);
         spent.requests += 1;
         charge(spent, request, answer);
@@ -156,6 +160,21 @@ function nearestFirst(names: readonly string[], given: string): readonly string[
     .map((name) => ({ name, far: distance(name) }))
     .toSorted((one, other) => one.far - other.far)
     .map(({ name }) => name);
+}
+
+/** Chunks of a stream that are read before timers and the user's Ctrl-C have a turn. */
+const chunksPerTurn = 100;
+
+/** Reads an answer that may be long; `goesOn` says now and then whether there is still time. */
+async function readInTurns(answer: Answer, takeTurn: () => Promise<unknown>, goesOn: () => boolean): Promise<void> {
+  const steps = readChatAnswerInSteps(answer);
+  for (let chunks = 1; !steps.next().done; chunks += 1) {
+    if (chunks % chunksPerTurn !== 0) continue;
+    await takeTurn();
+    if (goesOn()) continue;
+    giveUpReading(answer);
+    return;
+  }
 }
 
 function overLimit(asked: readonly ProbeRequest[], spent: Spending, limits: Limits): string | null {

@@ -46,6 +46,7 @@ async function runOf(probes: readonly Probe[], answers: readonly Partial<Answer>
       sent += 1;
       return Promise.resolve({ ...plainAnswer, ...answer });
     },
+    takeTurn: () => Promise.resolve(),
     now: () => 0,
     onProbe: () => {},
     explainAddress: ({ status }) => Promise.resolve(`WHY ${status}`),

@@ -351,12 +351,57 @@ describe('a timeout', () => {
       { requests: 9, tokensPerRequest: 9, tokens: 9, seconds: 9 },
       {
         send: () => Promise.resolve({ ...nothing, outcome: 'timed_out', reason: 'no complete answer within 5 s' }),
+        takeTurn: () => Promise.resolve(),
         now: () => 0,
         onProbe: () => {},
         goOn: () => Promise.resolve(true),
       },
     );
     expect(run.findings.get('models')).toMatchObject({ result: 'not_tested', detail: 'no complete answer within 5 s' });
+  });
+});
+
+describe('a stream that takes long to read', () => {
+  const chunk = `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content: 'x' } }] })}\n\n`;
+  const stream: Answer = {
+    ...nothing,
+    ...{ outcome: 'answered', status: 200, contentType: 'text/event-stream', body: chunk.repeat(10_000) },
+  };
+  /** Runs the first question to a model. `turns` is called at each turn of the others. */
+  const run = (parts: { readonly now?: () => number; readonly signal?: AbortSignal; turn?: () => void }) =>
+    runProbes(
+      allProbes.filter(({ name }) => name === 'text'),
+      { model: 'm', hasKey: false, url: new URL('http://127.0.0.1:1/v1/chat/completions') },
+      { requests: 9, tokensPerRequest: 900, tokens: 90_000, seconds: 9 },
+      {
+        send: () => Promise.resolve({ ...stream }),
+        now: () => 0,
+        takeTurn: () => Promise.resolve(parts.turn?.()),
+        onProbe: () => {},
+        goOn: () => Promise.resolve(true),
+        ...parts,
+      },
+    );
+
+  it('is read in turns with timers and signals', async () => {
+    let turns = 0;
+    const { findings } = await run({ turn: () => (turns += 1) });
+    expect([turns, findings.get('text')?.result]).toEqual([100, 'works']);
+  });
+
+  it('is given up when the time is over', async () => {
+    let turns = 0;
+    const { findings } = await run({ turn: () => (turns += 1), now: () => (turns < 5 ? 0 : 9001) });
+    expect([turns, findings.get('text')?.detail]).toEqual([
+      5,
+      'its answer could not be read in the time that was left',
+    ]);
+  });
+
+  it('is given up at Ctrl-C', async () => {
+    const interrupted = new AbortController();
+    const { stopped } = await run({ turn: () => interrupted.abort(), signal: interrupted.signal });
+    expect(stopped).toBe('Interrupted.');
   });
 });
 
