@@ -1,4 +1,4 @@
-/** What the decoder takes at least, however small the window is. */
+/** The least that the decoder takes, however small the window is. */
 const minWindowBytes = 128 * 1024;
 /** A window of zstd is at most 8 MiB in a content coding (RFC 9659). */
 export const maxZstdWindowLog = 23;
@@ -16,7 +16,7 @@ const contentSizeBytes = [0, 2, 4, 8];
 export class ZstdFrames {
   /** The largest window that a frame so far asks for. */
   windowBytes = 0;
-  /** What comes next: the header of a frame or of a block, or the end of the frame; `foreign`: this is no zstd. */
+  /** The header of a frame or of a block, or the end of the frame, that comes next; `foreign`: this is no zstd. */
   #next: 'frame' | 'block' | 'end' | 'foreign' = 'frame';
   /** Bytes until then. */
   #left = 0;
