@@ -11,7 +11,7 @@ import { createMemoryCgroup, type MemoryCgroup } from '../support/memory-cgroup.
 import { beginStream, endStream, sendRequest } from '../support/scripted-exchange.ts';
 import { type ServiceProcess, startServiceProcess } from '../support/service-process.ts';
 import { openWebSocket } from '../support/websocket-client.ts';
-import { type Attack, attacks, windowAttacks } from './attacks.ts';
+import { type Attack, attacks, smallHolderAttacks, windowAttacks } from './attacks.ts';
 import { startTurnServer, webSocketAttacks } from './websocket-attacks.ts';
 
 const MiB = 1024 * 1024;
@@ -31,7 +31,9 @@ const onCalls =
   (_service, client, calls) =>
     attack(client, calls);
 const all: readonly (readonly [string, Begin])[] = [
-  ...Object.entries({ ...attacks, ...windowAttacks }).map(([name, attack]) => [name, onCalls(attack)] as const),
+  ...Object.entries({ ...attacks, ...smallHolderAttacks, ...windowAttacks }).map(
+    ([name, attack]) => [name, onCalls(attack)] as const,
+  ),
   ...Object.entries(webSocketAttacks).map(
     ([name, attack]) =>
       [

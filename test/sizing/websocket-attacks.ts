@@ -174,6 +174,20 @@ export const webSocketAttacks: Readonly<Record<string, WebSocketAttack>> = {
   'requests that wait for a silent proxy': flood(20, () =>
     times(32).map((index) => create({ model: 'silent', stream_id: `s${index % 8}`, input: long(300_000) })),
   ),
+  'messages of 990 fields that wait': flood(600, () => [
+    create({ model: 'silent', input: 'Hi' }),
+    ...times(16).map(() => create({ model: 'keeps', ...Object.fromEntries(times(990).map((at) => [`f${at}`, at])) })),
+  ]),
+  'messages of 200 kB that wait': flood(900, () =>
+    times(2).map(() => create({ model: 'silent', input: long(200_000) })),
+  ),
+  'refused messages that wait, between turns of another lane': flood(200, () => [
+    create({ model: 'silent', input: 'Hi' }),
+    ...times(200).flatMap((at) => [
+      ...times(100).map(() => text('{}')),
+      create({ model: 'keeps', stream_id: 'b', input: `${at}` }),
+    ]),
+  ]),
   'answers that nobody reads': flood(30, () => [create({ model: 'endless', input: 'Hi' })], { reads: false }),
   'ids of 9 MB': flood(24, () => [
     create({

@@ -1,7 +1,7 @@
 import { globSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, it, test } from 'vitest';
 
 /**
  * The floors and their folders, each with the folders of its own floor that it may use: folders above it alone, so that data goes one
@@ -225,6 +225,79 @@ describe('imports', () => {
     const outside = importsOf(file).filter((name) => !name.startsWith('.'));
     expect(outside.filter((name) => !purityOf(file)?.includes(name))).toEqual([]);
   });
+});
+
+/**
+ * Who may call the parser of JSON in the service's process, by why what it makes is bounded. Foreign JSON is read by `parseBounded`, which
+ * counts values and levels, or stays bytes.
+ */
+const parsers: Readonly<Record<string, readonly string[]>> = {
+  'values and levels are counted first': [
+    'filter/exchange/request/request-body.ts',
+    'formats/json/bounded.ts',
+    'formats/json/exact.ts',
+  ],
+  'as long as an upstream’s answer may be, and written by what takes any depth': [
+    'filter/exchange/response/whole-body-reader.ts',
+    'formats/json/loose.ts',
+    'formats/sse/data.ts',
+  ],
+  'a string or a number alone': [
+    'filter/translate/chat-to-response/read/cumulative-deltas.ts',
+    'formats/json/members.ts',
+    'tools/inspect/row-words.ts',
+    'tools/redact/redactor.ts',
+  ],
+  'written by this service, or read before': [
+    'filter/translate/chat-to-response/read/extensions.ts',
+    'filter/translate/shared/held-bytes.ts',
+    'service/program/version.ts',
+    'service/server/profile-source.ts',
+    'service/websocket/running-response.ts',
+  ],
+  'a file of the operator’s': ['service/settings/model-catalog.ts'],
+};
+
+/** Who may write JSON outside the translation, by what it is. */
+const writers: Readonly<Record<string, readonly string[]>> = {
+  'at any depth': ['formats/json/loose.ts', 'formats/json/parts.ts'],
+  'what parseBounded has read': [
+    'service/websocket/client-message.ts',
+    'service/websocket/conversations.ts',
+    'service/websocket/errors.ts',
+    'service/websocket/turn.ts',
+  ],
+  'a name or a text alone': [
+    'service/server/exchanges.ts',
+    'service/settings/config.ts',
+    'service/websocket/turn-request.ts',
+    'tools/redact/redactor.ts',
+  ],
+  'the service’s own': [
+    'formats/json/json-with-patterns.ts',
+    'service/program/program.ts',
+    'service/server/admin.ts',
+    'service/telemetry/log.ts',
+    'service/websocket/handshake.ts',
+    'tools/inspect/inspector.ts',
+    'tools/inspect/list-events.ts',
+    'tools/inspect/record-exchanges.ts',
+  ],
+  'a file of the operator’s': ['service/settings/model-catalog.ts'],
+};
+
+it.each([
+  // What a person runs beside the service, or in the browser, may fail for its own input.
+  ['parse', parsers, files.filter((file) => !/^tools\/(?:doctor|explain|inspect\/(?:page|view))\//.test(file))],
+  [
+    'stringify',
+    writers,
+    files.filter((file) => /^(?:service|formats|tools\/redact)\/|^tools\/inspect\/[^/]+$/.test(file)),
+  ],
+] as const)('JSON.%s is called by those alone who bound what they give it', (name, known, among) => {
+  const call = new RegExp(`^(?! *(?://|\\*|/\\*)).*\\bJSON\\.${name}\\(`, 'm');
+  const callers = among.filter((file) => call.test(readFileSync(join(root, file), 'utf8')));
+  expect(callers.toSorted()).toEqual(Object.values(known).flat().sort());
 });
 
 test('a file’s name says which it is: none occurs twice', () => {
