@@ -3,8 +3,9 @@ import type { Dropped } from '../shared/dropped.ts';
 import type { CreateResponse } from '../shared/parsed.ts';
 
 /**
- * The fields of the request that the Response repeats, with the API's defaults for absent ones, and for those that were left
- * out: what is not in force is not repeated.
+ * The fields of the request that the Response repeats, with the API's defaults for absent ones. One rule holds for what the server was not
+ * sent: a field that is listed as dropped has its default, since it is not in force; one that is not listed cannot be missed, and is
+ * repeated.
  */
 export function echoOf(
   request: CreateResponse,

@@ -41,8 +41,12 @@ export function parseInput(input: string | readonly unknown[], reading: RequestR
     if (!isJsonObject(item)) throw invalidType(at, 'an object', item);
     const type = typeOfItem(item, at);
     const read = known.items.get(type);
-    if (read === undefined) readUnknown(type, item, at, known, builder);
-    else read(item, at, builder);
+    if (read === undefined) {
+      readUnknown(type, item, at, known, builder);
+      continue;
+    }
+    checkRecord(item, at);
+    read(item, at, builder);
   }
   return builder;
 }
@@ -60,6 +64,20 @@ function isAsked(item: unknown): boolean {
   if (!isJsonObject(item)) return false;
   const { role, type } = item;
   return role === 'user' || role === 'developer' || role === 'system' || askedTypes.includes(type);
+}
+
+/** The states of all types of items: one that stands for another type is an agent's record all the same. */
+const states = [
+  ...['completed', 'in_progress', 'incomplete', 'failed'],
+  ...['searching', 'generating', 'interpreting', 'calling'],
+];
+
+/** Refuses an id or a status that no item of the API can have. */
+function checkRecord({ id, status }: Record<string, unknown>, at: string): void {
+  if (id != null && typeof id !== 'string') throw invalidType(`${at}.id`, 'a string', id);
+  if (status == null) return;
+  if (typeof status !== 'string') throw invalidType(`${at}.status`, 'a string', status);
+  if (!states.includes(status)) throw notOneOf(`${at}.status`, status, states);
 }
 
 /** The item's `type`; messages and references may omit it. */

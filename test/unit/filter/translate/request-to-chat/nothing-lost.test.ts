@@ -282,3 +282,41 @@ describe('a marked value of a random request', () => {
     }
   }
 });
+
+/** A client reads in the Response what its answer was made with. */
+describe.each(profilesWithTools)(
+  'for %s, the Response repeats a field exactly if it is not listed as dropped',
+  (profile) => {
+    const echoed = (body: object) => {
+      const clock = { now: () => 1, newId: createCountedIds() };
+      const { context, dropped } = translateRequest({ ...plain, ...body }, createTestSettings({ profile }), clock);
+      return { echo: context.echo as unknown as Record<string, unknown>, dropped };
+    };
+    const without = echoed({}).echo;
+
+    it.each([
+      ['safety_identifier', 's'],
+      ['user', 'u'],
+      ['prompt_cache_key', 'k'],
+      ['prompt_cache_retention', 'in_memory'],
+      ['prompt_cache_retention', '24h'],
+      ['service_tier', 'auto'],
+      ['service_tier', 'priority'],
+      ['truncation', 'auto'],
+      ['temperature', 0.3],
+      ['top_p', 0.4],
+      ['parallel_tool_calls', false],
+    ])('%s: %j', (name, value) => {
+      const { echo, dropped } = echoed({ [name]: value });
+      expect(echo[name]).toEqual(dropped.includes(name) ? without[name] : value);
+    });
+
+    it.each(['low', 'medium'])('text.verbosity: %s', (verbosity) => {
+      const { echo, dropped } = echoed({ text: { verbosity } });
+      const shown = dropped.includes('text.verbosity')
+        ? without['text']
+        : { ...(without['text'] as object), verbosity };
+      expect(echo['text']).toEqual(shown);
+    });
+  },
+);

@@ -8,7 +8,11 @@ import { itemType } from '../input-builder.ts';
 import { parseContent, withinTextLimit } from '../parse-content.ts';
 
 export const functionCall = itemType(functionCallItem, (call, at, input) => {
-  const given = typeof call.arguments === 'string' ? call.arguments : JSON.stringify(call.arguments);
+  let given = call.arguments;
+  if (typeof given !== 'string') {
+    given = JSON.stringify(given);
+    input.dropped.pushKey('input[]', 'arguments');
+  }
   withinTextLimit(given, `${at}.arguments`, input.settings);
   input.addCall(call, argumentsOf(given, input), at);
 });
