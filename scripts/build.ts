@@ -10,6 +10,7 @@ import { join, relative, resolve } from 'node:path';
 import { type BuildOptions, build, type Metafile, type Plugin } from 'esbuild';
 import { checkGrpcJsInternals } from '../src/service/server/grpc-js-internals.ts';
 import { writeInspector } from './build-inspector.ts';
+import { checkWireNumbers } from './wire-numbers.ts';
 
 const root = join(import.meta.dirname, '..');
 
@@ -27,8 +28,12 @@ const common = {
   logLevel: 'warning',
 } as const satisfies BuildOptions;
 
-/** Builds the service into `folder`, which is created anew. Throws when the sources or a dependency cannot be bundled. */
+/**
+ * Builds the service into `folder`, which is created anew. Throws when the sources or a dependency cannot be bundled, and when the sources
+ * have other numbers of the wire than `proto/`.
+ */
 export async function buildService(folder: string): Promise<void> {
+  checkWireNumbers();
   await checkGrpcJsInternals();
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });

@@ -1,4 +1,5 @@
 /** The numbers that the reader and the writer of ext_proc use, taken from `proto/` with proto-loader: each a constant, which bundles inline. */
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type AnyDefinition, loadSync } from '@grpc/proto-loader';
 import type { Generator } from './generator.ts';
@@ -116,6 +117,14 @@ export const wireNumbers: Generator = {
     return { 'src/filter/extproc/wire-numbers.ts': `${text}\n` };
   },
 };
+
+/** Throws where the sources have other numbers than `proto/`: a service with them would read another field, and say nothing. */
+export function checkWireNumbers(): void {
+  for (const [path, text] of Object.entries(wireNumbers.files())) {
+    if (readFileSync(join(import.meta.dirname, '..', path), 'utf8') !== text)
+      throw new Error(`${path} differs from proto/. Run npm run generate.`);
+  }
+}
 
 /** `HttpBody`, `end_of_stream` → `httpBodyEndOfStream`. */
 function constant(message: string, field: string): string {
