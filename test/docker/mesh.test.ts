@@ -5,6 +5,7 @@ import { promisify } from 'node:util';
 import OpenAI from 'openai';
 import { DockerComposeEnvironment, type StartedDockerComposeEnvironment, Wait } from 'testcontainers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startEmbeddedUpstream } from '../../tools/mesh/upstream.ts';
 import { imageFlags } from '../support/image-flags.ts';
 
 /** `docker-compose.yml` as it is shipped: what the README tells to run, run. */
@@ -241,6 +242,32 @@ describe('two replicas of the service', () => {
     for (let n = 0; n < 10; n += 1) expect(await ask()).toBe('completed');
     execFileSync('docker', ['kill', compose('ps', '--quiet', 'service').split('\n')[1] ?? '']);
     for (let n = 0; n < 20; n += 1) expect(await ask()).toBe('completed');
+  });
+});
+
+describe('docker-compose.upstream.yml', () => {
+  const files = ['docker-compose.yml', 'docker-compose.upstream.yml'].flatMap((file) => ['--file', file]);
+  const compose = (environment: NodeJS.ProcessEnv, ...words: string[]) =>
+    promisify(execFile)('docker', ['compose', '--project-name', 'responses-extproc-upstream', ...files, ...words], {
+      cwd: root,
+      env: { ...process.env, SERVICE_IMAGE: image, ENVOY_PORT: '0', ...environment },
+    }).then(({ stdout }) => stdout.trim());
+  afterAll(() => compose({}, 'down', '--timeout', '5', '--volumes'));
+
+  it('puts a Chat server of this machine behind the mesh, and starts no other', async () => {
+    const own = await startEmbeddedUpstream({ host: '0.0.0.0', port: 0 });
+    try {
+      await compose({ CHAT_PORT: String(own.port) }, 'up', '--detach', '--wait');
+      const address = await compose({}, 'port', 'envoy', '10000');
+      const gateway = new OpenAI({ baseURL: `http://${address}/v1`, apiKey: 'unused', maxRetries: 0 });
+      expect((await gateway.responses.create({ model: 'demo', input: 'hello' })).status).toBe('completed');
+      const admin = await compose({}, 'port', 'service', '9090');
+      const scrape = await (await fetch(`http://${admin}/metrics`)).text();
+      expect(scrape).toMatch(/^responses_extproc_exchanges_total\{outcome="completed",profile="ollama"\} 1$/m);
+      expect((await compose({}, 'ps', '--services')).split('\n').sort()).toEqual(['envoy', 'service']);
+    } finally {
+      await own.close();
+    }
   });
 });
 
