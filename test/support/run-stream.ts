@@ -14,6 +14,8 @@ export interface StreamRun {
   readonly bytes: Buffer;
   /** The error that is sent as an HTTP status, if the upstream's first event was one; then there are no bytes. */
   readonly error: ApiError | null;
+  /** The error that the stream ends with, told in it or as a status. */
+  readonly failure: ApiError | null;
 }
 
 export interface StreamRunOptions {
@@ -35,6 +37,7 @@ export function runStream(
     retryAfter: null,
     context: { ...context, stream: true },
     committed,
+    mayReplaceStatus: !committed,
     limits: { maxResponseBytes, maxErrorBytes: 64 * 1024, maxSseEventBytes: maxEventBytes },
   });
   const writes: Buffer[] = [];
@@ -42,8 +45,9 @@ export function runStream(
     writes.push(wholeOf(reader.push(Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength))));
   writes.push(wholeOf(reader.end()));
   const sent = writes.filter((write) => write.length > 0);
-  const { disposition } = reader.state;
-  return { writes: sent, bytes: Buffer.concat(sent), error: disposition instanceof ApiError ? disposition : null };
+  const { disposition, translator } = reader.state;
+  const error = disposition instanceof ApiError ? disposition : null;
+  return { writes: sent, bytes: Buffer.concat(sent), error, failure: translator?.summary().error ?? null };
 }
 
 /** The stream without its keep-alive comments: their number depends on how the upstream's bytes are cut. */

@@ -1,3 +1,4 @@
+import { isToldInStream } from '../translate/chat-to-response/error.ts';
 import type { UnknownType } from '../translate/shared/dropped.ts';
 import type { Repair } from '../translate/shared/repairs.ts';
 import type { ApiError } from '../wire/schema/api-error.ts';
@@ -99,7 +100,10 @@ export function billedFactsOf(reports: ExchangeReports): BilledFacts {
     model: 'context' in requestOutcome ? requestOutcome.context.echo.model : null,
     upstreamModel: response.model,
     tokens: usage === null ? null : tokensOf(usage),
-    estimate: usage === null && costs(outcome) ? estimateOf(reports) : null,
+    estimate:
+      usage === null && costs(outcome) && !(response.error !== null && isToldInStream(response.error))
+        ? estimateOf(reports)
+        : null,
   };
 }
 

@@ -1,5 +1,6 @@
 import { isCommentInData, readSseData } from '../../../formats/sse/data.ts';
 import { SseDecoder, SseLimitError, type SseMessage } from '../../../formats/sse/sse-decoder.ts';
+import { isToldInStream } from '../../translate/chat-to-response/error.ts';
 import { StreamTranslator } from '../../translate/chat-to-response/stream.ts';
 import type { ResponseContext } from '../../translate/shared/context.ts';
 import { ApiError } from '../../wire/schema/api-error.ts';
@@ -143,7 +144,9 @@ export class EventStreamReader implements UpstreamBodyReader {
   #encode(events: readonly ResponseStreamEvent[], keepalive = false): ClientBytes {
     const { state } = this;
     const translator = this.#translator;
-    state.disposition ??= translator.response.failure;
+    const { failure } = translator.response;
+    const isInStream = this.#options.mayReplaceStatus && this.#context.stream;
+    if (failure !== null && !(isInStream && isToldInStream(failure))) state.disposition ??= failure;
     if (state.disposition instanceof ApiError) return nothing;
     if (!this.#context.stream) return this.#encodeWhole();
     if (events.length === 0) return keepalive ? keepAliveComment : nothing;

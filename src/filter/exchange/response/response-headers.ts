@@ -43,7 +43,8 @@ export function translatedHeaders(
   const list = dropped.join(', ');
   const short = list.length <= maxDroppedLength ? list : `${list.slice(0, maxDroppedLength)}, ...`;
   const left = list === '' ? {} : { 'x-responses-dropped': short };
-  return mutation(headers, { ...type, ...left, ...idOf(headers, requestId) });
+  const status = Number(headers.get(':status')) >= 300 ? { ':status': '200' } : {};
+  return mutation(headers, { ...status, ...type, ...left, ...idOf(headers, requestId) });
 }
 
 /** The changes to the upstream's headers for an error: its status, and its own headers. */

@@ -204,10 +204,20 @@ export class ResponseLeg {
     const { context, dropped } = request.type === 'translated' ? request : { context: null, dropped: [] };
     const committed = this.#mode === 'STREAMED' || this.#mode === 'NONE';
     const maxBytes = limits.maxResponseBytes;
+    const mayReplaceStatus = this.#isFullDuplex() || this.#mode === 'BUFFERED';
     const onMessage = tap === undefined ? undefined : (events: number) => tap.onMessage(events);
     const reader =
       operation === null
-        ? createUpstreamBodyReader({ status, contentType, retryAfter, context, committed, limits, onMessage })
+        ? createUpstreamBodyReader({
+            status,
+            contentType,
+            retryAfter,
+            context,
+            committed,
+            mayReplaceStatus,
+            limits,
+            onMessage,
+          })
         : createPassedReader((answer) => operation.complete(answer, settings, maxBytes), maxBytes);
     const body = { reader, decoder, stream: context?.stream ?? false, dropped };
     this.#move(type, { phase: committed ? 'sending_body' : 'holding_headers', body });
@@ -267,6 +277,8 @@ export class ResponseLeg {
     // The headers wait for the decision, and nothing can be sent before them.
     if (disposition === null && this.#isFullDuplex()) return [];
     const isFirst = this.#state.phase === 'holding_headers';
+    // An error that is told within a stream.
+    if (isFirst && disposition === 'translated' && (this.#status ?? 0) >= 300) this.#clientStatus = 200;
     let headers: HeaderMutation | null = null;
     if (isFirst)
       headers = disposition === 'untouched' ? {} : translatedHeaders(this.#headers, current, this.#requestId());

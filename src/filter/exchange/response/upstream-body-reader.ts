@@ -67,6 +67,8 @@ export interface UpstreamBodyOptions {
   readonly context: ResponseContext | null;
   /** The headers have been sent: an error can only be reported in the body. */
   readonly committed: boolean;
+  /** The status can still be changed. */
+  readonly mayReplaceStatus: boolean;
   /** Bytes after decompression. */
   readonly limits: Omit<ExchangeSettings['bodyLimits'], 'maxRequestBytes'>;
   /** Told of each message of an upstream's stream how many of the client's events it became. */

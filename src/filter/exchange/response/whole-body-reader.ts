@@ -1,6 +1,6 @@
 import { GrowingBytes } from '../../../formats/bytes/growing-bytes.ts';
 import { JsonEnd } from '../../../formats/json/json-end.ts';
-import { translateError } from '../../translate/chat-to-response/error.ts';
+import { isToldInStream, translateError } from '../../translate/chat-to-response/error.ts';
 import { StreamTranslator } from '../../translate/chat-to-response/stream.ts';
 import type { ResponseContext } from '../../translate/shared/context.ts';
 import { ApiError } from '../../wire/schema/api-error.ts';
@@ -26,7 +26,7 @@ export function createWholeBodyReader(
   options: UpstreamBodyOptions,
   state = new AnswerState(),
 ): UpstreamBodyReader {
-  const { context, committed, limits, status } = options;
+  const { context, committed, limits, status, mayReplaceStatus } = options;
   const limit = kind === 'error' ? limits.maxErrorBytes : limits.maxResponseBytes;
   const jsonEnd = new JsonEnd('any');
   const body = new GrowingBytes();
@@ -41,10 +41,11 @@ export function createWholeBodyReader(
 
   /** Reports the error as an HTTP status, or in the body where the headers have been sent. */
   function refuse(error: ApiError): ClientBytes {
-    decide(committed ? 'translated' : error, { ...emptyReport, error, status: 'failed' });
-    if (!committed) return nothing;
+    const isInStream = mayReplaceStatus && context?.stream === true && isToldInStream(error);
+    decide(committed || isInStream ? 'translated' : error, { ...emptyReport, error, status: 'failed' });
+    if (!committed && !isInStream) return nothing;
     // Under a 2xx the client parses the body as a Response: report the error as one that failed.
-    if (context === null || status >= 300) return Buffer.from(error.toJson());
+    if (context === null || (status >= 300 && !isInStream)) return Buffer.from(error.toJson());
     const translator = new StreamTranslator(context);
     const events = translator.fail(error);
     const isLong = repeatsMuch(context.echo);

@@ -53,6 +53,14 @@ export function errorOfValue(value: unknown, wordings: Wordings = []): ApiError 
   );
 }
 
+/**
+ * Is the error told within a stream that the client asked for, under a 200, and not by a status? OpenAI does so for a prompt that is too
+ * long, and Codex up to 0.168 knows it only so: after a 400 it never compacts (docs/decisions/0011-full-context-in-streams.md).
+ */
+export function isToldInStream({ code }: ApiError): boolean {
+  return code === 'context_length_exceeded';
+}
+
 /** The error of an event of that name: its name is enough to know that there is one. */
 export function errorOfEvent(value: unknown, wordings: Wordings = []): ApiError | null {
   return errorOfValue({ error: isNonEmpty(value) ? value : wordless }, wordings);

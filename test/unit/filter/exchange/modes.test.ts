@@ -121,6 +121,30 @@ describe.each(pairs)('request $request, response $response', (modes) => {
     expect(exchange.summary()).toMatchObject({ outcome: 'upstream_error', status: 429, upstreamStatus: 429 });
   });
 
+  test.each([
+    ['a status', 413, 'application/json'],
+    ['the first event', 200, 'text/event-stream'],
+  ])('a full context, told by %s, is told within a stream where the status can be changed', (_, status, type) => {
+    const error = '{"error":{"message":"This model’s maximum context length is 10 tokens."}}';
+    const upstreamAnswer = answer(status, type, status === 200 ? `data: ${error}\n\n` : error);
+    const { client, exchange } = play(request({ stream: true }), upstreamAnswer, { modes });
+    const isStream = !committed || status === 200;
+    expect(client.headers.get(':status')).toBe(isStream ? '200' : '413');
+    expect(exchange.summary()).toMatchObject({
+      outcome: isStream ? 'failed' : 'upstream_error',
+      status: isStream ? 200 : 413,
+      errorCode: isStream ? 'context_length_exceeded' : expect.anything(),
+      tokens: null,
+      estimate: null,
+    });
+    if (!isStream) return;
+    expect(client.headers.get('content-type')).toBe('text/event-stream; charset=utf-8');
+    const message = 'This model’s maximum context length is 10 tokens.';
+    const end = [`error context_length_exceeded "${message}"`, 'failed context_length_exceeded', '[DONE]'];
+    expect(eventLines(String(client.body))).toEqual(['created', 'in_progress', ...end]);
+    expect(faultsOfStream(String(client.body))).toEqual([]);
+  });
+
   test.each(['300', '299'])('a body under the status %s is no answer, with an error or without', (status) => {
     const { client, exchange } = play(request({ stream: true }), answer(Number(status), 'application/json', '{}'), {
       modes,

@@ -13,7 +13,15 @@ const limits = { maxResponseBytes: 64 * MiB, maxErrorBytes: MiB, maxSseEventByte
 const tooLarge = { type: 'response.failed', response: { error: { code: 'upstream_response_too_large' } } };
 
 const optionsOf = (context: ResponseContext) =>
-  ({ status: 200, contentType: null, retryAfter: null, context, committed: false, limits }) as const;
+  ({
+    status: 200,
+    contentType: null,
+    retryAfter: null,
+    context,
+    committed: false,
+    mayReplaceStatus: true,
+    limits,
+  }) as const;
 
 /** What a client gets of these deltas: one that asked for a stream, behind a text, so that nothing becomes an HTTP status. */
 function streamOf(deltas: readonly object[], context = createTestContext({ stream: true })): string {

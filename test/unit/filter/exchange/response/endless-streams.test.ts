@@ -9,7 +9,14 @@ const maxResponseBytes = 50_000;
 const limits = { maxResponseBytes, maxErrorBytes: 1000, maxSseEventBytes: 100_000 };
 
 function readerOf(context = endlessContext()): EventStreamReader {
-  const options = { status: 200, contentType: 'text/event-stream', retryAfter: null, committed: false, limits };
+  const options = {
+    status: 200,
+    contentType: 'text/event-stream',
+    retryAfter: null,
+    committed: false,
+    mayReplaceStatus: true,
+    limits,
+  };
   return new EventStreamReader(context, { ...options, context });
 }
 

@@ -221,6 +221,7 @@ describe('an answer that is given up for want of memory', () => {
       retryAfter: null,
       context: createTestContext(),
       committed: false,
+      mayReplaceStatus: true,
       limits,
     };
     expect(read(createPassedReader(() => null, MiB))).toEqual([0, shortOfMemory]);

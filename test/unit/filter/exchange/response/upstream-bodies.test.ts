@@ -93,7 +93,15 @@ describe('the kind of an answer', () => {
       [1023, false],
       [1024, true],
     ] as const) {
-      const answer = { status: 200, contentType: null, retryAfter: null, context, committed: false, limits };
+      const answer = {
+        status: 200,
+        contentType: null,
+        retryAfter: null,
+        context,
+        committed: false,
+        mayReplaceStatus: true,
+        limits,
+      };
       const reader = createUpstreamBodyReader(answer);
       reader.push(Buffer.alloc(size, ' '));
       expect(reader.state.isComplete, `${size} bytes`).toBe(isRefused);

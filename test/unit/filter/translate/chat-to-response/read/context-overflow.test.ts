@@ -25,7 +25,7 @@ describe.each(overflowWordings)('%s says “%s”', (_, message) => {
       `data: ${JSON.stringify({ error: { message: 'Provider returned error', metadata: { raw: message } } })}\n\n`,
     ],
   ])('in a stream, in %s', (_where, stream) => {
-    expect(runStream([Buffer.from(stream)], createTestContext()).error).toMatchObject(overflow);
+    expect(runStream([Buffer.from(stream)], createTestContext()).failure).toMatchObject(overflow);
   });
 });
 
@@ -69,7 +69,7 @@ describe('words of a profile', () => {
     expect(translateError(answer)).toMatchObject({ status: 500 });
     expect(translateError(answer, profile?.contextOverflow)).toMatchObject(overflow);
     const context = { ...createTestContext(), profile: profile ?? expect.fail('no profile') };
-    expect(runStream([Buffer.from(`data: ${body}\n\n`)], context).error).toMatchObject(overflow);
+    expect(runStream([Buffer.from(`data: ${body}\n\n`)], context).failure).toMatchObject(overflow);
   });
 
   it('take time in proportion to the message, whatever the expression', () => {
