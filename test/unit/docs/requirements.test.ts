@@ -60,6 +60,11 @@ it.each([
   [{ shown: ['test/unit/gone.test.ts'] }, 'there is no test/unit/gone.test.ts'],
   [{ is: 'differs' as const }, 'it does not say why'],
   [{ why: 'It is.' }, 'what is met needs no reason'],
+  [{ shown: ['test/golden/request-limits.md#a-long-sound'] }, 'its cases set something: say when it is met'],
+  [{ shown: ['test/golden/request-limits.md#a-long-sound'], when: 'a limit is set' }, null],
+  [{ when: 'a limit is set' }, 'a case with the default settings shows it without a condition'],
+  [{ is: 'differs' as const, why: 'x', when: 'y' }, 'only what is met has a condition'],
+  [{ asks: 'max_infer_iters' }, 'nothing that shows it has the word max_infer_iters'],
   [{ is: 'open' as Requirement['is'] }, '“open” is not met, differs or refused'],
   [{}, null],
 ])('a row with %j: %s', (change, fault) => {
