@@ -243,7 +243,6 @@ const parsers: Readonly<Record<string, readonly string[]>> = {
     'formats/sse/data.ts',
   ],
   'a string or a number alone': [
-    'filter/translate/chat-to-response/read/cumulative-deltas.ts',
     'formats/json/members.ts',
     'tools/inspect/row-words.ts',
     'tools/redact/redactor.ts',
