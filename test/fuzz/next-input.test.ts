@@ -12,7 +12,6 @@ import { leanCopyOf, questionOf, receive, repliesTo } from '../support/dialogue.
 import { fuzzTimeout, tries } from '../support/fuzz-options.ts';
 import {
   type Answer,
-  type AnswerPlan,
   type Habits,
   inMessageOrder,
   Marks,
@@ -30,7 +29,11 @@ import type { Item } from '../support/tool-kinds.ts';
  * statuses; and what the server was sent before is the beginning of it, byte for byte. Different on purpose:
  *
  * - Groq gets reasoning back only until the user's next words (`reasoningScope`), so a beginning may lose its own;
- * - where roles must take turns, a turn of nothing is left out, and the user's next words join the last.
+ * - where roles must take turns, a turn of nothing is left out, and the user's next words join the last; so does a picture that
+ *   the model made, since pictures are the user's;
+ * - of equal ids only the first comes back, and none that is too long to be made unique for the client;
+ * - a picture may divide the message of the model;
+ * - what is said behind an asynchronous call may be of a later turn: its output is then a message of the user's.
  */
 it('an answer is what the server has said in the next request', { timeout: fuzzTimeout }, () => {
   let told = 0;
@@ -52,19 +55,15 @@ it('an answer is what the server has said in the next request', { timeout: fuzzT
           const { context, chat } = asked;
           const { profile } = context;
           const own = possibleHabits(given, profile);
-          const said = withLeadingTags(plan.form === 'json' ? inMessageOrder(plan.answer) : plan.answer, own);
-          if (awaitsRepair(said, own)) return;
+          const isWhole = plan.form === 'json' || plan.form === 'one';
+          const said = withLeadingTags(isWhole ? inMessageOrder(plan.answer) : plan.answer, own);
           const answer = speak(said, own, marks, chat, profile);
           const received = receive(answer, own, sizes, plan.form, context);
           if (received instanceof ApiError || received.response.status === 'failed') return;
           const { response, done } = received;
+          // A call that was cut behind a picture has no output that would end its message.
+          if (response.status === 'incomplete' && isDivided(answer.sayings)) return;
           expect(done).toEqual(response.output);
-          if (
-            response.output.some(
-              (item) => item.type.endsWith('_call') && 'status' in item && item.status === 'incomplete',
-            )
-          )
-            return; // awaits repair 11
           const replies = repliesTo(response.output, plan, marks);
           input = [...input, ...(response.output as readonly unknown[] as readonly Item[]), ...replies];
           const asks = replies.length === 0 ? [{ role: 'user', content: marks.in('#') }] : [];
@@ -76,7 +75,8 @@ it('an answer is what the server has said in the next request', { timeout: fuzzT
           if (lean instanceof ApiError) throw lean;
           expect(JSON.stringify(lean.chat)).toBe(JSON.stringify(then.chat));
           const added = messagesAfter(chat.messages, then.chat.messages, answer, profile);
-          expect(pairsIn(added)).toEqual(pairsOf(response.output, replies));
+          const pairs = pairsOf(response.output, replies);
+          expect(pairsIn(added)).toEqual(expect.arrayContaining([...pairs]));
           const reading = { answer, own, profile };
           expect(readingOf(added, reading)).toEqual(expectedOf(reading));
         }
@@ -94,10 +94,9 @@ function messagesAfter(
   { sayings }: Answer,
   { alternateRoles, reasoningScope }: Profile,
 ): readonly ChatMessage[] {
-  const saysNothing = !sayings.some(
-    ({ type, text }) => type !== 'reasoning' && type !== 'picture' && text.trim() !== '',
-  );
-  const joins = alternateRoles && saysNothing && before.at(-1)?.role === 'user';
+  const isSilent = !sayings.some(({ type, text }) => type !== 'reasoning' && text.trim() !== '');
+  const isJoined = isSilent || sayings.some(({ type }) => type === 'picture');
+  const joins = alternateRoles && isJoined && before.at(-1)?.role === 'user';
   const known = joins ? before.slice(0, -1) : before;
   const text = (messages: readonly ChatMessage[]) =>
     messages.map((message) => {
@@ -132,7 +131,7 @@ function readingOf(added: readonly ChatMessage[], told: Told): object {
     // Whole, and nothing else.
     missing: sayings.filter(({ type, text }) => isSpoken(type) && !squeezed(content).includes(squeezed(text))),
     length: squeezed(content).length,
-    messagesWithCalls: told.profile.singleCalls ? 1 : Math.max(1, carriers.length),
+    messagesWithCalls: told.profile.singleCalls || isDivided(sayings) ? 1 : Math.max(1, carriers.length),
     calls: calls.map((call, index) => callAsSaid(call, sayings.filter(({ type }) => type === 'call')[index], told)),
     reasoning: reasoningIn(assistants, told),
     signature: marksIn(assistants.map(({ extra_content }) => extra_content ?? null)),
@@ -152,6 +151,13 @@ function expectedOf(told: Told): object {
     reasoning: reasoningSaid(told),
     signature: sayings.flatMap(({ type, signature }) => (type === 'text' ? marksIn(signature) : [])),
   };
+}
+
+/** May the calls be in several messages: is a picture among them, or one that is asynchronous? */
+function isDivided(sayings: readonly Saying[]): boolean {
+  if (sayings.some(({ call }) => call?.kind.tool?.['async'] === true)) return true;
+  const first = sayings.findIndex(({ type }) => type === 'call');
+  return first >= 0 && sayings.slice(first).some(({ type }) => type === 'picture');
 }
 
 /** Where the profile's server is told its own reasoning. */
@@ -225,7 +231,7 @@ function callAsSaid(call: ChatToolCall, saying: Saying | undefined, { answer, pr
   const { function: _, custom: __, ...beside } = others as Record<string, unknown>;
   const isText = text === saying.text || (!said.kind.keepsText && isDeepStrictEqual(jsonIn(text), jsonIn(saying.text)));
   const before = answer.sayings.slice(0, answer.sayings.indexOf(saying));
-  const isFirst = said.id !== undefined && !before.some((other) => other.call?.id === said.id);
+  const isFirst = said.id !== undefined && said.id.length < 56 && !before.some((other) => other.call?.id === said.id);
   const isId = profile.callIdForm !== 'any' || !isFirst || id === said.id;
   const isSigned = isDeepStrictEqual(marksIn(beside), marksIn(saying.signature));
   return name === said.name && (isText || saying.isCut) && isId && isSigned ? 'as said' : call;
@@ -235,7 +241,7 @@ function callAsSaid(call: ChatToolCall, saying: Saying | undefined, { answer, pr
 function pairsOf(output: readonly OutputItem[], replies: readonly Item[]): readonly string[] {
   const calls = new Map(output.flatMap((item) => ('call_id' in item ? [[item.call_id, item] as const] : [])));
   return replies
-    .filter(({ call_id: id }) => id !== undefined)
+    .filter(({ call_id: id }) => id !== undefined && !('async' in (calls.get(id as string) ?? {})))
     .map(({ call_id: id, ...reply }) => {
       const { id: _, call_id: __, ...call } = calls.get(id as string) as unknown as Item;
       return `${callMark(call)} ${marksIn(reply)[0]}`;
@@ -269,11 +275,4 @@ function jsonIn(text: string): unknown {
   } catch {
     return text;
   }
-}
-
-function awaitsRepair({ parts }: AnswerPlan, own: Habits): boolean {
-  const call = parts.findIndex(({ type }) => type === 'call');
-  if (call !== -1 && parts.slice(call).some(({ type }) => isSpoken(type))) return true;
-  if (own.ids === 'same') return true;
-  return parts.some(({ type }) => type === 'picture');
 }

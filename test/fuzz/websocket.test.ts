@@ -15,7 +15,6 @@ import { eventsOf } from '../support/stream-lines.ts';
 import type { Item } from '../support/tool-kinds.ts';
 import { startWebSocketSession, type WebSocketSession } from '../support/websocket-session.ts';
 
-const awaitsRepair = false;
 const MiB = 1024 * 1024;
 const limits = { maxKept: 64 * MiB, maxHeld: 64 * MiB, maxEventBytes: MiB, maxErrorBytes: MiB, maxValues: 1e6 };
 
@@ -48,7 +47,7 @@ it('a conversation is the same over a WebSocket and over HTTP', { timeout: fuzzT
         let previous: string | null = null;
         for (const [index, { fields, turn, compacts }] of dialogue.entries()) {
           const isAsked = replies.length === 0 || turn.goesOn;
-          const wanted = compacts && awaitsRepair ? [{ type: 'compaction_trigger' }] : [];
+          const wanted = compacts && index > 0 ? [{ type: 'compaction_trigger' }] : [];
           const asks = [...replies, ...(isAsked && wanted.length === 0 ? [questionOf(turn, marks)] : []), ...wanted];
           const body = sentBy(
             session,

@@ -133,7 +133,9 @@ export class History {
     if (reasoning !== null) this.#addOther({ type: 'reasoning', text: reasoning });
     if (before !== null)
       this.#addMessage({ type: 'message', role: 'assistant', text: before, form: 'part', hasPicture: false });
-    const last = plan.isCut && ids !== 'same' && !namesTools ? plan.calls.length - 1 : -1;
+    const isCut = plan.isCut && ids !== 'same' && !namesTools;
+    // Without any output, nothing would say where the round ends.
+    const last = isCut && plan.calls.length > 1 ? plan.calls.length - 1 : -1;
     const made = plan.calls.map(({ tool, text, after }, index) => {
       const kind: ToolKind = toolKinds[tool];
       const id = {

@@ -28,7 +28,8 @@ export interface Habits {
 export function possibleHabits(habits: Habits, { thinkTags, cumulativeDeltas }: Profile): Habits {
   const inField = cumulativeDeltas ? ['details', 'blocks'] : [];
   if (thinkTags === 'off') inField.push('tags');
-  return inField.includes(habits.thinks) ? { ...habits, thinks: 'reasoning_content' } : habits;
+  const hasIndex = habits.hasIndex || cumulativeDeltas;
+  return { ...habits, hasIndex, ...(inField.includes(habits.thinks) && { thinks: 'reasoning_content' }) };
 }
 
 /** A part of an answer, before it has marks and ids; `#` stands for a mark. */
@@ -204,10 +205,9 @@ export function repeatingAll(given: readonly object[]): object[] {
   /** In parts of the content, too. */
   const grownIn = (key: string, value: unknown): unknown => {
     if (!Array.isArray(value)) return grown(key, value);
+    // Only Mistral has texts within a part's `thinking`.
     return value.map((part) =>
-      part.type === 'thinking'
-        ? { type: 'thinking', thinking: [{ type: 'text', text: grown(`${key} thinking`, part.thinking[0].text) }] }
-        : part,
+      part.type === 'thinking' ? { ...part, thinking: grown(`${key} thinking`, part.thinking[0].text) } : part,
     );
   };
   return given.map((chunk) => {
@@ -366,7 +366,7 @@ function callEntry({ text, signature, call }: Saying, { signs }: Habits, index: 
     provider_specific_fields: { provider_specific_fields: { thought_signature: signature } },
     thought_signature: { thought_signature: signature },
     thoughtSignature: { thoughtSignature: signature },
-    function: {},
+    function: isCustom ? { provider_specific_fields: { thought_signature: signature } } : {},
   };
   const beside = signature === '' ? {} : fields[signs];
   const within = signature !== '' && signs === 'function' ? fields.provider_specific_fields : {};
