@@ -34,19 +34,21 @@ function formatToChat(
     return { chat, system: null, echo };
   }
   const { name, schema, strict = null, description = null } = format;
+  // Where the server guarantees JSON alone, the schema is no more than asked for.
+  const isStrict = strict === true && profile.strict && mode !== 'json_object' && mode !== 'prompt';
+  if (strict === true && !isStrict && !isBesideTools) dropped.push('text.format.strict');
   const echo = {
     type: 'json_schema',
     name,
     description,
     schema: strictEcho ? null : schema,
-    strict: strict ?? false,
+    strict: isStrict,
   };
   const about = description === null || description === '' ? '' : `${description}\n`;
   switch (mode) {
     case 'native':
     case 'native_without_tools':
     case 'native_schema': {
-      if (strict === true && !profile.strict) dropped.push('text.format.strict');
       const chat: ChatResponseFormat = {
         type: 'json_schema',
         json_schema: {
