@@ -37,7 +37,10 @@ export function addUser(messages: Messages): Messages {
 
 const question: ChatMessage = { role: 'user', content: standIn };
 
-/** An assistant message has text or calls, as templates that count turns demand. */
+/**
+ * An assistant message has text or calls: templates that count turns demand it, and Kimi refuses one with neither. A turn that was
+ * cut while the model reasoned has only its reasoning.
+ */
 export function fillSilentAssistant(messages: Messages): Messages {
   return mapRole(messages, 'assistant', (message) =>
     message.content === '' && message.tool_calls === undefined ? { ...message, content: standIn } : message,

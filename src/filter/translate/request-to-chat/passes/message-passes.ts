@@ -38,7 +38,7 @@ export const messagePasses: readonly MessagePass[] = [
   [alternateRoles, (profile) => profile.alternateRoles],
   [beginWithUser, (profile) => profile.alternateRoles],
   [addUser, (profile) => profile.needsUser],
-  [fillSilentAssistant, (profile) => profile.alternateRoles],
+  [fillSilentAssistant, () => true],
   [markPrefix, (profile) => profile.assistantPrefix],
   [fillInReasoning, (profile) => profile.reasoningBackfill !== null && profile.reasoningReplay !== 'none'],
 ];

@@ -206,8 +206,14 @@ describe.each(messagePasses)('the pass $name', (pass) => {
 
 it('a pass that the profile does not ask for is not run', () => {
   const run = (profile: Profile) => messagePasses.filter((pass) => pass.appliesTo(profile)).map(({ name }) => name);
-  expect(run(plain)).toEqual(['leaveOutEmptyTurns', 'moveToolMedia']);
-  expect(run(generic)).toEqual(['leaveOutEmptyTurns', 'moveToolMedia', 'renameDeveloperRole', 'mergeSystemMessages']);
+  expect(run(plain)).toEqual(['leaveOutEmptyTurns', 'moveToolMedia', 'fillSilentAssistant']);
+  expect(run(generic)).toEqual([
+    'leaveOutEmptyTurns',
+    'moveToolMedia',
+    'renameDeveloperRole',
+    'mergeSystemMessages',
+    'fillSilentAssistant',
+  ]);
 });
 
 const flagValues = {
