@@ -33,23 +33,28 @@ export function translateToolChoice(
   // Where the server takes one of both, the format is worth more than tools that may not be called.
   const offersUncalled = support.sent && (format.type === 'text' || !excludesTools(settings.profile));
   const all = table.offered;
+  let namespaces: Map<string | undefined, readonly OfferedTool[]> | null = null;
   if (choice === null) return { chat: undefined, tools: all, allowed: null, echo: 'auto' };
   switch (choice.type) {
-    case 'mode':
-      return {
-        ...choiceOfMode(choice.mode, all),
-        allowed: choice.mode === 'none' ? new Set() : null,
-        // Nothing holds the answer to a call that must come.
-        echo: choice.mode === 'required' && !support.sent ? 'auto' : choice.mode,
-      };
+    case 'mode': {
+      const made = choiceOfMode(choice.mode, all);
+      return { ...made, allowed: choice.mode === 'none' ? new Set() : null, echo: modeInForce(choice.mode, made.chat) };
+    }
     case 'named': {
       const tool = offeredBy(choice.tool);
       if (!support.named) leaveOut(choice.tool.extensions, choice.tool.at);
       const made = support.named ? { chat: byName(tool, choice.tool), tools: all } : choiceOfMode('required', [tool]);
-      return { ...made, allowed: new Set([tool.name]), echo: echoOf(choice.tool) };
+      const named = echoOf(choice.tool);
+      const echo = made.chat === undefined ? { type: 'allowed_tools', tools: [named], mode: 'auto' } : named;
+      return { ...made, allowed: new Set([tool.name]), echo };
     }
     case 'allowed_tools':
       return choiceOfAllowed(choice);
+  }
+
+  /** Where `required` is not sent, nothing holds the answer to a call that must come. */
+  function modeInForce(mode: ToolChoiceMode, sent: ToolChoice['chat']): ToolChoiceMode {
+    return mode === 'required' && sent === undefined ? 'auto' : mode;
   }
 
   /** One of the three modes, over these tools. */
@@ -81,14 +86,25 @@ export function translateToolChoice(
     for (const key of Object.keys(extensions ?? {})) dropped.pushKey(generalOf(at), key);
   }
 
-  function choiceOfAllowed({ mode, tools, extensions }: ToolChoiceRequest & { type: 'allowed_tools' }): ToolChoice {
-    const listed = tools.map(offeredBy);
-    const names = new Set(listed.map(({ name }) => name));
+  function choiceOfAllowed({
+    mode,
+    tools: given,
+    extensions,
+  }: ToolChoiceRequest & { type: 'allowed_tools' }): ToolChoice {
+    const tools = given.filter(isOffered);
+    // Every tool of the list was left out of the request's tools too: none may be called.
+    if (tools.length === 0) {
+      const made = mode === 'required' ? choiceOfMode(mode, []) : choiceOfMode('none', all);
+      return { ...made, allowed: new Set(), echo: 'none' };
+    }
+    const listed = tools.flatMap((chosen) => membersOf(chosen).map((tool) => ({ tool, chosen })));
+    const names = new Set(listed.map(({ tool }) => tool.name));
     // The mode wins over the list, whether or not the upstream keeps to it.
     const allowed = mode === 'none' ? new Set<string>() : names;
-    const echo = { type: 'allowed_tools', tools: tools.map(echoOf), mode };
+    const echoed = { type: 'allowed_tools', tools: tools.map(echoOf) };
+    const echo = { ...echoed, mode };
     if (support.allowed && mode !== 'none') {
-      const chosen = tools.map((tool) => byName(offeredBy(tool), tool));
+      const chosen = listed.map(({ tool, chosen: entry }) => byName(tool, entry));
       const chat = { type: 'allowed_tools', allowed_tools: { mode, tools: chosen }, ...extensions } as const;
       return { chat, tools: all, allowed, echo };
     }
@@ -97,13 +113,30 @@ export function translateToolChoice(
     if (support.allowed) return { chat: mode, tools: all, allowed, echo };
     // Offering fewer tools changes the prompt and so misses the upstream's prompt cache, but there is no field for it.
     const offered = all.filter(({ name }) => names.has(name));
-    return { ...choiceOfMode(mode, offered), allowed, echo };
+    const made = choiceOfMode(mode, offered);
+    return { ...made, allowed, echo: { ...echoed, mode: modeInForce(mode, made.chat) } };
   }
 
-  function offeredBy({ name, namespace, param: at }: ChosenTool): OfferedTool {
-    const tool = table.find(name, namespace);
-    if (tool === undefined)
-      throw invalidValue(at, `Tool choice ${quote(name)} not found in 'tools'. Choose a tool that 'tools' lists.`);
+  /** False for a search that OpenAI's servers would run: it is left out of the request's tools too. */
+  function isOffered({ type, name, at }: ChosenTool): boolean {
+    const isLeftOut = type === 'tool_search' && table.find(name, null) === undefined;
+    if (isLeftOut) dropped.push(`${at}.${type}`);
+    return !isLeftOut;
+  }
+
+  /** The chosen tool, or all of a namespace; none for a namespace that was listed before. */
+  function membersOf(chosen: ChosenTool): readonly OfferedTool[] {
+    if (chosen.type !== 'namespace') return [offeredBy(chosen)];
+    namespaces ??= Map.groupBy(all, ({ origin }) => ('namespace' in origin ? origin.namespace : undefined));
+    const members = namespaces.get(chosen.name);
+    if (members === undefined) throw notFound(chosen);
+    namespaces.set(chosen.name, []);
+    return members;
+  }
+
+  function offeredBy(chosen: ChosenTool): OfferedTool {
+    const tool = table.find(chosen.name, chosen.namespace);
+    if (tool === undefined) throw notFound(chosen);
     return tool;
   }
 
@@ -112,9 +145,13 @@ export function translateToolChoice(
     // The published schema has functions only, and no namespaces.
     if (settings.strictEcho) return { type: 'function', name };
     const kind = type ?? offeredBy(chosen).origin.kind;
-    if (kind !== 'function' && kind !== 'custom') return { type: kind };
+    if (kind !== 'function' && kind !== 'custom' && kind !== 'namespace') return { type: kind };
     return { type: kind, name, ...(namespace === null ? {} : { namespace }) };
   }
+}
+
+function notFound({ name, param: at }: ChosenTool): Error {
+  return invalidValue(at, `Tool choice ${quote(name)} not found in 'tools'. Choose a tool that 'tools' lists.`);
 }
 
 /** The tool as Chat names it, with the server's own keys of the choice. */

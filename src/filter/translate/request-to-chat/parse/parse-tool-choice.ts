@@ -85,6 +85,13 @@ function parseAllowed(entry: unknown, at: string, reading: RequestReading): Chos
   const { type } = entry;
   const tool = chosenTool(entry, at, reading);
   if (tool !== null) return [tool];
+  // These two can be allowed, and not chosen alone.
+  if (type === 'namespace' || type === 'tool_search') {
+    const extensions = extensionKeysOf(entry, settings.profile);
+    if (type === 'tool_search') readShape(typedToolChoice, entry, at, reading, extensions);
+    const name = type === 'tool_search' ? type : readShape(namedToolChoice, entry, at, reading, extensions).name;
+    return [{ param: at, at, type, name, namespace: null, extensions }];
+  }
   if (typeof type === 'string' && settings.droppedTools.includes(type)) {
     dropped.push(`${at}.${type}`);
     return [];
