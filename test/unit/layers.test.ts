@@ -242,11 +242,7 @@ const parsers: Readonly<Record<string, readonly string[]>> = {
     'formats/json/loose.ts',
     'formats/sse/data.ts',
   ],
-  'a string or a number alone': [
-    'formats/json/members.ts',
-    'tools/inspect/row-words.ts',
-    'tools/redact/redactor.ts',
-  ],
+  'a string or a number alone': ['formats/json/members.ts', 'tools/inspect/row-words.ts', 'tools/redact/redactor.ts'],
   'written by this service, or read before': [
     'filter/translate/chat-to-response/read/extensions.ts',
     'filter/translate/shared/held-bytes.ts',
