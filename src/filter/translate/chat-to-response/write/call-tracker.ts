@@ -112,7 +112,7 @@ export class CallTracker {
     if (fragment.name === '') return false;
     if (isNext(known, fragment)) return true;
     if (fragment.index === null || fragment.index === known.index) return false;
-    return !this.#isNameOf(known, fragment.name) || known.hasWholeObject();
+    return known.isCustom || !this.#isNameOf(known, fragment.name) || known.hasWholeObject();
   }
 
   /** R3, and R4 for a fragment without an index. */
