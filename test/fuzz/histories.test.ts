@@ -75,6 +75,29 @@ it('what is counted is what is sent', { timeout: fuzzTimeout }, () => {
   expect(counted).toBeGreaterThan(60);
 });
 
+/** Beside them: what a Response repeats of its request, and what the server was sent of it. */
+it('what the Response will repeat is in force, or is named as left out', { timeout: fuzzTimeout }, () => {
+  fc.assert(
+    fc.property(servers, requestFields, (server, fields) => {
+      const asked = ask({ input: 'Hi', ...fields }, server);
+      if (asked instanceof ApiError) return;
+      const { chat, dropped, context } = asked;
+      const { tool_choice: choice, text } = context.echo;
+      const { mode } = choice as { readonly mode?: string };
+      const isChoiceInForce = !dropped.includes('tool_choice') || choice === 'auto' || mode === 'auto';
+      const { format } = text as { readonly format: { readonly strict?: boolean } };
+      const sent = chat.response_format;
+      const isStrict = sent?.type === 'json_schema' && sent.json_schema.strict === true;
+      const isFormatInForce = format.strict !== true || isStrict || dropped.some((path) => /^text\.format/.test(path));
+      expect({ choice, format, isChoiceInForce, isFormatInForce }).toMatchObject({
+        isChoiceInForce: true,
+        isFormatInForce: true,
+      });
+    }),
+    tries(200),
+  );
+});
+
 /** The marks of the history that these have in the messages, in order. */
 function marksReadOf(messages: readonly ChatMessage[], who: readonly string[], { read }: History): readonly string[] {
   const wanted = new Map(read.map(({ by, mark }) => [mark, by]));

@@ -117,10 +117,10 @@ const format = fc.constantFrom(
   { type: 'json_schema', name: 'shape', schema: { type: 'object', properties: {} }, strict: true },
 );
 
-/** Choices of tools. */
+/** Choices of tools: `nothing_left` allows only what is left out. */
 const choices = [
   ...['auto', 'auto', 'auto', 'auto', 'auto', 'auto'],
-  ...['required', 'none', 'named', 'allowed'],
+  ...['required', 'none', 'named', 'allowed', 'nothing_left'],
 ] as const;
 
 /** A tool of OpenAI's servers, which is left out. */
@@ -150,6 +150,8 @@ export const requestFields = fc
         return { ...fields, tools, tool_choice: chosen };
       case 'allowed':
         return { ...fields, tools, tool_choice: { type: 'allowed_tools', mode: 'auto', tools: [chosen, webSearch] } };
+      case 'nothing_left':
+        return { ...fields, tools, tool_choice: { type: 'allowed_tools', mode: 'auto', tools: [webSearch] } };
       default:
         return { ...fields, tools, tool_choice };
     }
