@@ -88,7 +88,10 @@ it('what the Response will repeat is in force, or is named as left out', { timeo
       const { format } = text as { readonly format: { readonly strict?: boolean } };
       const sent = chat.response_format;
       const isStrict = sent?.type === 'json_schema' && sent.json_schema.strict === true;
-      const isFormatInForce = format.strict !== true || isStrict || dropped.some((path) => /^text\.format/.test(path));
+      const { format: wanted } = fields.text ?? {};
+      const isNamed = dropped.some((path) => /^text\.format/.test(path));
+      const isWanted = wanted !== undefined && 'strict' in wanted;
+      const isFormatInForce = format.strict === true ? isStrict : !isWanted || isNamed;
       expect({ choice, format, isChoiceInForce, isFormatInForce }).toMatchObject({
         isChoiceInForce: true,
         isFormatInForce: true,

@@ -157,6 +157,8 @@ export const requestFields = fc
     }
   });
 
+export type Fields = typeof requestFields extends fc.Arbitrary<infer Value> ? Value : never;
+
 /** A turn of a dialogue: what is asked, what the server says, and what the client does with its calls. */
 export const turns = fc.record({
   question: templates,
