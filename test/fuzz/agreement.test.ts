@@ -34,11 +34,11 @@ import { toolKinds } from '../support/tool-kinds.ts';
 
 /**
  * The first of five readings (docs/architecture.md): an answer in JSON, as one chunk, as many, and cut anywhere, is the same
- * Response, field by field. Different on purpose:
+ * Response, field by field. Different on purpose, with the golden case of each:
  *
- * - what a model says after its calls, since a message in JSON has no such order (the parts are sorted here);
- * - without a finish reason a stream with a native custom call has failed, since nothing says where the call ends;
- * - an item that only carries what must go back stands first in JSON, and where it came in a stream.
+ * - what a model says after its calls, since a message in JSON has no such order: the parts are sorted here (C17);
+ * - without a finish reason a stream with a native custom call has failed, since nothing says where the call ends (S8);
+ * - an item that only carries what must go back stands first in JSON, and where it came in a stream (B9).
  */
 it('an answer is the same Response, whether it comes whole or in pieces', { timeout: fuzzTimeout }, () => {
   fc.assert(

@@ -15,7 +15,7 @@ import { Marks, marksIn } from '../support/scripted-answers.ts';
  * The third of five readings (docs/architecture.md): a conversation as items, and as the messages that the server is sent. Each text
  * is there once and in its place, each output belongs to its call, what was called at once stays together, nobody's words are last but who
  * asks, and what is asked about now is sent or refused. Different on purpose: a server that takes one call a message gets a
- * message for each.
+ * message for each (request-alternation.md).
  */
 it('a conversation reads the same in items and in messages', { timeout: fuzzTimeout }, () => {
   let read = 0;

@@ -26,14 +26,18 @@ import type { Item } from '../support/tool-kinds.ts';
 /**
  * The second of five readings (docs/architecture.md): an answer's output is the next input, and the next request tells the server
  * what it has said, in order, for the items of the events as for those of the Response, and for copies without ids and
- * statuses; and what the server was sent before is the beginning of it, byte for byte. Different on purpose:
+ * statuses; and what the server was sent before is the beginning of it, byte for byte. Different on purpose, with
+ * the file of its cases:
  *
- * - Groq gets reasoning back only until the user's next words (`reasoningScope`), so a beginning may lose its own;
+ * - Groq gets reasoning back only until the user's next words (`reasoningScope`), so a beginning may lose its own
+ *   (message-passes.test.ts);
  * - where roles must take turns, a turn of nothing is left out, and the user's next words join the last; so does a picture that
- *   the model made, since pictures are the user's;
- * - of equal ids only the first comes back, and none that is too long to be made unique for the client;
- * - a picture may divide the message of the model;
- * - what is said behind an asynchronous call may be of a later turn: its output is then a message of the user's.
+ *   the model made, since pictures are the user's (request-alternation.md);
+ * - of equal ids only the first comes back, and none that is too long to be made unique for the client
+ *   (stream-tool-calls.md, call-ids.test.ts);
+ * - a picture may divide the message of the model (request-reasoning.md);
+ * - what is said behind an asynchronous call may be of a later turn: its output is then a message of the user's
+ *   (request-turns.md).
  */
 it('an answer is what the server has said in the next request', { timeout: fuzzTimeout }, () => {
   let told = 0;

@@ -25,7 +25,8 @@ const dialogues = fc.array(
 
 /**
  * The fourth of five readings (docs/architecture.md): a conversation over a WebSocket, where each turn names the last, and the same over
- * HTTP, where the client sends all of it: the server gets the same requests, and the client the same events. Different on purpose:
+ * HTTP, where the client sends all of it: the server gets the same requests, and the client the same events. Different on purpose, with
+ * cases in websocket.md:
  *
  * - over a WebSocket the Response names the one that it continues;
  * - a turn has one end: `response.failed` without the `error` event before it.
