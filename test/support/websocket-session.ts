@@ -8,6 +8,8 @@ export interface WebSocketSession {
   readonly connection: Connection;
   /** What it has done since the last call. */
   take(): string[];
+  /** Whether the proxy was asked that turn. */
+  has(turn: number): boolean;
   /** The proxy's answer to the turn of that number. */
   answer(turn: number): AnswerListener;
 }
@@ -93,6 +95,7 @@ export function startWebSocketSession(
       lines = [];
       return taken;
     },
+    has: (turn) => answers.has(turn),
     answer(turn) {
       const answer = answers.get(turn);
       if (answer === undefined) throw new Error(`There is no turn ${turn}.`);

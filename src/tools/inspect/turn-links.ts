@@ -23,7 +23,8 @@ export function createTurnLinker(store: ExchangeStore): (exchange: StoredExchang
     let parent: number | null = null;
     for (const { role, hash } of messages) {
       if (role === 'system') continue;
-      if (role === 'assistant') parent = latest.get(history) ?? parent;
+      const earlier = role === 'assistant' ? latest.get(history) : undefined;
+      if (earlier !== undefined && store.get(earlier) !== undefined) parent = earlier;
       history = hashOf(Buffer.from(history + hash));
     }
     return { parent, history };
@@ -35,7 +36,9 @@ export function createTurnLinker(store: ExchangeStore): (exchange: StoredExchang
     const request = exchange.omitted.chat_request > 0 ? null : readChatRequest(exchange.bytesOf('chat_request'));
     exchange.turn = null;
     if (request === null) return;
-    for (const [old, id] of latest) if (store.get(id) === undefined) latest.delete(old);
+    // Seldom: to look at all of them for each exchange would be the square of them.
+    if (latest.size > 2 * store.limits.maxExchanges)
+      for (const [old, id] of latest) if (store.get(id) === undefined) latest.delete(old);
     const { parent, history } = placeOf(request);
     const before = parent === null ? null : readChatRequest(store.get(parent)?.bytesOf('chat_request') ?? noBytes);
     exchange.turn = linkOf(request, parent, before);

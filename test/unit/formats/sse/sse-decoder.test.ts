@@ -2,7 +2,6 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { SseDecoder, SseLimitError, type SseMessage } from '../../../../src/formats/sse/sse-decoder.ts';
 import { codePoint } from '../../../support/code-point.ts';
-import { growthOf, maxLinearGrowth } from '../../../support/growth.ts';
 import { everyCut, inPiecesOf } from '../../../support/split.ts';
 
 const MiB = 1024 * 1024;
@@ -138,12 +137,4 @@ describe('the size of an event is limited', () => {
     }).toThrow(SseLimitError);
     expect(decoder.pending()).toBe(0);
   });
-});
-
-it('an event in pieces of one byte costs as much as it has bytes', () => {
-  const growth = growthOf(16 * 1024, (size) => {
-    const bytes = Buffer.from(`data: ${'x'.repeat(size)}\n\n`);
-    return () => expect(decode(inPiecesOf(1, bytes), MiB)).toHaveLength(1);
-  });
-  expect(growth).toBeLessThan(maxLinearGrowth);
 });

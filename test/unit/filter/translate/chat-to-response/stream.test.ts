@@ -12,7 +12,6 @@ import { ApiError } from '../../../../../src/filter/wire/schema/api-error.ts';
 import type { ResponseResource } from '../../../../../src/filter/wire/schema/response-resource.ts';
 import { encodeSseEvents } from '../../../../../src/filter/wire/sse/encode-events.ts';
 import { createTestContext } from '../../../../support/context.ts';
-import { growthOf, maxLinearGrowth } from '../../../../support/growth.ts';
 import { faultsOfStream } from '../../../../support/invariants.ts';
 import { runs } from '../../../../support/property-runs.ts';
 import { runStream } from '../../../../support/run-stream.ts';
@@ -262,18 +261,6 @@ describe('large pieces', () => {
         ],
       },
     });
-  });
-
-  it('arguments in pieces of four characters cost as much as they are long', () => {
-    const growth = growthOf(8 * 1024, (size) => () => {
-      const translator = new StreamTranslator(createTestContext({ toolNames: ['f'] }));
-      translator.push(delta({ tool_calls: [{ index: 0, id: 'a', function: { name: 'f', arguments: '{"a":"' } }] }));
-      for (let at = 0; at < size; at += 4)
-        translator.push(delta({ tool_calls: [{ index: 0, function: { arguments: 'xxxx' } }] }));
-      translator.push(delta({ tool_calls: [{ index: 0, function: { arguments: '"}' } }] }));
-      expect(translator.finish('done').at(-1)?.type).toBe('response.completed');
-    });
-    expect(growth).toBeLessThan(maxLinearGrowth);
   });
 });
 

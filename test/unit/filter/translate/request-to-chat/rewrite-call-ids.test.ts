@@ -4,7 +4,6 @@ import { rewriteCallIds } from '../../../../../src/filter/translate/request-to-c
 import type { Profile } from '../../../../../src/filter/upstream/profile.ts';
 import { builtInProfiles } from '../../../../../src/filter/upstream/profiles.ts';
 import type { ChatMessage } from '../../../../../src/filter/wire/schema/chat-request.ts';
-import { growthOf, maxLinearGrowth } from '../../../../support/growth.ts';
 
 type Form = Exclude<Profile['callIdForm'], 'any'>;
 
@@ -81,19 +80,5 @@ describe.each(forms)('ids of the form %s', (form) => {
     const own = { any_40: 'a:b', word_64: 'toolu_01', alphanumeric_9: 'aB3dE6gH9' } as Partial<Record<Form, string>>;
     const given = own[form] ?? `${form.replace('NAME:N', '')}f:12`;
     expect(callsOf(rewritten(turnOf([{ id: given, name: 'f' }]), form)).map((call) => call.id)).toEqual([given]);
-  });
-
-  it.each([
-    ['that repeat', (_index: number, _count: number) => 'call_0'],
-    [
-      'that are others’ numbers',
-      (index: number, count: number) => (index < count / 2 ? `functions.f:${index + count / 2}` : 'x'),
-    ],
-  ])('take time in proportion to the calls, with ids %s', (_, idOf) => {
-    const growth = growthOf(500, (count) => {
-      const messages = Array.from({ length: count }, (_turn, index) => turnOf([{ id: idOf(index, count), name: 'f' }]));
-      return () => rewritten(messages.flat(), form);
-    });
-    expect(growth).toBeLessThan(maxLinearGrowth);
   });
 });

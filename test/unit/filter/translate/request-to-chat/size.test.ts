@@ -2,119 +2,13 @@ import { describe, expect, it } from 'vitest';
 import { translateRequest } from '../../../../../src/filter/translate/translate-request.ts';
 import { ApiError } from '../../../../../src/filter/wire/schema/api-error.ts';
 import { createCountedIds } from '../../../../support/context.ts';
-import { growthOf, maxLinearGrowth } from '../../../../support/growth.ts';
 import { createTestSettings } from '../../../../support/settings.ts';
 
-const smallCount = 500;
 const rangeOf = (size: number) => Array.from({ length: size }, (_, index) => index);
 const call = (id: string) => ({ type: 'function_call', call_id: id, name: 'f', arguments: '{}' });
 const output = (id: string) => ({ type: 'function_call_output', call_id: id, output: 'x' });
 
-/** Requests that grow in one direction each, from the indices of so many parts. */
-type Shape = readonly [string, (range: readonly number[]) => object];
-
-const shapes: readonly Shape[] = [
-  [
-    'messages',
-    (range) => ({ input: range.map((index) => ({ role: index % 2 ? 'assistant' : 'user', content: 'x' })) }),
-  ],
-  [
-    'calls in one turn',
-    (range) => ({ input: [...range.map((index) => call(`c${index}`)), ...range.map((index) => output(`c${index}`))] }),
-  ],
-  ['turns of one id', (range) => ({ input: range.flatMap(() => [call('call_0'), output('call_0')]) })],
-  ['outputs of one call', (range) => ({ input: [call('c'), ...range.map(() => output('c'))] })],
-  [
-    'reasoning in one turn',
-    (range) => ({
-      input: [
-        ...range.map(() => ({ type: 'reasoning', summary: [], content: [{ text: 'x' }] })),
-        { role: 'user', content: 'x' },
-      ],
-    }),
-  ],
-  [
-    'messages that wait for an output',
-    (range) => ({ input: [call('c'), ...range.map(() => ({ role: 'user', content: 'x' })), output('c')] }),
-  ],
-  [
-    'developer messages at the start',
-    (range) => ({ input: [...range.map(() => ({ role: 'developer', content: 'x' })), { role: 'user', content: 'x' }] }),
-  ],
-  [
-    'parts of one message',
-    (range) => ({ input: [{ role: 'user', content: range.map(() => ({ type: 'input_text', text: 'x' })) }] }),
-  ],
-  [
-    'images of one output',
-    (range) => ({
-      input: [
-        call('c'),
-        { ...output('c'), output: range.map(() => ({ type: 'input_image', image_url: 'https://x.test/a.png' })) },
-      ],
-    }),
-  ],
-  [
-    'reasoning before a second text',
-    (range) => ({
-      input: [
-        { role: 'assistant', content: 'x' },
-        ...range.map(() => ({ type: 'reasoning', summary: [], content: [{ text: 'x' }] })),
-        { role: 'assistant', content: 'x' },
-      ],
-    }),
-  ],
-  ['tools', (range) => ({ input: 'x', tools: range.map((index) => ({ type: 'function', name: `f${index}` })) })],
-  [
-    'tools of a long namespace',
-    (range) => ({
-      input: 'x',
-      tools: [
-        {
-          type: 'namespace',
-          name: 'n'.repeat(500),
-          tools: range.map((index) => ({ type: 'function', name: `f${index}` })),
-        },
-      ],
-    }),
-  ],
-  [
-    'the same tool, repeated',
-    (range) => ({
-      input: [
-        { role: 'user', content: 'x' },
-        { type: 'additional_tools', tools: range.map(() => ({ type: 'function', name: 'f' })) },
-      ],
-    }),
-  ],
-  [
-    'keys of a schema',
-    (range) => ({
-      input: 'x',
-      tools: [
-        { type: 'function', name: 'f', parameters: Object.fromEntries(range.map((index) => [`k${index}`, index])) },
-      ],
-    }),
-  ],
-];
-
 const clock = () => ({ now: () => 1, newId: createCountedIds() });
-
-/** Translates a shape of that size; the limits let it through. */
-function growthFor(shape: Shape[1], check: (translate: () => unknown) => void): number {
-  return growthOf(smallCount, (count) => {
-    const body = { model: 'm', ...shape(Array.from({ length: count }, (_, index) => index)) };
-    const settings = createTestSettings({ profile: 'sglang', limits: { maxItems: 10 * count, maxTools: count } });
-    return () => check(() => translateRequest(body, settings, clock()));
-  });
-}
-
-describe('the cost of a request grows with its size, not with the square of it', () => {
-  it.each(shapes)('%s', (_name, shape) => {
-    const growth = growthFor(shape, (translate) => expect(translate()).toHaveProperty('chat'));
-    expect(growth).toBeLessThan(maxLinearGrowth);
-  });
-});
 
 /** The object or array, and how often it is looked into. */
 function counted<T extends object>(target: T): { readonly value: T; looks(): number } {
@@ -159,12 +53,6 @@ describe('a request that is wrong in many places', () => {
     expect(translate).toThrow(ApiError);
     // `Object.keys` of a proxy asks for each key's descriptor: metadata is counted that way, at most twice.
     expect(looks()).toBeLessThan(Array.isArray(list) ? 50 : 2.1 * many);
-  });
-
-  it('is refused at a cost that grows with its size: orphans', () => {
-    const orphans: Shape[1] = (indexes) => ({ input: indexes.map((index) => output(`c${index}`)) });
-    const growth = growthFor(orphans, (translate) => expect(translate).toThrow(ApiError));
-    expect(growth).toBeLessThan(maxLinearGrowth);
   });
 
   it('names the first of several mistakes in an object of many keys, looking through it once for each step', () => {

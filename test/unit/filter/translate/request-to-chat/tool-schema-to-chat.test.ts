@@ -2,7 +2,6 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ToolSchemas } from '../../../../../src/filter/translate/request-to-chat/tool-schema-to-chat.ts';
 import { Growth } from '../../../../../src/filter/translate/shared/growth.ts';
-import { growthOf, maxLinearGrowth } from '../../../../support/growth.ts';
 
 type Schema = Readonly<Record<string, unknown>>;
 
@@ -129,15 +128,6 @@ describe('a root that is a union', () => {
     }
     return { schema: { anyOf, $defs: { a: inner } } };
   }
-
-  it('takes time in proportion to the schema, also where it refers to itself again and again', () => {
-    const growth = growthOf(100, (count) => {
-      const again = Array.from({ length: count }, () => ({ $ref: '#/$defs/a' }));
-      const schema = { anyOf: again, $defs: { a: { properties: many(count), anyOf: again } } };
-      return () => plain(schema);
-    });
-    expect(growth).toBeLessThan(maxLinearGrowth);
-  });
 });
 
 const property = fc.record(

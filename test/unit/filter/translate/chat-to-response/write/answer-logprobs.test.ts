@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { AnswerLogprobs } from '../../../../../../src/filter/translate/chat-to-response/write/answer-logprobs.ts';
 import { HeldBytes } from '../../../../../../src/filter/translate/shared/held-bytes.ts';
-import { growthOf, maxLinearGrowth } from '../../../../../support/growth.ts';
 
 const logprob = (token: string, bytes: readonly number[] = [...Buffer.from(token)]) => ({
   token,
@@ -89,22 +88,5 @@ describe('the logprobs of the answer', () => {
     logprobs.push([logprob('answer')]);
     logprobs.take('answer');
     expect(held.bytes).toBe(0);
-  });
-
-  it.each<[string, (count: number) => { tokens: readonly string[]; text: string }]>([
-    ['tokens without bytes', (count) => ({ tokens: ['a', ...Array(count).fill(''), '\uFFFD'], text: 'bc' })],
-    ['the same token', (count) => ({ tokens: Array(count).fill('a'), text: `b${'a'.repeat(count)}` })],
-    ['U+FFFD', (count) => ({ tokens: ['x', ...Array(count).fill('\uFFFD')], text: 'abc' })],
-  ])('cost what their number says: %s', (_name, of) => {
-    const growth = growthOf(2_000, (count) => {
-      const { tokens, text } = of(count);
-      const all = tokens.map((token) => logprob(token));
-      return () => {
-        const logprobs = new AnswerLogprobs(new HeldBytes());
-        logprobs.push(all);
-        logprobs.take(text);
-      };
-    });
-    expect(growth).toBeLessThan(maxLinearGrowth);
   });
 });

@@ -1,0 +1,61 @@
+/**
+ * Measures CPU for each byte of each family, at a size that takes long enough against an eighth of it, and prints a JSON line for each.
+ * A count does not see what regular expressions, Sets and a search of V8 do within one call; this does, and takes seconds.
+ */
+import process from 'node:process';
+import { families } from './families.ts';
+import type { Family, Run } from './family.ts';
+import { places } from './places.ts';
+
+/** What is printed of a family. */
+export interface MeasuredCpu {
+  readonly name: string;
+  readonly size: number;
+  readonly milliseconds: number;
+  /** How much more the larger input costs for each of its bytes. Linear: 1 to 2. A square: 8. */
+  readonly growth: number;
+}
+
+const ratio = 8;
+/** Until the larger run takes so many microseconds, from which on the clock and the garbage of others are small, or has so many bytes. */
+const limits = { enough: 250_000, mostBytes: 8 * 1024 * 1024 };
+/** Of texts of every beginning in every place there are hundreds. */
+const limitsOfPlaces = { enough: 20_000, mostBytes: 256 * 1024 };
+/** Microseconds that are mostly the call and the clock. */
+const shortest = 100;
+/** Compared again from here on. */
+const suspicious = 2.5;
+
+async function cpuOf({ run }: Run): Promise<number> {
+  const before = process.cpuUsage();
+  await run();
+  const { user, system } = process.cpuUsage(before);
+  return user + system;
+}
+
+async function measure({ name, make, size: start = 32 }: Family, { enough, mostBytes } = limits): Promise<MeasuredCpu> {
+  let size = start;
+  let large = make(size);
+  let most = await cpuOf(large);
+  // The first runs are compiled.
+  for (most = await cpuOf(large); most < enough && large.bytes < mostBytes; most = await cpuOf(large)) {
+    size *= most * ratio < enough ? 4 : 2;
+    large = make(size);
+    await large.run();
+  }
+  const small = make(Math.ceil(size / ratio));
+  let least = Number.POSITIVE_INFINITY;
+  let growth = Number.POSITIVE_INFINITY;
+  // In turns, and the least of each: a busy moment is not in both.
+  for (let attempt = 0; attempt < 6 && growth > suspicious; attempt += 1) {
+    for (let again = 0; again < ratio / 2; again += 1) least = Math.min(least, await cpuOf(small));
+    if (attempt > 0) most = Math.min(most, await cpuOf(large));
+    growth = most / large.bytes / (Math.max(least, shortest) / small.bytes);
+  }
+  return { name, size, milliseconds: most / 1000, growth };
+}
+
+const [wanted = ''] = process.argv.slice(2);
+for (const family of [...families, ...places])
+  if (family.name.includes(wanted))
+    console.log(JSON.stringify(await measure(family, places.includes(family) ? limitsOfPlaces : limits)));
