@@ -69,7 +69,7 @@ describe('your own Envoy, then Codex for a team', () => {
 
     expect(run).toMatchObject({ code: 0, answer: 'It is empty.' });
     expect(`${run.stderr}\n${JSON.stringify(run.events)}`).not.toMatch(
-      /metadata|failed|unexpected status|warning|fallback/i,
+      /Model metadata|failed to connect|unexpected status|fall(?:ing)? back/i,
     );
     expect(upstream.received('tiny')).toHaveLength(2);
     expect(await service?.metric('responses_extproc_websocket_turns_total', { outcome: 'completed' })).toBeGreaterThan(
