@@ -341,6 +341,10 @@ const whole: readonly Family[] = [
       ),
     })),
   ),
+  answered('an answer that is no JSON', (size) => ({
+    type: 'application/json',
+    bytes: Buffer.from(`{"a":"${'b'.repeat(100 * size)}"`),
+  })),
   answered('an error in words', (size) => ({
     ...{ type: 'text/plain', status: '400' },
     bytes: Buffer.from('Bearer a sk-1 token=b https://a:b@c/ \n'.repeat(size)),

@@ -9,11 +9,11 @@ export const bounds = {
   sent: 20,
   /** Bytes held for each byte that the ledger was told of, beside those of an exchange, a socket or a store with nothing in it. */
   held: 3,
-  ownBytes: 256 * 1024,
+  ownBytes: 128 * 1024,
 };
 
 /**
- * How Node measures. Without optimising compilers every run costs the same, and the young generation has room for all that a run
+ * How Node measures. Without optimising compilers every run costs and keeps the same, and the young generation has room for all that a run
  * allocates.
  */
 export const flags = {
@@ -21,5 +21,5 @@ export const flags = {
     ...['--no-opt', '--no-maglev', '--always-sparkplug', '--expose-gc'],
     ...['--min-semi-space-size=192', '--max-semi-space-size=192', '--initial-old-space-size=1024'],
   ],
-  held: ['--expose-gc', '--no-concurrent-recompilation'],
+  held: ['--no-opt', '--no-maglev', '--always-sparkplug', '--expose-gc'],
 };

@@ -27,7 +27,7 @@ export class ApiError extends Error {
     // parsed body, for as long as the call lasts. This one is never read; the stack of a bug is in `cause`.
     const limit = Error.stackTraceLimit;
     Error.stackTraceLimit = 0;
-    super(message, { cause: options.cause });
+    super(message, { cause: withoutText(options.cause) });
     Error.stackTraceLimit = limit;
     this.status = options.status;
     this.type = options.type ?? typeOf(options.status);
@@ -87,4 +87,10 @@ export class ApiError extends Error {
 function typeOf(status: number): ApiErrorType {
   if (status >= 500) return 'server_error';
   return status === 404 ? 'not_found' : 'invalid_request';
+}
+
+/** The error that a parser threw, without the text that V8 has it refer to: all that was parsed. */
+function withoutText(cause: unknown): unknown {
+  if (!(cause instanceof SyntaxError)) return cause;
+  return Object.assign(new SyntaxError(cause.message), { stack: cause.stack });
 }
