@@ -30,7 +30,7 @@ const needs: readonly (readonly [who: string, variables: string])[] = [
   ['other sizes than the chart’s', 'MAX_EXCHANGES MAX_BUFFERED_BYTES WEBSOCKET_MAX_CONNECTIONS'],
   ['other health checks, longer streams', 'DRAIN_DELAY_MS DRAIN_TIMEOUT_MS'],
   ['a proxy on another host', 'TLS_CERT_FILE TLS_KEY_FILE TLS_CLIENT_CA_FILE'],
-  ['the inspector', 'INSPECT INSPECT_SEND_TO INSPECT_PRICES ADMIN_HOSTS'],
+  ['the inspector', 'INSPECT INSPECT_SEND_TO ADMIN_HOSTS'],
   ['gateways of many models', 'METRICS_MAX_MODELS DEFAULT_MODEL'],
   [
     'traces',

@@ -107,7 +107,7 @@ async function photograph(port: number, output: () => string): Promise<void> {
 /** A session of Codex as a conversation of its turns. */
 async function takeConversation(): Promise<void> {
   installClients();
-  const mesh = await startTestMesh({ environment: { INSPECT: 'on', INSPECT_PRICES: 'qwen*=0.4/0.1/1.6' } });
+  const mesh = await startTestMesh({ environment: { INSPECT: 'on' } });
   const model = 'qwen3-coder';
   let turn = 0;
   mesh.upstream.script(model, (request) => {

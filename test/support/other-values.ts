@@ -26,7 +26,6 @@ export function createOtherValues(): OtherValues {
     ADMIN_LISTEN: '127.0.0.1:0',
     ADMIN_HOSTS: 'metrics.example',
     INSPECT_SEND_TO: 'http://127.0.0.1:9/v1',
-    INSPECT_PRICES: 'demo=1/2',
     TLS_CERT_FILE: certFile,
     TLS_KEY_FILE: keyFile,
     TLS_CLIENT_CA_FILE: authority.caFile,

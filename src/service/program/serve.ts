@@ -141,8 +141,7 @@ async function loadInspection(
   const { explainInChild } = await import('./explain-in-child.ts');
   const store = createExchangeStore();
   const sendTo = config.INSPECT_SEND_TO === '' ? null : config.INSPECT_SEND_TO;
-  const prices = config.INSPECT_PRICES;
-  const inspector = createInspector({ store, version, sendTo, prices, explain: explainInChild });
+  const inspector = createInspector({ store, version, sendTo, explain: explainInChild });
   return { recorder: createRecorder(store, messageOf, failed), inspector };
 }
 

@@ -30,12 +30,6 @@ const hostNames = {
   },
 };
 
-const price = /^\s*([^=*]+\*?|\*)=\d+(\.\d+)?(\/\d+(\.\d+)?){1,2}\s*$/;
-const prices = text(
-  'MODEL=INPUT/OUTPUT or MODEL=INPUT/CACHED/OUTPUT, or several with commas',
-  (given) => given === '' || given.split(',').every((one) => price.test(one)),
-);
-
 /** Settings of the process, read by their variables: where it listens, its limits, what it logs, how it stops. */
 const ofProcess = [
   setting(
@@ -67,12 +61,6 @@ const ofProcess = [
     url,
     '',
     'Base URL of the proxy, such as `http://127.0.0.1:10000/v1`, for the inspector’s form that sends a request.',
-  ),
-  setting(
-    'INSPECT_PRICES',
-    prices,
-    '',
-    'Prices of a million tokens, for the inspector: `MODEL=INPUT/OUTPUT` or `MODEL=INPUT/CACHED/OUTPUT`, several separated by commas; MODEL may end in `*`, and the first that matches counts.',
   ),
   setting('LOG_LEVEL', choice('trace', 'debug', 'info', 'warn', 'error', 'silent'), 'info', 'Minimum log level.'),
   setting('WORKERS', count(1, 256), '1', 'Number of worker processes.'),

@@ -14,8 +14,6 @@ export interface InspectorOptions {
   readonly version: string;
   /** Base URL that the page's form sends requests to; null without one. */
   readonly sendTo: string | null;
-  /** Prices of tokens, as `INSPECT_PRICES` has it. */
-  readonly prices: string;
   /** The output of `explain --json` for an exchange, given as its file's JSON. Rejects with its message if it fails. */
   readonly explain: (exchange: string, signal: AbortSignal) => Promise<string>;
 }
@@ -32,13 +30,13 @@ const maxSearchLength = 1000;
 
 /** Throws when a file of the bundled page is missing. */
 export function createInspector(options: InspectorOptions) {
-  const { store, version, sendTo, prices, explain } = options;
+  const { store, version, sendTo, explain } = options;
   const pageFile = loadPage();
   const listEvents = createListEvents(store);
   const open = new Set<ServerResponse>();
   const sender = sendTo === null ? null : createRequestSender(sendTo, `responses-extproc/${version} inspector`);
   let explaining = 0;
-  const about = { version, send_to: sendTo, prices, limits: store.limits };
+  const about = { version, send_to: sendTo, limits: store.limits };
 
   /** `/inspect/events?find=…`: the list, for as long as the page is open. Nothing is queued for a page that does not read. */
   function follow(response: ServerResponse, text: string): void {

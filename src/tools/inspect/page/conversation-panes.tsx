@@ -8,7 +8,7 @@ import { visible } from '../view/json-lines.ts';
 import { parsed } from '../view/timeline.ts';
 import { type TurnChanges, turnChanges } from '../view/turn-changes.ts';
 import { download } from './download.ts';
-import { clientName, count, duration, money, timeOfDay, toneOf } from './format.ts';
+import { clientName, count, duration, timeOfDay, toneOf } from './format.ts';
 import { baseOf, type Model } from './model.ts';
 import { RowList, type RowTexts } from './row-list.tsx';
 import { Figures, Problem, SmallButton } from './section.tsx';
@@ -30,7 +30,7 @@ export function ConversationList({ model }: { readonly model: Model }): JSX.Elem
   );
 }
 
-function textsOf({ turns, input, output, cost, start }: ConversationRow): RowTexts {
+function textsOf({ turns, input, output, start }: ConversationRow): RowTexts {
   const last = turns.at(-1)?.row;
   return {
     title: turns[0]?.row.said ?? last?.model ?? '–',
@@ -41,7 +41,6 @@ function textsOf({ turns, input, output, cost, start }: ConversationRow): RowTex
     facts: [
       turns.some(({ turn }) => turn.differs_at !== null) ? 'prefix broken' : null,
       `${count(input)} → ${count(output)} tok`,
-      cost === null ? null : `cost ${money(cost)}`,
       clientName(last?.client ?? null),
     ],
   };
@@ -66,7 +65,7 @@ function Shown({
   readonly conversation: ConversationRow;
   readonly model: Model;
 }): JSX.Element {
-  const { turns, input, cached, output, cost, start, end } = conversation;
+  const { turns, input, cached, output, start, end } = conversation;
   const [chosen, setChosen] = useState<number | null>(null);
   const [problem, setProblem] = useState<string | null>(null);
   const selected = turns.find(({ row }) => row.id === chosen);
@@ -100,7 +99,6 @@ function Shown({
             ['Until', timeOfDay(end)],
             ['Input tokens', `${count(input)} (${count(cached)} cached)`],
             ['Output tokens', count(output)],
-            ['Cost', cost === null ? 'no price (INSPECT_PRICES)' : money(cost)],
           ]}
         />
       </header>
@@ -128,7 +126,6 @@ function Turns(props: {
     <Legend key="context" title="Context:" of={{ good: 'cached', busy: 'new', literal: 'answer' }} />,
     'In',
     'Out',
-    'Cost',
     'Prompt’s prefix',
   ];
   return (
@@ -138,7 +135,7 @@ function Turns(props: {
         <thead>
           <tr>
             {headings.map((heading, index) => (
-              <th key={index} scope="col" class={index > 3 && index < 7 ? 'number' : ''}>
+              <th key={index} scope="col" class={index > 3 && index < 6 ? 'number' : ''}>
                 {heading}
               </th>
             ))}
@@ -146,7 +143,7 @@ function Turns(props: {
         </thead>
         <tbody>
           {turns.map((turn, index) => {
-            const { row, cost } = turn;
+            const { row } = turn;
             const { input_tokens: input = 0, output_tokens: output = 0, cached_tokens = 0 } = row.tokens ?? {};
             const cached = Math.min(cached_tokens, input);
             const first = row.first_event_ms ?? row.duration_ms ?? 0;
@@ -188,7 +185,6 @@ function Turns(props: {
                   {more === null ? '' : ` (${more < 0 ? '−' : '+'}${count(Math.abs(more))})`}
                 </td>
                 <td class="number">{count(row.tokens?.output_tokens ?? null)}</td>
-                <td class="number">{cost === null ? '–' : money(cost)}</td>
                 <td class={turn.turn.differs_at === null ? '' : 'warn'}>{prefixOf(turn)}</td>
               </tr>
             );

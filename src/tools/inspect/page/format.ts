@@ -30,11 +30,6 @@ export function count(number: number | null): string {
   return number === null ? '–' : number.toLocaleString('en-US');
 }
 
-/** `0.0142`, to three significant figures. */
-export function money(amount: number): string {
-  return amount === 0 ? '0' : amount.toLocaleString('en-US', { maximumSignificantDigits: 3 });
-}
-
 /** The program of a `user-agent`, without what comes after it: `codex_cli_rs/0.9`. */
 export function clientName(userAgent: string | null): string {
   return userAgent?.split(' ')[0] ?? '–';

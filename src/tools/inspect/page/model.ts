@@ -3,13 +3,12 @@ import type { ExchangePart, ExchangeRow } from '../exchange-json.ts';
 import type { StoreLimits } from '../exchange-store.ts';
 import type { FoundMessage, ListMessage } from '../list-events.ts';
 import { bodyNames } from '../recording.ts';
-import { type ConversationRow, conversationsOf, pricesIn } from '../view/group-turns.ts';
+import { type ConversationRow, conversationsOf } from '../view/group-turns.ts';
 import { type ExchangeDetail, joinParts } from '../view/join-parts.ts';
 
 export interface About {
   readonly version: string;
   readonly send_to: string | null;
-  readonly prices: string;
   readonly limits: StoreLimits;
 }
 
@@ -128,7 +127,7 @@ export class Model {
 
   /** Conversations of more than one turn, newest first. */
   conversations(): readonly ConversationRow[] {
-    return conversationsOf([...this.#rows.values()], pricesIn(this.about?.prices ?? ''));
+    return conversationsOf([...this.#rows.values()]);
   }
 
   setConversations(showsConversations: boolean): void {

@@ -23,7 +23,7 @@ const open: IncomingMessage[] = [];
 
 beforeEach(async () => {
   store = createExchangeStore();
-  inspector = createInspector({ store, version: '1', sendTo: null, prices: '', explain: async () => '' });
+  inspector = createInspector({ store, version: '1', sendTo: null, explain: async () => '' });
   responses = [];
   server = createServer((incoming, response) => {
     responses.push(response);

@@ -22,7 +22,6 @@ beforeEach(async () => {
     store,
     version: '1',
     sendTo: null,
-    prices: '',
     explain(exchange) {
       explained.push(exchange);
       return explain(exchange);
@@ -151,7 +150,7 @@ describe('what is sent on', () => {
     await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
     const sendTo = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}/v1/`;
     inspector.close();
-    inspector = createInspector({ store, version: '1', sendTo, prices: '', explain });
+    inspector = createInspector({ store, version: '1', sendTo, explain });
   });
   afterEach(() => {
     proxy.close();

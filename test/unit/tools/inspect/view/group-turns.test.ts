@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ExchangeRow } from '../../../../../src/tools/inspect/exchange-json.ts';
-import { conversationsOf, costOf, pricesIn } from '../../../../../src/tools/inspect/view/group-turns.ts';
+import { conversationsOf } from '../../../../../src/tools/inspect/view/group-turns.ts';
 import { turnChanges } from '../../../../../src/tools/inspect/view/turn-changes.ts';
 
 function row(id: number, more: Partial<ExchangeRow> = {}): ExchangeRow {
@@ -10,23 +10,6 @@ function row(id: number, more: Partial<ExchangeRow> = {}): ExchangeRow {
 
 const turn = (id: number, parent: number | null) =>
   row(id, { turn: { parent, messages: 1, kept_messages: 1, differs_at: null } });
-
-describe('what tokens cost', () => {
-  const prices = pricesIn('gpt-5=1.25/0.125/10, org/qwen*=0.2/0.6,*=1/2');
-
-  it.each([
-    ['gpt-5', (500 * 1.25 + 500 * 0.125 + 100 * 10) / 1e6],
-    ['org/qwen3:8b', (1000 * 0.2 + 100 * 0.6) / 1e6],
-    ['another', (1000 + 200) / 1e6],
-  ])('of %s', (model, cost) => {
-    expect(costOf(row(1, { model }), prices)).toBeCloseTo(cost, 12);
-  });
-
-  it('is not known without a price, or without tokens', () => {
-    expect(costOf(row(1), pricesIn(''))).toBeNull();
-    expect(costOf(row(1, { tokens: null }), prices)).toBeNull();
-  });
-});
 
 describe('conversations', () => {
   it('are turns that continue one another, with what they took together; one turn alone is none', () => {
@@ -39,13 +22,12 @@ describe('conversations', () => {
       turn(6, 5),
       row(7, { turn: null }),
     ];
-    const found = conversationsOf(rows, pricesIn('m=1/0/0'));
+    const found = conversationsOf(rows);
     expect(found.map(({ id, turns }) => [id, ...turns.map(({ row }) => row.id)])).toEqual([
       [5, 5, 6],
       [1, 1, 2, 3],
     ]);
     expect(found[1]).toMatchObject({ input: 6000, cached: 1500, output: 300, start: 10_000, end: 32_000 });
-    expect(found[1]?.cost).toBeCloseTo(4500 / 1e6, 12);
   });
 });
 
