@@ -1,9 +1,11 @@
 /**
  * What a release is called, of its tag: `node scripts/release-facts.ts v1.2.3 Owner/Repository` prints lines for a workflow's
- * output. Fails where package.json, the lock file, the chart, the Dockerfile or CHANGELOG.md have another version.
+ * output. Fails where a file has another version, where a stranger would read something that is not true once it is public, and
+ * where the image's bases are not pinned. RELEASING.md says what puts each right.
  */
-import { readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { readVersions } from './publication.ts';
 
 const root = join(import.meta.dirname, '..');
 
@@ -49,7 +51,7 @@ export function versionConflicts(
     ['deploy/chart/Chart.yaml, version', /^version: (\S+)$/m.exec(read('deploy/chart/Chart.yaml'))?.[1]],
     ['deploy/chart/Chart.yaml, appVersion', /^appVersion: "?([^"\s]+)"?$/m.exec(read('deploy/chart/Chart.yaml'))?.[1]],
     ['Dockerfile', /^ARG VERSION=(\S+)$/m.exec(read('Dockerfile'))?.[1]],
-    ['CHANGELOG.md, first section', /^## (\S+)/m.exec(read('CHANGELOG.md'))?.[1]],
+    ['CHANGELOG.md, first section', readVersions(read('CHANGELOG.md'))[0]?.version],
   ];
   return places
     .filter(([, found]) => found !== version)
@@ -59,10 +61,62 @@ export function versionConflicts(
     );
 }
 
+/** The files that strangers read: pages, forms, what a registry shows. RELEASING.md is for the person who publishes. */
+function filesForStrangers(): string[] {
+  const patterns = ['*.md', 'docs/**/*.{md,yaml}', 'deploy/**/*.md', 'envoy/**/*.md', 'scripts/npm-readme.md'];
+  const forms = ['.github/CODEOWNERS', '.github/**/*.{md,yml}', 'deploy/chart/Chart.yaml', 'Dockerfile'];
+  return globSync([...patterns, ...forms], { cwd: root }).filter((path) => path !== 'RELEASING.md');
+}
+
+/** What must not be in them, each with what is to be done. */
+const untrue: readonly (readonly [pattern: RegExp, remedy: string])[] = [
+  [/\b(?:OWNER|MAINTAINER)\b/, 'scripts/prepare-release.ts writes the name'],
+  [/\bunreleased\b|\bnot (?:yet )?(?:been )?published\b|\b[Oo]nce it is published\b/i, 'it is published by this tag'],
+  [/\b(?:TODO|TBD|FIXME|PLACEHOLDER|CHANGEME)\b/, 'a placeholder'],
+];
+
+/**
+ * What a stranger would read that is not true in `repository` (`Owner/Name`), each as a sentence with its file: that nothing is
+ * published, a placeholder, another owner's address, a team of another owner.
+ */
+export function untrueWords(
+  repository: string,
+  files: readonly string[] = filesForStrangers(),
+  read = (path: string) => readFileSync(join(root, path), 'utf8'),
+): string[] {
+  const [owner = '', name = ''] = repository.toLowerCase().split('/');
+  return files.flatMap((path) => {
+    const text = read(path);
+    const words = untrue.flatMap(([pattern, remedy]) => {
+      const found = pattern.exec(text)?.[0];
+      return found === undefined ? [] : [`${path}: “${found}”: ${remedy}`];
+    });
+    const others = [
+      ...text.matchAll(/\b(?:github\.com|githubusercontent\.com|ghcr\.io)\/([\w-]+)\/([\w.-]+)/g),
+      ...(path.endsWith('CODEOWNERS') ? text.matchAll(/@([\w-]+)\/([\w-]+)/g) : []),
+    ].filter(([address, of = '', what = '']) => {
+      const isOurs = address.startsWith('@') || what.toLowerCase() === name;
+      return isOurs && of !== 'OWNER' && of.toLowerCase() !== owner;
+    });
+    return [...words, ...others.map(([address]) => `${path}: “${address}”: the tag is in ${repository}`)];
+  });
+}
+
+/** The base images of a Dockerfile that are not pinned by digest, each as a sentence. */
+export function unpinnedBases(dockerfile: string): string[] {
+  return [...dockerfile.matchAll(/^ARG (\w+_IMAGE)=(\S+)$/gm)]
+    .filter(([, , image = '']) => !/@sha256:[0-9a-f]{64}$/.test(image))
+    .map(([, name, image]) => `Dockerfile, ${name}: ${image} has no digest: Renovate's pull request pins it`);
+}
+
 if (import.meta.main) {
   const [, , tag = '', repository = ''] = process.argv;
   const facts = releaseFacts(tag, repository);
-  const conflicts = versionConflicts(facts.version);
+  const conflicts = [
+    ...versionConflicts(facts.version),
+    ...untrueWords(repository),
+    ...unpinnedBases(readFileSync(join(root, 'Dockerfile'), 'utf8')),
+  ];
   if (conflicts.length > 0) {
     console.error(conflicts.join('\n'));
     process.exit(1);

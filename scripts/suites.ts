@@ -9,6 +9,7 @@ import { availableParallelism, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { documentsWith, type Generator, markdownTable, textOf } from './generator.ts';
+import { readVersions } from './publication.ts';
 
 const root = join(import.meta.dirname, '..');
 const record = 'test/last-runs.json';
@@ -78,9 +79,9 @@ export function table(runs: LastRuns, released: string | null): string {
   return machines.size === 1 ? `${rowsOfAll}\n\nOn ${[...machines].join()}.` : rowsOfAll;
 }
 
-/** The date of the newest release: of the first heading of CHANGELOG.md that has one (`## 1.2.3 (2027-01-31)`). */
+/** The date of the newest release. */
 export function releasedOn(changelog: string): string | null {
-  return /^## \S+ \((\d{4}-\d\d-\d\d)\)/m.exec(changelog)?.[1] ?? null;
+  return readVersions(changelog).find(({ date }) => date !== null)?.date ?? null;
 }
 
 /** Another sample of mistakes each day. */

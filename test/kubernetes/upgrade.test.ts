@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { readVersions } from '../../scripts/publication.ts';
 import { type ApiServer, startApiServer } from './api-server.ts';
 import { createDefinitions } from './definitions.ts';
 import { environmentOf, type KubernetesObject, objectOf, parseObjects } from './manifests.ts';
@@ -22,10 +23,9 @@ beforeAll(async () => {
 });
 afterAll(() => server?.close());
 
-test('the chart of every released version is here to upgrade from', () => {
-  const changelog = readFileSync(join(root, 'CHANGELOG.md'), 'utf8');
-  const released = [...changelog.matchAll(/^## (\d+\.\d+\.\d+)(?! \(unreleased\))/gm)].map(([, version]) => version);
-  expect(former).toEqual(expect.arrayContaining(released));
+test('the chart of every version before this one is here to upgrade from', () => {
+  const [, ...released] = readVersions(readFileSync(join(root, 'CHANGELOG.md'), 'utf8'));
+  expect(former).toEqual(expect.arrayContaining(released.map(({ version }) => version)));
   expect(former).not.toEqual([]);
 });
 

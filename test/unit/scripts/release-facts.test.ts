@@ -2,7 +2,8 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { releaseFacts, versionConflicts } from '../../../scripts/release-facts.ts';
+import { publicationSentences } from '../../../scripts/publication.ts';
+import { releaseFacts, unpinnedBases, untrueWords, versionConflicts } from '../../../scripts/release-facts.ts';
 
 const root = join(import.meta.dirname, '../../..');
 const read = (path: string) => readFileSync(join(root, path), 'utf8');
@@ -56,6 +57,53 @@ describe('versions of the repository', () => {
       expect.stringMatching(new RegExp(`^${path}.*: 9.9.9 instead of`)),
     ]);
   });
+});
+
+describe('what a stranger reads', () => {
+  const wordsIn = (path: string, text: string) => untrueWords('Some/responses-extproc', [path], () => text);
+
+  test.each([
+    ['README.md', '**Status: 1.0.0, not published yet.**', 'not published'],
+    ['README.md', 'Once it is published, `npx` does it.', 'Once it is published'],
+    ['CHANGELOG.md', 'It has not been published yet.', 'not been published'],
+    ['CHANGELOG.md', '## 1.0.0 (unreleased)', 'unreleased'],
+    ['SECURITY.md', 'cosign verify ghcr.io/OWNER/responses-extproc', 'OWNER'],
+    ['.github/CODEOWNERS', '* @MAINTAINER', 'MAINTAINER'],
+    ['.github/CODEOWNERS', '* @responses-extproc/maintainers', '@responses-extproc/maintainers'],
+    ['docs/usage.md', 'TBD', 'TBD'],
+    ['README.md', 'https://github.com/other/responses-extproc/issues', 'github.com/other/responses-extproc'],
+  ])('%s with `%s` is refused', (path, text, words) => {
+    expect(wordsIn(path, text)).toEqual([expect.stringContaining(`${path}: “${words}”`)]);
+  });
+
+  test('the repository by its own name, a team of its owner, and what others publish are not refused', () => {
+    expect(wordsIn('.github/CODEOWNERS', '* @some/maintainers @somebody')).toEqual([]);
+    expect(wordsIn('README.md', 'ghcr.io/some/responses-extproc, github.com/vllm-project/vllm, published')).toEqual([]);
+  });
+
+  test('of this tree nothing is refused but what scripts/prepare-release.ts writes', () => {
+    const words = untrueWords('OWNER/responses-extproc').filter((line) => !/“(?:OWNER|MAINTAINER)”/.test(line));
+    const { length } = words.filter((line) => !/^(?:README|CHANGELOG)\.md: /.test(line));
+    expect([length, words.length <= 2]).toEqual([0, true]);
+  });
+});
+
+test('the sentences about publication turn over with the heading of the changelog', () => {
+  const status = (...headings: string[]) => publicationSentences(headings.map((one) => `## ${one}\n`).join('\n'));
+  expect(status('1.0.0-rc.1 (unreleased)').status).toContain('**Status: 1.0.0-rc.1, not published yet.**');
+  expect(status('1.0.0-rc.1 (unreleased)').npx).toMatch(/^Once it is published, `npx responses-extproc try`/);
+  expect(status('1.0.0-rc.1 (2027-01-31)').status).toContain('**Status: 1.0.0-rc.1 of 2027-01-31.**');
+  expect(status('1.0.0-rc.1 (2027-01-31)').npx).toMatch(/^`npx responses-extproc@next try`/);
+  expect(status('1.0.1 (unreleased)', '1.0.0 (2027-01-31)').status).toContain('**Status: 1.0.1, after 1.0.0.**');
+  expect(status('1.0.1 (unreleased)', '1.0.0 (2027-01-31)').npx).toMatch(/^`npx responses-extproc try`/);
+});
+
+test('a base image without a digest is refused', () => {
+  const pinned = `node:24@sha256:${'0'.repeat(64)}`;
+  expect(unpinnedBases(`ARG NODE_BUILD_IMAGE=${pinned}\nARG NODE_RUNTIME_IMAGE=${pinned}\n`)).toEqual([]);
+  expect(unpinnedBases(`ARG NODE_BUILD_IMAGE=${pinned}\nARG NODE_RUNTIME_IMAGE=node:24\n`)).toEqual([
+    "Dockerfile, NODE_RUNTIME_IMAGE: node:24 has no digest: Renovate's pull request pins it",
+  ]);
 });
 
 test('the notes of a release are what CHANGELOG.md says of its version, and an unknown version fails', () => {
