@@ -1,11 +1,12 @@
 /**
  * What a release is called, of its tag: `node scripts/release-facts.ts v1.2.3 Owner/Repository` prints lines for a workflow's
- * output. Fails where a file has another version, where a stranger would read something that is not true once it is public, and
- * where the image's bases are not pinned. RELEASING.md says what puts each right.
+ * output. Fails where a file has another version, where a stranger would read something that is not true once it is public, where
+ * the image's bases are not pinned, and where a suite last ran before what it tests changed. RELEASING.md says what to do.
  */
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readVersions } from './publication.ts';
+import { olderRuns } from './suites.ts';
 
 const root = join(import.meta.dirname, '..');
 
@@ -116,6 +117,7 @@ if (import.meta.main) {
     ...versionConflicts(facts.version),
     ...untrueWords(repository),
     ...unpinnedBases(readFileSync(join(root, 'Dockerfile'), 'utf8')),
+    ...olderRuns().map((suite) => `test/last-runs.json: ${suite}: npm run nightly`),
   ];
   if (conflicts.length > 0) {
     console.error(conflicts.join('\n'));

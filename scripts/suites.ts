@@ -3,8 +3,8 @@
  * What each gave is kept in test/last-runs.json, and from there in CONTRIBUTING.md, so that nobody believes a suite to be green
  * that has not run for long. Commit both.
  */
-import { execFileSync, spawn } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { existsSync, writeFileSync } from 'node:fs';
 import { availableParallelism, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -34,6 +34,59 @@ export const suites: readonly (readonly [name: string, ...args: string[]])[] = [
   ['test:sizing'],
   ['mutate', '--sample', '600', '--seed', seedOf(new Date())],
 ];
+
+const product = ['src', 'proto', 'package-lock.json'];
+const mesh = [...product, 'envoy', 'tools'];
+
+/** What each suite tests, beside its own folder: when one of these changed after its last run, that run says nothing of it. */
+export const tested: Readonly<Record<string, readonly string[]>> = {
+  test: ['.', `:!${record}`, ':!CONTRIBUTING.md'],
+  'test:deployment': [...mesh, 'README.md', 'scripts/build.ts', 'scripts/npm-package.ts', 'scripts/start.mjs'],
+  'test:chart': ['deploy', 'test/golden/chart'],
+  'test:monitoring': ['docs/monitoring', 'src/service/telemetry'],
+  'test:browser': ['src/tools/inspect', 'docs/images'],
+  'test:state': [...mesh, 'docker-compose.state.yml'],
+  'test:clients': mesh,
+  'test:public': ['src/filter', 'src/formats', 'scripts/public-recordings.ts'],
+  'api-watch': ['src/filter/wire', 'scripts/api-watch.ts'],
+  fuzz: ['src/filter', 'src/formats', 'test/fuzz'],
+  'test:faults': mesh,
+  'test:matrix': mesh,
+  'test:docker': [...product, 'Dockerfile', 'docker-compose.yml', 'docker-compose.upstream.yml', 'scripts/build.ts'],
+  'test:release': [
+    ...[...product, 'Dockerfile', 'deploy/chart', '.github/workflows/release.yml'],
+    ...['scripts/npm-package.ts', 'scripts/rehearse-failures.ts', 'scripts/rehearse-release.ts'],
+  ],
+  'test:kubernetes': ['deploy', 'envoy', 'src'],
+  'test:sizing': product,
+  mutate: ['src', 'test/unit', 'test/golden'],
+};
+
+/** The paths that a suite tests, its own folder among them. */
+function pathsOf(name: string): readonly string[] {
+  const own = name.replace(/^test:/, 'test/');
+  return [...(tested[name] ?? []), ...(existsSync(join(root, own)) ? [own] : [])];
+}
+
+/** Commits after `commit` that changed one of the paths; null where this clone does not know it. */
+function changesSince(commit: string, paths: readonly string[]): number | null {
+  const words = ['rev-list', '--count', `${commit}..HEAD`, '--', ...paths];
+  const { status, stdout } = spawnSync('git', words, { cwd: root, encoding: 'utf8' });
+  return status === 0 ? Number(stdout) : null;
+}
+
+/** The suites whose last run says nothing of this commit, each with the reason: never, red, of a changed tree, or older changes. */
+export function olderRuns(runs: LastRuns = readRuns(), countChanges = changesSince): string[] {
+  return suites.flatMap(([name]) => {
+    const run = runs[name];
+    if (run === undefined) return [`${name} (never recorded)`];
+    if (!run.ok) return [`${name} (red)`];
+    if (run.commit.endsWith('-dirty')) return [`${name} (of a changed tree)`];
+    const changes = countChanges(run.commit, pathsOf(name));
+    if (changes === null) return [`${name} (of the unknown commit ${run.commit})`];
+    return changes === 0 ? [] : [`${name} (${changes} changes ago)`];
+  });
+}
 
 /** The last run of a suite. */
 export interface LastRun {

@@ -12,6 +12,7 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { changedSince, nearestTests } from './nearest-tests.ts';
+import { olderRuns } from './suites.ts';
 import { projectsOf, readTestWords } from './test-projects.ts';
 import { type Counts, runVitest } from './vitest-report.ts';
 
@@ -49,6 +50,8 @@ const checked = everything ? await runChecks() : { passed: 0, failed: 0 };
 const tested = sum(await Promise.all(tests));
 const all = sum([checked, tested]);
 if (everything && chart.length === 0) console.log('Left out: the chart, as Helm is not built (npm run test:chart).');
+const older = everything ? olderRuns().filter((line) => !line.startsWith('test ')) : [];
+if (older.length > 0) console.log(`Older than what they test (npm run nightly -- SUITE): ${older.join(', ')}.`);
 const ofChecks = everything ? `${checked.passed} of ${checked.passed + checked.failed} checks and ` : '';
 console.log(`${ofChecks}${tested.passed} of ${tested.passed + tested.failed} tests passed.`);
 console.log(`${all.passed} passed, ${all.failed} failed`);

@@ -1,8 +1,8 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { releasedOn, suites, table } from '../../scripts/suites.ts';
+import { olderRuns, releasedOn, suites, table, tested } from '../../scripts/suites.ts';
 
 const root = join(import.meta.dirname, '../..');
 const read = (path: string) => readFileSync(join(root, path), 'utf8');
@@ -43,4 +43,27 @@ test('what last ran is told where it is old, red or missing', () => {
   expect(table({ test: green, fuzz: elsewhere }, null)).toContain('| `npm run fuzz` | 2027-01-30 | abc, n |');
   expect(releasedOn('# C\n\n## 0.2.0 (unreleased)\n\n## 0.1.0 (2027-01-31)\n')).toBe('2027-01-31');
   expect(releasedOn('## 0.1.0 (unreleased)\n')).toBeNull();
+});
+
+test('a suite that last ran before a change of what it tests is told, and one that is red, dirty or was never recorded', () => {
+  const green = { commit: 'abc', date: '2027-01-30', machine: 'm', passed: 2, failed: 0, ok: true, seconds: 3 };
+  const all = Object.fromEntries(suites.map(([name]) => [name, green]));
+  const count = (_: string, paths: readonly string[]) => (paths.includes('Dockerfile') ? 3 : 0);
+  expect(olderRuns(all, count)).toEqual(['test:docker (3 changes ago)', 'test:release (3 changes ago)']);
+  const countOwn = (_: string, paths: readonly string[]) => (paths.includes('test/monitoring') ? 1 : 0);
+  expect(olderRuns(all, countOwn)).toEqual(['test:monitoring (1 changes ago)']);
+  const { fuzz: _, ...others } = all;
+  const bad = { ...others, test: { ...green, ok: false }, mutate: { ...green, commit: 'abc-dirty' } };
+  expect(olderRuns(bad, () => 0)).toEqual(['test (red)', 'fuzz (never recorded)', 'mutate (of a changed tree)']);
+  expect(olderRuns({ ...all, fuzz: { ...green, commit: 'none' } }, (commit) => (commit === 'none' ? null : 0))).toEqual(
+    ['fuzz (of the unknown commit none)'],
+  );
+});
+
+test('what each suite tests is there', () => {
+  expect(Object.keys(tested).toSorted()).toEqual(suites.map(([name]) => name).toSorted());
+  const paths = Object.values(tested)
+    .flat()
+    .filter((path) => !path.startsWith(':!'));
+  expect(paths.filter((path) => !existsSync(join(root, path)))).toEqual([]);
 });
