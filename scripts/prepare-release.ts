@@ -55,9 +55,8 @@ const found = spawnSync(
 for (const path of found.stdout.split('\n').filter((line) => line !== ''))
   writeFileSync(
     join(root, path),
-    readFileSync(join(root, path), 'utf8').replace(
-      /\b(?:OWNER|MAINTAINER)\b/g,
-      (name) => names[name as keyof typeof names],
-    ),
+    readFileSync(join(root, path), 'utf8')
+      .replaceAll('ghcr.io/OWNER/', `ghcr.io/${owner.toLowerCase()}/`) // a registry of images refuses upper case
+      .replace(/\b(?:OWNER|MAINTAINER)\b/g, (name) => names[name as keyof typeof names]),
   );
 execFileSync('node', ['scripts/generate.ts'], { cwd: root, stdio: 'inherit' });

@@ -2,11 +2,21 @@
  * `npm run test:release`: what .github/workflows/release.yml does for a tag, here, in its order, and what it made as a stranger
  * would use it. A step's own script is run as it stands in the workflow, in a clone of the commit. What needs a registry, a
  * signature or another machine is replaced or left out, each with its reason below; a step that is in neither list is a failure.
- * The last line is `N passed, N failed`.
+ * What gives things their public names fails once at every call, and is run again (scripts/rehearse-failures.ts). The last line is
+ * `N passed, N failed`.
  */
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -14,6 +24,8 @@ import { parse } from 'yaml';
 import { startApiServer } from '../test/kubernetes/api-server.ts';
 import { parseObjects } from '../test/kubernetes/manifests.ts';
 import { type PublicNames, readFrozen, unannounced } from './public-names.ts';
+import { continueAfterFailures, evaluate, type Job } from './rehearse-failures.ts';
+import { olderRuns, suites } from './suites.ts';
 import { tryUpgrade } from './try-upgrade.ts';
 
 const root = join(import.meta.dirname, '..');
@@ -22,24 +34,17 @@ const clone = join(temporary, 'clone');
 const tools = join(root, '.cache/kubernetes/bin');
 const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string };
 
-interface Step {
-  readonly id?: string;
-  readonly name?: string;
-  readonly uses?: string;
-  readonly run?: string;
-  readonly env?: Readonly<Record<string, string>>;
-}
-
 /** Commands in the place of what only the real run can do. A step is known by its action, or by how its script begins. */
 const replaced: readonly (readonly [step: string, script: string])[] = [
   ['actions/checkout', 'git log -1 --format=%H'],
   [
     'docker/build-push-action',
     // Stand-ins of the base images are there (scripts/with-docker.sh). One architecture: that of this machine.
-    `DOCKER_BUILDKIT=0 docker build --quiet --tag responses-extproc:release --build-arg VERSION=${version} --build-arg REVISION=$(git rev-parse HEAD) .
+    `bases=$(sed -nE 's/^ARG (NODE_\\w+_IMAGE=[^@]+)@.*/--build-arg \\1/p' Dockerfile)
+     DOCKER_BUILDKIT=0 docker build --quiet --tag responses-extproc:release $bases --build-arg VERSION=${version} --build-arg REVISION=$(git rev-parse HEAD) .
      echo "digest=$(docker image inspect --format '{{.Id}}' responses-extproc:release)" >>"$GITHUB_OUTPUT"`,
   ],
-  ['npm publish', 'npm publish --dry-run --access public --tag "$NPM_TAG" ./package'],
+  ['docker buildx imagetools inspect', 'echo digest= >>"$GITHUB_OUTPUT"'],
 ];
 
 /** Steps that are not run here, with what they need. */
@@ -51,10 +56,10 @@ const notHere: readonly (readonly [step: string, reason: string])[] = [
   ['docker/setup-', 'arm64 under emulation takes 13 minutes, and the builder comes from a registry'],
   ['docker/login-action', 'a registry'],
   ['sigstore/cosign-installer', 'an identity to sign with'],
-  ['cosign sign', 'an identity to sign with, and a registry'],
-  ['actions/attest-build-provenance', 'an identity to sign with, and a registry'],
-  ['echo "$TOKEN" | helm registry login', 'a registry'],
-  ['gh release create', 'the repository on its host'],
+  ['gh api', 'the repository on its host'],
+  ['npm view', 'a registry'],
+  ['actions/upload-artifact', 'a store of the host: the next job finds its files in the same folder'],
+  ['actions/download-artifact', 'as the upload'],
 ];
 
 /** Programs that read the workflows. */
@@ -107,14 +112,6 @@ const values = new Map<string, string>([
   ['github.sha', execFileSync('git', ['rev-parse', 'HEAD'], { cwd: root, encoding: 'utf8' }).trim()],
 ]);
 
-function evaluate(text: string): string {
-  return text.replace(/\$\{\{ *([\w.-]+) *\}\}/g, (_, name: string) => {
-    const value = values.get(name);
-    if (value === undefined) throw new Error(`Nothing before this step gives ${name}.`);
-    return value;
-  });
-}
-
 /** Runs a script in the clone, as the workflow's shell would. What it writes to `$GITHUB_OUTPUT` is the values of its step. */
 function shell(script: string, env: Readonly<Record<string, string>>, stepId: string | undefined): void {
   const output = join(temporary, 'output');
@@ -139,12 +136,35 @@ function shell(script: string, env: Readonly<Record<string, string>>, stepId: st
     values.set(`steps.${stepId}.outputs.${name}`, value);
 }
 
-/** Every job of the workflow, its steps in their order. */
+/**
+ * What RELEASING.md asks of a person before the tag, in the clone: names, version and date, and the digests that Renovate writes. No
+ * registry can be asked for these here; the image is built of the same bases by their tags.
+ */
+function prepare(): string {
+  const unreleased = /^## \S+ \(unreleased\)$/m.test(readFileSync(join(clone, 'CHANGELOG.md'), 'utf8'));
+  symlinkSync(join(root, 'node_modules'), join(clone, 'node_modules'));
+  if (unreleased) run(clone, process.execPath, 'scripts/prepare-release.ts', version, 'Example', 'somebody');
+  rmSync(join(clone, 'node_modules'));
+  const dockerfile = join(clone, 'Dockerfile');
+  const bases = /^(ARG NODE_\w+_IMAGE=[^@\n]+)$/gm;
+  writeFileSync(dockerfile, readFileSync(dockerfile, 'utf8').replace(bases, `$1@sha256:${'0'.repeat(64)}`));
+  // In a rehearsal some suite is always older: a release-facts of the day refuses it.
+  const today = { commit: 'HEAD', date: '', machine: '', passed: null, failed: null, ok: true, seconds: 0 };
+  writeFileSync(
+    join(clone, 'test/last-runs.json'),
+    JSON.stringify(Object.fromEntries(suites.map(([name]) => [name, today]))),
+  );
+  const older = olderRuns();
+  return older.length === 0 ? 'every suite has run' : `on the day these are refused: ${older.join(', ')}`;
+}
+
+/** Every job of the workflow but the last, its steps in their order; then the last, `publish`, with a failure at each of its calls. */
 async function workflow(): Promise<void> {
   const { jobs } = parse(readFileSync(join(root, '.github/workflows/release.yml'), 'utf8')) as {
-    jobs: Record<string, { outputs?: Record<string, string>; steps: readonly Step[] }>;
+    jobs: Record<'build' | 'publish', Job>;
   };
   for (const [job, { outputs = {}, steps }] of Object.entries(jobs)) {
+    if (job === 'publish') continue;
     for (const one of steps) {
       const text = one.uses ?? one.run ?? '';
       const name = `${job}: ${one.name ?? text.split('\n')[0]}`;
@@ -157,16 +177,22 @@ async function workflow(): Promise<void> {
       await step(name, () => {
         const script = replaced.find(startsWith)?.[1] ?? one.run;
         if (script === undefined) throw new Error(`scripts/rehearse-release.ts does not say what becomes of ${text}.`);
-        const env = Object.entries(one.env ?? {}).map(([key, value]) => [key, evaluate(value)]);
+        const env = Object.entries(one.env ?? {}).map(([key, value]) => [key, evaluate(value, values)]);
         shell(script, Object.fromEntries(env), one.id);
       });
     }
     for (const [name, value] of Object.entries(outputs))
       await step(
         `${job}: gives ${name}`,
-        () => values.set(`needs.${job}.outputs.${name}`, evaluate(value)) && undefined,
+        () => values.set(`needs.${job}.outputs.${name}`, evaluate(value, values)) && undefined,
       );
   }
+  await step('publish: npm takes the package', () =>
+    shell('npm publish --dry-run --access public --tag next ./release/npm.tgz', {}, undefined),
+  );
+  await step('publish: a second run completes a first one that failed, at every call', () =>
+    continueAfterFailures(jobs, values, join(temporary, 'failures')),
+  );
 }
 
 /** A command as a stranger runs it, in `cwd`, without anything of this clone on its PATH. Throws with all that it printed. */
@@ -190,13 +216,12 @@ function strangersFolder(): string {
   const folder = join(temporary, 'stranger');
   if (readdirSync(temporary).includes('stranger')) return folder;
   mkdirSync(folder);
-  run(clone, 'npm', 'pack', './package', '--pack-destination', temporary);
   run(folder, 'npm', 'install', '--no-save', archive());
   return folder;
 }
 
 function archive(): string {
-  return join(temporary, `responses-extproc-${version}.tgz`);
+  return join(clone, 'release/npm.tgz');
 }
 
 async function usePackage(): Promise<void> {
@@ -277,7 +302,7 @@ const helm = join(tools, 'helm');
 
 /** The package that `helm package` made of the chart. */
 function chartArchive(): string {
-  return join(clone, `responses-extproc-${version}.tgz`);
+  return join(clone, 'release/chart.tgz');
 }
 
 function useChart(): void {
@@ -384,6 +409,7 @@ function same(actual: string, expected: string): void {
 try {
   execFileSync('git', ['clone', '--quiet', root, clone]);
   for (const [name, command] of linters) await step(`lint: ${name}`, () => shell(command, {}, undefined));
+  await step('the tree as on the day', prepare);
   await workflow();
   for (const [name, check, missing] of strangers) {
     const reason = missing?.();
