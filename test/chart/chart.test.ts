@@ -1,10 +1,10 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { chartGoldens } from '../../scripts/chart-goldens.ts';
 import { staleFiles } from '../../scripts/generate.ts';
-import { manifests, renderChart } from '../../scripts/kubernetes-render.ts';
+import { manifests, renderChart, renderInstall } from '../../scripts/kubernetes-render.ts';
 import { customResourceDefinitions } from '../kubernetes/definitions.ts';
 import { runTool, toolPath } from '../kubernetes/tools.ts';
 import { argumentsOf, refusals } from './refusals.ts';
@@ -20,6 +20,25 @@ test.each([manifests, chartGoldens])(
   },
 );
 
+/** Values as people write them who know other charts; the second line of a file says what is refused, if it is. */
+const habits = readdirSync(join(import.meta.dirname, 'habits')).map((name) => {
+  const path = join('test/chart/habits', name);
+  const [, refusal] = /^# Refused: (.*)$/m.exec(readFileSync(join(root, path), 'utf8')) ?? [];
+  return [name, ['--values', path], refusal] as const;
+});
+
+test.each(habits)('%s, written from habit, renders, or is refused in a sentence', (name, args, refusal) => {
+  const rendered = join(root, '.cache/kubernetes/habits', name);
+  rmSync(rendered, { force: true });
+  const told = messageOf(() => {
+    const documents = renderChart(args);
+    mkdirSync(dirname(rendered), { recursive: true });
+    writeFileSync(rendered, documents.map(({ text }) => `---\n${text}`).join(''));
+  });
+  if (refusal === undefined) expect(told).toBe('');
+  else expect(told).toContain(refusal);
+});
+
 test('what it renders satisfies the schemas of Kubernetes, Gateway API, Envoy Gateway and Istio', () => {
   const definitions = join(root, '.cache/kubernetes/definitions');
   rmSync(definitions, { recursive: true, force: true });
@@ -30,9 +49,14 @@ test('what it renders satisfies the schemas of Kubernetes, Gateway API, Envoy Ga
   const gateway = readFileSync(join(root, 'envoy/gateway/gateway.yaml'), 'utf8');
   const misspelt = join(root, '.cache/kubernetes/misspelt.yaml');
   writeFileSync(misspelt, gateway.replace('failOpen:', 'failopen:'));
-  const files = ['envoy/service.yaml', 'envoy/gateway', 'envoy/istio', 'test/golden/chart'].map((file) =>
-    join(root, file),
-  );
+  const folders = [
+    'envoy/service.yaml',
+    'envoy/gateway',
+    'envoy/istio',
+    'test/golden/chart',
+    '.cache/kubernetes/habits',
+  ];
+  const files = folders.map((file) => join(root, file));
   const validate = () =>
     runTool('kubectl-validate', [...files, misspelt, '--version', oldest, '--local-crds', definitions]);
   // All of them are tried, and each that is wrong is told with the reason: here the misspelt one alone.
@@ -40,6 +64,29 @@ test('what it renders satisfies the schemas of Kubernetes, Gateway API, Envoy Ga
   expect(told).toMatch(/failopen/);
   expect(told.match(/OK/g)?.length, told).toBeGreaterThan(10);
   expect(told.match(/ERROR/g), told).toHaveLength(1);
+});
+
+test.each([
+  ['none', /only pods of namespace llm may call the service/],
+  ['envoy-gateway', /anyone who can reach the Gateway can use the model/],
+  ['istio', /anyone who can reach the Gateway can use the model/],
+])('with gateway.kind=%s and defaults it renders, and its notes warn of what has to be said', (kind, warning) => {
+  const { documents, notes } = renderInstall(['--set', `gateway.kind=${kind}`]);
+  expect(documents.map(({ text }) => text).join('')).toContain('kind: NetworkPolicy');
+  expect(notes).toMatch(warning);
+});
+
+test.each([
+  ['512Mi', 320, 9],
+  ['1Gi', 700, 22],
+  ['1536Mi', 1050, 33],
+  ['2Gi', 1400, 45],
+  ['3Gi', 2048, 64],
+])('with %s of memory the heap is %s MiB and the largest request %s', (memory, heap, request) => {
+  const sizes = ['limits', 'requests'].flatMap((name) => ['--set', `resources.${name}.memory=${memory}`]);
+  const text = JSON.stringify(renderChart(sizes));
+  expect(text).toContain(`max-old-space-size=${heap}`);
+  expect(text).toContain(`MAX_REQUEST_BYTES, value: \\"${request * 2 ** 20}\\"`);
 });
 
 test('helm lint --strict passes', () => {

@@ -188,7 +188,7 @@ describe('the chart', () => {
       objectOf(render('gateway.kind=istio', ...settings), 'Deployment').spec.replicas;
     expect(scaleOf()).toBeUndefined();
     expect(scaleOf('autoscaling.enabled=false')).toBe(2);
-    expect(scaleOf('autoscaling.enabled=false', 'replicas=null')).toBeUndefined();
+    expect(scaleOf('autoscaling.enabled=false', 'replicaCount=null')).toBeUndefined();
   });
 
   test('profiles of your own are a file that the service reads', () => {
@@ -249,7 +249,8 @@ describe('the chart', () => {
   });
 
   test('the platform may choose the user, a ConfigMap of yours may hold the profiles', () => {
-    const values = ['runAsUser=null', 'profilesConfigMap=ours', 'config.UPSTREAM_PROFILE=team', 'tls.secretName=tls'];
+    const userless = ['podSecurityContext.runAsUser=null', 'podSecurityContext.runAsGroup=null'];
+    const values = [...userless, 'profilesConfigMap=ours', 'config.UPSTREAM_PROFILE=team', 'tls.secretName=tls'];
     const objects = render('gateway.kind=envoy-gateway', ...values);
     const pods = [objectOf(objects, 'Deployment').spec.template.spec, objectOf(objects, 'Pod').spec];
     for (const { securityContext } of pods) {
@@ -418,7 +419,7 @@ describe('a Kubernetes API server accepts', () => {
     ],
     [
       'everything at once, Istio',
-      () => render('gateway.kind=istio', 'autoscaling.activeExchanges.enabled=true', ...monitoring),
+      () => render('gateway.kind=istio', 'autoscaling.targetActiveExchanges=2000', ...monitoring),
     ],
     ['the guide’s ScaledObject', () => [scaledObjectOfGuide()]],
     ['the service alone', () => render('networkPolicy.enabled=false', 'autoscaling.enabled=false')],

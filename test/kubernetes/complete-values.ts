@@ -6,7 +6,7 @@ export type Values = { [name: string]: unknown };
 
 /** Two entries for each list of values.yaml. */
 export const lists: Readonly<Record<string, readonly [unknown, unknown]>> = {
-  imagePullSecrets: [{ name: 'one' }, { name: 'two' }],
+  imagePullSecrets: [{ name: 'one' }, 'two'],
   extraEnv: [
     { name: 'ONE', value: '1' },
     { name: 'TWO', valueFrom: { secretKeyRef: { name: 'two', key: 'two' } } },
@@ -31,7 +31,10 @@ export const lists: Readonly<Record<string, readonly [unknown, unknown]>> = {
   ],
   topologySpreadConstraints: [
     { maxSkew: 1, topologyKey: 'one', whenUnsatisfiable: 'ScheduleAnyway' },
-    { maxSkew: 2, topologyKey: 'two', whenUnsatisfiable: 'DoNotSchedule', minDomains: 2 },
+    {
+      ...{ maxSkew: 2, topologyKey: 'two', whenUnsatisfiable: 'DoNotSchedule', minDomains: 2 },
+      ...{ labelSelector: { matchLabels: { app: 'one' } }, matchLabelKeys: ['pod-template-hash'] },
+    },
   ],
   'networkPolicy.proxies': [
     { podSelector: { matchLabels: { app: 'one' } } },
@@ -53,6 +56,18 @@ export const lists: Readonly<Record<string, readonly [unknown, unknown]>> = {
       ...{ idleTimeout: '30s', maxRequestsPerConnection: 10 },
     },
     { name: 'own', service: { name: 'llm', namespace: '' }, port: 8000 },
+  ],
+  initContainers: [
+    { name: 'init-one', image: 'example.com/one' },
+    { name: 'init-two', image: 'example.com/two', command: ['two'] },
+  ],
+  extraContainers: [
+    { name: 'beside-one', image: 'example.com/one' },
+    { name: 'beside-two', image: 'example.com/two', command: ['two'] },
+  ],
+  hostAliases: [
+    { ip: '192.0.2.1', hostnames: ['one.example'] },
+    { ip: '2001:db8::1', hostnames: ['two.example', 'three.example'] },
   ],
   extraObjects: [
     { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'one' } },
@@ -99,13 +114,14 @@ export const complete: Readonly<Record<'envoy-gateway' | 'istio', Values>> = {
 };
 
 function everywhere(): Values {
-  const [image, digest] = ['example.com/responses-extproc', `sha256:${'0'.repeat(64)}`];
+  const [image, digest] = ['team/responses-extproc', `sha256:${'0'.repeat(64)}`];
   const top = Object.entries(lists).filter(([path]) => !path.includes('.'));
   const networkPolicy = Object.fromEntries(
     ['proxies', 'monitoring', 'egress'].map((name) => [name, lists[`networkPolicy.${name}`]]),
   );
   return {
-    image: { repository: image, tag: '1', digest },
+    global: { imageRegistry: 'example.com', imagePullSecrets: ['three', { name: 'four' }] },
+    image: { registry: 'other.example.com:5000', repository: image, tag: '1', digest },
     config: Object.fromEntries(
       configurable.flatMap(({ variable, fallback }) => (fallback === '' ? [] : [[variable, fallback]])),
     ),
@@ -117,14 +133,13 @@ function everywhere(): Values {
     resources,
     networkPolicy,
     autoscaling: {
-      activeExchanges: { enabled: true },
+      targetActiveExchanges: 2000,
       behavior: { scaleUp: { selectPolicy: 'Max', policies: lists['autoscaling.behavior.scaleDown.policies'] } },
     },
     podDisruptionBudget: { minAvailable: 1 },
     nameOverride: 'responses',
     fullnameOverride: 'responses-extproc',
     commonLabels: { department: 'research' },
-    deploymentLabels: { tier: 'gateway' },
     deploymentAnnotations: { 'example.com/owner': 'team' },
     podSecurityContext: { fsGroup: 2000, fsGroupChangePolicy: 'Always', supplementalGroups: [3000, 4000] },
     securityContext: { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } },
@@ -133,6 +148,19 @@ function everywhere(): Values {
     podLabels: { team: 'llm' },
     nodeSelector: { disk: 'ssd' },
     priorityClassName: 'high',
+    service: { type: 'LoadBalancer', annotations: { 'example.com/note': 'text' } },
+    terminationGracePeriodSeconds: 1000,
+    lifecycle: {
+      postStart: { exec: { command: ['node', '--version'] } },
+      preStop: { httpGet: { path: '/healthz', port: 'admin', scheme: 'HTTP' } },
+    },
+    startupProbe: { initialDelaySeconds: 1, successThreshold: 1 },
+    readinessProbe: { initialDelaySeconds: 1, successThreshold: 2 },
+    livenessProbe: { initialDelaySeconds: 1 },
+    dnsConfig: {
+      ...{ nameservers: ['192.0.2.53', '2001:db8::53'], searches: ['one.example', 'two.example'] },
+      options: [{ name: 'ndots', value: '2' }, { name: 'rotate' }],
+    },
     webSocket: { enabled: true, forwardTo: 'http://gateway.example/v1' },
     monitoring: {
       ...Object.fromEntries(
@@ -154,6 +182,8 @@ function gatewayOf(kind: string): Values {
     routes: lists['gateway.routes'],
     upstreams: lists['gateway.upstreams'],
     auth: { jwt },
+    annotations: { 'example.com/note': 'text' },
+    labels: { exposed: 'internal' },
     service: { type: 'LoadBalancer', annotations: { 'example.com/internal': 'true' } },
   };
 }

@@ -13,7 +13,13 @@ const former = readdirSync(folder).map((name) => name.replace(/\.tgz$/, ''));
 const gone = ['HTTPRoute responses-extproc-models']; // its paths are in `responses-extproc-untouched` and `responses-extproc`
 /** What the upgrade notes say of a chart: values that it had no name for. */
 const asNoted: Readonly<Record<string, readonly string[]>> = {
-  'before-0.1.0': ['--set', 'gateway.routes={/v1/models,/v1/chat/completions}'],
+  'before-0.1.0': [
+    ...['--set', 'gateway.routes={/v1/models,/v1/chat/completions}'],
+    // And those that have another name since.
+    ...['replicas', 'autoscaling.cpuPercent', 'autoscaling.activeExchanges', 'gateway.envoyGateway.replicas'].flatMap(
+      (name) => ['--set', `${name}=null`],
+    ),
+  ],
 };
 
 let server: ApiServer;

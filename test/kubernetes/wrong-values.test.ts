@@ -140,7 +140,7 @@ describe.each(Object.entries(complete))('with gateway.kind=%s, each value made w
 
 /** Every value in it, and every object and list with values; not what is in objects that are not the chart's. */
 function placesIn(value: unknown, path: Path = []): Path[] {
-  if (path[0] === 'extraObjects' && path.length === 2) return [];
+  if (['extraObjects', 'initContainers', 'extraContainers'].includes(String(path[0])) && path.length === 2) return [];
   if (value === null || typeof value !== 'object') return [path];
   const below = Object.entries(value).flatMap(([name, one]) =>
     placesIn(one, [...path, Array.isArray(value) ? Number(name) : name]),

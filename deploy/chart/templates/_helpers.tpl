@@ -15,7 +15,7 @@ replicas, a port, a user.
 {{- if $isMap }}{{ include "rx.fill" (dict "values" (get $values $name) "defaults" $default) }}{{ end -}}
 {{- else if $isMap -}}{{- $_ := set $values $name $default -}}
 {{- else if kindIs "slice" $default -}}{{- $_ := set $values $name list -}}
-{{- else if not (has $name (list "replicas" "port" "runAsUser")) -}}{{- $_ := set $values $name $default -}}
+{{- else if not (has $name (list "replicaCount" "heapMiB" "maxRequestMiB" "port" "runAsUser" "runAsGroup")) -}}{{- $_ := set $values $name $default -}}
 {{- end -}}
 {{- end -}}
 {{- end }}
@@ -47,17 +47,30 @@ app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 {{/* The security context of the pods, of `helm test` too. */}}
 {{- define "rx.podSecurity" -}}
 {{- $own := dict -}}
-{{- with .Values.runAsUser -}}
-{{- $own = dict "runAsUser" (int64 .) "runAsGroup" (int64 .) -}}
-{{- if $.Values.tls.secretName }}{{ $_ := set $own "fsGroup" (int64 .) }}{{ end -}}
-{{- end -}}
-{{- /* Numbers of YAML arrive as floats. */ -}}
-{{- range $name, $value := .Values.podSecurityContext }}{{ $_ := set $own $name (kindIs "float64" $value | ternary (int64 $value) $value) }}{{ end -}}
+{{- $group := .Values.podSecurityContext.runAsGroup -}}
+{{- if and .Values.tls.secretName (not (kindIs "invalid" $group)) }}{{ $_ := set $own "fsGroup" (int64 $group) }}{{ end -}}
+{{- /* Numbers of YAML arrive as floats, and what the platform fills in as null. */ -}}
+{{- range $name, $value := .Values.podSecurityContext }}{{ if not (kindIs "invalid" $value) }}{{ $_ := set $own $name (kindIs "float64" $value | ternary (int64 $value) $value) }}{{ end }}{{ end -}}
 {{ toYaml $own }}
 {{- end }}
 
 {{- define "rx.image" -}}
+{{- with .Values.global.imageRegistry | default .Values.image.registry }}{{ . }}/{{ end -}}
 {{- with .Values.image }}{{ .repository }}{{ if .digest }}@{{ .digest }}{{ else }}:{{ .tag | default $.Chart.AppVersion }}{{ end }}{{ end }}
+{{- end }}
+
+{{/* Secrets for the registry, of the umbrella chart and of this one: as objects, whether given as such or as names. */}}
+{{- define "rx.pullSecrets" -}}
+{{- $all := list -}}
+{{- range concat (.Values.global.imagePullSecrets | default list) .Values.imagePullSecrets }}{{ $all = append $all (kindIs "string" . | ternary (dict "name" .) .) }}{{ end -}}
+{{- with uniq $all }}
+imagePullSecrets: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}
+
+{{/* The sum of the steps of the drain, and a reserve: the least that the pod's grace period may be. */}}
+{{- define "rx.drainSeconds" -}}
+{{ with .Values.drain }}{{ add .preStopSeconds .delaySeconds .timeoutSeconds 5 }}{{ end }}
 {{- end }}
 
 {{/* Numbers of YAML arrive as floats: 67108864, not 6.7108864e+07. */}}
@@ -65,14 +78,34 @@ app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 {{- if and (kindIs "float64" .) (eq (floor .) .) }}{{ int64 . }}{{ else }}{{ . }}{{ end }}
 {{- end }}
 
+{{/*
+What was measured of memory, heap and the largest request, in MiB (docs/operating.md): the row for this limit of memory, or for 1Gi
+where there is none.
+*/}}
+{{- define "rx.size" -}}
+{{- $limit := 1024 -}}
+{{- with (.Values.resources.limits).memory }}{{ $limit = div (include "rx.bytes" (dict "name" "resources.limits.memory" "value" .) | int64) 1048576 }}{{ end -}}
+{{- $row := list 512 320 9 -}}
+{{- range list (list 1024 700 22) (list 2048 1400 45) (list 3072 2048 64) }}{{ if ge $limit (first .) }}{{ $row = . }}{{ end }}{{ end -}}
+{{ toJson (prepend $row $limit) }}
+{{- end }}
+{{- define "rx.heapMiB" -}}
+{{- $size := include "rx.size" . | fromJsonArray -}}
+{{ .Values.heapMiB | default (div (mul (index $size 0 | int64) (index $size 2 | int64)) (index $size 1 | int64)) | int64 }}
+{{- end }}
+{{- define "rx.maxRequestMiB" -}}
+{{- $size := include "rx.size" . | fromJsonArray -}}
+{{ .Values.maxRequestMiB | default (div (mul (include "rx.heapMiB" . | int64) (index $size 3 | int64)) (index $size 2 | int64) | max 1) | int64 }}
+{{- end }}
+
 {{/* The limit of bodies, as the service reads it. */}}
 {{- define "rx.maxRequestBytes" -}}
-{{ mul (int64 .Values.maxRequestMiB) 1048576 }}
+{{ mul (include "rx.maxRequestMiB" . | int64) 1048576 }}
 {{- end }}
 
 {{/* What Envoy may buffer of a request, in MiB: a quarter more, since its Chat form counts too and may be longer. */}}
 {{- define "rx.bufferMiB" -}}
-{{ div (mul 5 (int64 .Values.maxRequestMiB)) 4 }}
+{{ div (mul 5 (include "rx.maxRequestMiB" . | int64)) 4 }}
 {{- end }}
 
 {{/* The fields of the access log, for the filter of this name. */}}
@@ -164,6 +197,11 @@ envoy-{{ printf "%s-%s" $ns $name | trunc 48 | trimSuffix "-" }}-{{ printf "%s/%
 {{ first .Values.gateway.hostnames | default "" | replace "*" "any" }}
 {{- end }}
 
+{{/* Not empty if cert-manager makes the Gateway's certificate: for the host of the listener, which has none otherwise. */}}
+{{- define "rx.issued" -}}
+{{- range $name, $_ := .Values.gateway.annotations }}{{ if hasPrefix "cert-manager.io/" $name }}{{ $name }}{{ end }}{{ end -}}
+{{- end }}
+
 {{/* A Service's name in the cluster, as Istio names it. */}}
 {{- define "rx.clusterHost" -}}
 {{ .name }}.{{ .namespace }}.svc.{{ .root.Values.gateway.istio.clusterDomain }}
@@ -208,6 +246,8 @@ to: [{ operation: { hosts: {{ toJson $hosts }} } }]
   {{- with .Values.gateway.namespace }}
   namespaceSelector: { matchLabels: { kubernetes.io/metadata.name: {{ toYaml . }} } }
   {{- end }}
+{{- else }}
+- podSelector: {} # any of this namespace: the proxies are not known
 {{- end }}
 {{- end }}
 

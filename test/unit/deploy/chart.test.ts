@@ -23,8 +23,21 @@ describe('the chart’s values', () => {
   test('the defaults satisfy the schema, and the schema knows every one of them', () => {
     validate(defaults);
     expect(validate.errors).toBeNull();
-    const known = Object.keys(JSON.parse(schema).properties).filter((name) => name !== 'global'); // Helm’s own
-    expect(known.sort()).toEqual(Object.keys(defaults).sort());
+    // Names that people write from habit are there only to say the chart's own.
+    const properties = Object.entries<{ const?: string }>(JSON.parse(schema).properties);
+    const [known, habits] = [properties.filter(([, one]) => !one.const), properties.filter(([, one]) => one.const)];
+    expect(known.map(([name]) => name).sort()).toEqual(Object.keys(defaults).sort());
+    for (const [name, { const: hint = '' }] of habits) {
+      expect(hint, name).toMatch(/^(under the name |left out: )/);
+      const [, named] = /^under the name (\w+)/.exec(hint) ?? [];
+      if (named !== undefined) expect(defaults, name).toHaveProperty(named);
+    }
+  });
+
+  test('the README says of every value, in a sentence that stands alone, who sets it and why', () => {
+    const rows = [...read('deploy/chart/README.md').matchAll(/^\| `([\w.]+)` \| (.*) \| (.*) \|$/gm)];
+    expect(rows.length).toBeGreaterThan(100);
+    expect(rows.filter(([, , , meaning = '']) => !/^[A-Z].*\.$/.test(meaning)).map(([row]) => row)).toEqual([]);
   });
 
   test.each([

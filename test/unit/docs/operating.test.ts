@@ -19,9 +19,11 @@ describe('docs/operating.md', () => {
     const chart = readFileSync(join(root, 'deploy/chart/values.yaml'), 'utf8');
     const ofComment = /(\d+)(M|G)i: (?:heapMiB )?(\d+), (?:maxRequestMiB )?(\d+)/g;
     expect([...chart.matchAll(ofComment)].map(([, ...size]) => size.join(' '))).toEqual(sizes);
-    const { resources, heapMiB, maxRequestMiB } = parse(chart);
-    const memory = resources.limits.memory.replace(/^(\d+)(.)i$/, '$1 $2');
-    expect(sizes).toContain(`${memory} ${heapMiB} ${maxRequestMiB}`);
+    const memory = parse(chart).resources.limits.memory.replace(/^(\d+)(.)i$/, '$1 $2');
+    const rendered = readFileSync(join(root, 'envoy/service.yaml'), 'utf8');
+    const [, heap] = /max-old-space-size=(\d+)/.exec(rendered) ?? [];
+    const [, request] = /MAX_REQUEST_BYTES, value: "(\d+)"/.exec(rendered) ?? [];
+    expect(sizes).toContain(`${memory} ${heap} ${Number(request) / 2 ** 20}`);
   });
 
   it('says when the attacks of today last ran, each survived in each of today’s sizes', () => {
