@@ -11,7 +11,7 @@ import { configTables } from './config-table.ts';
 import { envoyRecipes } from './envoy-recipes.ts';
 import { explainExamples } from './explain-docs.ts';
 import type { Generator } from './generator.ts';
-import { chartFiles, chartSchema, manifests } from './kubernetes-render.ts';
+import { chartCopies, chartFiles, chartSchema, manifests } from './kubernetes-render.ts';
 import { mappingRows } from './mapping-rows.ts';
 import { metricTable } from './metric-table.ts';
 import { profileDocs } from './profile-docs.ts';
@@ -38,6 +38,7 @@ export const generators: readonly Generator[] = [
   requirementsPage,
   chartSchema,
   chartFiles,
+  chartCopies,
   chartValues,
   envoyRecipes,
   manifests,

@@ -187,6 +187,26 @@ export const chartFiles: Generator = {
   },
 };
 
+/** Files that the chart has a copy of: Helm reads none outside of its folder, nor values.yaml, and tells of each symbolic link. */
+const copies = {
+  'alerts.yaml': 'docs/monitoring/alerts.yaml',
+  'dashboard.json': 'docs/monitoring/dashboard.json',
+  'defaults.yaml': 'deploy/chart/values.yaml',
+  'route-by-model.lua': 'envoy/recipes/route-by-model.lua',
+};
+
+export const chartCopies: Generator = {
+  name: 'what the chart has a copy of',
+  source: Object.values(copies).join(', '),
+  files: () =>
+    Object.fromEntries(
+      Object.entries(copies).map(([name, from]) => [
+        `deploy/chart/files/${name}`,
+        readFileSync(join(root, from), 'utf8'),
+      ]),
+    ),
+};
+
 /** Why nothing can be rendered here, and what to do; null where Helm is there. */
 export function helmIsMissing(): string | null {
   if (spawnSync(helmBinary(), ['version']).error === undefined) return null;

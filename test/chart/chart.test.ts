@@ -1,4 +1,6 @@
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { stringify } from 'yaml';
@@ -91,6 +93,22 @@ test.each([
 
 test('helm lint --strict passes', () => {
   expect(runTool('helm', ['lint', '--strict', '--set', 'gateway.kind=istio', chart])).toContain('0 chart(s) failed');
+});
+
+test('a clone and the package of it render the same, and Helm has nothing else to say', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'responses-extproc-chart-'));
+  try {
+    runTool('helm', ['package', chart, '--destination', folder]);
+    const [archive = ''] = readdirSync(folder);
+    const values = ['gateway.kind=envoy-gateway', 'monitoring.prometheusRule.enabled=true'];
+    const [ofClone, ofPackage] = [chart, join(folder, archive)].map((path) =>
+      spawnSync(toolPath('helm'), ['template', 'one', path, '--set', values.join(',')], { encoding: 'utf8' }),
+    );
+    expect(ofClone).toMatchObject({ status: 0, stderr: '' });
+    expect(ofPackage).toMatchObject({ status: 0, stderr: '', stdout: ofClone?.stdout });
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 });
 
 /** The message of the error that it throws; empty if it throws none. */

@@ -84,11 +84,6 @@ test('the chart has the service’s version', () => {
   expect(parse(read('deploy/chart/Chart.yaml'))).toMatchObject({ version, appVersion: version });
 });
 
-test('the chart carries the alerts and the dashboard of docs/monitoring', () => {
-  for (const name of ['alerts.yaml', 'dashboard.json'])
-    expect(read(`deploy/chart/files/${name}`)).toBe(read(`docs/monitoring/${name}`));
-});
-
 describe.each(Object.keys(manifestFolders) as ManifestFolder[])('the manifests of %s', (folder) => {
   const objects = committedManifests(folder);
   const pod = objectOf(objects, 'Deployment').spec.template.spec;
