@@ -18,7 +18,7 @@ import {
 import { environmentOf, type KubernetesObject, objectOf, parseObjects } from './manifests.ts';
 
 const answer = { body: [completion({ content: 'Hi' })] };
-const keys = { alpha: 'Bearer sk-alpha', beta: 'key-beta' } as const;
+const keys = { alpha: 'Bearer sk-alpha', beta: 'key-beta', openai: 'Bearer sk-openai' } as const;
 
 /** Two hosted APIs with keys of their own, one of them at another path, name and header, and a server in the cluster. */
 const upstreams = [
@@ -41,7 +41,7 @@ let folder: string;
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'responses-extproc-keys-'));
   authority = createAuthority('authority of the test');
-  alpha = await startScriptedUpstream({ tls: authority.issue('alpha', 'DNS:api.alpha.example') });
+  alpha = await startScriptedUpstream({ tls: authority.issue('alpha', 'DNS:api.alpha.example,DNS:api.openai.com') });
   beta = await startScriptedUpstream({ tls: authority.issue('beta', 'DNS:edge.beta.example') });
   for (const [name, key] of Object.entries(keys)) {
     mkdirSync(join(folder, `responses-extproc-${name}`));
@@ -78,7 +78,7 @@ function rendered(kind: GatewayKind, values: readonly object[] = upstreams, ...s
 /** The gateway's configuration, with the hosted APIs at their addresses here. */
 function configured(kind: GatewayKind, objects: readonly KubernetesObject[]): GatewayConfiguration {
   const made = configurationFrom(kind, kind === 'istio' ? objects : [...objects, ...surroundings()]);
-  const places = { 'api.alpha.example': alpha, 'beta.example.com': beta };
+  const places = { 'api.alpha.example': alpha, 'api.openai.com': alpha, 'beta.example.com': beta };
   const endpoints = made.controlPlane.clusters.flatMap((cluster: Resource) =>
     Object.entries(places)
       .filter(([host]) => JSON.stringify([cluster['name'], cluster['loadAssignment']]).includes(host))
@@ -231,6 +231,39 @@ describe.each(gatewayKinds)('under %s', (kind) => {
         const { status, seen } = await send(gateway, 'alone', { model: 'whatever', input: 'Hi' });
         expect(status).toBe(200);
         expect(seen.alpha[0]?.headers).toMatchObject({ authorization: keys.alpha, host: 'api.alpha.example' });
+      },
+      { configYaml: kind === 'istio' ? bootstrapOf(objects) : undefined },
+    );
+  });
+
+  test('the first YAML for several servers in kubernetes.md works as it stands there', async () => {
+    const page = readFileSync(join(import.meta.dirname, '../../docs/kubernetes.md'), 'utf8');
+    const [, values = ''] = /^## Several Chat servers$[\s\S]*?^```yaml\n([\s\S]*?)^```$/m.exec(page) ?? [];
+    const file = join(folder, 'values.yaml');
+    writeFileSync(file, values);
+    const objects = renderChart(['--values', file, '--set', `gateway.kind=${kind}`]).flatMap(({ text }) =>
+      parseObjects(text),
+    );
+    const vllm = '{ apiVersion: v1, kind: Service, metadata: { name: vllm }, spec: { ports: [{ port: 8000 }] } }';
+    await withGateway(
+      configured(kind, [...objects, ...parseObjects(vllm)]),
+      async (gateway) => {
+        const cases = [
+          ['gpt-4.1', 'alpha'],
+          ['gpt-5-mini', 'alpha'],
+          ['gpt-4.1-mini', 'own'],
+          ['qwen3', 'own'],
+        ] as const;
+        for (const [model, where] of cases) {
+          const body = { model, input: 'Hi', max_output_tokens: 64 };
+          const { status, seen } = await send(gateway, `page ${model}`, body);
+          expect([model, status, seen[where].length]).toEqual([model, 200, 1]);
+          const [request] = seen[where];
+          console.log(`${kind}: the page’s YAML: ${model} → ${JSON.stringify(summaryOf(request))}`);
+          const isHosted = where === 'alpha';
+          expect(request?.headers.authorization).toBe(isHosted ? keys.openai : 'Bearer of-the-client');
+          expect(request?.json()).toHaveProperty(isHosted ? 'max_completion_tokens' : 'max_tokens', 64); // its profile
+        }
       },
       { configYaml: kind === 'istio' ? bootstrapOf(objects) : undefined },
     );
