@@ -72,12 +72,36 @@ const hostsOf = (file: string): string[] =>
 
 const kindOf = (file: string): GatewayKind => parse(readFileSync(file, 'utf8')).gateway.kind;
 
-test('there are the five of the chart’s README, each with the command that installs it', () => {
+test('there are the six of the chart’s README, each with the command that installs it', () => {
   const readme = readFileSync(join(root, 'deploy/chart/README.md'), 'utf8');
   const named = [...readme.matchAll(/\(examples\/([^)]+)\)/g)].map(([, name = '']) => join(folder, name));
   expect(named.toSorted()).toEqual(examples.toSorted());
   for (const file of examples)
     expect(readFileSync(file, 'utf8')).toContain(`--values ${file.slice(root.length + 1)}\n`);
+});
+
+test('small.yaml asks for fractions of a CPU, and for nothing that only a metrics-server has', () => {
+  const file = join(folder, 'small.yaml');
+  const objects = rendered(file);
+  const { container, replicas } = objectOf(objects, 'EnvoyProxy').spec.provider.kubernetes.envoyDeployment;
+  const deployment = objectOf(objects, 'Deployment').spec;
+  const [service] = deployment.template.spec.containers;
+  const asked = [
+    [deployment.replicas, service.resources.requests.cpu],
+    [replicas, container.resources.requests.cpu],
+  ];
+  expect(asked).toEqual([
+    [1, '100m'],
+    [1, '100m'],
+  ]);
+  for (const settings of [[], ['gateway.kind=istio', 'gateway.istio.autoscaling.maxReplicas=2']])
+    expect(JSON.stringify(rendered(file, ...settings))).not.toMatch(/"(HorizontalPodAutoscaler|envoyHpa)"/);
+  const ofIstio = objectOf(
+    rendered(file, 'gateway.kind=istio', 'gateway.istio.autoscaling.maxReplicas=2'),
+    'ConfigMap',
+    'responses-extproc-gateway',
+  );
+  expect(ofIstio.data).not.toHaveProperty('horizontalPodAutoscaler');
 });
 
 describe.each(examples)('%s', (file) => {
