@@ -151,6 +151,7 @@ export const refusals: readonly (readonly [values: string, message: RegExp])[] =
     'webSocket.enabled=true,gateway.tlsSecretName=certificate',
     /webSocket\.forwardTo: say where pods reach the gateway/,
   ],
+  ['gateway.kind=none,monitoring.podMonitor.enabled=true', /monitoring\.podMonitor: with gateway\.kind=none/],
   ['tls.secretName=tls', /tls\.secretName: leave it empty under Istio/],
   ['gateway.auth.jwt.jwksUri=https://issuer.example/keys', /gateway\.auth\.jwt: jwksUri needs issuer/],
   ['gateway.kind=envoy-gateway,gateway.istio.mesh=ambient', /gateway\.istio\.mesh: needs gateway\.kind=istio/],

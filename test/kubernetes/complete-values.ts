@@ -164,7 +164,7 @@ function everywhere(): Values {
     webSocket: { enabled: true, forwardTo: 'http://gateway.example/v1' },
     monitoring: {
       ...Object.fromEntries(
-        ['serviceMonitor', 'prometheusRule', 'dashboard'].map((name) => [
+        ['serviceMonitor', 'podMonitor', 'prometheusRule', 'dashboard'].map((name) => [
           name,
           { enabled: true, labels: { team: 'llm' } },
         ]),

@@ -25,7 +25,7 @@ export function customResourceDefinitions(): KubernetesObject[] {
       .map((name) => readFileSync(join(folder, name), 'utf8'));
   const standard = filesIn(join(download(others.gatewayApi), 'config/crd/standard'), /gateway\.networking.*\.yaml$/);
   const operator = join(download(others.prometheus), 'example/prometheus-operator-crd');
-  const monitoring = filesIn(operator, /_(servicemonitors|prometheusrules)\.yaml$/);
+  const monitoring = filesIn(operator, /_(servicemonitors|podmonitors|prometheusrules)\.yaml$/);
   const keda = readFileSync(join(download(others.keda), 'config/crd/bases/keda.sh_scaledobjects.yaml'), 'utf8');
   return [rendered, ...standard, istio, keda, ...monitoring]
     .flatMap(parseObjects)

@@ -8,15 +8,16 @@ import { promtool, startPrometheus } from '../support/prometheus.ts';
 import type { Resource } from './envoy-gateway.ts';
 import { configurationOf, gatewayKinds, render, withGateway } from './gateways.ts';
 import { objectOf } from './manifests.ts';
+import { moduleFolder } from './tools.ts';
 
-const settings = ['monitoring.prometheusRule.enabled=true', 'monitoring.dashboard.enabled=true'];
+const settings = ['podMonitor', 'prometheusRule', 'dashboard'].map((name) => `monitoring.${name}.enabled=true`);
 
 test('an Envoy of one’s own has its names in alerts and dashboard, each said once', () => {
   const names = [
     ...['monitoring.envoy.clusterName=translator', 'monitoring.envoy.statPrefix=edge_http'],
     'monitoring.envoy.upstreamClusters=gpu_.*',
   ];
-  const objects = render('gateway.kind=none', 'networkPolicy.enabled=false', ...settings, ...names);
+  const objects = render('gateway.kind=none', ...settings.slice(1), ...names);
   const alerts = objectOf(objects, 'PrometheusRule').spec as Rules;
   const data = objectOf(objects, 'ConfigMap', 'responses-extproc-dashboard').data ?? {};
   const all = expressionsOf(JSON.parse(data['responses-extproc.json'] ?? '') as Dashboard, alerts).map(
@@ -34,7 +35,30 @@ describe.each(gatewayKinds)('the alerts and the dashboard for %s', (kind) => {
   const alerts = objectOf(objects, 'PrometheusRule').spec as Rules;
   const data = objectOf(objects, 'ConfigMap', 'responses-extproc-dashboard').data ?? {};
   const dashboard = JSON.parse(data['responses-extproc.json'] ?? '') as Dashboard;
+  const { selector, namespaceSelector, podMetricsEndpoints } = objectOf(objects, 'PodMonitor').spec;
+  const [scraped] = podMetricsEndpoints;
   const configuration = configurationOf(kind, ...settings);
+
+  test('the PodMonitor finds the proxies that the network policy lets in, at the port that the gateway opens for it', () => {
+    const [peer] = objectOf(objects, 'NetworkPolicy').spec.ingress[0].from;
+    expect(selector).toEqual(peer.podSelector);
+    const namespace = peer.namespaceSelector?.matchLabels['kubernetes.io/metadata.name'] ?? 'llm';
+    expect(namespaceSelector).toEqual({ matchNames: [namespace] });
+    const [module, source, opened] =
+      kind === 'istio'
+        ? [
+            'istio.io/istio',
+            'manifests/charts/istio-control/istio-discovery/files/kube-gateway.yaml',
+            /name: (http-envoy-prom)/,
+          ]
+        : [
+            'github.com/envoyproxy/gateway',
+            'internal/infrastructure/kubernetes/proxy/resource.go',
+            /Name: +"(metrics)"/,
+          ];
+    const from = join(import.meta.dirname, kind === 'istio' ? 'istio' : 'tools');
+    expect(opened.exec(readFileSync(join(moduleFolder(from, module), source), 'utf8'))?.[1]).toBe(scraped.port);
+  });
 
   test('each alert fires when it should, and no other does, on series of that gateway’s names', () => {
     const { listener, clusters } = configuration.controlPlane;
@@ -81,7 +105,7 @@ describe.each(gatewayKinds)('the alerts and the dashboard for %s', (kind) => {
         const jobs = {
           service: async () => (await pod.get('/metrics')).text(),
           workers: workers.metrics,
-          envoy: () => envoy.admin('/stats/prometheus'),
+          envoy: () => envoy.admin(scraped.path),
         };
         const prometheus = await startPrometheus(jobs, ruleFile);
         try {

@@ -229,20 +229,36 @@ to: [{ operation: { hosts: {{ toJson $hosts }} } }]
 {{- end }}
 {{- end }}
 
+{{/* Labels of the pods that run the gateway's Envoys, and their namespace. */}}
+{{- define "rx.proxyLabels" -}}
+{{- if eq .Values.gateway.kind "istio" -}}
+{{ include "rx.istioProxies" . }}
+{{- else -}}
+app.kubernetes.io/managed-by: envoy-gateway
+app.kubernetes.io/component: proxy
+gateway.envoyproxy.io/owning-gateway-name: {{ toYaml .Values.gateway.name }}
+{{- end }}
+{{- end }}
+{{- define "rx.proxyNamespace" -}}
+{{ ternary (include "rx.gatewayNamespace" .) .Values.gateway.envoyGateway.namespace (eq .Values.gateway.kind "istio") | toYaml }}
+{{- end }}
+
+{{/* How often a monitor scrapes, and what it changes. */}}
+{{- define "rx.scrape" -}}
+interval: {{ .interval }}{{ with .scrapeTimeout }}, scrapeTimeout: {{ . }}{{ end }}{{ with .relabelings }}, relabelings: {{ toJson . }}{{ end }}{{ with .metricRelabelings }}, metricRelabelings: {{ toJson . }}{{ end }}
+{{- end }}
+
 {{/* The proxies, as peers of a network policy. */}}
 {{- define "rx.proxies" -}}
 {{- if .Values.networkPolicy.proxies }}
 {{- toYaml .Values.networkPolicy.proxies | nindent 0 }}
 {{- else if eq .Values.gateway.kind "envoy-gateway" }}
-- namespaceSelector: { matchLabels: { kubernetes.io/metadata.name: {{ toYaml .Values.gateway.envoyGateway.namespace }} } }
+- namespaceSelector: { matchLabels: { kubernetes.io/metadata.name: {{ include "rx.proxyNamespace" . }} } }
   podSelector:
-    matchLabels:
-      app.kubernetes.io/managed-by: envoy-gateway
-      app.kubernetes.io/component: proxy
-      gateway.envoyproxy.io/owning-gateway-name: {{ toYaml .Values.gateway.name }}
+    matchLabels: {{- include "rx.proxyLabels" . | nindent 6 }}
 {{- else if eq .Values.gateway.kind "istio" }}
 - podSelector:
-    matchLabels: {{- include "rx.istioProxies" . | nindent 6 }}
+    matchLabels: {{- include "rx.proxyLabels" . | nindent 6 }}
   {{- with .Values.gateway.namespace }}
   namespaceSelector: { matchLabels: { kubernetes.io/metadata.name: {{ toYaml . }} } }
   {{- end }}
