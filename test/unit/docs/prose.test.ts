@@ -10,7 +10,7 @@ const guides = ['README.md', ...globSync('docs/guides/*.md', { cwd: root }).sort
 const cellLength = 200;
 const pages = [
   ...guides,
-  ...['CONTRIBUTING.md', 'SUPPORT.md', 'SECURITY.md', 'envoy/README.md', 'deploy/chart/README.md'],
+  ...['CONTRIBUTING.md', 'RELEASING.md', 'SUPPORT.md', 'SECURITY.md', 'envoy/README.md', 'deploy/chart/README.md'],
   ...globSync(['docs/*.md', 'docs/decisions/*.md'], { cwd: root }).sort(),
 ];
 /** Pages with lists that are not prose: of values and cases, or, in docs/README.md, of pages alone. */
