@@ -1,6 +1,6 @@
 import { knownTypes } from '../../../src/filter/translate/known-types.ts';
 import { partTypes } from '../../../src/filter/translate/request-to-chat/parse/parse-content.ts';
-import { createResponseFields } from '../../../src/filter/wire/schema/create-response.ts';
+import { requestFields } from '../../../src/filter/translate/shared/request-fields.ts';
 import { createTestSettings } from '../settings.ts';
 import { type Family, MeteredExchange } from './family.ts';
 
@@ -20,7 +20,7 @@ function filled(text: string, type: string): object {
 
 /** Where a client may write as much as it likes. */
 const fields: Readonly<Record<string, (text: string) => object>> = {
-  ...Object.fromEntries(Object.keys(createResponseFields).map((name) => [name, (text: string) => ({ [name]: text })])),
+  ...Object.fromEntries(Array.from(requestFields.keys()).map((name) => [name, (text: string) => ({ [name]: text })])),
   'a field that nobody knows': (text) => ({ unheard_of: text }),
   'the name of a field': (text) => ({ [text]: 1 }),
   ...Object.fromEntries(

@@ -32,7 +32,11 @@ describe('“Add a field” in CONTRIBUTING.md', () => {
   });
 
   it('followed step by step, leads to an explanation that says what became of it', async () => {
-    addLine('src/filter/wire/schema/create-response.ts', '  top_p: number(0, 1),', '  shine: number(0, 1),');
+    addLine(
+      'src/filter/translate/shared/request-fields.ts',
+      '  top_p: read(number(0, 1)),',
+      '  shine: read(number(0, 1)),',
+    );
     addLine(
       'src/filter/translate/request-to-chat/request.ts',
       `  written.copy('moderation', 'moderation');`,

@@ -1,12 +1,19 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { anchorOf } from '../../../scripts/github-anchor.ts';
-import { createResponseFields } from '../../../src/filter/wire/schema/create-response.ts';
+import { requestFields } from '../../../src/filter/translate/shared/request-fields.ts';
 import { mappingRows } from '../../../src/tools/explain/mapping-rows.ts';
 import { type PublishedSchema, publishedSchemas } from '../../support/published-schema.ts';
 
 const file = new URL('../../../docs/mapping.md', import.meta.url);
 const text = readFileSync(file, 'utf8');
+
+const golden = fileURLToPath(new URL('../../golden', import.meta.url));
+const requestCases = globSync('request*.md', { cwd: golden })
+  .map((name) => readFileSync(join(golden, name), 'utf8'))
+  .join('');
 
 /** Fields named in the first cells of the tables. */
 const rows = new Set(
@@ -16,8 +23,9 @@ const rows = new Set(
 );
 
 describe('docs/mapping.md', () => {
-  it.each(Object.keys(createResponseFields))('has a row for %s, which is read', (name) => {
+  it.each([...requestFields.keys()])('has a row for %s, and a golden case shows it', (name) => {
     expect(rows).toContain(name);
+    expect(requestCases).toContain(`"${name}":`);
   });
 
   it.each(publishedFields())('has a row for %s of the published request schema', (name) => {

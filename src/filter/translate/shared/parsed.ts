@@ -1,8 +1,9 @@
 import type { CacheHints, ChatContentPart, ChatExtensionTool, ExtensionKeys } from '../../wire/schema/chat-request.ts';
-import type { CreateResponseFields, JsonSchemaFormat } from '../../wire/schema/create-response.ts';
+import type { JsonSchemaFormat } from '../../wire/schema/create-response.ts';
 import type { ToolEcho } from '../../wire/schema/response-resource.ts';
 import type { RestoredTool } from './context.ts';
 import type { ReasoningEnvelope } from './reasoning-envelope.ts';
+import type { CreateResponseFields } from './request-fields.ts';
 
 /** The input of translation, with every value checked. Only `parse/` creates these. */
 

@@ -1,5 +1,6 @@
 import { isExactNumber } from '../../../formats/json/exact.ts';
 import { ApiError } from '../../wire/schema/api-error.ts';
+import type { TranslationSettings } from './settings.ts';
 
 /** `input[2].content[0]`: an index in brackets, a name after a dot. */
 export function paramAt(param: string, ...path: readonly PropertyKey[]): string {
@@ -46,6 +47,19 @@ export function aboveMax(
 /** Returns the text. Throws `ApiError`, 400 `string_above_max_length`, where it is longer than `most` characters. */
 export function withinLength(text: string, most: number, param: string): string {
   if (text.length > most) throw aboveMax('string', param, 'it is too long', `${most} characters`, text.length);
+  return text;
+}
+
+/** Returns the text. Throws `ApiError`, 400 `string_above_max_length`, where it has more than `limits.maxTextBytes` bytes of UTF-8. */
+export function withinTextLimit(text: string, param: string, { limits }: TranslationSettings): string {
+  return withinBytes(text, limits.maxTextBytes, param, 'text');
+}
+
+/** As `withinTextLimit`, for `most` bytes; `what` names what is too long. */
+export function withinBytes(text: string, most: number, param: string, what: string): string {
+  if (text.length * 3 <= most) return text; // a UTF-16 unit is three bytes at most: short strings need no counting
+  const size = Buffer.byteLength(text);
+  if (size > most) throw aboveMax('string', param, `the ${what} is too long`, `${most} bytes`, size);
   return text;
 }
 

@@ -3,9 +3,9 @@ import { $constructor, $ZodObjectJIT } from 'zod/v4/core';
 import { isExactNumber, isJsonObject } from '../../../formats/json/exact.ts';
 
 /**
- * The fields that clients send to `POST /v1/responses`: Open Responses 2026-04-24 (`CreateResponseBody`) and
- * what OpenAI's clients add. `null` is accepted for every optional field, as clients send it. Shapes only; what is
- * refused for its meaning is in `translate/request-to-chat/parse/`. A schema reads no further than the fields of one object: lists are
+ * The shapes of what clients send to `POST /v1/responses`: Open Responses 2026-04-24 (`CreateResponseBody`) and
+ * what OpenAI's clients add. `null` is accepted for every optional field, as clients send it. Which top-level field has which
+ * shape is in `translate/shared/request-fields.ts`; what is refused for its meaning is there and in `translate/request-to-chat/parse/`. A schema reads no further than the fields of one object: lists are
  * `unknown[]`, and their entries are read one by one, so that a mistake is named where it is (not as a failed union) and
  * reading stops at the first. A list with a million mistakes costs no more than one.
  */
@@ -30,11 +30,11 @@ const stringMap = z.custom<Record<string, string>>(isJsonObject, { params: { exp
 /** The nearest JavaScript number; one beyond their range (`1e400`) is the largest. */
 const exactToDouble = (value: unknown) =>
   isExactNumber(value) ? Math.max(-Number.MAX_VALUE, Math.min(Number.MAX_VALUE, Number(value.rawJSON))) : value;
-const number = (least: number, most: number) =>
+export const number = (least: number, most: number) =>
   z.pipe(z.transform(exactToDouble), z.nullish(z.number().check(z.gte(least, 'decimal'), z.lte(most, 'decimal'))));
 // Not `z.int()`, which would apply its own limits first.
 const isInteger = z.refine(Number.isInteger, { params: { expected: 'an integer' } });
-const integer = (least: number, most = Number.MAX_SAFE_INTEGER) =>
+export const integer = (least: number, most = Number.MAX_SAFE_INTEGER) =>
   z.pipe(
     z.transform(exactToDouble),
     z.nullish(z.number().check(isInteger, z.gte(least, 'integer'), z.lte(most, 'integer'))),
@@ -52,21 +52,21 @@ export const callId = z.string().check(z.minLength(1), z.maxLength(maxIdLength))
 /** An array as it came: `z.array` would copy it, which a list of at most 128 may be. */
 export const list = z.custom<unknown[]>(Array.isArray, { params: { expected: 'an array' } });
 /** Tools that may be called: as many as the API's `allowed_tools` may list. */
-const allowedList = z.array(z.unknown()).check(z.minLength(1), z.maxLength(128));
+export const allowedList = z.array(z.unknown()).check(z.minLength(1), z.maxLength(128));
 export const textOrList = z.union([z.string(), list]);
 
 // One schema for all fields of a kind: each takes time and memory at a start.
 export const optionalText = z.nullish(z.string());
-const optionalBoolean = z.nullish(z.boolean());
+export const optionalBoolean = z.nullish(z.boolean());
 export const optionalObject = z.nullish(jsonObject);
-const optionalList = z.nullish(list);
+export const optionalList = z.nullish(list);
 export const optionalValue = z.optional(z.unknown());
 /** For a key that the API or a server has, and no schema here reads: unless it goes to the upstream, it is named, and never refused as unknown. */
 export const unread = z.optional(z.unknown());
 
 const reasoningEfforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const;
 
-const metadata = stringMap.check(
+export const metadata = stringMap.check(
   z.superRefine((pairs, check) => {
     const keys = Object.keys(pairs);
     if (keys.length > 16) {
@@ -111,52 +111,6 @@ export const nestedFields = {
     comparison_response_id: unread,
   }),
 } as const;
-
-/** Every top-level field there is a rule for, by name. */
-export const createResponseFields = {
-  model: optionalText,
-  input: z.nullish(textOrList),
-  instructions: optionalText,
-  previous_response_id: optionalText,
-  conversation: optionalValue,
-  prompt: optionalValue,
-  context_management: optionalValue,
-  moderation: optionalValue,
-  guardrails: optionalValue,
-  background: optionalBoolean,
-  store: optionalBoolean,
-  include: optionalList,
-  tools: optionalList,
-  tool_choice: z.nullish(z.union([z.string(), jsonObject])),
-  allowed_tools: z.nullish(allowedList),
-  parallel_tool_calls: optionalBoolean,
-  max_output_tokens: integer(16),
-  max_tool_calls: integer(1),
-  max_infer_iters: integer(1),
-  temperature: number(0, 2),
-  top_p: number(0, 1),
-  presence_penalty: number(-2, 2),
-  frequency_penalty: number(-2, 2),
-  top_logprobs: integer(0, 20),
-  text: z.nullish(nestedFields.text),
-  reasoning: z.nullish(nestedFields.reasoning),
-  metadata: z.nullish(metadata),
-  user: optionalText,
-  safety_identifier: z.nullish(z.string().check(z.maxLength(128))),
-  prompt_cache_key: z.nullish(z.string().check(z.maxLength(64))),
-  prompt_cache_retention: optionalText,
-  prompt_cache_options: z.nullish(nestedFields.prompt_cache_options),
-  generate: optionalBoolean,
-  service_tier: optionalText,
-  stream: optionalBoolean,
-  stream_options: z.nullish(nestedFields.stream_options),
-  truncation: z.nullish(z.enum(['auto', 'disabled'])),
-} as const;
-
-/** The top-level fields of a request, each read; absent ones are absent. */
-export type CreateResponseFields = {
-  readonly [Name in keyof typeof createResponseFields]?: z.output<(typeof createResponseFields)[Name]>;
-};
 
 /** Input items by `type`. Fields of the server's own records (`id`, `status`) are not read. */
 export const messageItem = compiled({

@@ -1,15 +1,15 @@
 import type * as z from 'zod/mini';
 import type { Profile } from '../../../upstream/profile.ts';
 import type { ExtensionKeys } from '../../../wire/schema/chat-request.ts';
-import type { CreateResponseFields } from '../../../wire/schema/create-response.ts';
 import type { Dropped, Reading } from '../../shared/dropped.ts';
 import { extensionKeysOf } from '../../shared/extension-name.ts';
 import type { InputContent, InputItem, InputMessage } from '../../shared/parsed.ts';
 import type { Provenance } from '../../shared/provenance.ts';
+import { withinTextLimit } from '../../shared/request-errors.ts';
+import type { CreateResponseFields } from '../../shared/request-fields.ts';
 import type { TranslationSettings } from '../../shared/settings.ts';
 import { knownKeys, nameUnknown } from './known-keys.ts';
 import { OpenCalls } from './open-calls.ts';
-import { withinTextLimit } from './parse-content.ts';
 import { parseShape } from './read-shape.ts';
 
 /** The rule for one type of input item: adds the one at `at` to `input`. Throws `ApiError` for the first mistake. */

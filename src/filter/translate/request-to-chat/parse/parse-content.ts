@@ -23,7 +23,6 @@ import type { Reading } from '../../shared/dropped.ts';
 import { extensionKeysOf, isExtensionName } from '../../shared/extension-name.ts';
 import type { InputContent, InputMessage } from '../../shared/parsed.ts';
 import {
-  aboveMax,
   invalidType,
   invalidValue,
   missingParameter,
@@ -31,7 +30,9 @@ import {
   paramAt,
   quote,
   unsupportedParameter,
+  withinBytes,
   withinLength,
+  withinTextLimit,
 } from '../../shared/request-errors.ts';
 import type { TranslationSettings } from '../../shared/settings.ts';
 import { type KnownKeys, knownKeys, nameStripped, nameUnknown, type PassedKeys } from './known-keys.ts';
@@ -60,18 +61,6 @@ export function parseContent(
     parts.push(parsed);
   }
   return parts;
-}
-
-/** The text; throws `ApiError` when it has more than `limits.maxTextBytes` bytes of UTF-8. */
-export function withinTextLimit(text: string, param: string, settings: TranslationSettings): string {
-  checkBytes(text, settings.limits.maxTextBytes, param, 'text');
-  return text;
-}
-
-function checkBytes(text: string, limit: number, param: string, what: string): void {
-  if (text.length * 3 <= limit) return; // a UTF-16 unit is three bytes at most: short strings need no counting
-  const size = Buffer.byteLength(text);
-  if (size > limit) throw aboveMax('string', param, `the ${what} is too long`, `${limit} bytes`, size);
 }
 
 /** Null for a part that is left out, which `dropped` names. */
@@ -128,7 +117,7 @@ function checkSize(part: object, medium: keyof typeof media, at: string, setting
   const { limit, what } = media[medium];
   for (const [key, value] of Object.entries(part)) {
     if (key === 'type') continue;
-    if (typeof value === 'string') checkBytes(value, settings.limits[limit], `${at}.${key}`, what);
+    if (typeof value === 'string') withinBytes(value, settings.limits[limit], `${at}.${key}`, what);
     else if (isJsonObject(value)) checkSize(value, medium, `${at}.${key}`, settings);
   }
 }

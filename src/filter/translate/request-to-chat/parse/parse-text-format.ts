@@ -1,9 +1,10 @@
 import { isJsonObject } from '../../../../formats/json/exact.ts';
-import { type CreateResponseFields, jsonSchemaFormat, plainFormat } from '../../../wire/schema/create-response.ts';
+import { jsonSchemaFormat, plainFormat } from '../../../wire/schema/create-response.ts';
 import type { Reading } from '../../shared/dropped.ts';
 import { extensionKeysOf } from '../../shared/extension-name.ts';
 import type { TextFormatRequest } from '../../shared/parsed.ts';
 import { missingParameter, notOneOf, unsupportedValue } from '../../shared/request-errors.ts';
+import type { CreateResponseFields } from '../../shared/request-fields.ts';
 import { readShape } from './read-shape.ts';
 
 /** The format at `param`; text when it is absent. Throws `ApiError` for a mistake, and for a strict schema no server field could hold. */

@@ -1,13 +1,9 @@
 import { isJsonObject } from '../../../../formats/json/exact.ts';
-import {
-  allowedToolsChoice,
-  type CreateResponseFields,
-  namedToolChoice,
-  typedToolChoice,
-} from '../../../wire/schema/create-response.ts';
+import { allowedToolsChoice, namedToolChoice, typedToolChoice } from '../../../wire/schema/create-response.ts';
 import { extensionKeysOf } from '../../shared/extension-name.ts';
 import type { ChosenTool, ToolChoiceMode, ToolChoiceRequest } from '../../shared/parsed.ts';
 import { invalidType, invalidValue, missingParameter, quote, unsupportedValue } from '../../shared/request-errors.ts';
+import type { CreateResponseFields } from '../../shared/request-fields.ts';
 import { nameUnknown } from './known-keys.ts';
 import { readShape } from './read-shape.ts';
 import type { RequestReading } from './reading.ts';

@@ -1,9 +1,7 @@
 import { isJsonObject } from '../../../../formats/json/exact.ts';
 import { profileForModel } from '../../../upstream/profile-for-model.ts';
+import { maxModelLength } from '../../shared/request-fields.ts';
 import type { TranslationSettings } from '../../shared/settings.ts';
-
-/** Maximum length of a model's name. The longest in use are file paths of some 200 characters. */
-export const maxModelLength = 512;
 
 /** The settings with the profile’s flags for the model. A name too long, which is refused later, matches no rule. */
 export function settingsForModel(settings: TranslationSettings, body: unknown): TranslationSettings {

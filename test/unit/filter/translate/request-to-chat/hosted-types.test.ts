@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { type FieldRow, requestFields } from '../../../../../src/filter/translate/shared/request-fields.ts';
 import { translateRequest } from '../../../../../src/filter/translate/translate-request.ts';
 import { createCountedIds } from '../../../../support/context.ts';
 import { createTestSettings, type SettingsOverrides } from '../../../../support/settings.ts';
@@ -57,55 +58,20 @@ it.each(tools)('a tool of type %s is known and refused, not taken for a mistake'
   );
 });
 
-/** Engine parameters that reach the upstream even where unknown fields are refused. */
-const engineFields = [
-  'stop',
-  'seed',
-  'logit_bias',
-  'top_k',
-  'min_p',
-  'typical_p',
-  'repetition_penalty',
-  'length_penalty',
-  'min_tokens',
-  'ignore_eos',
-  'skip_special_tokens',
-  'chat_template_kwargs',
-  'mm_processor_kwargs',
-  'guided_json',
-  'guided_regex',
-  'guided_choice',
-  'guided_grammar',
-  'guided_decoding_backend',
-  'guided_whitespace_pattern',
-  'structured_outputs',
-  'priority',
-  'cache_salt',
-  'separate_reasoning',
-  'thinking',
-  'enable_thinking',
-  'thinking_budget',
-  'reasoning_format',
-  'reasoning_split',
-  'clear_thinking',
-  'extra_body',
-  'provider',
-  'models',
-  'route',
-  'transforms',
-  'plugins',
-  'usage',
-  'web_search_options',
-  'search_parameters',
-  'safe_prompt',
-  'prompt_mode',
-  'keep_alive',
-  'options',
-];
+const namesOfFate = (fate: FieldRow['fate']) =>
+  [...requestFields].flatMap(([name, row]) => (row.fate === fate && row.shape === undefined ? [name] : []));
 
-it.each(engineFields)('%s is passed on whatever is done with unknown fields', (name) => {
+it.each(namesOfFate('passed_on'))('%s is passed on whatever is done with unknown fields', (name) => {
   const { passthrough } = translate({ input: 'x', [name]: 1 }, { unknownFields: 'reject' });
   expect([...passthrough]).toEqual([[name, 1]]);
+});
+
+it.each(namesOfFate('named'))('%s is named and not passed on, whatever is done with unknown fields', (name) => {
+  const body = { input: 'x', [name]: { enabled: false } };
+  for (const unknownFields of ['forward', 'reject'] as const) {
+    const { passthrough, dropped } = translate(body, { unknownFields });
+    expect({ passed: [...passthrough], dropped }).toEqual({ passed: [], dropped: [name] });
+  }
 });
 
 /** What hosted tools would add to their own items, none of which occur here. */

@@ -1,9 +1,8 @@
 import { compactionItem, compactionTriggerItem } from '../../../../wire/schema/create-response.ts';
 import { decodeCompactionEnvelope } from '../../../shared/compaction-envelope.ts';
 import { userMessage } from '../../../shared/parsed.ts';
-import { invalidValue } from '../../../shared/request-errors.ts';
+import { invalidValue, withinTextLimit } from '../../../shared/request-errors.ts';
 import { type ItemType, itemType } from '../input-builder.ts';
-import { withinTextLimit } from '../parse-content.ts';
 
 /** A summary that was made here, in its place; others cannot be read. `type` is the item's own. */
 export function compaction(type: string): ItemType {

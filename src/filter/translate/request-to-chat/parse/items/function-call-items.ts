@@ -3,9 +3,9 @@ import { jsonOf } from '../../../../../formats/json/loose.ts';
 import { scanJson } from '../../../../../formats/json/scan.ts';
 import { customToolCallItem, functionCallItem, toolOutputItem } from '../../../../wire/schema/create-response.ts';
 import type { Reading } from '../../../shared/dropped.ts';
-import { missingParameter } from '../../../shared/request-errors.ts';
+import { missingParameter, withinTextLimit } from '../../../shared/request-errors.ts';
 import { itemType } from '../input-builder.ts';
-import { parseContent, withinTextLimit } from '../parse-content.ts';
+import { parseContent } from '../parse-content.ts';
 
 export const functionCall = itemType(functionCallItem, (call, at, input) => {
   let given = call.arguments;

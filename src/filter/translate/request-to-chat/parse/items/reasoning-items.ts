@@ -1,9 +1,8 @@
 import { ApiError } from '../../../../wire/schema/api-error.ts';
 import { reasoningItem, reasoningPart } from '../../../../wire/schema/create-response.ts';
 import { decodeReasoningEnvelope, type ReasoningEnvelope } from '../../../shared/reasoning-envelope.ts';
-import { paramAt } from '../../../shared/request-errors.ts';
+import { paramAt, withinTextLimit } from '../../../shared/request-errors.ts';
 import { type InputBuilder, itemType } from '../input-builder.ts';
-import { withinTextLimit } from '../parse-content.ts';
 import { readShape } from '../read-shape.ts';
 
 export const reasoning = itemType(reasoningItem, ({ id, content, summary, encrypted_content }, at, input) => {
