@@ -41,6 +41,11 @@ export function scanJson(
   return { tooDeepAt: null, mayLoseNumbers, values };
 }
 
+/** Does the JSON hold more values than that, by the count of `scanJson`? A text that is too short for so many is not read. */
+export function hasMoreValues(text: string, maxValues: number): boolean {
+  return text.length > maxValues && scanJson(text, { maxValues }).values > maxValues;
+}
+
 /**
  * The closing quote of the string that opens at `start`, or the end of the text. The native search reads a string in a fraction of
  * the time that a loop over its characters takes, also a short one.

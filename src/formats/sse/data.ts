@@ -1,3 +1,5 @@
+import { SseLimitError } from './sse-decoder.ts';
+
 /** The parsed data of one event. `done`: the stream ends after these values. */
 export interface SseData {
   readonly values: readonly unknown[];
@@ -8,9 +10,9 @@ export interface SseData {
  * Reads an event's data: `[DONE]` (some servers quote it), or JSON. Data of several lines is one value, or else one value
  * per line: some proxies put two chunks into one event, some servers omit all blank lines. Empty data has no value, nor has a line that
  * is a comment (`data: : OPENROUTER PROCESSING`, from a gateway that takes comments for data: mnfst/llm-gateway#2053); what is not
- * JSON is null.
+ * JSON is null. Throws `SseLimitError` for more lines than `maxLines`.
  */
-export function readSseData(data: string): SseData | null {
+export function readSseData(data: string, maxLines = Number.POSITIVE_INFINITY): SseData | null {
   if (data.length < 32) {
     if (isDone(data)) return { values: [], done: true };
     if (data.trim() === '') return { values: [], done: false };
@@ -18,26 +20,29 @@ export function readSseData(data: string): SseData | null {
   try {
     return { values: [JSON.parse(data)], done: false };
   } catch {
-    return readLines(data);
+    return readLines(data, maxLines);
   }
 }
 
 /** Line by line, so that nothing is made of what stands behind a line that is not JSON. */
-function readLines(data: string): SseData | null {
+function readLines(data: string, maxLines: number): SseData | null {
   const values: unknown[] = [];
-  try {
-    for (let start = 0; start <= data.length; ) {
-      const lineFeed = data.indexOf('\n', start);
-      const end = lineFeed === -1 ? data.length : lineFeed;
-      const line = data.slice(start, end);
-      if (isDone(line)) return { values, done: true };
-      if (line.trim() !== '' && !isCommentInData(line)) values.push(JSON.parse(line));
-      start = end + 1;
+  let lines = 0;
+  for (let start = 0; start <= data.length; lines += 1) {
+    if (lines === maxLines) throw new SseLimitError(`An event of the upstream has more than ${maxLines} lines.`);
+    const lineFeed = data.indexOf('\n', start);
+    const end = lineFeed === -1 ? data.length : lineFeed;
+    const line = data.slice(start, end);
+    if (isDone(line)) return { values, done: true };
+    start = end + 1;
+    if (line.trim() === '' || isCommentInData(line)) continue;
+    try {
+      values.push(JSON.parse(line));
+    } catch {
+      return null;
     }
-    return { values, done: false };
-  } catch {
-    return null;
   }
+  return { values, done: false };
 }
 
 /** Does the data begin with the colon of a comment? */

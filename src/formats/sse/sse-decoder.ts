@@ -6,7 +6,7 @@ export type SseMessage =
   | { readonly type: 'event'; readonly event: string | null; readonly data: string }
   | { readonly type: 'comment' };
 
-/** One event is larger than the limit: the upstream is broken, or its body is not an event stream. */
+/** One event is larger than the limit, or has more lines: the upstream is broken, or its body is not an event stream. */
 export class SseLimitError extends Error {
   override readonly name = 'SseLimitError';
 }

@@ -1,7 +1,7 @@
 import { type IncomingMessage, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { scanJson } from '../../formats/json/scan.ts';
+import { hasMoreValues } from '../../formats/json/scan.ts';
 import { noTlsHandshake } from '../cli/unreachable.ts';
 import { isStream } from './chat-answer.ts';
 import type { Answer, ProbeRequest } from './probe-types.ts';
@@ -133,9 +133,9 @@ function exchange(
         const whole = Buffer.concat(pieces);
         // A stream's chunks are parsed one at a time.
         const streamed = path === 'chat' && isStream(statusCode as number, headers['content-type'] ?? null);
-        if (streamed || scanJson(whole.toString(), { maxValues: maxAnswerValues }).values <= maxAnswerValues)
-          settle('answered', '', whole);
-        else settle('too_large', `an answer of over ${maxAnswerValues} values`, Buffer.alloc(0));
+        if (!streamed && hasMoreValues(whole.toString(), maxAnswerValues))
+          settle('too_large', `an answer of over ${maxAnswerValues} values`, Buffer.alloc(0));
+        else settle('answered', '', whole);
       });
       incoming.on('error', (error: NodeJS.ErrnoException) => settle('unreachable', error.code ?? error.message));
     });

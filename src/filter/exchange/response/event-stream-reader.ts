@@ -1,3 +1,4 @@
+import { hasMoreValues } from '../../../formats/json/scan.ts';
 import { isCommentInData, readSseData } from '../../../formats/sse/data.ts';
 import { SseDecoder, SseLimitError, type SseMessage } from '../../../formats/sse/sse-decoder.ts';
 import { isToldInStream } from '../../translate/chat-to-response/error.ts';
@@ -10,8 +11,10 @@ import { repeatsMuch } from '../kept-echo.ts';
 import { type ClientBytes, eventBytes, joined, jsonBytes, longBodyBytes } from './long-body.ts';
 import {
   AnswerState,
+  mostValuesFor,
   nothing,
   tooLarge,
+  tooManyValues,
   type UpstreamBodyOptions,
   type UpstreamBodyReader,
 } from './upstream-body-reader.ts';
@@ -128,7 +131,9 @@ export class EventStreamReader implements UpstreamBodyReader {
     // Fast path: a plain delta is translated from its JSON text without parsing it (`DeltaTemplate`).
     const deltas = event === null ? translator.pushRawJson(text) : null;
     if (deltas !== null) return deltas;
-    const data = readSseData(text);
+    const most = mostValuesFor(this.#context);
+    if (hasMoreValues(text, most)) return translator.fail(tooManyValues('an event', most));
+    const data = readSseData(text, most);
     if (data === null)
       return event === 'error' ? translator.push(text, event) : translator.malformed(text, this.#isLast);
     const { values, done } = data;
@@ -173,8 +178,9 @@ export class EventStreamReader implements UpstreamBodyReader {
   }
 
   #failWith(thrown: unknown): ClientBytes {
-    const { maxSseEventBytes } = this.#options.limits;
-    return this.#fail(thrown instanceof SseLimitError ? tooLarge('an event', maxSseEventBytes) : ApiError.from(thrown));
+    return this.#fail(
+      thrown instanceof SseLimitError ? ApiError.answerTooLarge(thrown.message) : ApiError.from(thrown),
+    );
   }
 }
 

@@ -2,12 +2,12 @@ import { GrowingBytes } from '../../../formats/bytes/growing-bytes.ts';
 import { jsonOf } from '../../../formats/json/loose.ts';
 import { scanJson } from '../../../formats/json/scan.ts';
 import type { ApiError } from '../../wire/schema/api-error.ts';
-import { AnswerState, type Disposition, nothing, type UpstreamBodyReader } from './upstream-body-reader.ts';
+import { AnswerState, type Disposition, maxValues, nothing, type UpstreamBodyReader } from './upstream-body-reader.ts';
 
 /**
  * Buffers the answer to an operation that is passed, and returns what `complete` makes of it; the original bytes if that is
- * null, or if the answer is not JSON, is nested very deep, or is larger than `maxBytes`. Of a larger one, the beginning is
- * returned as soon as that is known; the reader takes nothing more of it.
+ * null, or if the answer is not JSON, is nested very deep, holds very many values, or is larger than `maxBytes`. Of a larger
+ * one, the beginning is returned as soon as that is known; the reader takes nothing more of it.
  */
 export function createPassedReader(complete: (answer: unknown) => object | null, maxBytes: number): UpstreamBodyReader {
   const body = new GrowingBytes();
@@ -42,8 +42,8 @@ export function createPassedReader(complete: (answer: unknown) => object | null,
       if (state.disposition !== null) return nothing;
       const bytes = take('untouched');
       const text = bytes.toString('utf8');
-      const { tooDeepAt } = scanJson(text, { maxNesting });
-      const completed = tooDeepAt === null ? complete(jsonOf(text)) : null;
+      const { tooDeepAt, values } = scanJson(text, { maxNesting, maxValues });
+      const completed = tooDeepAt === null && values <= maxValues ? complete(jsonOf(text)) : null;
       if (completed === null) return bytes;
       state.disposition = 'translated';
       return Buffer.from(JSON.stringify(completed));

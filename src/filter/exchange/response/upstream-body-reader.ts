@@ -77,7 +77,22 @@ export interface UpstreamBodyOptions {
 
 export const emptyReport: UpstreamBodyReport = { ...nothingReported, status: null, events: 0 };
 
+/** JSON values that are parsed and translated in one step: 100,000 take up to 100 ms. As `MAX_REQUEST_VALUES` has it by default. */
+export const maxValues = 100_000;
+/** Tokens with the most alternatives have some 170 values each; they take a quarter of the time of others. */
+const maxValuesOfLogprobs = 400_000;
+
+/** The most values of one event, or of an answer in JSON, to such a request. */
+export function mostValuesFor({ wantsLogprobs }: Pick<ResponseContext, 'wantsLogprobs'>): number {
+  return wantsLogprobs ? maxValuesOfLogprobs : maxValues;
+}
+
 /** Returns the error for an upstream's data that exceeds a limit, in bytes. */
-export function tooLarge(what: 'a response' | 'an event' | 'an output', limit: number): ApiError {
+export function tooLarge(what: 'a response' | 'an output', limit: number): ApiError {
   return ApiError.answerTooLarge(`The upstream sent ${what} larger than ${limit} bytes.`);
+}
+
+/** Returns the error for an upstream's data of more values than `mostValuesFor` has. */
+export function tooManyValues(what: 'a response' | 'an event', most: number): ApiError {
+  return ApiError.answerTooLarge(`The upstream sent ${what} of more than ${most} values.`);
 }

@@ -1,5 +1,6 @@
 import { GrowingBytes } from '../../../formats/bytes/growing-bytes.ts';
 import { JsonEnd } from '../../../formats/json/json-end.ts';
+import { hasMoreValues } from '../../../formats/json/scan.ts';
 import { isToldInStream, translateError } from '../../translate/chat-to-response/error.ts';
 import { StreamTranslator } from '../../translate/chat-to-response/stream.ts';
 import type { ResponseContext } from '../../translate/shared/context.ts';
@@ -10,8 +11,10 @@ import { type ClientBytes, eventBytes, jsonBytes, longBodyBytes } from './long-b
 import {
   AnswerState,
   emptyReport,
+  mostValuesFor,
   nothing,
   tooLarge,
+  tooManyValues,
   type UpstreamBodyOptions,
   type UpstreamBodyReader,
   type UpstreamBodyReport,
@@ -64,7 +67,7 @@ export function createWholeBodyReader(
   function translate(requested: ResponseContext): ClientBytes {
     const isLong = body.length >= longBodyBytes || repeatsMuch(requested.echo);
     const { length } = body;
-    const answer = parse(body.whole());
+    const answer = parse(body.whole(), mostValuesFor(requested));
     body.clear();
     const { body: translated, events, report } = requested.answer.readJson(answer, requested, length);
     decide('translated', { ...report, events: events.length });
@@ -107,8 +110,9 @@ export function createWholeBodyReader(
 const notAnApi = 'The upstream’s response is neither JSON nor an event stream.';
 const empty = 'The upstream’s response is empty.';
 
-function parse(body: Buffer): unknown {
+function parse(body: Buffer, most: number): unknown {
   const text = body.toString('utf8');
+  if (hasMoreValues(text, most)) throw tooManyValues('a response', most);
   try {
     return JSON.parse(text.startsWith('\ufeff') ? text.slice(1) : text);
   } catch (cause) {

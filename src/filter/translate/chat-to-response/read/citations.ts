@@ -1,7 +1,7 @@
 import { arrayOf, countOf, objectOf, objectsOf, textOf } from '../../../../formats/json/loose.ts';
 import type { LooseAnnotation, LooseChunk, LooseCitation, LooseMessage } from '../../../wire/schema/chat-completion.ts';
 import type { Annotation } from '../../../wire/schema/response-resource.ts';
-import { HeldBytes } from '../../shared/held-bytes.ts';
+import type { HeldBytes } from '../../shared/held-bytes.ts';
 
 /**
  * Citations without their repeats: servers send the whole list again in every late chunk. A page without a range is left
@@ -48,7 +48,7 @@ export class CitationList {
 const none: readonly Annotation[] = [];
 
 /**
- * The citations that a completion or chunk and its message or delta carry (docs/answers.md §1.9), in order: annotations
+ * The citations that a completion or chunk and its message or delta carry (docs/answers.md §1.9), repeats included, in order: annotations
  * of the message (OpenAI's nested form and the flat one), then `search_results` and `citations` of the body (Perplexity,
  * xAI). A bare URL has no place in the text: it gets no title and the range 0–0.
  */
@@ -60,7 +60,7 @@ export function citationsOf(body: LooseChunk | null, message: LooseMessage | nul
   }
   if (body !== null) addPages(found, body);
   if (message !== null) addPages(found, message);
-  return found.length === 0 ? none : new CitationList(new HeldBytes()).add(found);
+  return found.length === 0 ? none : found;
 }
 
 /** The types of the annotations that a Response cannot have. */

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { EventStreamReader } from '../../../../../src/filter/exchange/response/event-stream-reader.ts';
+import { createPassedReader } from '../../../../../src/filter/exchange/response/passed-reader.ts';
+import { maxValues, mostValuesFor } from '../../../../../src/filter/exchange/response/upstream-body-reader.ts';
 import { createWholeBodyReader } from '../../../../../src/filter/exchange/response/whole-body-reader.ts';
 import { maxItems } from '../../../../../src/filter/translate/chat-to-response/write/output.ts';
 import type { ResponseContext } from '../../../../../src/filter/translate/shared/context.ts';
@@ -25,9 +27,15 @@ const optionsOf = (context: ResponseContext) =>
 
 /** What a client gets of these deltas: one that asked for a stream, behind a text, so that nothing becomes an HTTP status. */
 function streamOf(deltas: readonly object[], context = createTestContext({ stream: true })): string {
+  return streamOfData(
+    deltas.map((delta) => `data: ${JSON.stringify({ choices: [{ index: 0, delta }] })}`),
+    context,
+  );
+}
+
+function streamOfData(events: readonly string[], context = createTestContext({ stream: true })): string {
   const reader = new EventStreamReader(context, optionsOf(context));
-  const chunks = [{ content: 'Hm.' }, ...deltas].map((delta) => ({ choices: [{ index: 0, delta }] }));
-  const data = chunks.map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`);
+  const data = ['data: {"choices":[{"index":0,"delta":{"content":"Hm."}}]}', ...events].map((event) => `${event}\n\n`);
   return Buffer.concat([...data, 'data: [DONE]\n\n'].map((text) => wholeOf(reader.push(Buffer.from(text))))).toString();
 }
 
@@ -73,6 +81,50 @@ describe('an answer of more items than any model makes', () => {
   it('is whole with one item less', () => {
     const client = streamOf([{ tool_calls: callsOf(maxItems - 1) }]);
     expect(eventsOf(client).at(-1)).toMatchObject({ type: 'response.completed' });
+  });
+});
+
+describe('an answer of more values than are read in one step', () => {
+  /** JSON of so many values, as they are counted. */
+  const listOf = (values: number) =>
+    `{"choices":[{"index":0,"delta":{"content":"a"}}],"x":[${'1,'.repeat(values - 8)}1]}`;
+  const wanting = { ...createTestContext({ stream: true }), wantsLogprobs: true };
+
+  it.each([
+    ['values of one event', `data: ${listOf(maxValues + 1)}`],
+    ['lines of one event', 'data: {}\n'.repeat(maxValues + 1).trim()],
+    ['lines without a value', 'data:\n'.repeat(maxValues + 1).trim()],
+  ])('fails in a stream: %s', (_, event) => {
+    const client = streamOfData([event, 'data: [DONE]']);
+    expect(eventsOf(client).at(-1)).toMatchObject(tooLarge);
+    expect(faultsOfStream(client)).toEqual([]);
+  });
+
+  it('is whole with as many, and with more where the client wants logprobs', () => {
+    for (const [values, context] of [
+      [maxValues, undefined],
+      [mostValuesFor(wanting), wanting],
+    ] as const)
+      expect(eventsOf(streamOfData([`data: ${listOf(values)}`, 'data: [DONE]'], context)).at(-1)).toMatchObject({
+        type: 'response.completed',
+      });
+  });
+
+  it('fails as JSON', () => {
+    const error = { code: 'upstream_response_too_large' };
+    const more = Array.from({ length: maxValues }, () => 1);
+    const reader = createWholeBodyReader('json', optionsOf(createTestContext()));
+    reader.push(Buffer.from(JSON.stringify({ choices: [{ message: { content: 'a' } }], more })));
+    reader.end();
+    expect(reader.state.disposition).toMatchObject(error);
+  });
+
+  it('passes as it came where it would only be added to', () => {
+    const list = Buffer.from(`[${'1,'.repeat(maxValues)}1]`);
+    const reader = createPassedReader(() => ({}), MiB);
+    reader.push(list);
+    expect(wholeOf(reader.end())).toEqual(list);
+    expect(reader.state.disposition).toBe('untouched');
   });
 });
 
