@@ -73,6 +73,7 @@ async function examine(given: DoctorOptions, terminal: Terminal, signal: AbortSi
   const report = await diagnose(options, send, {
     signal,
     onProgress,
+    longestReadMs: given.timeout * 1000,
     explainAddress: (answer) => explainAddressOf(options, answer, signal),
     goOn: async (what) => options.keepGoing || ask(`${what}. Go on?`, terminal, signal),
   });
@@ -136,19 +137,21 @@ export interface Watcher {
   /** Why there is no Chat API at the address, by the answer that said so. */
   explainAddress?(answer: Answer): Promise<string>;
   readonly signal?: AbortSignal;
+  readonly longestReadMs?: number;
 }
 
 /** Runs all probes and draws the conclusions. */
 export async function diagnose(
   { chatUrl, model, key, limits }: Pick<DoctorOptions, 'chatUrl' | 'model' | 'key' | 'limits'>,
   send: Send,
-  { onProgress, goOn, explainAddress, signal }: Watcher,
+  { onProgress, goOn, explainAddress, signal, longestReadMs }: Watcher,
 ): Promise<Report> {
   const run = await runProbes(allProbes, { model, hasKey: key !== null, url: chatUrl }, limits, {
     send,
     goOn,
     ...(signal !== undefined && { signal }),
     ...(explainAddress !== undefined && { explainAddress }),
+    ...(longestReadMs !== undefined && { longestReadMs }),
     now: () => performance.now(),
     takeTurn: () => setImmediate(),
     onProbe: ({ name, asks }, index) => onProgress(`${index + 1}/${allProbes.length} ${name}: ${asks}`),

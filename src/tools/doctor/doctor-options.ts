@@ -97,7 +97,8 @@ server needs no part of this product in front of it; nothing else has to run.
                             length need more); requests of which only the status counts ask for 16
       --max-total-tokens N  tokens in all, in and out (default 60000)
       --max-time SECONDS    after this no probe begins (default 900)
-      --timeout SECONDS     for one request (default 120); a connection and the list of models have 5
+      --timeout SECONDS     for one request, and for reading its answer (default 120); a connection and the list of models
+                           have 5
       --keep-going          go on after a request that timed out. Without it a terminal is asked, and a script stops
   -h, --help                show this text
 

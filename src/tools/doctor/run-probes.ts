@@ -60,6 +60,8 @@ export async function runProbes(
   parts: {
     readonly send: Send;
     readonly now: () => number;
+    /** For how many milliseconds one answer is read once it is there; without it, as long as the run may last. */
+    readonly longestReadMs?: number;
     /** Resolves when everybody else has had a turn. */
     readonly takeTurn: () => Promise<unknown>;
     readonly signal?: AbortSignal;
@@ -96,8 +98,10 @@ export async function runProbes(
       const answers: Answer[] = [];
       for (const [number, request] of asked.entries()) {
         const answer = await parts.send(request, { probe: probe.name, index: number });
-        if (request.body !== undefined)
-          await readInTurns(answer, parts.takeTurn, () => !parts.signal?.aborted && parts.now() <= end);
+        if (request.body !== undefined) {
+          const readUntil = Math.min(end, parts.now() + (parts.longestReadMs ?? Number.POSITIVE_INFINITY));
+          await readInTurns(answer, parts.takeTurn, () => !parts.signal?.aborted && parts.now() <= readUntil);
+        }
         answers.push(answer);
         spent.requests += 1;
         charge(spent, request, answer);

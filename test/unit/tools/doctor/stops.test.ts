@@ -368,7 +368,9 @@ describe('a stream that takes long to read', () => {
     ...{ outcome: 'answered', status: 200, contentType: 'text/event-stream', body: chunk.repeat(10_000) },
   };
   /** Runs the first question to a model. `turns` is called at each turn of the others. */
-  const run = (parts: { readonly now?: () => number; readonly signal?: AbortSignal; turn?: () => void }) =>
+  const run = (
+    parts: Partial<Pick<Parameters<typeof runProbes>[3], 'now' | 'signal' | 'longestReadMs'>> & { turn?: () => void },
+  ) =>
     runProbes(
       allProbes.filter(({ name }) => name === 'text'),
       { model: 'm', hasKey: false, url: new URL('http://127.0.0.1:1/v1/chat/completions') },
@@ -392,6 +394,15 @@ describe('a stream that takes long to read', () => {
   it('is given up when the time is over', async () => {
     let turns = 0;
     const { findings } = await run({ turn: () => (turns += 1), now: () => (turns < 5 ? 0 : 9001) });
+    expect([turns, findings.get('text')?.detail]).toEqual([
+      5,
+      'its answer could not be read in the time that was left',
+    ]);
+  });
+
+  it('is given up when it took as long as one answer may (--timeout)', async () => {
+    let turns = 0;
+    const { findings } = await run({ turn: () => (turns += 1), now: () => 10 * turns, longestReadMs: 40 });
     expect([turns, findings.get('text')?.detail]).toEqual([
       5,
       'its answer could not be read in the time that was left',
