@@ -255,6 +255,13 @@ const products: readonly Family[] = [
       })),
     { using: settings.extensions },
   ),
+  streamOf('long words', (size) => [
+    {
+      ...delta({ content: 'a' }),
+      ...{ model: 'm'.repeat(100 * size), service_tier: 't'.repeat(100 * size) },
+    },
+    { choices: [{ index: 0, delta: {}, finish_reason: 'r'.repeat(100 * size) }] },
+  ]),
   streamOf('unread names', (size) => times(size, (index) => delta({ [`name${index}`]: 1, content: 'a' }))),
   streamOf('choices', (size) => times(size, (index) => ({ choices: [{ index, delta: { content: 'a' } }] }))),
   streamOf('texts that repeat all before', (size) =>

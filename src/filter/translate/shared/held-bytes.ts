@@ -1,4 +1,4 @@
-import { jsonTextOf } from '../../../formats/json/loose.ts';
+import { jsonTextOf, textOf } from '../../../formats/json/loose.ts';
 import { JsonBytes } from '../../../formats/json/parts.ts';
 import type { KeptJson, OutputItem } from '../../wire/schema/response-resource.ts';
 
@@ -65,6 +65,15 @@ export class HeldBytes {
 /** A copy in memory of its own: of a text that `slice` gives, V8 keeps all that it was cut from. */
 export function ownCopy(text: string): string {
   return structuredClone(text);
+}
+
+/** Characters of a model's name, a tier or a finish reason: more than any has. They are not counted. */
+const maxWordLength = 512;
+
+/** A name or a word of the upstream's that is kept; `''` for what is no text. Of a longer one the beginning, without the rest in memory. */
+export function wordOf(value: unknown): string {
+  const text = textOf(value);
+  return text.length > maxWordLength ? ownCopy(text.slice(0, maxWordLength)) : text;
 }
 
 /** About what V8 takes for a value and its places in the lists and sets that it is in, beside its texts. */

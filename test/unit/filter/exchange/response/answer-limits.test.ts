@@ -163,6 +163,19 @@ it('a call whose name grows beyond that of any tool fails the answer', () => {
   expect(faultsOfStream(client)).toEqual([]);
 });
 
+it('of a model’s name, a tier and a reason no more than the beginning is kept', () => {
+  const context = createTestContext({ stream: true });
+  const reader = new EventStreamReader(context, optionsOf(context));
+  const word = (letter: string) => letter.repeat(MiB);
+  const choices = [{ index: 0, delta: { content: 'a' }, finish_reason: word('r') }];
+  const chunk = { model: word('m'), service_tier: word('t'), choices };
+  const client = [`data: ${JSON.stringify(chunk)}\n\n`, 'data: [DONE]\n\n'].map((text) =>
+    wholeOf(reader.push(Buffer.from(text))).toString(),
+  );
+  expect(eventsOf(client.join('')).at(-1)).toMatchObject({ response: { status: 'completed', model: 'm'.repeat(512) } });
+  expect(reader.state.translator?.summary()).toMatchObject({ finishReason: 'r'.repeat(512) });
+});
+
 it('counts of usage that nothing reads are not kept', () => {
   const context = createTestContext({ stream: true });
   const reader = new EventStreamReader(context, optionsOf(context));
