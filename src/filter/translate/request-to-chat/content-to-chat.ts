@@ -15,10 +15,14 @@ export function chatPartsOf(content: readonly InputContent[]): ChatContentPart[]
 export function joinText(content: readonly InputContent[]): string {
   let text = '';
   let previous: InputText | null = null;
+  // Looked at piece by piece: to look at the end of what was joined so far, V8 copies all of it.
+  let endsLine = false;
   for (const part of content) {
     if (part.type !== 'text') continue;
     const isSeam = previous !== null && (previous.hasOwnLines === true || part.hasOwnLines === true);
-    text += isSeam && !text.endsWith('\n') ? `\n${part.text}` : part.text;
+    const piece: string = isSeam && !endsLine ? `\n${part.text}` : part.text;
+    text += piece;
+    if (piece !== '') endsLine = piece.endsWith('\n');
     previous = part;
   }
   return text;
