@@ -288,9 +288,9 @@ export const attacks: Readonly<Record<string, Attack>> = {
 
 /** What closed the service to everybody, without anybody who held much: uncounted, or as many that hold little. */
 export const smallHolderAttacks: Readonly<Record<string, Attack>> = {
-  'gzip of 900 unknown keys of 9,000 characters': bodies(
+  'gzip of 250 unknown keys of 36,000 characters': bodies(
     84,
-    () => gzipSync(JSON.stringify({ ...stream, instructions: noise(64_000), ...keys(900, 9000) })),
+    () => gzipSync(JSON.stringify({ ...stream, instructions: noise(64_000), ...keys(250, 36_000) })),
     gzip,
   ),
   'requests of 240 kB that stay': bodies(2400, () => ({ ...stream, instructions: text(240_000) })),
