@@ -30,6 +30,9 @@ const derived: readonly string[] = [
   'WEBSOCKET_FORWARD_TO',
 ];
 
+/** Profiles whose servers take a key in another header than `authorization: Bearer KEY`, and there as it is. */
+const keyHeaders = { azure: 'api-key' } as const;
+
 /** The folders of plain manifests, from the root, and the `gateway.kind` that each is rendered with. */
 export const manifestFolders = { 'envoy/gateway': 'envoy-gateway', 'envoy/istio': 'istio' } as const;
 export type ManifestFolder = keyof typeof manifestFolders;
@@ -143,7 +146,7 @@ function settingsForChart(): object {
     return number?.type === 'integer' ? [number.minimum, number.maximum] : null;
   };
   const variables = Object.fromEntries(configurable.map((setting) => [setting.variable, rangeOf(setting)]));
-  return { derived, profiles: [...builtInProfiles.keys()], variables };
+  return { derived, keyHeaders, profiles: [...builtInProfiles.keys()], variables };
 }
 
 /** What Istio's Envoys take over of the connections of clients, besides the access log and the local replies. */

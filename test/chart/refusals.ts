@@ -167,12 +167,14 @@ export const refusals: readonly (readonly [values: string, message: RegExp])[] =
   [`${hosted(0)},${hosted(1, { name: 'a', 'models[0]': 'm' })}`, /gateway\.upstreams: a is there twice/],
   [hosted(0, { 'tls.enabled': 'false', 'tls.caSecret': 'ca' }), /gateway\.upstreams: a: tls needs tls\.enabled=true/],
   [upstream(0, { 'service.name': 's', 'tls.enabled': 'true' }), /gateway\.upstreams: a: .* needs tls\.sni/],
-  [hosted(0, { 'tls.enabled': 'false', 'apiKey.secretName': 'key' }), /upstreams: a: apiKey would leave the cluster/],
+  [hosted(0, { 'tls.enabled': 'false', 'apiKey.name': 'key' }), /upstreams: a: apiKey would leave the cluster/],
+  [hosted(0, { 'apiKey.name': 'key', 'apiKey.header': 'host' }), /apiKey\.header: host is not a header for a key/],
   [
-    hosted(0, { 'apiKey.secretName': 'key', 'apiKey.header': 'host' }),
-    /apiKey\.header: host is not a header for a key/,
+    `gateway.kind=envoy-gateway,${hosted(0, { 'apiKey.name': 'key', 'apiKey.key': 'token' })}`,
+    /apiKey\.key: Envoy Gateway reads only the key credential of a Secret/,
   ],
-  [`gateway.create=false,${hosted(0, { 'apiKey.secretName': 'key' })}`, /apiKey needs a Gateway of the chart's own/],
+  [hosted(0, { 'apiKey.secretName': 'key' }), /apiKey\/secretName': value must be 'under the name name/],
+  [`gateway.create=false,${hosted(0, { 'apiKey.name': 'key' })}`, /apiKey needs a Gateway of the chart's own/],
   [
     upstream(0, {
       'service.name': 's',

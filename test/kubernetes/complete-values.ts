@@ -52,7 +52,7 @@ export const lists: Readonly<Record<string, readonly [unknown, unknown]>> = {
     {
       ...{ name: 'hosted', host: 'api.example.com', port: 443, profile: 'openai', path: '/openai/v1/chat/completions' },
       ...{ tls: { enabled: true, sni: 'api.example.com', subjectAltNames: ['api.example.com'], caSecret: 'ca' } },
-      ...{ apiKey: { secretName: 'hosted', header: 'api-key' }, models: ['one', 'two*'], default: false },
+      ...{ apiKey: { name: 'hosted', key: 'credential', header: 'api-key' }, models: ['one', 'two*'], default: false },
       ...{ idleTimeout: '30s', maxRequestsPerConnection: 10 },
     },
     { name: 'own', service: { name: 'llm', namespace: '' }, port: 8000 },

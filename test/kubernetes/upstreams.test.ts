@@ -18,17 +18,17 @@ import {
 import { environmentOf, type KubernetesObject, objectOf, parseObjects } from './manifests.ts';
 
 const answer = { body: [completion({ content: 'Hi' })] };
-const keys = { alpha: 'Bearer sk-alpha', beta: 'key-beta', openai: 'Bearer sk-openai' } as const;
+const keys = { alpha: 'sk-alpha', beta: 'key-beta', openai: 'sk-openai' } as const;
 
 /** Two hosted APIs with keys of their own, one of them at another path, name and header, and a server in the cluster. */
 const upstreams = [
   {
     ...{ name: 'alpha', host: 'api.alpha.example', port: 443, profile: 'openai', models: ['alpha-1', 'gpt-*'] },
-    ...{ tls: { caSecret: 'authority' }, apiKey: { secretName: 'alpha' } },
+    ...{ tls: { caSecret: 'authority' }, apiKey: { name: 'alpha' } },
   },
   {
     ...{ name: 'beta', host: 'beta.example.com', port: 8443, profile: 'mistral', models: ['beta/*'] },
-    ...{ path: '/openai/v1/chat/completions', apiKey: { secretName: 'beta', header: 'api-key' } },
+    ...{ path: '/openai/v1/chat/completions', apiKey: { name: 'beta', header: 'api-key' } },
     ...{ tls: { caSecret: 'authority', sni: 'edge.beta.example', subjectAltNames: ['edge.beta.example'] } },
   },
   { name: 'own', service: { name: 'llm' }, port: 8000, profile: 'vllm' },
@@ -163,7 +163,10 @@ describe.each(gatewayKinds)('under %s', (kind) => {
           expect(request?.headers).not.toHaveProperty('x-gateway-model-name');
           if (where === 'alpha') {
             expect(request).toMatchObject({ path: '/v1/chat/completions', serverName: 'api.alpha.example' });
-            expect(request?.headers).toMatchObject({ authorization: keys.alpha, host: 'api.alpha.example' });
+            expect(request?.headers).toMatchObject({
+              authorization: `Bearer ${keys.alpha}`,
+              host: 'api.alpha.example',
+            });
             expect(request?.json()).toHaveProperty('max_completion_tokens', 64); // profile openai
           } else if (where === 'beta') {
             expect(request).toMatchObject({ path: '/openai/v1/chat/completions', serverName: 'edge.beta.example' });
@@ -230,7 +233,10 @@ describe.each(gatewayKinds)('under %s', (kind) => {
       async (gateway) => {
         const { status, seen } = await send(gateway, 'alone', { model: 'whatever', input: 'Hi' });
         expect(status).toBe(200);
-        expect(seen.alpha[0]?.headers).toMatchObject({ authorization: keys.alpha, host: 'api.alpha.example' });
+        expect(seen.alpha[0]?.headers).toMatchObject({
+          authorization: `Bearer ${keys.alpha}`,
+          host: 'api.alpha.example',
+        });
       },
       { configYaml: kind === 'istio' ? bootstrapOf(objects) : undefined },
     );
@@ -261,7 +267,7 @@ describe.each(gatewayKinds)('under %s', (kind) => {
           const [request] = seen[where];
           console.log(`${kind}: the page’s YAML: ${model} → ${JSON.stringify(summaryOf(request))}`);
           const isHosted = where === 'alpha';
-          expect(request?.headers.authorization).toBe(isHosted ? keys.openai : 'Bearer of-the-client');
+          expect(request?.headers.authorization).toBe(isHosted ? `Bearer ${keys.openai}` : 'Bearer of-the-client');
           expect(request?.json()).toHaveProperty(isHosted ? 'max_completion_tokens' : 'max_tokens', 64); // its profile
         }
       },
@@ -275,7 +281,7 @@ describe.each(gatewayKinds)('under %s', (kind) => {
       configuration,
       async (gateway) => {
         const { seen } = await send(gateway, version, { model: 'gpt-5', input: 'Hi' });
-        expect(seen.alpha[0]?.headers).toMatchObject({ authorization: keys.alpha });
+        expect(seen.alpha[0]?.headers).toMatchObject({ authorization: `Bearer ${keys.alpha}` });
       },
       { ...options, binary: install() },
     );

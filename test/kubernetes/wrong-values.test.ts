@@ -36,7 +36,7 @@ interface Rendered {
 /** The Secrets that the upstream of `complete` names. */
 const authority = createAuthority('authority');
 const secrets: readonly KubernetesObject[] = [
-  ['hosted', 'credential', 'Bearer key'] as const,
+  ['hosted', 'credential', 'key'] as const,
   ['ca', 'ca.crt', readFileSync(authority.caFile, 'utf8')] as const,
 ].map(([name, key, value]) => ({ apiVersion: 'v1', kind: 'Secret', metadata: { name }, data: { [key]: btoa(value) } }));
 authority.remove();

@@ -314,7 +314,13 @@ path, `pattern`, a regular expression for its models, and `profile`, where the s
 {{- range $one := $given -}}
 {{- $isLast := eq .name $last.name -}}
 {{- $of := dict "object" (printf "%s-%s" (include "rx.name" $root) .name) "port" .port "path" (.path | default "") "group" "" "kind" "Service" "pattern" "" "profile" "" -}}
-{{- $_ := set $of "apiKey" (.apiKey | default dict) -}}
+{{- $_ := set $of "apiKey" dict -}}
+{{- with .apiKey -}}
+{{- $profile := $one.profile | default $root.Values.config.UPSTREAM_PROFILE | default "generic" -}}
+{{- $base := (get $root.Values.profiles $profile | default dict).extends | default $profile -}}
+{{- $header := .header | default (get ($root.Files.Get "files/settings.json" | fromJson).keyHeaders $base) | default "authorization" -}}
+{{- $_ := set $of "apiKey" (dict "name" .name "key" (.key | default "credential") "header" $header) -}}
+{{- end -}}
 {{- $_ := set $of "tls" dict -}}
 {{- if hasKey (.tls | default dict) "enabled" | ternary (.tls | default dict).enabled (hasKey . "host") -}}
 {{- $_ := set $of "tls" (merge (dict "sni" ((.tls | default dict).sni | default .host)) (.tls | default dict)) -}}
@@ -381,6 +387,11 @@ overrides: {}
 {{- end }}
 {{- end }}
 
+{{/* The value of `authorization` for Envoy to make of a key that it has put there: a scheme before it, unless there is one. */}}
+{{- define "rx.bearer" -}}
+%CEL(request.headers['authorization'].contains(' ') ? '' : 'Bearer ')%%REQ(authorization)%
+{{- end }}
+
 {{/* Where Istio's proxies find the key of an upstream. */}}
 {{- define "rx.keyFolder" -}}
 /etc/istio/keys/{{ .object }}
@@ -422,15 +433,26 @@ rules:
       {{- end }}
       {{- end }}
     filters:
-      # The upstream does not learn who the client is; the access log does.{{ if .apiKey.secretName }} Nor the client's key: it has one of its own.{{ end }}
+      # The upstream does not learn who the client is; the access log does.{{ if .apiKey.name }} Nor the client's key: it has one of its own.{{ end }}
       - type: RequestHeaderModifier
         requestHeaderModifier:
           add: [{ name: {{ $pass.key }}, value: {{ $pass.value }} }] # each pass, so that a loop is noticed
           {{- $remove := list "x-envoy-external-address" "x-envoy-internal" "x-forwarded-for" }}
-          {{- if or $istioJwt .apiKey.secretName }}{{ $remove = append $remove "authorization" }}{{ end }}
-          {{- if .apiKey.secretName }}{{ $remove = concat $remove (list "api-key" "x-api-key" "x-goog-api-key" (.apiKey.header | default "authorization")) | uniq }}{{ end }}
+          {{- if or $istioJwt .apiKey.name }}{{ $remove = append $remove "authorization" }}{{ end }}
+          {{- if .apiKey.name }}{{ $remove = concat $remove (list "api-key" "x-api-key" "x-goog-api-key" .apiKey.header) | uniq }}{{ end }}
           {{- if gt (len $upstreams) 1 }}{{ $remove = append $remove "x-gateway-model-name" }}{{ end }}
+          {{- if and .apiKey.name (eq $root.Values.gateway.kind "envoy-gateway") }}
+          {{- /* Its filter has put the key there by now. */ -}}
+          {{- $remove = without $remove .apiKey.header }}
+          {{- if eq .apiKey.header "authorization" }}
+          set: [{ name: authorization, value: {{ include "rx.bearer" . | quote }} }]
+          {{- end }}
+          {{- end }}
           remove: [{{ join ", " $remove }}]
+      {{- if and .apiKey.name (eq $root.Values.gateway.kind "envoy-gateway") }}
+      - type: ExtensionRef
+        extensionRef: { group: gateway.envoyproxy.io, kind: HTTPRouteFilter, name: {{ .object }}-key }
+      {{- end }}
       {{- if and (or .external (include "rx.base" .)) (eq $root.Values.gateway.kind "envoy-gateway") }}
       - type: ExtensionRef
         extensionRef: { group: gateway.envoyproxy.io, kind: HTTPRouteFilter, name: {{ .object }} }
@@ -447,11 +469,6 @@ rules:
         {{- end }}
         {{- with .port }}
         port: {{ int64 . }}
-        {{- end }}
-        {{- if and .apiKey.secretName (eq $root.Values.gateway.kind "envoy-gateway") }}
-        filters:
-          - type: ExtensionRef
-            extensionRef: { group: gateway.envoyproxy.io, kind: HTTPRouteFilter, name: {{ .object }}-key }
         {{- end }}
 {{- end }}
 {{- end }}
