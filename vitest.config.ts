@@ -1,26 +1,30 @@
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
-import { BaseSequencer, type TestSpecification } from 'vitest/node';
+import { BaseSequencer, type ProjectConfig, type TestSpecification } from 'vitest/node';
 
 /** Limits on what hangs, not on speed: a busy machine must not fail a test. */
 const limits = { testTimeout: 600_000, hookTimeout: 600_000 };
 
-const shared = {
-  ...limits,
-  // A test that finds nothing to check fails; a run of the property tests can be had again.
-  setupFiles: ['no-empty-tables.ts', 'random-seed.ts'].map((name) => join(import.meta.dirname, 'test/support', name)),
+/** What no suite can do without: each gets it below, whatever it says itself. */
+const rules = {
+  // A test that finds nothing to check fails, as does one that may fail; a run of the property tests can be had again.
+  setupFiles: ['no-empty-tables.ts', 'no-excused-tests.ts', 'random-seed.ts'].map((name) =>
+    join(import.meta.dirname, 'test/support', name),
+  ),
   expect: {
     requireAssertions: true,
     // What is polled happens, or the test fails; the second that is vitest's default is a limit on the machine.
     poll: { timeout: 240_000 },
   },
   allowOnly: false,
+  retry: 0,
   // Files share a process: none changes what is global, and reading zod, ajv and the OpenAI SDK anew for each doubled the time.
   isolate: false,
-  // The processes that tests start read their sources and packages compiled.
-  env: { NODE_COMPILE_CACHE: join(import.meta.dirname, '.cache/node-compile-cache') },
 };
+
+/** The processes that tests start read their sources and packages compiled. */
+const env = { NODE_COMPILE_CACHE: join(import.meta.dirname, '.cache/node-compile-cache') };
 
 /**
  * Node loads tests and sources itself, as it loads the service's, instead of Vite, whose version of every import and stack
@@ -45,168 +49,120 @@ class WaitingFirst extends BaseSequencer {
 }
 
 /** One project per kind of thing that is real: nothing, a gRPC client, an Envoy binary, containers. */
+const suites: readonly (ProjectConfig & { readonly name: string })[] = [
+  {
+    ...loadedByNode,
+    name: 'unit',
+    include: ['test/unit/**/*.test.ts', 'test/golden/**/*.test.ts', 'test/fuzz/**/*.test.ts'],
+  },
+  // The properties of `unit` again, a minute or all of their runs each: `npm run fuzz`.
+  {
+    ...loadedByNode,
+    name: 'fuzz',
+    include: ['test/fuzz/**/*.test.ts', 'test/unit/{filter,service}/**/*.test.ts'],
+    env: { FUZZ_SECONDS: '60', PROPERTY_RUNS: 'all' },
+  },
+  {
+    ...loadedByNode,
+    name: 'grpc',
+    include: ['test/grpc/**/*.test.ts'],
+    globalSetup: ['test/support/build-service.ts'],
+  },
+  {
+    ...loadedByNode,
+    name: 'envoy',
+    include: ['test/envoy/**/*.test.ts'],
+    globalSetup: ['test/support/build-service.ts', 'test/support/install-envoy.ts'],
+  },
+  // What a deployment meets, from a first run to floods: `npm run test:deployment`.
+  {
+    ...loadedByNode,
+    name: 'deployment',
+    include: ['test/deployment/**/*.test.ts'],
+    globalSetup: ['test/support/build-service.ts', 'test/support/install-envoy.ts'],
+  },
+  // Envoy itself in all its versions and body modes: `npm run test:matrix`.
+  {
+    name: 'matrix',
+    include: ['test/matrix/**/*.test.ts'],
+    ...serial,
+  },
+  // The chart, rendered by Helm and validated: `npm run test:chart`.
+  {
+    ...loadedByNode,
+    name: 'chart',
+    include: ['test/chart/**/*.test.ts'],
+  },
+  // The manifests for Kubernetes, on tools that are built first: `npm run test:kubernetes`.
+  {
+    ...loadedByNode,
+    name: 'kubernetes',
+    include: ['test/kubernetes/**/*.test.ts'],
+    globalSetup: ['test/support/build-service.ts', 'test/support/install-envoy.ts'],
+    hookTimeout: 3_600_000,
+    sequence: { groupOrder: 1 }, // when the files of the other projects are done
+  },
+  // A real Prometheus and promtool over a real scrape: `npm run test:monitoring`.
+  {
+    name: 'monitoring',
+    include: ['test/monitoring/**/*.test.ts'],
+    ...serial,
+  },
+  // The inspector's page and README's recording in Debian's Chromium: `npm run test:browser`.
+  {
+    name: 'browser',
+    include: ['test/browser/**/*.test.ts'],
+    ...serial,
+  },
+  // Heavy: thousands of streams, gigabytes: `npm run test:faults`.
+  {
+    name: 'faults',
+    include: ['test/faults/**/*.test.ts'],
+    globalSetup: ['test/support/install-envoy.ts'],
+    ...serial,
+  },
+  // Containers of every size that docs/operating.md names, under attack: `npm run test:sizing`.
+  {
+    ...loadedByNode,
+    name: 'sizing',
+    include: ['test/sizing/**/*.test.ts'],
+    globalSetup: ['test/support/build-service.ts'],
+    ...serial,
+  },
+  // Answers that other projects recorded, brought by git: `npm run test:public`.
+  {
+    ...loadedByNode,
+    name: 'public',
+    include: ['test/public/**/*.test.ts'],
+  },
+  // Programs of others, installed by install.ts: `npm run test:clients`.
+  {
+    name: 'clients',
+    include: ['test/clients/**/*.test.ts'],
+    globalSetup: ['test/support/install-envoy.ts', 'test/clients/install.ts'],
+    ...serial,
+  },
+  // vLLM's agentic-api before the filter, with a real PostgreSQL: `npm run test:state`.
+  {
+    name: 'state',
+    include: ['test/state/**/*.test.ts'],
+    globalSetup: ['test/support/install-envoy.ts'],
+    ...serial,
+  },
+  {
+    name: 'docker',
+    include: ['test/docker/**/*.test.ts'],
+    testTimeout: 300_000,
+    hookTimeout: 900_000,
+    ...serial,
+  },
+];
+
 export default defineConfig({
   test: {
     // Two more than there are cores: many tests wait for processes that they started.
     maxWorkers: availableParallelism() + 2,
     sequence: { sequencer: WaitingFirst },
-    projects: [
-      {
-        test: {
-          ...shared,
-          ...loadedByNode,
-          name: 'unit',
-          include: ['test/unit/**/*.test.ts', 'test/golden/**/*.test.ts', 'test/fuzz/**/*.test.ts'],
-        },
-      },
-      // The properties of `unit` again, a minute or all of their runs each: `npm run fuzz`.
-      {
-        test: {
-          ...shared,
-          ...loadedByNode,
-          name: 'fuzz',
-          include: ['test/fuzz/**/*.test.ts', 'test/unit/{filter,service}/**/*.test.ts'],
-          env: { ...shared.env, FUZZ_SECONDS: '60', PROPERTY_RUNS: 'all' },
-        },
-      },
-      {
-        test: {
-          ...shared,
-          ...loadedByNode,
-          name: 'grpc',
-          include: ['test/grpc/**/*.test.ts'],
-          globalSetup: ['test/support/build-service.ts'],
-        },
-      },
-      {
-        test: {
-          ...shared,
-          ...loadedByNode,
-          name: 'envoy',
-          include: ['test/envoy/**/*.test.ts'],
-          globalSetup: ['test/support/build-service.ts', 'test/support/install-envoy.ts'],
-        },
-      },
-      {
-        // What a deployment meets, from a first run to floods: `npm run test:deployment`.
-        test: {
-          ...shared,
-          ...loadedByNode,
-          name: 'deployment',
-          include: ['test/deployment/**/*.test.ts'],
-          globalSetup: ['test/support/build-service.ts', 'test/support/install-envoy.ts'],
-        },
-      },
-      {
-        // Envoy itself in all its versions and body modes: `npm run test:matrix`.
-        test: {
-          ...shared,
-          name: 'matrix',
-          include: ['test/matrix/**/*.test.ts'],
-          ...serial,
-        },
-      },
-      {
-        // The chart, rendered by Helm and validated: `npm run test:chart`.
-        test: {
-          ...shared,
-          ...loadedByNode,
-          name: 'chart',
-          include: ['test/chart/**/*.test.ts'],
-        },
-      },
-      {
-        // The manifests for Kubernetes, on tools that are built first: `npm run test:kubernetes`.
-        test: {
-          ...shared,
-          ...loadedByNode,
-          name: 'kubernetes',
-          include: ['test/kubernetes/**/*.test.ts'],
-          globalSetup: ['test/support/build-service.ts', 'test/support/install-envoy.ts'],
-          hookTimeout: 3_600_000,
-          sequence: { groupOrder: 1 }, // when the files of the other projects are done
-        },
-      },
-      {
-        // A real Prometheus and promtool over a real scrape: `npm run test:monitoring`.
-        test: {
-          ...limits,
-          name: 'monitoring',
-          include: ['test/monitoring/**/*.test.ts'],
-          ...serial,
-        },
-      },
-      {
-        // The inspector's page and README's recording in Debian's Chromium: `npm run test:browser`.
-        test: {
-          ...shared,
-          name: 'browser',
-          include: ['test/browser/**/*.test.ts'],
-          ...serial,
-        },
-      },
-      {
-        // Heavy: thousands of streams, gigabytes: `npm run test:faults`.
-        test: {
-          ...shared,
-          name: 'faults',
-          include: ['test/faults/**/*.test.ts'],
-          globalSetup: ['test/support/install-envoy.ts'],
-          testTimeout: 600_000,
-          ...serial,
-        },
-      },
-      {
-        // Containers of every size that docs/operating.md names, under attack: `npm run test:sizing`.
-        test: {
-          ...shared,
-          ...loadedByNode,
-          name: 'sizing',
-          include: ['test/sizing/**/*.test.ts'],
-          globalSetup: ['test/support/build-service.ts'],
-          testTimeout: 600_000,
-          ...serial,
-        },
-      },
-      {
-        // Answers that other projects recorded, brought by git: `npm run test:public`.
-        test: {
-          ...shared,
-          ...loadedByNode,
-          name: 'public',
-          include: ['test/public/**/*.test.ts'],
-        },
-      },
-      {
-        // Programs of others, installed by install.ts: `npm run test:clients`.
-        test: {
-          ...shared,
-          name: 'clients',
-          include: ['test/clients/**/*.test.ts'],
-          globalSetup: ['test/support/install-envoy.ts', 'test/clients/install.ts'],
-          ...serial,
-        },
-      },
-      {
-        // vLLM's agentic-api before the filter, with a real PostgreSQL: `npm run test:state`.
-        test: {
-          ...shared,
-          name: 'state',
-          include: ['test/state/**/*.test.ts'],
-          globalSetup: ['test/support/install-envoy.ts'],
-          ...serial,
-        },
-      },
-      {
-        test: {
-          ...shared,
-          name: 'docker',
-          include: ['test/docker/**/*.test.ts'],
-          testTimeout: 300_000,
-          hookTimeout: 900_000,
-          ...serial,
-        },
-      },
-    ],
+    projects: suites.map((suite) => ({ test: { ...limits, ...suite, ...rules, env: { ...env, ...suite.env } } })),
   },
 });

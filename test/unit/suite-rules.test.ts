@@ -1,0 +1,89 @@
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { countTests, type VitestReport } from '../../scripts/vitest-report.ts';
+import vitestConfig from '../../vitest.config.ts';
+
+/** Tests that prove nothing, each a file: it is red in every suite. */
+const sabotages = {
+  'checks nothing': `test('a', () => {});`,
+  'loops over nothing': `test('a', () => { for (const one of []) expect(one).toBe(1); });`,
+  'has an empty table': `test('a', () => { expect(1).toBe(1); }); test.each([])('%s', () => { expect(1).toBe(1); });`,
+  'has an empty table of groups': `test('a', () => { expect(1).toBe(1); }); describe.each([])('%s', () => {});`,
+  'has no test': '',
+  'runs one alone': `test.only('a', () => { expect(1).toBe(1); });`,
+  'skips one': `test.skip('a', () => { expect(1).toBe(1); });`,
+  'skips one where it pleases': `test('a', (context) => { expect(1).toBe(1); context.skip(); });`,
+  'leaves one to do': `test.todo('a'); test('b', () => { expect(1).toBe(1); });`,
+  'has one that is to fail': `describe('in a group', () => { test.fails('a', () => { expect(1).toBe(2); }); });`,
+  'has one that is to fail, by an option': `test('a', { fails: true }, () => { expect(1).toBe(2); });`,
+  'tries again': `let tries = 0; test('a', { retry: 2 }, () => { tries += 1; expect(tries).toBe(2); });`,
+};
+const [good, ...bad] = ['proves something', ...Object.keys(sabotages)] as const;
+
+/** They find vitest's package from here. */
+const root = join(import.meta.dirname, '../..');
+mkdirSync(join(root, '.cache'), { recursive: true });
+const folder = mkdtempSync(join(root, '.cache/suite-rules-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** What decides neither whether a test counts nor how it is loaded. */
+const aside = new Set([
+  'name',
+  'include',
+  'globalSetup',
+  'env',
+  'testTimeout',
+  'hookTimeout',
+  'fileParallelism',
+  'sequence',
+]);
+
+/** A suite for each set of rules that one has: two, as Node loads the tests of some itself. */
+const { projects: suites } = vitestConfig.test as { projects: readonly { test: { name: string } }[] };
+const rulesOf = ({ test }: { test: object }) =>
+  JSON.stringify(
+    Object.entries(test)
+      .filter(([name]) => !aside.has(name))
+      .sort(),
+  );
+const different = Object.values(Object.groupBy(suites, rulesOf)).map((same = []) => same[0]?.test.name);
+
+let report: VitestReport;
+
+beforeAll(() => {
+  const files = { ...sabotages, [good]: `test('a', () => { expect(1).toBe(1); });` };
+  for (const [name, text] of Object.entries(files))
+    writeFileSync(join(folder, `${name}.test.ts`), `import { describe, expect, test } from 'vitest';\n${text}\n`);
+  writeFileSync(
+    join(folder, 'vitest.config.ts'),
+    `import config from '${join(root, 'vitest.config.ts')}';
+     const own = { root: '${folder}', include: ['*.test.ts'], globalSetup: [], fileParallelism: true, sequence: {} };
+     const ours = config.test.projects.filter(({ test }) => ${JSON.stringify(different)}.includes(test.name));
+     const projects = ours.map(({ test }) => ({ test: { ...test, ...own } }));
+     export default { test: { ...config.test, root: '${folder}', projects } };`,
+  );
+  const output = join(folder, 'report.json');
+  spawnSync(
+    join(root, 'node_modules/.bin/vitest'),
+    ['run', '--config', join(folder, 'vitest.config.ts'), '--reporter=json', `--outputFile=${output}`],
+    { cwd: folder },
+  );
+  report = JSON.parse(readFileSync(output, 'utf8'));
+});
+
+/** What a file came to, once for each suite. */
+const runsOf = (name: string) => report.testResults.filter((file) => file.name === join(folder, `${name}.test.ts`));
+
+test('a file that proves something passes in every suite', () => {
+  expect(suites.length).toBeGreaterThan(10);
+  expect(runsOf(good).map((file) => countTests({ testResults: [file] }, true))).toEqual(
+    different.map(() => ({ passed: 1, failed: 0 })),
+  );
+});
+
+test.each(bad)('a file that %s is red in every suite', (name) => {
+  const failed = runsOf(name).filter((file) => countTests({ testResults: [file] }, true).failed > 0);
+  expect(failed).toHaveLength(different.length);
+});
