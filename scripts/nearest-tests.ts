@@ -15,14 +15,50 @@ export function changedSince(revision: string): string[] {
   return [...git('diff', '--name-only', '--relative', revision, '--'), ...git('ls-files', '-o', '--exclude-standard')];
 }
 
-/** Unit tests, other than the property tests of whole streams, that come to one of the changed files: the nearest first. */
-export function nearestTests(changed: readonly string[]): string[] {
-  const tests = listed(['test/unit', 'test/golden']).filter((file) => file.endsWith('.test.ts'));
-  return [...distancesOf(tests)]
-    .map(([test, far]) => ({ test, distance: Math.min(...changed.map((file) => far.get(file) ?? Infinity)) }))
-    .filter(({ distance }) => distance < Infinity)
-    .sort((one, other) => one.distance - other.distance)
-    .map(({ test }) => test);
+/** Tests of a first answer. */
+export interface NearestTests {
+  /** Unit tests that are near: the nearest first. */
+  readonly near: readonly string[];
+  /** Tests with processes that are near. */
+  readonly withProcesses: readonly string[];
+  /** How many more of the unit tests come to one of the changed files. */
+  readonly others: number;
+}
+
+/** Imports beyond those of the nearest test after which a test is foreign to the change. */
+const nearness = 2;
+
+/**
+ * The tests of `npm test`, other than the property tests of whole streams, that come to one of the changed files. Near are at most
+ * ten of them, and three with processes, each by few more imports than the nearest of all to that file.
+ */
+export function nearestTests(changed: readonly string[]): NearestTests {
+  const distances = distancesOf(
+    listed(['test/unit', 'test/golden', 'test/grpc', 'test/envoy']).filter((file) => file.endsWith('.test.ts')),
+  );
+  const beyond = new Map<string, number>();
+  for (const file of changed) {
+    const reached = [...distances].flatMap(([test, far]) =>
+      far.has(file) ? [[test, far.get(file) ?? 0] as const] : [],
+    );
+    const nearest = Math.min(...reached.map(([, distance]) => distance));
+    for (const [test, distance] of reached)
+      beyond.set(test, Math.min(beyond.get(test) ?? Infinity, distance - nearest));
+  }
+  const reached = [...beyond.keys()].sort((one, other) => (beyond.get(one) ?? 0) - (beyond.get(other) ?? 0));
+  const nearOf = (tests: readonly string[], most: number) =>
+    tests.filter((test) => (beyond.get(test) ?? 0) <= nearness).slice(0, most);
+  const isUnit = (test: string) => /^test\/(unit|golden)\//.test(test);
+  const unit = reached.filter(isUnit);
+  const near = nearOf(unit, 10);
+  return {
+    near,
+    withProcesses: nearOf(
+      reached.filter((test) => !isUnit(test)),
+      3,
+    ),
+    others: unit.length - near.length,
+  };
 }
 
 /**

@@ -36,9 +36,6 @@ const sideBySide = [
   { projects: ['grpc', 'envoy', ...chart], workers: availableParallelism() + 2 },
 ];
 
-/** Test files of a first answer, which is to come within 20 s: a change in a core file reaches ten times as many. */
-const firstAnswer = 10;
-
 const { words, environment, changedSince: since } = readTestWords(process.argv.slice(2));
 Object.assign(process.env, environment);
 const everything = words.length === 0 && since === null;
@@ -62,13 +59,14 @@ function sum(counts: readonly Counts[]): Counts {
 }
 
 async function runNearest(revision: string): Promise<Counts> {
-  const reached = nearestTests(changedSince(revision));
-  const near = reached.slice(0, firstAnswer);
-  const counts = near.length === 0 ? { passed: 0, failed: 0 } : await runVitest(['unit'], [...near, ...words]);
-  const rest = reached.length - near.length;
-  console.log(
-    `These are the nearest ${near.length} test files. npm test runs ${rest} more that the changes reach, and those with processes.`,
-  );
+  const changed = changedSince(revision);
+  const { near, withProcesses, others } = nearestTests(changed);
+  const counts = near.length === 0 ? { passed: 0, failed: 1 } : await runVitest(['unit'], [...near, ...words]);
+  if (changed.length === 0) console.error(`Nothing differs from ${revision}, so that no test ran.`);
+  else if (near.length === 0) console.error(`No test ran: no unit test is near to ${changed.join(', ')}.`);
+  else console.log(`These are the nearest ${near.length} files of unit tests.`);
+  if (withProcesses.length > 0) console.log(`As near, with processes: npm test -- ${withProcesses.join(' ')}`);
+  console.log(`npm test runs everything, ${others} more files of unit tests that the changes reach among it.`);
   return counts;
 }
 

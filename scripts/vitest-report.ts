@@ -45,7 +45,7 @@ export async function runVitest(
   words: readonly string[],
   workers: number | null = null,
 ): Promise<Counts> {
-  const file = join(root, `.cache/test-report-${projects.join('-')}.json`);
+  const file = reportOf(projects);
   mkdirSync(join(root, '.cache'), { recursive: true });
   rmSync(file, { force: true });
   const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${file}`];
@@ -70,6 +70,7 @@ export async function runVitest(
     for (const line of seedsOf(report, projects)) console.log(line);
     const empty = words.length > 0 ? [] : projects.filter((name) => !hasTestsOf(name, report));
     for (const name of empty) console.error(`No test of the project ${name} ran.`);
+    if (words.length > 0 && passed === 0 && status === 0) console.error(`No test ran: ${words.join(' ')} chooses none.`);
     return { passed, failed: failed + empty.length };
   } catch (problem) {
     console.error(`vitest left no report: ${problem instanceof Error ? problem.message : problem}`);
@@ -77,9 +78,14 @@ export async function runVitest(
   }
 }
 
+/** Where a run of those projects leaves vitest's report. */
+export function reportOf(projects: readonly string[]): string {
+  return join(root, `.cache/test-report-${projects.join('-')}.json`);
+}
+
 /**
  * Tests that passed, and those that did not: failed, skipped, or never begun because a hook failed. A file that could not
- * be loaded counts as one; so does a run that failed for none of these reasons. If only some were selected by name
+ * be loaded counts as one; so does a run that failed for none of these reasons, or in which nothing passed. If only some were selected by name
  * (`someOnly`), the others are not counted.
  */
 export function countTests({ testResults }: VitestReport, success: boolean, someOnly = false): Counts {
@@ -92,7 +98,7 @@ export function countTests({ testResults }: VitestReport, success: boolean, some
     failed += run.length - good;
     if (status === 'failed' && good === run.length) failed += 1;
   }
-  return { passed, failed: success ? failed : Math.max(failed, 1) };
+  return { passed, failed: success && passed > 0 ? failed : Math.max(failed, 1) };
 }
 
 /** A line for each property that failed: the command with which it fails again. */

@@ -28,6 +28,8 @@ test.each([
 test('where some tests were asked for by name, the others do not count', () => {
   const testResults = [file('passed', 'passed', 'skipped', 'skipped')];
   expect(countTests({ testResults }, true, true)).toEqual({ passed: 1, failed: 0 });
+  const none = [file('passed', 'skipped', 'skipped')];
+  expect(countTests({ testResults: none }, true, true), 'a name that no test has').toEqual({ passed: 0, failed: 1 });
   expect(namesTests(['test/unit/filter/wire/sse', '-t', 'a name'])).toBe(true);
   expect(namesTests(['test/unit/filter/wire/sse'])).toBe(false);
 });
