@@ -1,7 +1,9 @@
 import { globSync, readdirSync, readFileSync } from 'node:fs';
-import { join, matchesGlob } from 'node:path';
+import { basename, dirname, join, matchesGlob } from 'node:path';
 import { expect, test } from 'vitest';
+import { listed } from '../../scripts/nearest-tests.ts';
 import { suites } from '../../scripts/suites.ts';
+import { projectsOf } from '../../scripts/test-projects.ts';
 import { builtInProfiles } from '../../src/filter/upstream/profiles.ts';
 import vitestConfig from '../../vitest.config.ts';
 import { readGoldenCases } from '../support/golden.ts';
@@ -11,18 +13,90 @@ const root = join(import.meta.dirname, '../..');
 const read = (path: string) => readFileSync(join(root, path), 'utf8');
 const sources = globSync(['src/**/*.ts', 'tools/**/*.ts'], { cwd: root });
 
-test('every test file is in a project of vitest.config.ts (else: add it to an `include`)', () => {
-  const { projects = [] } = (vitestConfig as { test?: { projects?: { test: { include: string[] } }[] } }).test ?? {};
-  const included = projects.flatMap(({ test: { include } }) => include);
-  const files = globSync('test/**/*.test.ts', { cwd: root });
+const everyFile = listed([]);
+const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
+const { projects } = vitestConfig.test as { projects: { test: { name: string; include: string[] } }[] };
+
+test('every test file is in the project that runs it by its path (else: name it .test.ts, or add it to an `include`)', () => {
+  const registers = /^(?:test|it|describe)(?:\.\w+)*\(/m;
+  const isTest = (file: string) =>
+    /\.(?:test|spec)\.[cm]?[jt]sx?$/.test(file) ||
+    (/^test\/.*\.[cm]?[jt]sx?$/.test(file) && registers.test(read(file)));
+  const files = everyFile.filter(isTest);
   expect(files.length).toBeGreaterThan(200);
-  expect(files.filter((file) => !included.some((pattern) => matchesGlob(file, pattern)))).toEqual([]);
+  const included = (file: string) =>
+    projects.some(
+      ({ test: { name, include } }) =>
+        projectsOf([file], []).includes(name) && include.some((pattern) => matchesGlob(file, pattern)),
+    );
+  expect(files.filter((file) => !included(file))).toEqual([]);
+});
+
+test('every project of vitest.config.ts is run by a script (else: add one to package.json, or to scripts/test.ts)', () => {
+  // What a script of package.json is, with the file that it runs.
+  const programs = Object.entries(scripts).map(([name, script]) => {
+    const files = [...script.matchAll(/\b(?:scripts|test)\/[\w./-]+/g)].map(([file]) => read(file));
+    return { name, text: [script, ...files].join('\n') };
+  });
+  const runs = (name: string) => new RegExp(`(?:vitest-report\\.ts |--project=)${name}\\b|'${name}'`);
+  const isRun = (name: string) =>
+    programs.some((one) => ['test', name, `test:${name}`].includes(one.name) && runs(name).test(one.text));
+  expect(projects.filter(({ test: { name } }) => !isRun(name)).map(({ test: { name } }) => name)).toEqual([]);
 });
 
 test('every test script is a suite that runs (else: add it to scripts/suites.ts, and to .ci/run or nightly.yml)', () => {
-  const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
   const tests = Object.keys(scripts).filter((name) => /^(test(:.*)?|fuzz|mutate|api-watch)$/.test(name));
   expect(tests.filter((name) => !suites.some(([suite]) => suite === name))).toEqual([]);
+});
+
+test('every script of package.json is named where somebody would run it (else: a page, a workflow, or take it out)', () => {
+  const texts = everyFile.filter((file) => /\.(?:md|ya?ml|sh|m?[jt]s)$|^\.ci\//.test(file)).map(read);
+  const everything = [...texts, ...Object.values(scripts)].join('\n');
+  const isNamed = (name: string) => new RegExp(`npm (?:run )?(?:-s )?${name}(?![\\w:-])`).test(everything);
+  const forgotten = Object.keys(scripts).filter((name) =>
+    name.startsWith('pre') ? !Object.hasOwn(scripts, name.slice('pre'.length)) : !isNamed(name),
+  );
+  expect(forgotten.filter((name) => !suites.some(([suite]) => suite === name))).toEqual([]);
+});
+
+test('every recipe, example and fixture is named by a test or script (else: try it in one, or take it out)', () => {
+  const code = everyFile.filter((file) => /^(?:test|scripts|tools)\/.*\.(?:m?[jt]s|sh|json)$/.test(file));
+  const text = code.map(read).join('\n');
+  const files = everyFile.filter((file) => /^(?:envoy|test\/fixtures)\/.*\.(?:ya?ml|lua|json|ts)$/.test(file));
+  expect(files.length).toBeGreaterThan(8);
+  expect(files.filter((file) => !text.includes(basename(file)))).toEqual([]);
+});
+
+test('every page is linked from another (else: link it where its reader comes by)', () => {
+  const pages = everyFile.filter((file) => /^(?:docs|envoy|deploy)\/.*\.md$/.test(file));
+  const linked = new Set(
+    everyFile
+      .filter((file) => file.endsWith('.md') && !file.startsWith('test/golden/'))
+      .flatMap((file) =>
+        [...read(file).matchAll(/\]\(([^)#\s]+)/g)]
+          .map(([, path = '']) => join(dirname(file), path))
+          .filter((to) => to !== file),
+      ),
+  );
+  const isLinked = (page: string) =>
+    linked.has(page) || [dirname(page), `${dirname(page)}/`].some((one) => linked.has(one));
+  expect(pages.length).toBeGreaterThan(30);
+  expect(pages.filter((page) => !isLinked(page))).toEqual([]);
+});
+
+test('every option of a command is in its help (else: say what it does)', () => {
+  const has = (text: string, name: string) => new RegExp(`--${name}(?![\\w-])`).test(text);
+  const commands = sources.filter((file) => /\bparse(?:Args|Options)\(/.test(read(file)));
+  const faults = commands.flatMap((file) => {
+    const names = [...read(file).matchAll(/^ +'?([a-z-]+)'?: \{ type: '(?:string|boolean)'/gm)].map(
+      ([, name = '']) => name,
+    );
+    const folder = globSync(`${dirname(file)}/*.{ts,txt}`, { cwd: root }).map(read);
+    const help = folder.flatMap((text) => /Usage: [^`]*/.exec(text) ?? []).join('\n');
+    return names.filter((name) => !has(help, name)).map((name) => `${file}: --${name}`);
+  });
+  expect(commands.length).toBeGreaterThan(3);
+  expect(faults).toEqual([]);
 });
 
 /** The kinds of golden files, `KIND-….md` or `KIND.md`, and the blocks that their runners read. */
@@ -59,15 +133,6 @@ test('variables are read through settings-table.ts alone (else: add a row there,
     'src/service/program/program.ts', // gives all of them to the table
     'src/service/server/workers.ts', // the number that the supervisor gives a worker
   ]);
-});
-
-test('no two exported types share a name (else: name the thing that it is)', () => {
-  const names = sources.flatMap((file) =>
-    [...read(file).matchAll(/^export (?:interface|type|class) (\w+)/gm)].map(([, name = '']) => name),
-  );
-  const twice = [...new Set(names.filter((name, index) => names.indexOf(name) !== index))];
-  expect(names.length).toBeGreaterThan(200);
-  expect(twice).toEqual([]);
 });
 
 test('every server has a guard of what it refuses (else: add one to test/support/server-guards.ts)', () => {

@@ -83,6 +83,15 @@ describe.each(servers.map(({ name }) => name))('as recorded from %s', (server) =
   });
 });
 
+it('every recording answers a request that is asked: none is left over, and none is missing', () => {
+  const answers = Object.keys(requests).flatMap((label) => [`${label}.json`, `${label}.stream.sse`]);
+  for (const { name } of servers)
+    expect(readdirSync(new URL(name, recordings)).toSorted(), name).toEqual(['about.json', ...answers].toSorted());
+  const folders = readdirSync(recordings, { withFileTypes: true }).filter((entry) => entry.isDirectory());
+  const others = folders.map(({ name }) => name).filter((name) => !servers.some((server) => server.name === name));
+  expect(others.toSorted(), 'each of these has a test that reads it whole').toEqual(['doctor', 'raw']);
+});
+
 /** Some servers mint a call's id anew for each answer. */
 function withoutIds(item: OutputItem): OutputItem {
   return { ...item, id: '', ...('call_id' in item && { call_id: '' }) };

@@ -7,10 +7,8 @@ const root = join(import.meta.dirname, '../../../..');
 
 it('every code that this service gives to what an upstream did is shown as it is', () => {
   const files = globSync(
-    ['src/filter/exchange/response/*.ts', 'src/filter/exchange/*.ts', 'src/filter/translate/chat-to-response/*.ts'],
-    {
-      cwd: root,
-    },
+    ['src/filter/exchange/*.ts', 'src/filter/{exchange/response,translate/chat-to-response}/**/*.ts'],
+    { cwd: root },
   );
   const codes = files.flatMap((file) =>
     [...readFileSync(join(root, file), 'utf8').matchAll(/code: '(\w+)'|upstreamError\(\d+, '(\w+)'/g)].map(
