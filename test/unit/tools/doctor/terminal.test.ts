@@ -4,8 +4,17 @@ import { describe, it } from 'vitest';
 import { startProbedServer } from '../../../support/probed-server.ts';
 
 const program = join(import.meta.dirname, '../../../../src/main.ts');
-/** A terminal for what is run in it: its standard input is typed, and its output is what the screen gets. */
-const terminal = 'import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))';
+/**
+ * A terminal for what is run in it: its standard input is typed, and its output is what the screen gets. It is closed, and what is run
+ * in it hung up, when nobody types any more: it does not outlive a run of tests that has ended early.
+ */
+const terminal = `
+import os, pty, sys
+def typed(fd):
+    data = os.read(fd, 1024)
+    if not data: sys.exit(1)
+    return data
+sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:], stdin_read=typed)))`;
 
 /** Runs doctor at a server whose answers with log probabilities never end; `typed` answers what it asks. */
 async function doctorAsked(typed: string) {
