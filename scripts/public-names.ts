@@ -1,13 +1,18 @@
 /**
  * `npm run freeze` writes docs/public-names.json: the names and defaults that docs/compatibility.md promises. It refuses to lose or
- * change one that docs/upgrading.md does not speak of. What only a running service shows (keys of a log line, of the metadata for
- * Envoy, of `/config`, of `explain --json`) is kept as it is, and test/grpc/public-names.test.ts compares it.
+ * change one that docs/upgrading.md does not speak of. What only a running service shows is kept as it is: the keys of a log line, which
+ * test/grpc/log.test.ts compares, of `explain --json`, test/grpc/explain.test.ts, and of the metadata for Envoy,
+ * test/unit/filter/exchange/usage-metadata.test.ts.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 import { profileFlags } from '../src/filter/index.ts';
 import { jsonWithPatterns } from '../src/formats/json/json-with-patterns.ts';
+import { helpText } from '../src/service/program/command-line.ts';
+import { describeConfig } from '../src/service/program/describe-config.ts';
+import { openProfiles } from '../src/service/server/profile-source.ts';
+import { readConfig } from '../src/service/settings/config.ts';
 import { settingsIn } from '../src/service/settings/setting.ts';
 import { settings } from '../src/service/settings/settings-table.ts';
 import {
@@ -18,6 +23,8 @@ import {
   typeOf,
   webSocketRows,
 } from '../src/service/telemetry/metric-rows.ts';
+import { helpText as doctorHelp } from '../src/tools/doctor/doctor-options.ts';
+import { helpText as explainHelp } from '../src/tools/explain/help.ts';
 
 const root = join(import.meta.dirname, '..');
 export const frozenFile = join(root, 'docs/public-names.json');
@@ -27,6 +34,9 @@ export type PublicNames = Readonly<Record<string, Readonly<Record<string, string
 
 /** What the sources say today, without what only a running service shows. */
 export function namesInSources(): PublicNames {
+  const config = readConfig({});
+  const profiles = openProfiles(config);
+  profiles.close();
   return {
     settings: Object.fromEntries(
       settingsIn(settings).map(({ variable, fallback, form }) => [variable, `${fallback || '(unset)'}; ${form.takes}`]),
@@ -38,7 +48,33 @@ export function namesInSources(): PublicNames {
     ),
     flags: Object.fromEntries(Object.entries(profileFlags).map(([name, { usual }]) => [name, jsonWithPatterns(usual)])),
     chart: Object.fromEntries(leaves(parse(readFileSync(join(root, 'deploy/chart/values.yaml'), 'utf8')))),
+    config: Object.fromEntries(
+      Object.entries(describeConfig(config, profiles)).map(([name, value]) => [name, kindOf(value)]),
+    ),
+    commands: Object.fromEntries(Object.entries(helpTexts()).map(([name, text]) => [name, promisedBy(text)])),
   };
+}
+
+function kindOf(value: unknown): string {
+  if (value === null) return 'null where it is unset';
+  return Array.isArray(value) ? 'list' : typeof value;
+}
+
+/** What each command prints for `--help`; `envoy` is Envoy's own. */
+function helpTexts(): Readonly<Record<string, string>> {
+  return {
+    'responses-extproc': helpText(),
+    'responses-extproc explain': explainHelp,
+    'responses-extproc doctor': doctorHelp,
+    'responses-extproc try': readFileSync(join(root, 'tools/mesh/usage.txt'), 'utf8'),
+  };
+}
+
+/** The options that a help text lists, and the exit codes. */
+function promisedBy(help: string): string {
+  const options = [...help.matchAll(/^ +(?:-\w, +)?(--[\w-]+)/gm)].map(([, option]) => option);
+  const [, codes = ''] = help.split(/^Exit codes:/m);
+  return `${options.join(' ')}; exits ${[...codes.matchAll(/^ +(\d) {2}/gm)].map(([, code]) => code).join(' ')}`;
 }
 
 /** Paths of values and their defaults. An empty object or a list is one value. */

@@ -77,5 +77,10 @@ Options:
 
 Environment variables:
 ${variables.join('\n')}
+
+Exit codes:
+  0  it was told to stop, or has printed what it was asked for
+  1  it cannot start
+  2  wrong usage
 `;
 }

@@ -2,11 +2,11 @@ import { setLogger } from '@grpc/grpc-js';
 import { createHeapGauge } from '../memory/heap.ts';
 import { OverloadGuard } from '../memory/overload.ts';
 import { startAdminServer } from '../server/admin.ts';
-import { describeProfiles, openProfiles, type ProfileSource } from '../server/profile-source.ts';
+import { openProfiles, type ProfileSource } from '../server/profile-source.ts';
 import { createService } from '../server/server.ts';
 import { createTlsCredentials, type TlsCredentials, tlsFilesOf } from '../server/tls.ts';
 import { joinSupervisor } from '../server/workers.ts';
-import { type Config, redactConfig } from '../settings/config.ts';
+import type { Config } from '../settings/config.ts';
 import { causeOf, createExchangeLog } from '../telemetry/exchange-log.ts';
 import { createExchangeMetrics } from '../telemetry/exchange-metrics.ts';
 import { createOccasionalWarning, type Log } from '../telemetry/log.ts';
@@ -15,6 +15,7 @@ import { createMetrics, type Metrics } from '../telemetry/metrics.ts';
 import type { ExchangeObserver } from '../telemetry/observer.ts';
 import { providerNameOf } from '../telemetry/provider-name.ts';
 import type { WebSocketEndpoint } from '../websocket/websocket-server.ts';
+import { describeConfig } from './describe-config.ts';
 import { memoryOfProcess, releaseWhenIdle, residentReader } from './process-memory.ts';
 import { openWebSocket } from './serve-websocket.ts';
 import { version } from './version.ts';
@@ -97,7 +98,7 @@ export async function serve(config: Config, log: Log, output: LogOutput) {
           hosts: config.ADMIN_HOSTS,
           ready,
           metrics: async () => ({ contentType: metrics.registry.contentType, body: await metrics.registry.metrics() }),
-          config: () => ({ version, ...redactConfig(config), ...describeProfiles(profiles) }),
+          config: () => describeConfig(config, profiles),
           routes: inspection?.inspector ?? null,
         });
   if (admin !== null && inspection !== null) logInspector(log, admin.address);

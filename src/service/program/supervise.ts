@@ -1,12 +1,13 @@
 import { AggregatorRegistry } from 'prom-client';
 import { startAdminServer } from '../server/admin.ts';
-import { describeProfiles, openProfiles } from '../server/profile-source.ts';
+import { openProfiles } from '../server/profile-source.ts';
 import { removeStaleSocket } from '../server/server.ts';
 import { superviseWorkers } from '../server/workers.ts';
-import { type Config, redactConfig } from '../settings/config.ts';
+import type { Config } from '../settings/config.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { LogOutput } from '../telemetry/log-output.ts';
 import { createSupervisorMetrics } from '../telemetry/metrics.ts';
+import { describeConfig } from './describe-config.ts';
 import { version } from './version.ts';
 
 /** Runs `WORKERS` processes of the service and one admin port for all of them. Rejects when none could start. */
@@ -42,7 +43,7 @@ export async function supervise(config: Config, log: Log, output: LogOutput) {
             ]);
             return { contentType: all.contentType, body: await all.metrics() };
           },
-          config: () => ({ version, ...redactConfig(config), ...describeProfiles(profiles) }),
+          config: () => describeConfig(config, profiles),
         });
   log.info({ version, workers: config.WORKERS, admin: admin?.address ?? null }, 'workers started');
   await supervisor.started;

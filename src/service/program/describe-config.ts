@@ -1,0 +1,8 @@
+import { describeProfiles, type openProfiles } from '../server/profile-source.ts';
+import { type Config, redactConfig } from '../settings/config.ts';
+import { version } from './version.ts';
+
+/** The configuration in use, as the admin port shows it at `/config`. */
+export function describeConfig(config: Config, profiles: ReturnType<typeof openProfiles>) {
+  return { version, ...redactConfig(config), ...describeProfiles(profiles) };
+}
