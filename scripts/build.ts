@@ -89,6 +89,7 @@ export async function buildMesh(folder: string): Promise<void> {
  */
 const ownFiles = [
   'src/service/program/program.ts',
+  'src/service/program/explain-worker.ts',
   'src/tools/explain/explain-command.ts',
   'src/tools/doctor/doctor-command.ts',
   'src/filter/upstream/profiles-file.ts',

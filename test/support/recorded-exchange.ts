@@ -1,5 +1,6 @@
 import { type ExchangePart, partOf } from '../../src/tools/inspect/exchange-json.ts';
 import { type ExchangeFacts, noFacts, type StoredExchange } from '../../src/tools/inspect/exchange-store.ts';
+import type { Explainer } from '../../src/tools/inspect/explain-once.ts';
 import { type BodyName, bodyNames } from '../../src/tools/inspect/recording.ts';
 import { type ExchangeDetail, joinParts } from '../../src/tools/inspect/view/join-parts.ts';
 
@@ -14,6 +15,14 @@ export const requestHead = new Map([
   [':method', 'POST'],
   [':path', '/v1/responses'],
 ]);
+
+/** For an inspector that is not asked to explain. */
+export const noExplainer: Explainer = {
+  prepare: () => {},
+  rest: () => {},
+  explain: async () => Buffer.alloc(0),
+  close: () => {},
+};
 
 /** Adds a piece of text or bytes to one of its bodies. */
 export function addBytes(exchange: StoredExchange, body: BodyName, atMs: number, bytes: string | Uint8Array): void {

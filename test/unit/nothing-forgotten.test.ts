@@ -129,6 +129,7 @@ test('variables are read through settings-table.ts alone (else: add a row there,
   const reads = /\bprocess\.env\b|^import .*\benv\b.* from '(?:node:)?process'/m;
   const readers = sources.filter((file) => file.startsWith('src/') && reads.test(read(file)));
   expect(readers.toSorted()).toEqual([
+    'src/service/program/explain-worker.ts', // gives all of them to the subcommand
     'src/service/program/probe.ts', // gives all of them to the table
     'src/service/program/process-memory.ts', // Node's own NODE_OPTIONS
     'src/service/program/program.ts', // gives all of them to the table

@@ -139,10 +139,10 @@ async function loadInspection(
   const { createRecorder } = await import('../../tools/inspect/record-exchanges.ts');
   const { createInspector } = await import('../../tools/inspect/inspector.ts');
   const { createExchangeStore } = await import('../../tools/inspect/exchange-store.ts');
-  const { explainInChild } = await import('./explain-in-child.ts');
+  const { createExplainer } = await import('./explainer.ts');
   const store = createExchangeStore();
   const sendTo = config.INSPECT_SEND_TO === '' ? null : config.INSPECT_SEND_TO;
-  const inspector = createInspector({ store, version, sendTo, explain: explainInChild });
+  const inspector = createInspector({ store, version, sendTo, explainer: createExplainer() });
   return { recorder: createRecorder(store, messageOf, failed), inspector };
 }
 

@@ -5,6 +5,7 @@ import { openProfiles } from '../../service/server/profile-source.ts';
 import { type Config, ConfigError, readConfig } from '../../service/settings/config.ts';
 import { parseOptions, UsageError } from '../cli/parse-options.ts';
 import { printable, type Style, styleFor, withoutActive } from '../cli/style.ts';
+import type { ExchangeFile } from '../files/exchange-file.ts';
 import { Redactor } from '../redact/redactor.ts';
 import { explainRequest } from './explain-request.ts';
 import type { RequestExplanation } from './explanation.ts';
@@ -12,7 +13,7 @@ import { type Path, pathOf, withValue } from './fields.ts';
 import { helpText } from './help.ts';
 import { printAnswer } from './print-answer.ts';
 import { printRequest } from './print-request.ts';
-import { answerIn, InputError, readInput, requestIn } from './read-input.ts';
+import { answerIn, InputError, type RequestInput, readInput, requestIn, requestOfExchange } from './read-input.ts';
 import { type AnswerRun, type RecordedAnswer, type ReplayedChunk, runAnswer } from './run-answer.ts';
 import { type ClientRequest, isForCatalog, readJson, runRequest, type Setup } from './run-request.ts';
 
@@ -47,11 +48,9 @@ export async function explain(args: readonly string[], terminal: Terminal): Prom
 
 async function explainAs(options: Options, { env, stdin, stdout }: Terminal): Promise<number> {
   const { input, answer } = await inputOf(options, stdin);
-  const setup = setupOf(options, env, input.profile);
   const request = options.model === undefined ? input.request : withModel(input.request, options.model);
   const now = input.startedAt ?? Math.floor(Date.now() / 1000);
-  const linkBase = repository === null ? '' : `${repository}/blob/v${version}/`;
-  const explanation = explainRequest({ setup, request, now, fields: options.fields, linkBase });
+  const { setup, explanation } = explainInput(options, env, { ...input, request }, now);
   const run = answer === null ? null : replayed(setup, request, now, answer);
   const texts = options.json
     ? explanationJson(explanation, run)
@@ -62,6 +61,19 @@ async function explainAs(options: Options, { env, stdin, stdout }: Terminal): Pr
   if (explanation.outcome === 'refused') return exitCodes.refused;
   const isFailed = run !== null && (run.outcome === 'failed' || run.outcome === 'upstream_error');
   return isFailed ? exitCodes.failed : exitCodes.explained;
+}
+
+/** The output of `explain --json` for an exchange's request alone. Throws `InputError` and `ConfigError`. */
+export function explainExchange(file: ExchangeFile, env: Terminal['env']): Generator<Uint8Array, void> {
+  const input = requestOfExchange(file);
+  const { explanation } = explainInput(optionsOf([]), env, input, input.startedAt);
+  return safePieces(explanationJson(explanation, null), redactorOf(input.request));
+}
+
+function explainInput(options: Options, env: Terminal['env'], { request, profile }: RequestInput, now: number) {
+  const setup = setupOf(options, env, profile);
+  const linkBase = repository === null ? '' : `${repository}/blob/v${version}/`;
+  return { setup, explanation: explainRequest({ setup, request, now, fields: options.fields, linkBase }) };
 }
 
 /** The request, and the answer to replay: of `--response`, else of the exchange that the request is from. */

@@ -40,6 +40,12 @@ export async function readInput(
   return Buffer.concat(pieces);
 }
 
+/** A request, with the profile of the exchange that it is from; null without one. */
+export interface RequestInput {
+  readonly request: ClientRequest;
+  readonly profile: string | null;
+}
+
 /**
  * A request in any of its forms: the body alone, which goes to `path`; `{"method", "path", "headers", "body"}`; or a
  * saved exchange, with the profile it ran under, its time (Unix seconds), and its answer. Throws `InputError` for an incomplete
@@ -48,13 +54,17 @@ export async function readInput(
 export function requestIn(bytes: Buffer, path: string) {
   const value = parsed(bytes);
   if (saysItIsAnExchange(value)) {
-    const { client_request: client, profile, started_at, chat_response } = exchangeIn(value);
-    const startedAt = Math.floor(Date.parse(started_at) / 1000);
-    const headers = headersOf(client.headers.map(({ name, value: text }) => [name, text]));
-    const request = { method: client.method, path: client.path, headers, body: bytesOf(client) };
-    return { request, profile, startedAt, answer: chat_response === null ? null : answerOf(chat_response) };
+    const file = exchangeIn(value);
+    return { ...requestOfExchange(file), answer: file.chat_response === null ? null : answerOf(file.chat_response) };
   }
   return { request: recordedRequest(value) ?? plainRequest(bytes, path), profile: null, startedAt: null, answer: null };
+}
+
+/** The client's request in an exchange, with the profile that it ran under and its time (Unix seconds). */
+export function requestOfExchange({ client_request: client, profile, started_at }: ExchangeFile) {
+  const startedAt = Math.floor(Date.parse(started_at) / 1000);
+  const headers = headersOf(client.headers.map(({ name, value: text }) => [name, text]));
+  return { request: { method: client.method, path: client.path, headers, body: bytesOf(client) }, profile, startedAt };
 }
 
 /** A recorded answer: JSON, an event stream, lines of JSON, or the answer of a saved exchange. Throws `InputError`. */

@@ -1,6 +1,6 @@
 import { routeOf } from '../../filter/index.ts';
 import type { ExchangeFile, ExchangeFilePiece } from '../files/exchange-file.ts';
-import { bodyOf, exchangeFileHead, pieceOf } from '../files/exchange-file.ts';
+import { exchangeFileHead, pieceOf } from '../files/exchange-file.ts';
 import type { Head, StoredExchange } from './exchange-store.ts';
 import { type BodyName, bodyNames, perBody } from './recording.ts';
 
@@ -9,6 +9,12 @@ export type ExchangeRow = ReturnType<typeof rowOf>;
 
 /** A part of one exchange, as JSON. */
 export type ExchangePart = ReturnType<typeof partOf>;
+
+/** A request that is to be explained: the exchange's file with an empty body, and the bytes of that body. */
+export interface ExplainedRequest {
+  readonly file: ExchangeFile;
+  readonly body: Buffer;
+}
 
 /** Characters shown of the name of the program that sent a request. */
 const maxClientLength = 120;
@@ -43,11 +49,11 @@ export function endpointOf(method: string, path: string): string | null {
   return route.type === 'translate' ? (route.operation.path.at(-1) ?? null) : null;
 }
 
-/** The exchange file with the client's request alone, from which everything else can be derived. */
-export function requestFileOf(exchange: StoredExchange): ExchangeFile {
-  const body = bodyOf(exchange.bytesOf('client_request'));
-  const client_request = { ...requestHead(exchange.heads.client_request), ...body };
-  return { ...fileHead(exchange), client_request, chat_request: null, chat_response: null, client_response: null };
+/** The part of an exchange that is explained: everything else can be derived from the client's request. */
+export function requestOf(exchange: StoredExchange): ExplainedRequest {
+  const client_request = { ...requestHead(exchange.heads.client_request), body: '' };
+  const others = { chat_request: null, chat_response: null, client_response: null };
+  return { file: { ...fileHead(exchange), client_request, ...others }, body: exchange.bytesOf('client_request') };
 }
 
 /** Bytes of the pieces that are sent to a page at a time, or one piece more. */

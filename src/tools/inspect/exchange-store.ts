@@ -88,6 +88,8 @@ export const noFacts = new ExchangeFacts();
 
 /** How much of the memory one exchange may have: of a longer one, the beginning of its bodies is kept. */
 const exchangeShare = 1 / 2;
+/** A longer explanation is made anew each time: it must not evict what it explains. */
+const maxExplanationBytes = 4 * 1024 * 1024;
 /** Longer pieces are kept as several, so that a page is sent little at a time. */
 const maxPieceBytes = 64 * 1024;
 /** Bytes that a piece takes besides its characters: an object, a number, a string, their place in a list. */
@@ -113,6 +115,8 @@ export class StoredExchange {
   answered: string | null | undefined;
   /** The tools that the model called in the answer, in their order, each once; undefined until somebody asks. */
   called: readonly string[] | undefined;
+  /** The output of `explain --json` for its request, compressed; null until somebody asks, or where it is too long to be kept. */
+  explanation: Buffer | null = null;
   /** True once it was evicted: what is recorded after that is discarded. */
   isDiscarded = false;
   /** Set by `setHead` and `setFacts`, which count what they hold. */
@@ -128,6 +132,11 @@ export class StoredExchange {
     this.startedAt = startedAt;
     this.#maxBytes = maxBytes;
     this.#onHeld = onHeld;
+  }
+
+  /** Whether the client's request is recorded, as far as it will be. */
+  get isRequestRecorded(): boolean {
+    return this.facts !== noFacts;
   }
 
   /** How many bytes more it may hold. */
@@ -178,6 +187,13 @@ export class StoredExchange {
     this.#changed(bytesOfFacts(facts) - bytesOfFacts(before));
   }
 
+  /** Keeps the explanation of its request, if that request is complete and there is room. */
+  keepExplanation(gzip: Buffer): void {
+    if (!this.isRequestRecorded || gzip.length > Math.min(maxExplanationBytes, this.room)) return;
+    this.explanation = gzip;
+    this.hold(gzip.length);
+  }
+
   /** Counts bytes that are held for it; negative when they no longer are. */
   hold(bytes: number): void {
     if (this.isDiscarded) return;
@@ -189,6 +205,7 @@ export class StoredExchange {
   discard(): void {
     for (const pieces of Object.values(this.pieces)) pieces.length = 0;
     this.heads = {};
+    this.explanation = null;
     this.facts = { ...this.facts, dropped: [], cause: null };
     this.hold(-this.#heldBytes);
     this.isDiscarded = true;

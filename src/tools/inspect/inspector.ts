@@ -2,8 +2,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { originProblem, securityHeaders, siteProblem } from './access.ts';
-import { endpointOf, partOf, requestFileOf } from './exchange-json.ts';
+import { endpointOf, partOf } from './exchange-json.ts';
 import type { ExchangeStore, StoredExchange } from './exchange-store.ts';
+import { createExplainOnce, type Explainer } from './explain-once.ts';
 import { createListEvents } from './list-events.ts';
 import { loadPage } from './page-files.ts';
 import { type BodyName, bodyNames, maxBodyBytes } from './recording.ts';
@@ -14,15 +15,12 @@ export interface InspectorOptions {
   readonly version: string;
   /** Base URL that the page's form sends requests to; null without one. */
   readonly sendTo: string | null;
-  /** The output of `explain --json` for an exchange, given as its file's JSON. Rejects with its message if it fails. */
-  readonly explain: (exchange: string, signal: AbortSignal) => Promise<string>;
+  readonly explainer: Explainer;
 }
 
 /** The pages of the inspector on the admin port, everything below `/inspect`. */
 export type Inspector = ReturnType<typeof createInspector>;
 
-/** Explanations at once: each is a process that competes with the service. */
-const maxExplanations = 2;
 /** Pages that are open at once. */
 const maxPages = 32;
 /** Characters that may be looked for. */
@@ -30,12 +28,12 @@ const maxSearchLength = 1000;
 
 /** Throws when a file of the bundled page is missing. */
 export function createInspector(options: InspectorOptions) {
-  const { store, version, sendTo, explain } = options;
+  const { store, version, sendTo, explainer } = options;
   const pageFile = loadPage();
   const listEvents = createListEvents(store);
   const open = new Set<ServerResponse>();
   const sender = sendTo === null ? null : createRequestSender(sendTo, `responses-extproc/${version} inspector`);
-  let explaining = 0;
+  const explained = createExplainOnce(explainer);
   const about = { version, send_to: sendTo, limits: store.limits };
 
   /** `/inspect/events?find=…`: the list, for as long as the page is open. Nothing is queued for a page that does not read. */
@@ -45,9 +43,13 @@ export function createInspector(options: InspectorOptions) {
       return;
     }
     open.add(response);
+    explainer.prepare();
     response.writeHead(200, { ...securityHeaders, 'content-type': 'text/event-stream; charset=utf-8' });
     const gone = goneSignalOf(response);
-    gone.addEventListener('abort', () => open.delete(response));
+    gone.addEventListener('abort', () => {
+      open.delete(response);
+      if (open.size === 0) explainer.rest();
+    });
     pipeline(Readable.from(listEvents(text, gone), { highWaterMark: 1 }), response).catch(() => response.destroy());
   }
 
@@ -60,16 +62,14 @@ export function createInspector(options: InspectorOptions) {
 
   /** `/inspect/exchanges/7/explanation` */
   async function sendExplanation(response: ServerResponse, exchange: StoredExchange): Promise<void> {
-    if (explaining >= maxExplanations) return sendText(response, 503, 'Too much is explained at once.');
-    explaining += 1;
     const gone = goneSignalOf(response);
     try {
-      const explanation = await explain(JSON.stringify(requestFileOf(exchange)), gone);
-      send(response, 200, 'application/json', Buffer.from(explanation));
+      const gzip = await explained(exchange, gone);
+      if (gzip === null) return sendText(response, 503, 'Too much is explained at once.');
+      response.setHeader('content-encoding', 'gzip');
+      send(response, 200, 'application/json', gzip);
     } catch (error) {
       if (!gone.aborted) sendText(response, 422, reasonOf(error));
-    } finally {
-      explaining -= 1;
     }
   }
 
@@ -134,6 +134,7 @@ export function createInspector(options: InspectorOptions) {
     paths: ['/inspect'],
     close() {
       for (const response of open) response.destroy();
+      explainer.close();
       sender?.close();
     },
   };

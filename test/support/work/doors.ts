@@ -10,7 +10,7 @@ import { mediaBytesOf } from '../../../src/service/websocket/media.ts';
 import { readStreamEvent } from '../../../src/service/websocket/stream-event.ts';
 import { readChatAnswer } from '../../../src/tools/doctor/chat-answer.ts';
 import { explainRequest } from '../../../src/tools/explain/explain-request.ts';
-import { partOf, requestFileOf, rowOf } from '../../../src/tools/inspect/exchange-json.ts';
+import { partOf, requestOf, rowOf } from '../../../src/tools/inspect/exchange-json.ts';
 import { createExchangeStore, type ExchangeStore } from '../../../src/tools/inspect/exchange-store.ts';
 import { createListEvents } from '../../../src/tools/inspect/list-events.ts';
 import { createRecorder } from '../../../src/tools/inspect/record-exchanges.ts';
@@ -322,7 +322,7 @@ function recorded(name: string, given: (size: number) => { request: object; piec
               kept,
               perBody(() => 0),
             ),
-            requestFileOf(kept),
+            requestOf(kept).file,
           ]);
         return { ...nothing, counted: store.heldBytes, kept: store };
       };

@@ -8,7 +8,14 @@ import {
   type StoredExchange,
 } from '../../../../src/tools/inspect/exchange-store.ts';
 import { createInspector, type Inspector } from '../../../../src/tools/inspect/inspector.ts';
-import { addBytes, detailOf, loadDetail, overFacts, requestHead } from '../../../support/recorded-exchange.ts';
+import {
+  addBytes,
+  detailOf,
+  loadDetail,
+  noExplainer,
+  overFacts,
+  requestHead,
+} from '../../../support/recorded-exchange.ts';
 
 const MiB = 1024 * 1024;
 const ok = new Map([[':status', '200']]);
@@ -23,7 +30,7 @@ const open: IncomingMessage[] = [];
 
 beforeEach(async () => {
   store = createExchangeStore();
-  inspector = createInspector({ store, version: '1', sendTo: null, explain: async () => '' });
+  inspector = createInspector({ store, version: '1', sendTo: null, explainer: noExplainer });
   responses = [];
   server = createServer((incoming, response) => {
     responses.push(response);

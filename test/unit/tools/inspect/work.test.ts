@@ -1,7 +1,11 @@
+import { randomBytes } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { ExplainedRequest } from '../../../../src/tools/inspect/exchange-json.ts';
 import { createExchangeStore, type ExchangeStore } from '../../../../src/tools/inspect/exchange-store.ts';
+import type { Explainer } from '../../../../src/tools/inspect/explain-once.ts';
 import { createInspector, type Inspector } from '../../../../src/tools/inspect/inspector.ts';
 import { createListEvents } from '../../../../src/tools/inspect/list-events.ts';
 import { maxBodyBytes, probeAgent } from '../../../../src/tools/inspect/recording.ts';
@@ -11,22 +15,27 @@ let store: ExchangeStore;
 let inspector: Inspector;
 let server: Server;
 /** What is explained, and the answer that it gets. */
-let explained: string[];
-let explain: (exchange: string) => Promise<string>;
+let explained: ExplainedRequest[];
+let explain: () => Promise<string>;
+/** What the inspector tells of its pages. */
+let told: string[];
+let explainer: Explainer;
 
 beforeEach(async () => {
   store = createExchangeStore();
   explained = [];
   explain = async () => '{}';
-  inspector = createInspector({
-    store,
-    version: '1',
-    sendTo: null,
-    explain(exchange) {
-      explained.push(exchange);
-      return explain(exchange);
+  told = [];
+  explainer = {
+    prepare: () => void told.push('open'),
+    rest: () => void told.push('closed'),
+    async explain(request) {
+      explained.push(request);
+      return gzipSync(await explain());
     },
-  });
+    close: () => {},
+  };
+  inspector = createInspector({ store, version: '1', sendTo: null, explainer });
   server = createServer((incoming, response) => void inspector.handle(incoming, response));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
 });
@@ -99,31 +108,87 @@ it('explains the client’s request alone, and says why where it cannot', async 
   const id = record('{"model":"m"}');
   const exchange = store.get(id);
   if (exchange !== undefined) addBytes(exchange, 'client_response', 1, 'an answer');
-  expect(await get(`/inspect/exchanges/${id}/explanation`)).toEqual({ status: 200, text: '{}' });
-  expect(JSON.parse(explained[0] ?? '')).toMatchObject({
-    client_request: { path: '/v1/responses', body: '{"model":"m"}' },
+  explain = () => Promise.reject(new Error('It is too long.'));
+  expect(await get(`/inspect/exchanges/${id}/explanation`)).toEqual({ status: 422, text: 'It is too long.\n' });
+  explain = async () => '{"a":"é"}';
+  expect(await get(`/inspect/exchanges/${id}/explanation`)).toEqual({ status: 200, text: '{"a":"é"}' });
+  expect(explained.map(({ body }) => String(body))).toEqual(['{"model":"m"}', '{"model":"m"}']);
+  expect(explained[0]?.file).toMatchObject({
+    client_request: { path: '/v1/responses', body: '' },
     chat_response: null,
     client_response: null,
   });
-  explain = () => Promise.reject(new Error('It is too long.'));
-  expect(await get(`/inspect/exchanges/${id}/explanation`)).toEqual({ status: 422, text: 'It is too long.\n' });
   expect((await get('/inspect/exchanges/99/explanation')).status).toBe(404);
 });
 
-it('explains two at once, and more when they are done', async () => {
-  const id = record('{}');
+it('explains an exchange once, and counts what it keeps of it', async () => {
+  const [one, other] = [record('{}'), record('{"model":"m"}')];
+  const before = store.heldBytes;
+  for (const id of [one, one, one]) expect((await get(`/inspect/exchanges/${id}/explanation`)).text).toBe('{}');
+  expect(explained).toHaveLength(1);
+  expect(store.heldBytes - before).toBeGreaterThanOrEqual(gzipSync('{}').length);
+  await get(`/inspect/exchanges/${other}/explanation`);
+  expect(explained).toHaveLength(2);
+  for (const exchange of store.list()) exchange.discard();
+  expect(store.heldBytes).toBe(0);
+});
+
+it('keeps no explanation of a request that is still coming, nor one that is long', async () => {
+  const coming = store.open(1);
+  coming.setHead('client_request', requestHead);
+  for (const _ of [1, 2]) expect((await get(`/inspect/exchanges/${coming.id}/explanation`)).status).toBe(200);
+  expect(explained).toHaveLength(2);
+  const whole = record('{}');
+  explain = async () => randomBytes(4 * 1024 * 1024).toString('latin1');
+  const held = store.heldBytes;
+  for (const _ of [1, 2]) expect((await get(`/inspect/exchanges/${whole}/explanation`)).status).toBe(200);
+  expect(explained).toHaveLength(4);
+  expect([coming.explanation, store.get(whole)?.explanation, store.heldBytes]).toEqual([null, null, held]);
+});
+
+it('explains one after the other, each once, as many as may wait', async () => {
+  const ids = [record('{}'), record('{"model":"m"}')];
   let go = () => {};
   const gone = new Promise<string>((resolve) => {
     go = () => resolve('{}');
   });
   explain = () => gone;
-  const asked = Array.from({ length: 3 }, () => get(`/inspect/exchanges/${id}/explanation`));
+  const asked = Array.from({ length: 9 }, (_, index) => get(`/inspect/exchanges/${ids[index % 2]}/explanation`));
   const refused = await Promise.race(asked);
   expect(refused).toEqual({ status: 503, text: 'Too much is explained at once.\n' });
-  expect(explained).toHaveLength(2);
+  expect(explained).toHaveLength(1);
   go();
-  expect((await Promise.all(asked)).map(({ status }) => status).sort()).toEqual([200, 200, 503]);
-  expect((await get(`/inspect/exchanges/${id}/explanation`)).status).toBe(200);
+  expect((await Promise.all(asked)).map(({ status }) => status).sort()).toEqual([...Array(8).fill(200), 503]);
+  expect(explained).toHaveLength(2);
+  expect((await get(`/inspect/exchanges/${record('')}/explanation`)).status).toBe(200);
+});
+
+it('explains nothing of what was evicted while it waited', async () => {
+  const [first, second] = [record('{}'), record('{}')];
+  let go = () => {};
+  explain = () =>
+    new Promise<string>((resolve) => {
+      go = () => resolve('{}');
+    });
+  const running = get(`/inspect/exchanges/${first}/explanation`);
+  await expect.poll(() => explained.length).toBe(1);
+  const evicted = get(`/inspect/exchanges/${second}/explanation`);
+  // An answer to a later request says that this one has come.
+  await expect.poll(() => get('/inspect/about')).toMatchObject({ status: 200 });
+  store.get(second)?.discard();
+  go();
+  expect((await running).status).toBe(200);
+  expect((await evicted).status).not.toBe(200);
+  expect(explained).toHaveLength(1);
+});
+
+it('tells the explainer when there are pages', async () => {
+  const { port } = server.address() as AddressInfo;
+  const pages = [new AbortController(), new AbortController()];
+  for (const { signal } of pages) await fetch(`http://127.0.0.1:${port}/inspect/events`, { signal });
+  expect(told).toEqual(['open', 'open']);
+  for (const page of pages) page.abort();
+  await expect.poll(() => told).toEqual(['open', 'open', 'closed']);
 });
 
 it('neither is done for a page of another site', async () => {
@@ -150,7 +215,7 @@ describe('what is sent on', () => {
     await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
     const sendTo = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}/v1/`;
     inspector.close();
-    inspector = createInspector({ store, version: '1', sendTo, explain });
+    inspector = createInspector({ store, version: '1', sendTo, explainer });
   });
   afterEach(() => {
     proxy.close();

@@ -1,0 +1,36 @@
+import { gzipSync } from 'node:zlib';
+import type { ExplainedRequest } from '../../tools/inspect/exchange-json.ts';
+import { messageOf } from '../settings/error-texts.ts';
+
+/** The answer of the process that explains: the explanation, compressed, or why there is none. */
+export type ExplainAnswer = { readonly gzip: Buffer } | { readonly problem: string };
+
+/** The explanation repeats the request and the Chat request, field by field. */
+const maxOutputBytes = 64 * 1024 * 1024;
+const maxProblemLength = 4096;
+
+/** The process in which the inspector has requests explained (`explainer.ts`), one after the other, until its parent leaves. */
+process.on('disconnect', () => process.exit());
+process.on('message', (request: ExplainedRequest) => {
+  void explained(request).then((answer) => process.send?.(answer));
+});
+// Loaded before the first request.
+const command = import('../../tools/explain/explain-command.ts');
+
+async function explained({ file, body }: ExplainedRequest): Promise<ExplainAnswer> {
+  try {
+    const { explainExchange } = await command;
+    const client_request = { ...file.client_request, base64: body.toString('base64') };
+    const pieces: Uint8Array[] = [];
+    let size = 0;
+    for (const piece of explainExchange({ ...file, client_request }, process.env)) {
+      size += piece.length;
+      if (size > maxOutputBytes) throw new Error(`The explanation is longer than ${maxOutputBytes} bytes.`);
+      pieces.push(piece);
+    }
+    // Fast: it is kept, and sent over this machine's network at most.
+    return { gzip: gzipSync(Buffer.concat(pieces), { level: 1 }) };
+  } catch (error) {
+    return { problem: messageOf(error).slice(0, maxProblemLength) };
+  }
+}

@@ -1,0 +1,51 @@
+import { type ExplainedRequest, requestOf } from './exchange-json.ts';
+import type { StoredExchange } from './exchange-store.ts';
+
+/** Explains requests beside the service, one at a time. */
+export interface Explainer {
+  /** A page is open, so that somebody may ask soon. */
+  prepare(): void;
+  /** No page is open. */
+  rest(): void;
+  /**
+   * The output of `explain --json`, compressed with gzip. Rejects with what it says where it could not, when it takes too
+   * long, and when the signal aborts.
+   */
+  explain(request: ExplainedRequest, signal: AbortSignal): Promise<Buffer>;
+  close(): void;
+}
+
+/** Explanations that wait for another one: a page asks for one at a time. */
+const maxWaiting = 8;
+
+/**
+ * Has exchanges explained one after the other, each once: what is explained is kept with its exchange. Null where too many
+ * are waiting.
+ */
+export function createExplainOnce({ explain }: Explainer) {
+  let last: Promise<unknown> = Promise.resolve();
+  let waiting = 0;
+
+  async function explained(exchange: StoredExchange, signal: AbortSignal): Promise<Buffer> {
+    signal.throwIfAborted();
+    if (exchange.isDiscarded) throw new Error('This exchange is no longer in memory.');
+    // Another page may have asked for it meanwhile.
+    if (exchange.explanation !== null) return exchange.explanation;
+    const gzip = await explain(requestOf(exchange), signal);
+    exchange.keepExplanation(gzip);
+    return gzip;
+  }
+
+  return async (exchange: StoredExchange, signal: AbortSignal): Promise<Buffer | null> => {
+    if (exchange.explanation !== null) return exchange.explanation;
+    if (waiting >= maxWaiting) return null;
+    waiting += 1;
+    const mine = last.then(() => explained(exchange, signal));
+    last = mine
+      .catch(() => {})
+      .then(() => {
+        waiting -= 1;
+      });
+    return mine;
+  };
+}
