@@ -51,7 +51,7 @@ describe('a conversation', () => {
     await answered('alone');
     const { page, download } = await open();
     await page.getByRole('option', { name: /alone/ }).waitFor();
-    const asked = page.getByRole('option', { name: /What is in the file\?.*agent · called read_file/ });
+    const asked = page.getByRole('option', { name: /in the file\?.*agent · (1 tool result · )?called read_file/ });
     expect(await asked.count()).toBe(2);
     await page.getByRole('button', { name: 'Conversations', exact: true }).click();
     await page.getByRole('option', { name: /agent.*3 turns/ }).click();

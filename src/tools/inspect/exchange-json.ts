@@ -21,14 +21,24 @@ const maxClientLength = 120;
 
 /** The exchange as a line of the list. */
 export function rowOf(exchange: StoredExchange) {
-  const { id, version, startedAt, pieces, turn = null, said = null, answered = null, called = [] } = exchange;
+  const {
+    id,
+    version,
+    startedAt,
+    pieces,
+    turn = null,
+    said = null,
+    given = null,
+    answered = null,
+    called = [],
+  } = exchange;
   const { cause: _cause, dropped: _dropped, first_token_ms: _first, ...facts } = exchange.facts;
   const head = exchange.heads.client_request;
   const [method, path] = [head?.get(':method') ?? null, head?.get(':path') ?? null];
   return {
     ...facts,
     // A version is larger with each change; `started_at` is in Unix milliseconds; no turn where it is in no conversation.
-    ...{ id, version, started_at: startedAt, method, path, turn, said, answered, called },
+    ...{ id, version, started_at: startedAt, method, path, turn, said, given, answered, called },
     client: head?.get('user-agent')?.slice(0, maxClientLength) ?? null,
     endpoint: head === undefined ? null : endpointOf(method ?? '', path ?? ''),
     status: facts.status ?? statusOf(exchange.heads.client_response),

@@ -111,6 +111,8 @@ export class StoredExchange {
   turn: TurnLink | null | undefined;
   /** The user's last text in the request, on one line; null without one, undefined until somebody asks. */
   said: string | null | undefined;
+  /** The end of the request where that is no text of the user, `3 tool results`; null otherwise, undefined until somebody asks. */
+  given: string | null | undefined;
   /** The model's first text in the answer, on one line; null without one, undefined until somebody asks. */
   answered: string | null | undefined;
   /** The tools that the model called in the answer, in their order, each once; undefined until somebody asks. */

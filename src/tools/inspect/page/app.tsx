@@ -2,6 +2,7 @@ import type { JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import type { ExchangeRow } from '../exchange-json.ts';
 import { pretty } from '../view/indent-json.ts';
+import { aboutOf, hasFailed, titleOf } from '../view/row-title.ts';
 import { webSocketTurnOf } from '../view/websocket-turn.ts';
 import { ConversationDetail, ConversationList } from './conversation-panes.tsx';
 import { Detail } from './detail.tsx';
@@ -134,14 +135,13 @@ function ExchangeList({ model }: { readonly model: Model }): JSX.Element {
 }
 
 function textsOf(row: ExchangeRow, model: Model): RowTexts {
-  const { tokens, outcome, tokens_per_second: speed, said, called } = row;
-  const request = `${row.method ?? ''} ${row.path ?? ''}`;
+  const { tokens, outcome, tokens_per_second: speed } = row;
   const turn = webSocketTurnOf(row.request_id);
   const running = outcome === 'running' && row.pieces > 0 ? 'streaming' : null;
   return {
-    title: said ?? row.model ?? request,
-    about: [row.model ?? request, called.length === 0 ? null : `called ${called.join(', ')}`],
-    outcome: row.error_code ?? outcome,
+    title: titleOf(row),
+    about: aboutOf(row),
+    outcome: row.error_code ?? (hasFailed(row) ? `${outcome} ${row.status}` : outcome),
     tone: outcome,
     startedAt: row.started_at,
     facts: [

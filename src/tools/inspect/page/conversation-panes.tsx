@@ -5,6 +5,7 @@ import type { ConversationRow, ConversationTurn } from '../view/group-turns.ts';
 import { harOf } from '../view/har.ts';
 import { pretty } from '../view/indent-json.ts';
 import { visible } from '../view/json-lines.ts';
+import { titleOf } from '../view/row-title.ts';
 import { parsed } from '../view/timeline.ts';
 import { type TurnChanges, turnChanges } from '../view/turn-changes.ts';
 import { download } from './download.ts';
@@ -33,7 +34,7 @@ export function ConversationList({ model }: { readonly model: Model }): JSX.Elem
 function textsOf({ turns, input, output, start }: ConversationRow): RowTexts {
   const last = turns.at(-1)?.row;
   return {
-    title: turns[0]?.row.said ?? last?.model ?? '–',
+    title: turns[0] === undefined ? '–' : titleOf(turns[0].row),
     about: [last?.model ?? '–'],
     outcome: `${turns.length} turns`,
     tone: last?.outcome ?? '',

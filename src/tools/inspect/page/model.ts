@@ -277,7 +277,8 @@ function linkOf({ id, started_at }: ExchangeRow): string {
 
 /** The text that the filter searches, in lower case. */
 function wordsOf(row: ExchangeRow): string {
-  const { client, model, outcome, status, error_code, path, method, profile, request_id, finish_reason, said } = row;
+  const { client, model, outcome, status, error_code, path, method, profile, request_id, finish_reason, said, given } =
+    row;
   const kind = row.stream === true ? 'stream' : null;
   const words = [
     client,
@@ -292,6 +293,8 @@ function wordsOf(row: ExchangeRow): string {
     finish_reason,
     kind,
     said,
+    given,
+    row.endpoint,
     ...row.called,
   ];
   return words.join(' ').toLowerCase();
