@@ -1,10 +1,13 @@
 import { randomUUID } from 'node:crypto';
+import { parseBounded } from '../../formats/json/bounded.ts';
+import { objectOf, objectsOf } from '../../formats/json/loose.ts';
 import { probeAgent } from './recording.ts';
-import { parsed } from './view/timeline.ts';
 
 const maxRequestsUnderWay = 8;
 const modelsTimeoutMs = 10_000;
 const maxModelsBytes = 4 * 1024 * 1024;
+/** Values in a list of models: some hosts offer thousands, with a dozen fields each. */
+const maxModelsValues = 200_000;
 const noBytes = Buffer.alloc(0);
 
 /**
@@ -55,13 +58,22 @@ export function createRequestSender(baseUrl: string, userAgent: string) {
       const list = response.body === null ? noBytes : await readAtMost(maxModelsBytes, response.body);
       if (list === null) throw new Error(`The list of models is longer than ${maxModelsBytes} bytes.`);
       if (!response.ok) throw new Error(`The upstream answered the request for its models with ${response.status}.`);
-      const data = (parsed(list.toString()) as { readonly data?: unknown } | null)?.data;
+      const data = dataIn(list.toString());
       if (!Array.isArray(data)) throw new Error('The upstream’s answer is not a list of models.');
-      const names = data.map((model: unknown) => (model as { readonly id?: unknown } | null)?.id);
+      const names = objectsOf<{ id?: unknown }>(data).map(({ id }) => id);
       return names.filter((name) => typeof name === 'string');
     },
     close: () => stop.abort(),
   };
+}
+
+/** The `data` of a list; undefined where there is none, or too much. */
+function dataIn(json: string): unknown {
+  try {
+    return objectOf<{ data?: unknown }>(parseBounded(json, maxModelsValues))?.data;
+  } catch {
+    return undefined;
+  }
 }
 
 /** All bytes; null if there are more than that. */

@@ -1,5 +1,5 @@
 import type { ExchangeFile } from '../../files/exchange-file.ts';
-import { parsed } from './timeline.ts';
+import { parsed, wordOf } from './timeline.ts';
 
 /** The Response of a stream's last event that has one. */
 export function lastResponse(stream: string): unknown {
@@ -18,7 +18,7 @@ export function errorMessage(response: ExchangeFile['client_response']): string 
   const event = isStream(response) ? lastResponse(last) : parsed(last);
   const error = typeof event === 'object' && event !== null && 'error' in event ? event.error : null;
   if (typeof error !== 'object' || error === null || !('message' in error)) return null;
-  return String(error.message);
+  return wordOf(error.message);
 }
 
 /** Whether a response is an event stream. */

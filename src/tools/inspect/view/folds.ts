@@ -15,7 +15,7 @@ export function openingOf(body: unknown): Opening {
   const name = Array.isArray(messages) ? 'messages' : 'input';
   const items: readonly (Json | null)[] = [messages, input].find(Array.isArray) ?? [];
   const hidden = items.flatMap((item, index) =>
-    ['system', 'developer'].includes(String(item?.role)) && isLong(item?.content) ? [`${name}[${index}].content`] : [],
+    prompting.has(item?.role) && isLong(item?.content) ? [`${name}[${index}].content`] : [],
   );
   const last = items.findLastIndex((item) => item?.role === 'user');
   return {
@@ -26,6 +26,9 @@ export function openingOf(body: unknown): Opening {
 
 /** The fields of a body, or of an item, that matter here. */
 type Json = Readonly<Partial<Record<'tools' | 'instructions' | 'input' | 'messages' | 'role' | 'content', unknown>>>;
+
+/** Roles of messages that are the same in every turn. */
+const prompting: ReadonlySet<unknown> = new Set(['system', 'developer']);
 
 function isLong(value: unknown): boolean {
   return (JSON.stringify(value) ?? '').length > shortText;

@@ -1,4 +1,5 @@
 import { jsonOf } from '../../../formats/json/loose.ts';
+import { scanJson } from '../../../formats/json/scan.ts';
 import type { ExchangeFilePiece } from '../../files/exchange-file.ts';
 import { lineOf, type ShownEvent } from './event-lines.ts';
 import { bytesOf } from './join-parts.ts';
@@ -83,9 +84,10 @@ export function chunkLabel(entry: TimelineEntry): string {
     for (const [name, value] of Object.entries(choice.delta ?? {}))
       if (value !== null && value !== '' && !(name === 'role' && words.length > 0))
         words.push(`${name} ${JSON.stringify(value)}`);
-    if (choice.finish_reason != null) words.push(`finish_reason ${choice.finish_reason}`);
+    if (choice.finish_reason != null) words.push(`finish_reason ${wordOf(choice.finish_reason)}`);
   }
-  if (chunk.usage != null) words.push(`usage ${chunk.usage.prompt_tokens}+${chunk.usage.completion_tokens}`);
+  if (chunk.usage != null)
+    words.push(`usage ${wordOf(chunk.usage.prompt_tokens)}+${wordOf(chunk.usage.completion_tokens)}`);
   if (chunk.error != null) words.push(`error ${JSON.stringify(chunk.error)}`);
   return shortLabel(words.length === 0 ? entry.raw : words.join('  '));
 }
@@ -109,9 +111,21 @@ interface LooseChunk {
   readonly error?: unknown;
 }
 
-/** Null if it is not JSON. */
+/** Levels of a value that is shown: what shows it calls itself for each. */
+const maxShownNesting = 500;
+
+/** Null if it is not JSON, or nested deeper than anybody reads. */
 export function parsed(text: string): unknown {
+  const isFlat = text.length <= 2 * maxShownNesting;
+  if (!isFlat && scanJson(text, { maxNesting: maxShownNesting }).tooDeepAt !== null) return null;
   return jsonOf(text) ?? null;
+}
+
+/** Any value as a word: only a text or a number is one already. */
+export function wordOf(value: unknown): string {
+  return typeof value === 'string' || typeof value === 'number'
+    ? String(value)
+    : (JSON.stringify(value) ?? 'undefined');
 }
 
 function shortLabel(text: string): string {
