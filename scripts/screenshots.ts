@@ -96,8 +96,7 @@ async function photograph(port: number, output: () => string): Promise<void> {
     const client = page.getByRole('listbox', { name: 'Client sent, body' });
     await client.getByText('→ max_tokens').click();
     await page.getByRole('region', { name: 'What became of it' }).waitFor();
-    await page.locator('#timeline').evaluate((element) => element.scrollTo(0, 0));
-    await page.getByRole('region', { name: 'Final Response' }).getByText('"completed"').waitFor();
+    await page.getByRole('region', { name: 'The answer’s text' }).getByText('Reasoning').waitFor();
     const path = join(folder, `inspector-${colorScheme}.png`);
     await save(page, path);
   }
@@ -133,8 +132,7 @@ async function takeConversation(): Promise<void> {
       await page.goto(`${mesh.service.adminUrl}/inspect`);
       await page.getByRole('button', { name: 'Conversations', exact: true }).click();
       await page.getByRole('option', { name: /qwen3-coder/ }).click();
-      await page.getByRole('button', { name: '4', exact: true }).click();
-      await page.getByRole('region', { name: 'Turn 4' }).getByText('byte for byte').waitFor();
+      await page.getByRole('article', { name: 'Turn 2' }).getByText('exec_command').waitFor();
       await save(page, join(folder, `inspector-conversation-${colorScheme}.png`));
     }
     await browser.close();

@@ -62,44 +62,32 @@ describe('a conversation', () => {
     // Its address leads back to it.
     await page.reload();
     await detail.getByText('6,000 (2,700 cached)').waitFor();
-    const cells = await detail
-      .locator('tbody tr')
-      .evaluateAll((rows) => rows.map((each) => [1, 4, 5, 6].map((cell) => each.children[cell]?.textContent)));
-    expect(cells).toEqual([
-      ['What is in the file?→ read_file', '1,000', '20', '2 messages'],
-      ['What is in the file?→ read_file', '2,000 (+1,000)', '20', 'kept: 2 of 4 messages'],
-      ['What is in the file?Done.', '3,000 (+1,000)', '20', 'kept: 4 of 6 messages'],
-    ]);
-    // On one time axis: the last turn ends where the axis does, and the first begins where it begins.
-    const axis = await detail.locator('tbody .when .strip').first().boundingBox();
-    const begin = await detail.locator('tbody .waiting').first().boundingBox();
-    const end = await detail.locator('tbody .answering').last().boundingBox();
-    if (axis === null || begin === null || end === null) throw new Error('the waterfall is not in view');
-    expect(Math.abs(begin.x - axis.x)).toBeLessThan(3);
-    expect(Math.abs(end.x + end.width - axis.x - axis.width)).toBeLessThan(3);
-
-    await detail.getByRole('button', { name: '3', exact: true }).click();
-    const turn = page.getByRole('region', { name: 'Turn 3' });
-    await turn.getByText('This prompt begins with the whole previous prompt, byte for byte').waitFor();
-    // The heading’s words end before its button begins.
-    const gap = await turn.locator('h3').evaluate((heading) => {
-      const words = heading.ownerDocument.createRange();
-      words.setStart(heading, 0);
-      words.setEndBefore(heading.querySelector('button') ?? heading);
-      return (heading.querySelector('button')?.getBoundingClientRect().left ?? 0) - words.getBoundingClientRect().right;
-    });
-    expect(gap).toBeGreaterThanOrEqual(6);
-    const added = turn.getByRole('list', { name: 'New in this turn' });
-    await added.getByText('"read_file"').waitFor();
-    await added.getByText('"line 2"').waitFor();
-    expect(await added.getByText('"line 1"').count()).toBe(0);
+    // A turn has the user's words where they are new, and the results of its calls, which came with the next one.
+    const turnOf = (number: number) => detail.getByRole('article', { name: `Turn ${number}` });
+    await turnOf(3).getByText('Done.', { exact: true }).waitFor();
+    await turnOf(1).getByText('What is in the file?').waitFor();
+    expect(await detail.getByText('What is in the file?').count()).toBe(1);
+    await turnOf(1)
+      .getByText(/ · 1,000 → 20 tok · 2 messages$/)
+      .waitFor();
+    await turnOf(2)
+      .getByText(/ · 2,000 \(\+1,000\), 900 cached → 20 tok · 2 of 4 messages kept$/)
+      .waitFor();
+    for (const number of [1, 2]) {
+      const result = turnOf(number).getByLabel('Result of read_file');
+      await expect.poll(() => turnOf(number).locator('summary').textContent()).toBe(`read_file{} → line ${number}`);
+      expect(await result.isVisible()).toBe(false);
+      await turnOf(number).getByText('read_file', { exact: true }).click();
+      expect(await result.textContent()).toBe(`line ${number}`);
+    }
+    expect(await detail.getByText('Changed since the turn before').count()).toBe(0);
     const { name, text } = await download(() => detail.getByRole('button', { name: 'Download HAR' }).click());
     expect(name).toMatch(/^conversation-\d+\.har$/);
     const har = JSON.parse(text);
     expect(harProblems(har)).toEqual([]);
     expect(har.log.entries).toHaveLength(6);
 
-    await turn.getByRole('button', { name: 'Open the exchange' }).click();
+    await turnOf(3).getByRole('button', { name: 'Open the exchange' }).click();
     await page.getByRole('heading', { name: /agent.*completed/ }).waitFor();
     const one = await download(() => page.getByRole('button', { name: 'HAR', exact: true }).click());
     expect(harProblems(JSON.parse(one.text))).toEqual([]);
@@ -113,11 +101,9 @@ describe('a conversation', () => {
     await converse('clock', (turn) => `It is 12:0${turn}. Be brief.`, 2);
     await page.getByRole('option', { name: /clock.*2 turns.*prefix broken/ }).waitFor();
     await page.getByRole('option', { name: /clock/ }).click();
-    await page.getByRole('button', { name: '2', exact: true }).click();
-    const turn = page.getByRole('region', { name: 'Turn 2' });
-    await turn.getByText('they part at messages[0].content, character 10').waitFor();
-    expect(await turn.locator('pre').textContent()).toBe('− It is 12:01. Be brief.\n+ It is 12:02. Be brief.');
-    await page.getByText('differs at messages[0]', { exact: true }).waitFor();
+    const turn = page.getByRole('article', { name: 'Turn 2' });
+    await turn.getByText('the prompts part at messages[0].content, character 10').waitFor();
+    expect(await turn.locator('.banner pre').textContent()).toBe('− It is 12:01. Be brief.\n+ It is 12:02. Be brief.');
     await page.keyboard.press('Escape');
     await page.getByText('Select a conversation').waitFor();
   });

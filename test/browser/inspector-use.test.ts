@@ -77,7 +77,9 @@ describe('text in bodies', () => {
       .getByRole('option', { name: /needle/ })
       .first()
       .click();
-    const final = page.getByRole('region', { name: 'Final Response' });
+    await page.locator('mark').getByText('brown Zebra').waitFor();
+    await page.getByRole('button', { name: 'JSON', exact: true }).click();
+    const final = page.getByRole('region', { name: 'Answer', exact: true });
     await final.getByRole('button', { name: /^Next of \d+ found in the final Response$/ }).click();
     await final.getByText(/^1 of \d+ found/).waitFor();
     await final.locator('.line.found').getByText('The brown Zebra runs.').first().waitFor();
@@ -106,7 +108,8 @@ describe('text in bodies', () => {
     const { page } = await open();
     await page.getByRole('searchbox').fill('spotted giraffe');
     await page.getByRole('option', { name: /broken.*aborted.*text found/ }).click();
-    const answer = page.getByRole('region', { name: 'Answer as it arrived' });
+    await page.getByRole('button', { name: 'Events' }).click();
+    const answer = page.getByRole('region', { name: 'Answer', exact: true });
     // The first chunk, the delta that it became some lines below, and the second chunk beside its delta.
     await answer.getByRole('button', { name: 'Next of 3 found in the answer' }).waitFor();
     const found = answer.locator('.moment.found');
@@ -135,57 +138,41 @@ describe('the keyboard', () => {
 });
 
 describe('the panes', () => {
-  const widthOf = (name: string) => `document.querySelector('${name}').getBoundingClientRect().width`;
+  const sizeOf = (name: string, side: string) => `document.querySelector('${name}').getBoundingClientRect().${side}`;
 
-  test('are moved with the mouse and with the keyboard, and stay so', async () => {
+  test('have the size that they are given by their corner, also after a reload', async () => {
     await answered('panes');
     const { page } = await open();
     await page.getByRole('option', { name: /panes/ }).click();
-    const line = page.getByRole('separator', { name: 'Width of the list' });
-    const before = Number(await page.evaluate(widthOf('.exchanges')));
-    const at = await line.boundingBox();
-    if (at === null) throw new Error('the line is not in view');
-    await page.mouse.move(at.x, 300);
-    await page.mouse.down();
-    await page.mouse.move(at.x + 150, 300, { steps: 3 });
-    await page.mouse.up();
-    await expect.poll(() => page.evaluate(widthOf('.exchanges'))).toBeCloseTo(before + 150, -1);
-
-    const sides = page.getByRole('separator', { name: 'Width of both sides' });
-    await sides.focus();
-    await sides.press('Home');
-    await expect.poll(() => page.evaluate(widthOf('.request .pane'))).toBe(0);
-    await sides.press('End');
-    await sides.press('ArrowLeft');
-    await expect.poll(() => sides.getAttribute('aria-valuenow')).toBe('96');
-    const height = page.getByRole('separator', { name: 'Height of the request' });
-    const usual = await height.getAttribute('aria-valuenow');
-    await height.focus();
-    await height.press('ArrowDown');
-    await expect.poll(() => height.getAttribute('aria-valuenow')).not.toBe(usual);
-    await page.reload();
     await page.getByRole('heading', { name: /panes/ }).waitFor();
-    expect(Number(await page.evaluate(widthOf('.exchanges')))).toBeCloseTo(before + 150, -1);
-    expect(await sides.getAttribute('aria-valuenow')).toBe('96');
-    await sides.focus();
-    await sides.press('Enter');
-    await expect.poll(() => sides.getAttribute('aria-valuenow')).toBe('50');
+    for (const [name, side, x, y] of [
+      ['.exchanges', 'width', 150, 0],
+      ['.request', 'height', 0, 60],
+    ] as const) {
+      const before = Number(await page.evaluate(sizeOf(name, side)));
+      const at = await page.locator(name).boundingBox();
+      if (at === null) throw new Error('it is not in view');
+      const [right, bottom] = [at.x + at.width - 4, at.y + at.height - 4];
+      await page.mouse.move(right, bottom);
+      await page.mouse.down();
+      await page.mouse.move(right + x, bottom + y, { steps: 3 });
+      await page.mouse.up();
+      const after = before + x + y;
+      await expect.poll(() => page.evaluate(sizeOf(name, side))).toBeCloseTo(after, -1);
+      await page.reload();
+      await page.getByRole('heading', { name: /panes/ }).waitFor();
+      await expect.poll(() => page.evaluate(sizeOf(name, side))).toBeCloseTo(after, -1);
+    }
   });
 
   test('and rows follow two keys that come before the page is drawn again', async () => {
     for (const model of ['first', 'second', 'third']) await answered(model);
     const { page } = await open();
     await page.getByRole('option', { name: /third/ }).click();
-    const atOnce = (...keys: string[]) =>
-      page.evaluate(`for (const key of ${JSON.stringify(keys)})
-        document.activeElement.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true }));`);
-    const sides = page.getByRole('separator', { name: 'Width of both sides' });
-    await sides.press('Home');
-    await atOnce('End', 'ArrowLeft');
-    await expect.poll(() => sides.getAttribute('aria-valuenow')).toBe('96');
     await page.getByRole('listbox', { name: 'Exchanges, newest first' }).focus();
-    await atOnce('ArrowDown', 'ArrowDown');
-    await page.getByRole('option', { name: /first/, selected: true }).waitFor();
+    await page.evaluate(`for (const key of ['ArrowDown', 'ArrowDown'])
+      document.activeElement.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true }));`);
+    await expect.poll(() => page.getByRole('option', { name: /first/, selected: true }).count()).toBe(1);
   });
 
   test('one stands alone when it is asked to, until Esc', async () => {
@@ -193,16 +180,17 @@ describe('the panes', () => {
     const { page } = await open();
     await page.getByRole('option', { name: /alone/ }).click();
     await page.getByRole('button', { name: 'Request alone' }).click();
-    await page.getByRole('region', { name: 'Final Response' }).waitFor({ state: 'hidden' });
+    await page.getByRole('region', { name: 'Answer', exact: true }).waitFor({ state: 'hidden' });
     expect(await page.locator('#detail-title').isVisible()).toBe(false);
     await page.keyboard.press('Escape');
-    await page.getByRole('region', { name: 'Final Response' }).waitFor();
+    await page.getByRole('region', { name: 'Answer', exact: true }).waitFor();
     await page.locator('#detail-title').waitFor();
   });
 
   test.each([400, 799])('nothing covers anything in %s pixels', async (width) => {
-    inspected.mesh.upstream.script('small', { body: [completion({ content: 'Yes' })] });
-    await answered('small', { tools: [{ type: 'web_search' }], instructions: 'Be brief.' });
+    const body = [delta({ content: 'Yes' }), finish('stop'), done];
+    inspected.mesh.upstream.script('small', { headers: eventStream, body });
+    await answered('small', { stream: true, tools: [{ type: 'web_search' }], instructions: 'Be brief.' });
     const { page } = await open({ viewport: { width, height: 700 } });
     const covered = () =>
       page.evaluate(`(() => {
@@ -227,13 +215,14 @@ describe('the panes', () => {
     // Another line of the request says what became of it; one of the answer shows the chunk and the event.
     await page.getByText('"Be brief."').first().click();
     await page.getByRole('region', { name: 'What became of it' }).waitFor();
+    await page.getByRole('button', { name: 'Events' }).click();
     await page.locator('#timeline').getByRole('option').first().click();
     await page.locator('.picked').getByText('Event').waitFor();
     expect(await covered()).toEqual([]);
     await page.getByRole('button', { name: 'Headers' }).click();
     expect(await covered()).toEqual([]);
-    const answer = page.getByRole('region', { name: 'Answer as it arrived' });
-    await page.getByRole('button', { name: 'Answer as it arrived alone' }).click();
+    const answer = page.getByRole('region', { name: 'Answer', exact: true });
+    await page.getByRole('button', { name: 'Answer alone' }).click();
     const { height = 0 } = (await answer.boundingBox()) ?? {};
     expect(height).toBeGreaterThan(400);
   });
@@ -281,5 +270,100 @@ describe('a request', () => {
     await page.getByRole('button', { name: 'Send', exact: true }).click();
     await page.getByRole('alert').getByText('invalid_json').waitFor();
     await expect.poll(() => page.getByRole('dialog').count()).toBe(0);
+  });
+});
+
+describe('the answer', () => {
+  test('is text: reasoning folded, calls with their arguments; its events and JSON are one click away', async () => {
+    const body = [
+      delta({ reasoning_content: 'Let me ' }),
+      delta({ reasoning_content: 'look.' }),
+      delta({ content: 'I ask ' }),
+      delta({ content: 'the weather.' }),
+      delta({ tool_calls: [{ index: 0, id: 'call_1', function: { name: 'get_weather', arguments: '{"city":' } }] }),
+      delta({ tool_calls: [{ index: 0, function: { arguments: '"Paris"}' } }] }),
+      finish('tool_calls'),
+      done,
+    ];
+    inspected.mesh.upstream.script('spoken', { headers: eventStream, body });
+    inspected.mesh.upstream.script('refusing', { body: [completion({ refusal: 'I cannot help with that.' })] });
+    await answered('spoken', { stream: true, tools });
+    await answered('refusing');
+    const { page } = await open();
+    await page.getByRole('option', { name: /spoken/ }).click();
+    const answer = page.getByRole('region', { name: 'Answer', exact: true });
+    await answer.getByText('I ask the weather.', { exact: true }).waitFor();
+    const reasoning = answer.locator('pre', { hasText: 'Let me look.' });
+    expect(await reasoning.isVisible()).toBe(false);
+    await answer.getByText('Reasoning').click();
+    await reasoning.waitFor();
+    expect(await answer.locator('.call').innerText()).toBe('get_weather\n{\n  "city": "Paris"\n}');
+    await answer.getByRole('button', { name: 'Events' }).click();
+    await answer.getByText('content "the weather."').waitFor();
+
+    // What is chosen stays, where there is such a thing: a JSON answer has no events.
+    await page.getByRole('option', { name: /refusing/ }).click();
+    await answer.getByText('Refused I cannot help with that.').waitFor();
+    expect(await answer.getByRole('button', { name: 'Events' }).count()).toBe(0);
+  });
+
+  test('that ends early says why', async () => {
+    inspected.mesh.upstream.script('cut', { body: [completion({ content: 'It was a' }, 'length')] });
+    await answered('cut');
+    const { page } = await open();
+    await page.getByRole('option', { name: /cut/ }).click();
+    await page.getByRole('alert').getByText('The model stopped before its end: length.').waitFor();
+    expect(await page.locator('.said').allTextContents()).toEqual(['It was a']);
+  });
+});
+
+describe('both sides', () => {
+  const results = (count: number, size: number) =>
+    Array.from({ length: count }, (_, index) => [
+      { type: 'function_call', call_id: `call_${index}`, name: 'get_weather', arguments: '{"city":"Paris"}' },
+      { type: 'function_call_output', call_id: `call_${index}`, output: 'It is sunny there.\n'.repeat(size) },
+    ]).flat();
+  const long = [
+    { role: 'user', content: 'First question' },
+    ...results(100, 420),
+    { role: 'assistant', content: 'The answer before' },
+    { role: 'user', content: 'The last question' },
+    ...results(2, 100),
+  ];
+
+  test.each([
+    [1440, 900],
+    [1000, 700],
+    [400, 800],
+  ])('begin at the user’s last message in %s × %s pixels, also of a long body', async (width, height) => {
+    expect(JSON.stringify(long).length).toBeGreaterThan(800_000);
+    inspected.mesh.upstream.script('long', { body: [completion({ content: 'Yes' })] });
+    await answered('long', { instructions: 'Be brief. '.repeat(900), input: long, tools });
+    const { page } = await open({ viewport: { width, height } });
+    // To explain a long body takes longer than anything here.
+    const fields = long.map((_, index) => ({
+      ...{ field: `input[${index}]`, fate: 'renamed', becomes: [{ path: `messages[${index + 1}]` }] },
+      ...{ dropped: [], causes: [], rule: '', link: null },
+    }));
+    const isShown = gate();
+    await page.route('**/explanation', async (route) => {
+      await isShown.passed();
+      await route.fulfill({ json: { refusals: [], added: [], fields } });
+    });
+    await page.getByRole('option', { name: /long/ }).first().click();
+    /** Lines from the top of its side to the user's words: behind the brace and the role, with a note above. */
+    const linesTo = (side: string) =>
+      page.evaluate(`(() => {
+        const list = document.getElementById('body-${side}');
+        const row = [...(list?.querySelectorAll('.row') ?? [])].find(({ textContent }) => textContent.includes('The last question'));
+        return row && Math.round((row.getBoundingClientRect().top - list.getBoundingClientRect().top) / 18);
+      })()`);
+    for (const side of ['client', 'chat']) await expect.poll(() => linesTo(side)).toBe(2);
+    // The notes come later, and move the lines.
+    isShown.open();
+    for (const side of ['client', 'chat']) {
+      await page.locator(`#body-${side} .note`).first().waitFor();
+      await expect.poll(() => linesTo(side)).toBeOneOf([2, 3]);
+    }
   });
 });

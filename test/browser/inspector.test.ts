@@ -48,11 +48,13 @@ describe('the inspector', () => {
     const response = answered('live', { stream: true });
 
     await page.getByRole('option', { name: /live.*running/ }).click();
+    await page.getByText('The answer is still running.').waitFor();
+    await page.locator('.parts').getByText('Hel', { exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Events' }).click();
     const timeline = page.getByRole('listbox', { name: /chunks and the events/ });
     await timeline.getByText('content "Hel"').waitFor();
     await timeline.getByText('output_text.delta #0.0 "Hel"').waitFor();
     expect(await timeline.getByText('"lo"').count()).toBe(0);
-    await page.getByText('The stream is still running.').waitFor();
 
     first.open();
     const next = timeline.getByRole('option', { name: /content "lo"/ });
@@ -69,8 +71,8 @@ describe('the inspector', () => {
     await response;
     await page.getByRole('heading', { name: /live.*completed/ }).waitFor();
     await timeline.getByText(/^completed .*usage 3\+2=5$/).waitFor();
-    const final = page.getByRole('region', { name: 'Final Response' });
-    await final.getByText('"status": "completed"').waitFor();
+    await page.getByRole('button', { name: 'JSON', exact: true }).click();
+    await page.getByRole('list', { name: 'Final Response' }).getByText('"status": "completed"').waitFor();
     await page.getByText('3 → 2', { exact: true }).waitFor();
     // What matters most comes first: the end is cut off where the list is narrow.
     const row = page.getByRole('option', { name: /live.*completed/ });
@@ -259,6 +261,7 @@ describe('the inspector', () => {
     });
     await page.getByRole('option', { name: /hostile/ }).click();
     await page.getByRole('heading', { name: /hostile.*completed/ }).waitFor();
+    await page.getByRole('button', { name: 'Events' }).click();
     await page.getByText('content "<script>alert(1)</script>"').click();
     await page.getByRole('button', { name: 'Headers' }).click();
     const markup = 'script:not([src="/inspect/page.js"]), b, svg[onload], a, iframe, [style*="fixed"]';
@@ -369,8 +372,11 @@ describe('the inspector', () => {
   });
 
   test('copies a body and a chunk, all of it', async () => {
-    inspected.mesh.upstream.script('whole', { body: [completion({ content: 'Yes' })] });
-    await answered('whole');
+    inspected.mesh.upstream.script('whole', {
+      headers: eventStream,
+      body: [delta({ content: 'Yes' }), finish('stop'), done],
+    });
+    await answered('whole', { stream: true });
     const { page } = await open({ permissions: ['clipboard-read', 'clipboard-write'] });
     await page.getByRole('option', { name: /whole/ }).first().click();
     await page.getByRole('button', { name: 'Copy the body: It became' }).click();
@@ -380,6 +386,7 @@ describe('the inspector', () => {
       model: 'whole',
       messages: [{ role: 'user', content: 'Hi' }],
     });
+    await page.getByRole('button', { name: 'Events' }).click();
     await page.locator('#timeline').getByRole('option').first().click();
     await page.getByRole('button', { name: 'Copy this chunk' }).click();
     await expect.poll(() => page.evaluate('navigator.clipboard.readText()')).toContain('"choices"');
@@ -395,6 +402,7 @@ describe('the inspector', () => {
     const { page } = await open();
     const whole = answered('followed', { stream: true });
     await page.getByRole('option', { name: /followed.*running/ }).click();
+    await page.getByRole('button', { name: 'Events' }).click();
     await page.getByText('output_text.delta #0.0 "word 0 "').waitFor();
     await page.evaluate('timeline.scrollTop = timeline.scrollHeight');
     await page.getByText('output_text.delta #0.0 "word 89 "').waitFor();

@@ -10,7 +10,6 @@ import { clientName, count, duration, size } from './format.ts';
 import type { Model } from './model.ts';
 import { RowList, type RowTexts } from './row-list.tsx';
 import { SendDialog } from './send-dialog.tsx';
-import { Split } from './split.tsx';
 
 /** The page: the list of exchanges, and the one that is selected. */
 export function App({ model }: { readonly model: Model }): JSX.Element {
@@ -78,10 +77,8 @@ export function App({ model }: { readonly model: Model }): JSX.Element {
         <Status model={model} />
       </header>
       <main>
-        <Split name="list" label="Width of the list" as="columns" usual={null}>
-          {model.showsConversations ? <ConversationList model={model} /> : <ExchangeList model={model} />}
-          {model.showsConversations ? <ConversationDetail model={model} /> : <Detail model={model} />}
-        </Split>
+        {model.showsConversations ? <ConversationList model={model} /> : <ExchangeList model={model} />}
+        {model.showsConversations ? <ConversationDetail model={model} /> : <Detail model={model} />}
       </main>
       {model.draft === null ? null : <SendDialog model={model} draft={model.draft} />}
     </div>
@@ -113,7 +110,7 @@ function Status({ model }: { readonly model: Model }): JSX.Element {
   const limit = limits === undefined ? '' : ` of ${size(limits.maxBytes)}`;
   return (
     <p class="status" role="status">
-      <span class={`dot ${model.connection}`} />
+      <span class={`dot ${model.connection}`} />{' '}
       {model.isPaused && model.connection === 'live' ? 'paused' : words[model.connection]} · {count(model.total)}{' '}
       {model.total === 1 ? 'exchange' : 'exchanges'} · {size(model.heldBytes)}
       {limit}

@@ -1,19 +1,21 @@
-import type { ComponentChildren, JSX } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import type { JSX } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { messageOf } from '../../../service/settings/error-texts.ts';
+import type { AnswerPart } from '../view/answer-parts.ts';
 import type { ConversationRow, ConversationTurn } from '../view/group-turns.ts';
 import { harOf } from '../view/har.ts';
-import { pretty } from '../view/indent-json.ts';
+import type { ExchangeDetail } from '../view/join-parts.ts';
 import { visible } from '../view/json-lines.ts';
 import { titleOf } from '../view/row-title.ts';
 import { parsed } from '../view/timeline.ts';
-import { type TurnChanges, turnChanges } from '../view/turn-changes.ts';
+import { turnChanges } from '../view/turn-changes.ts';
+import { beforeLastUser, resultsOf, turnWords } from '../view/turn-words.ts';
+import { AnswerParts, ErrorBanner, partsIn } from './answer-section.tsx';
 import { download } from './download.ts';
 import { clientName, count, duration, timeOfDay, toneOf } from './format.ts';
 import { baseOf, type Model } from './model.ts';
 import { RowList, type RowTexts } from './row-list.tsx';
 import { Figures, Problem, SmallButton } from './section.tsx';
-import { TextPane } from './text-pane.tsx';
 
 /** The list of conversations, newest first. */
 export function ConversationList({ model }: { readonly model: Model }): JSX.Element {
@@ -47,12 +49,12 @@ function textsOf({ turns, input, output, start }: ConversationRow): RowTexts {
   };
 }
 
-/** One conversation: its turns on one time axis, how its context grew, and what changed from turn to turn. */
+/** One conversation as a transcript: what was said and called in each turn, how its context grew, and what changed. */
 export function ConversationDetail({ model }: { readonly model: Model }): JSX.Element {
   const conversation = model.conversations().find(({ id }) => id === model.conversationId);
   if (conversation === undefined)
     return (
-      <section class="detail nothing" aria-label="The selected conversation">
+      <section class="detail nothing empty" aria-label="The selected conversation">
         <p>Select a conversation to see its turns.</p>
       </section>
     );
@@ -67,14 +69,17 @@ function Shown({
   readonly model: Model;
 }): JSX.Element {
   const { turns, input, cached, output, start, end } = conversation;
-  const [chosen, setChosen] = useState<number | null>(null);
   const [problem, setProblem] = useState<string | null>(null);
-  const selected = turns.find(({ row }) => row.id === chosen);
+  /** By id and version: a turn needs those before and after it. */
+  const loaded = useRef(new Map<string, Promise<ExchangeDetail>>()).current;
+  const load = ({ row: { id, version } }: ConversationTurn) => {
+    const known = loaded.get(`${id} ${version}`) ?? model.load(id, new AbortController().signal);
+    loaded.set(`${id} ${version}`, known);
+    return known;
+  };
   const save = async () => {
     try {
-      const { signal } = new AbortController();
-      const exchanges = await Promise.all(turns.map(({ row }) => model.load(row.id, signal)));
-      const har = harOf(exchanges, baseOf(model), model.about?.version ?? '');
+      const har = harOf(await Promise.all(turns.map(load)), baseOf(model), model.about?.version ?? '');
       download(`conversation-${conversation.id}.har`, JSON.stringify(har, null, 1));
       setProblem(null);
     } catch (error) {
@@ -104,195 +109,120 @@ function Shown({
         />
       </header>
       <Problem says={problem} />
-      <Turns conversation={conversation} chosen={chosen} onChoose={(id) => setChosen(id === chosen ? null : id)} />
-      {selected === undefined ? null : (
-        <Changes key={selected.row.id} turn={selected} number={turns.indexOf(selected) + 1} model={model} />
-      )}
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable with the keyboard */}
+      <section class="parts" tabIndex={0} aria-label="Transcript">
+        {turns.map((turn) => (
+          <Turn key={turn.row.id} turn={turn} turns={turns} load={load} model={model} />
+        ))}
+      </section>
     </section>
   );
 }
 
-function Turns(props: {
-  readonly conversation: ConversationRow;
-  readonly chosen: number | null;
-  readonly onChoose: (id: number) => void;
-}): JSX.Element {
-  const { turns, start, end } = props.conversation;
-  const contextOf = ({ row }: ConversationTurn) => (row.tokens?.input_tokens ?? 0) + (row.tokens?.output_tokens ?? 0);
-  const largest = Math.max(1, ...turns.map(contextOf));
-  const headings: readonly ComponentChildren[] = [
-    'Turn',
-    'The user, the model, and the calls',
-    <Legend key="when" title={`In ${duration(end - start)}:`} of={{ warn: 'waiting', accent: 'answer' }} />,
-    <Legend key="context" title="Context:" of={{ good: 'cached', busy: 'new', literal: 'answer' }} />,
-    'In',
-    'Out',
-    'Prompt’s prefix',
-  ];
-  return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable with the keyboard
-    <div class="turns" tabIndex={0}>
-      <table>
-        <thead>
-          <tr>
-            {headings.map((heading, index) => (
-              <th key={index} scope="col" class={index > 3 && index < 6 ? 'number' : ''}>
-                {heading}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {turns.map((turn, index) => {
-            const { row } = turn;
-            const { input_tokens: input = 0, output_tokens: output = 0, cached_tokens = 0 } = row.tokens ?? {};
-            const cached = Math.min(cached_tokens, input);
-            const first = row.first_event_ms ?? row.duration_ms ?? 0;
-            const before = turns.find(({ row: each }) => each.id === turn.turn.parent)?.row.tokens ?? null;
-            const more = before === null ? null : input - before.input_tokens;
-            const when = [row.started_at - start, first, (row.duration_ms ?? first) - first];
-            return (
-              <tr key={row.id} class={row.id === props.chosen ? 'chosen' : ''}>
-                <th scope="row">
-                  <button
-                    type="button"
-                    class="small"
-                    aria-pressed={row.id === props.chosen}
-                    onClick={() => props.onChoose(row.id)}
-                  >
-                    <span class={`dot ${toneOf(row.outcome)}`} /> {index + 1}
-                  </button>
-                </th>
-                <td class="said">
-                  {visible(row.said ?? '–')}
-                  {row.answered === null ? null : <span class="answered">{visible(row.answered)}</span>}
-                  {row.called.length === 0 ? null : <span class="calls">→ {visible(row.called.join(', '))}</span>}
-                </td>
-                <td
-                  class="when"
-                  title={`${timeOfDay(row.started_at)}, first event ${duration(row.first_event_ms)}, ${duration(row.duration_ms)}`}
-                >
-                  <Strip
-                    of={['before', 'waiting warn', 'answering accent']}
-                    parts={when}
-                    whole={Math.max(1, end - start)}
-                  />
-                </td>
-                <td class="context">
-                  <Strip of={['good', 'busy', 'literal']} parts={[cached, input - cached, output]} whole={largest} />
-                </td>
-                <td class="number">
-                  {count(row.tokens?.input_tokens ?? null)}
-                  {more === null ? '' : ` (${more < 0 ? '−' : '+'}${count(Math.abs(more))})`}
-                </td>
-                <td class="number">{count(row.tokens?.output_tokens ?? null)}</td>
-                <td class={turn.turn.differs_at === null ? '' : 'warn'}>{prefixOf(turn)}</td>
-              </tr>
-            );
-          })}
-        </tbody>
-      </table>
-    </div>
-  );
+/** What a turn shows, read from its exchange and from those before and after it. */
+interface TurnContents extends ReturnType<typeof turnChanges> {
+  readonly detail: ExchangeDetail;
+  readonly said: readonly string[];
+  readonly parts: readonly AnswerPart[];
+  readonly results: ReadonlyMap<AnswerPart, string | undefined>;
 }
 
-function Legend(props: { readonly title: string; readonly of: Readonly<Record<string, string>> }): JSX.Element {
-  return (
-    <>
-      {props.title}
-      {Object.entries(props.of).map(([colour, says]) => (
-        <span key={colour}>
-          {' '}
-          <i class={`mark ${colour}`} /> {says}
-        </span>
-      ))}
-    </>
-  );
-}
-
-function Strip(props: {
-  readonly of: readonly string[];
-  readonly parts: readonly number[];
-  readonly whole: number;
-}): JSX.Element {
-  return (
-    <span class="strip">
-      {props.of.map((colour, index) => (
-        <i key={colour} class={colour} style={{ width: `${(100 * (props.parts[index] ?? 0)) / props.whole}%` }} />
-      ))}
-    </span>
-  );
-}
-
-function prefixOf({ turn }: ConversationTurn): string {
-  if (turn.parent === null) return `${turn.messages} messages`;
-  if (turn.differs_at !== null) return `differs at ${turn.differs_at}`;
-  return `kept: ${turn.kept_messages} of ${turn.messages} messages`;
-}
-
-function Changes(props: {
+function Turn(props: {
   readonly turn: ConversationTurn;
-  readonly number: number;
+  readonly turns: readonly ConversationTurn[];
+  readonly load: (turn: ConversationTurn) => Promise<ExchangeDetail>;
   readonly model: Model;
 }): JSX.Element {
-  const { turn, number, model } = props;
-  const [changes, setChanges] = useState<TurnChanges | string | null>(null);
-  const { id } = turn.row;
-  const { parent } = turn.turn;
+  const { turn, turns, load, model } = props;
+  const { row } = turn;
+  const box = useRef<HTMLElement>(null);
+  const [isNear, setNear] = useState(false);
+  const [contents, setContents] = useState<TurnContents | string | null>(null);
+  const before = turns.find(({ row: { id } }) => id === turn.turn.parent);
+  const next = turns.find(({ turn: { parent } }) => parent === row.id);
   useEffect(() => {
-    const left = new AbortController();
-    const chatOf = async (wanted: number) => {
-      const { chat_request: chat } = (await model.load(wanted, left.signal)).file;
-      return chat !== null && 'body' in chat ? parsed(chat.body) : null;
-    };
-    Promise.all([parent === null ? null : chatOf(parent), chatOf(id)]).then(
-      ([before, after]) => setChanges(turnChanges(before, after)),
-      (error) => left.signal.aborted || setChanges(messageOf(error)),
+    // A long conversation has more in its bodies than anybody reads at once.
+    const observer = new IntersectionObserver((seen) => seen.some((each) => each.isIntersecting) && setNear(true));
+    if (box.current !== null) observer.observe(box.current);
+    return () => observer.disconnect();
+  }, []);
+  useEffect(() => {
+    if (!isNear) return;
+    Promise.all([load(turn), before && load(before), next && load(next)]).then(
+      ([detail, earlier, later]) => {
+        const chat = chatOf(detail);
+        const { said } = turnWords(chat, before?.turn.messages ?? beforeLastUser(chat));
+        const parts = partsIn(detail);
+        const calls = parts.filter(({ kind }) => kind === 'call');
+        const results = resultsOf(calls, turnWords(chatOf(later), turn.turn.messages).results);
+        const changes = earlier === undefined ? noChanges : turnChanges(chatOf(earlier), chat);
+        setContents({ detail, said, parts, results, ...changes });
+      },
+      (error) => setContents(messageOf(error)),
     );
-    return () => left.abort();
-  }, [id, parent]);
+  }, [isNear, row.version, next?.row.version]);
+  const number = turns.indexOf(turn) + 1;
   return (
-    <section class="changes" aria-label={`Turn ${number}`}>
+    <article ref={box} class="turn" aria-label={`Turn ${number}`}>
       <h3>
-        Turn {number}
-        <SmallButton says="Open the exchange" onClick={() => model.openExchange(id)} />
+        <span class={`dot ${toneOf(row.outcome)}`} /> Turn {number}
+        <span class="legend">{factsOf(turn, before)}</span>
+        <SmallButton says="Open the exchange" onClick={() => model.openExchange(row.id)} />
       </h3>
-      {changes === null ? <p class="quiet">Comparing …</p> : null}
-      {typeof changes === 'string' ? <p class="bad">{visible(changes)}</p> : null}
-      {changes === null || typeof changes === 'string' ? null : (
+      {contents === null ? <p class="quiet">Loading …</p> : null}
+      {typeof contents === 'string' ? <p class="bad">{visible(contents)}</p> : null}
+      {contents === null || typeof contents === 'string' ? null : (
         <>
-          {parent === null ? null : <Prefix difference={changes.difference} />}
-          <TextPane
-            id="added"
-            title="New in this turn"
-            label="New in this turn"
-            what="what is new"
-            text={pretty(changes.added)}
-            find={model.find}
-          />
+          <Changes difference={contents.difference} changed={contents.changed} />
+          {contents.said.map((text, index) => (
+            <p key={index} class="said user">
+              {visible(text)}
+            </p>
+          ))}
+          <AnswerParts parts={contents.parts} find={model.find} results={contents.results} />
+          <ErrorBanner detail={contents.detail} />
         </>
       )}
-    </section>
+    </article>
   );
 }
 
-function Prefix({ difference }: Pick<TurnChanges, 'difference'>): JSX.Element {
-  if (difference === null)
-    return (
-      <p class="good">
-        This prompt begins with the whole previous prompt, byte for byte: a server that caches prefixes need not read it
-        again.
-      </p>
-    );
-  const { path, character, before, after } = difference;
+const noChanges = { difference: null, changed: [] };
+
+function chatOf(detail: ExchangeDetail | undefined): unknown {
+  const chat = detail?.file.chat_request;
+  return chat && 'body' in chat ? parsed(chat.body) : null;
+}
+
+function factsOf({ row, turn }: ConversationTurn, before: ConversationTurn | undefined): string {
+  const { tokens, error_code } = row;
+  const more = (tokens?.input_tokens ?? 0) - (before?.row.tokens?.input_tokens ?? 0);
+  const grown = before?.row.tokens ? ` (${more < 0 ? '−' : '+'}${count(Math.abs(more))})` : '';
+  const cached = tokens !== null && tokens.cached_tokens > 0 ? `, ${count(tokens.cached_tokens)} cached` : '';
+  const facts = [
+    error_code,
+    timeOfDay(row.started_at),
+    duration(row.duration_ms),
+    tokens && `${count(tokens.input_tokens)}${grown}${cached} → ${count(tokens.output_tokens)} tok`,
+    turn.parent === null ? `${turn.messages} messages` : `${turn.kept_messages} of ${turn.messages} messages kept`,
+  ];
+  return facts.filter((fact) => fact !== null).join(' · ');
+}
+
+/** What a turn's Chat request has otherwise than the one before: a server that caches prefixes reads what follows again. */
+function Changes({ difference, changed }: ReturnType<typeof turnChanges>): JSX.Element | null {
+  if (difference === null && changed.length === 0) return null;
   return (
-    <div class="warn">
-      <p>
-        This prompt does not begin with the previous one: they part at <code>{visible(path)}</code>
-        {character === null ? '' : `, character ${count(character)}`}. A server that caches prefixes reads everything
-        after it again.
-      </p>
-      <pre>{`− ${visible(before)}\n+ ${visible(after)}`}</pre>
+    <div class="banner warn">
+      Changed since the turn before: {changed.map((name) => visible(name)).join(', ')}
+      {difference === null ? null : (
+        <>
+          {changed.length === 0 ? '' : '; '}the prompts part at <code>{visible(difference.path)}</code>
+          {difference.character === null ? '' : `, character ${count(difference.character)}`}, and a cache of prefixes
+          ends there.
+          <pre>{`− ${visible(difference.before)}\n+ ${visible(difference.after)}`}</pre>
+        </>
+      )}
     </div>
   );
 }

@@ -1,28 +1,24 @@
 import type { ComponentChildren, JSX } from 'preact';
-import { useMemo } from 'preact/hooks';
 import type { ExchangeFile } from '../../files/exchange-file.ts';
 import type { ExchangeRow } from '../exchange-json.ts';
-import { errorMessage, isStream, lastResponse } from '../view/final-response.ts';
 import { harOf } from '../view/har.ts';
-import { pretty, prettyText } from '../view/indent-json.ts';
-import { contentOf, type ExchangeDetail, textOf } from '../view/join-parts.ts';
+import { prettyText } from '../view/indent-json.ts';
+import type { ExchangeDetail } from '../view/join-parts.ts';
 import { visible } from '../view/json-lines.ts';
 import { webSocketTurnOf } from '../view/websocket-turn.ts';
+import { AnswerSection } from './answer-section.tsx';
 import { download } from './download.ts';
 import { count, duration, size, timeOfDay, toneOf } from './format.ts';
 import { baseOf, type Model } from './model.ts';
 import { RequestSection } from './request-section.tsx';
-import { Figures, Problem, Section, SmallButton } from './section.tsx';
-import { Split } from './split.tsx';
-import { StreamSection } from './stream-section.tsx';
-import { TextPane } from './text-pane.tsx';
+import { Figures, Problem, SmallButton } from './section.tsx';
 
 /** Both sides of one exchange. */
 export function Detail({ model }: { readonly model: Model }): JSX.Element {
   const { detail, problem } = model;
   if (model.selectedId === null && problem === null)
     return (
-      <section class="detail nothing" aria-label="The selected exchange">
+      <section class="detail nothing empty" aria-label="The selected exchange">
         <p>Select an exchange to see what it became.</p>
         <p class="keys">
           <kbd>↑</kbd> <kbd>↓</kbd> move <kbd>/</kbd> filter <kbd>p</kbd> pause <kbd>c</kbd> conversations <kbd>n</kbd>{' '}
@@ -50,8 +46,7 @@ export function Detail({ model }: { readonly model: Model }): JSX.Element {
 }
 
 function Shown({ detail, model }: { readonly detail: ExchangeDetail; readonly model: Model }): JSX.Element {
-  const { file, omitted } = detail;
-  const wasCalled = detail.row.outcome === 'running' || file.chat_response !== null;
+  const { omitted } = detail;
   const lost = Object.entries(omitted).filter(([, bytes]) => bytes > 0);
   return (
     <>
@@ -62,18 +57,8 @@ function Shown({ detail, model }: { readonly detail: ExchangeDetail; readonly mo
           {lost.map(([part, bytes]) => `${size(bytes)} of the ${part.replace('_', ' ')}`).join(', ')}.
         </p>
       )}
-      <ErrorBanner file={file} />
-      <Split name="request" label="Height of the request" as="rows" usual={0.44} class="sections">
-        <RequestSection detail={detail} model={model} />
-        <Split name="stream" label="Height of the answer" as="rows" usual={0.55} class="sections">
-          {wasCalled ? (
-            <StreamSection detail={detail} model={model} />
-          ) : (
-            <ResponseSection detail={detail} model={model} />
-          )}
-          {wasCalled ? <ResponseSection detail={detail} model={model} /> : null}
-        </Split>
-      </Split>
+      <RequestSection detail={detail} model={model} />
+      <AnswerSection detail={detail} model={model} />
     </>
   );
 }
@@ -156,59 +141,4 @@ function statusOf({ chat_response, client_response }: ExchangeFile): string {
   const client = client_response?.status ?? null;
   if (upstream === null || upstream === client) return String(client ?? '–');
   return `${upstream} → ${client ?? '–'}`;
-}
-
-function ErrorBanner({ file }: { readonly file: ExchangeFile }): JSX.Element | null {
-  const { error, outcome, client_response } = file;
-  if (error === null && !['aborted', 'protocol_error', 'crashed'].includes(outcome)) return null;
-  const message = errorMessage(client_response);
-  const cause = typeof error?.['cause'] === 'string' ? error['cause'] : null;
-  const code = typeof error?.['code'] === 'string' ? error['code'] : outcome;
-  return (
-    <div class={outcome === 'aborted' ? 'banner warn' : 'banner bad'} role="alert">
-      <strong>{visible(code)}</strong> {visible(message ?? meaningOf(outcome))}
-      {cause === null ? null : (
-        <details>
-          <summary>Cause</summary>
-          <pre>{visible(cause)}</pre>
-        </details>
-      )}
-    </div>
-  );
-}
-
-function meaningOf(outcome: string): string {
-  if (outcome === 'aborted')
-    return (
-      'The call ended before the answer was complete: the client left, or the upstream reset its connection. ' +
-      'Envoy reports both alike; the flags in its access log say which.'
-    );
-  return outcome === 'protocol_error' ? 'The proxy sent what this service does not expect.' : '';
-}
-
-/** The Response that the client has in the end: for a stream, the Response of the last event. */
-function ResponseSection({ detail, model }: { readonly detail: ExchangeDetail; readonly model: Model }): JSX.Element {
-  const { row, file } = detail;
-  const { client_response } = file;
-  const isOver = row.outcome !== 'running';
-  const text = useMemo(() => {
-    if (!isOver || client_response === null) return '';
-    const content = contentOf(client_response.pieces);
-    const response = isStream(client_response) && 'text' in content ? lastResponse(content.text) : null;
-    return response === null ? textOf(content) : pretty(response);
-  }, [isOver, detail]);
-  return (
-    <Section title="Final Response" class="response" model={model}>
-      {isOver ? null : <p class="empty">The stream is still running.</p>}
-      {isOver && client_response === null ? <p class="empty">The client was sent nothing.</p> : null}
-      <TextPane
-        id="final"
-        title="Client received"
-        label="Final Response"
-        what="the final Response"
-        text={text}
-        find={model.find}
-      />
-    </Section>
-  );
 }

@@ -19,6 +19,9 @@ export interface Draft {
   readonly body: string;
 }
 
+/** How an answer is shown. */
+export type AnswerTab = 'Text' | 'Events' | 'JSON';
+
 /** Long enough to type a word. */
 const searchAfterMs = 250;
 
@@ -39,6 +42,8 @@ export class Model {
   detail: ExchangeDetail | null = null;
   /** Why the selected exchange is not shown. */
   problem: string | null = null;
+  /** How the answer is shown, of each exchange that can be shown so. */
+  tab: AnswerTab = 'Text';
   /** The only section shown; null if all are. */
   alone: string | null = null;
   showsConversations = false;

@@ -12,9 +12,9 @@ import { contentOf, type ExchangeDetail, textOf } from '../view/join-parts.ts';
 import { type JsonLine, visible } from '../view/json-lines.ts';
 import { parsed } from '../view/timeline.ts';
 import { size } from './format.ts';
+import { keptSize } from './kept-size.ts';
 import { baseOf, type Model } from './model.ts';
 import { Section, SmallButton } from './section.tsx';
-import { Split } from './split.tsx';
 import { CopyButton, TextPane } from './text-pane.tsx';
 
 /** The client’s request next to the Chat request: bodies with the explanation of each field, or headers. */
@@ -27,7 +27,7 @@ export function RequestSection(props: { readonly detail: ExchangeDetail; readonl
   const extra = (
     <>
       <span class="legend">
-        <i class="mark warn" /> rewritten <i class="mark busy" /> only here <i class="mark bad" /> dropped
+        <span class="warn">■</span> rewritten <span class="busy">■</span> only here <span class="bad">■</span> dropped
       </span>
       {isAsked ? <span class="legend">explaining …</span> : null}
       {detail.pieces.websocket_message.length === 0 ? null : (
@@ -51,20 +51,22 @@ export function RequestSection(props: { readonly detail: ExchangeDetail; readonl
     </>
   );
   return (
-    <Section title="Request" class="request" model={model} extra={extra}>
+    <Section title="Request" class="request" model={model} extra={extra} size={requestSize}>
       {dropped.length === 0 ? null : (
-        <p class="dropped-list">
+        <p class="banner bad">
           Dropped:{' '}
           {dropped.map((name) => (
-            <code key={name}>{visible(name)}</code>
+            <code key={name}>{visible(name)} </code>
           ))}
         </p>
       )}
-      {problem === null ? null : <p class="dropped-list">Not explained: {visible(problem)}</p>}
+      {problem === null ? null : <p class="banner bad">Not explained: {visible(problem)}</p>}
       <Sides key={shows} shows={shows} detail={detail} model={model} bodies={bodies} />
     </Section>
   );
 }
+
+const requestSize = keptSize('request');
 
 /** The bodies, or the headers, or the message on a WebSocket and the request made of it. */
 type Shown = 'bodies' | 'headers' | 'message';
@@ -170,8 +172,8 @@ function Sides(props: {
   };
   return (
     <>
-      {shows === 'message' ? (
-        <Split name="sides" label="Width of both sides" as="columns" usual={0.5}>
+      <div class="sides">
+        {shows === 'message' ? (
           <TextPane
             id="message"
             title="As it came over WebSocket"
@@ -180,21 +182,11 @@ function Sides(props: {
             text={message}
             find={model.find}
           />
-          {pane('client', 'Request made of it', client)}
-        </Split>
-      ) : (
-        <Split name="sides" label="Width of both sides" as="columns" usual={0.5}>
-          {pane('client', 'Client sent', client)}
-          {chat === null ? (
-            <div class="pane">
-              <p class="pane-title">Chat request</p>
-              <p class="empty">The upstream was not called.</p>
-            </div>
-          ) : (
-            pane('chat', 'It became', chat, upstreamOf(chat, base))
-          )}
-        </Split>
-      )}
+        ) : null}
+        {pane('client', shows === 'message' ? 'Request made of it' : 'Client sent', client)}
+        {shows === 'message' || chat === null ? null : pane('chat', 'It became', chat, upstreamOf(chat, base))}
+      </div>
+      {chat === null ? <p class="empty">The upstream was not called.</p> : null}
       {account === null ? null : <AccountOf account={account} onClose={() => setSelected(null)} />}
     </>
   );

@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
 import { visible } from '../view/json-lines.ts';
 import { timeOfDay, toneOf } from './format.ts';
+import { keptSize } from './kept-size.ts';
 import { VirtualList } from './virtual-list.tsx';
 
 /** Texts that a row shows of an exchange or a conversation. */
@@ -29,7 +30,7 @@ export function RowList<Item extends { readonly id: number }>(props: {
 }): JSX.Element {
   const { title, items, textsOf, selectedId, onSelect, empty } = props;
   return (
-    <section class="exchanges" aria-label={title}>
+    <section ref={listSize} class="exchanges" aria-label={title}>
       {items.length === 0 ? (
         <div class="empty">{empty}</div>
       ) : (
@@ -49,6 +50,8 @@ export function RowList<Item extends { readonly id: number }>(props: {
     </section>
   );
 }
+
+const listSize = keptSize('list');
 
 function Row({ texts }: { readonly texts: RowTexts }): JSX.Element {
   const { title, about, outcome, tone, startedAt, facts } = texts;

@@ -8,12 +8,14 @@ export function Section(props: {
   readonly extra?: ComponentChildren;
   readonly class: string;
   readonly model: Model;
+  /** Keeps its size, where it can be given one. */
+  readonly size?: (element: HTMLElement | null) => void;
   readonly children: ComponentChildren;
 }): JSX.Element {
   const { model, title } = props;
   const isAlone = model.alone === title;
   return (
-    <section class={`panel ${props.class} ${isAlone ? 'alone' : ''}`} aria-label={title}>
+    <section ref={props.size ?? null} class={`panel ${props.class} ${isAlone ? 'alone' : ''}`} aria-label={title}>
       <h3>
         <span class="name">{title}</span>
         {props.extra}
@@ -59,8 +61,7 @@ export function Figures(props: { readonly of: readonly (readonly [string, Compon
     <dl class="figures">
       {known.map(([name, value]) => (
         <div key={name}>
-          <dt>{name}</dt>
-          <dd>{typeof value === 'string' ? visible(value) : value}</dd>
+          <dt>{name}</dt> <dd>{typeof value === 'string' ? visible(value) : value}</dd>
         </div>
       ))}
     </dl>

@@ -36,7 +36,10 @@ export function TextPane(props: {
 }): JSX.Element {
   const { what, text, find, explained, selected = -1, onSelect, linked = none, folded = none, start = null } = props;
   const box = useRef<HTMLDivElement>(null);
-  const [columns, setColumns] = useState(80);
+  /** None until they are known: to make the lines of a long body twice takes time. */
+  const [columns, setColumns] = useState(0);
+  /** Whether a person has moved in it: then it stays where it is. */
+  const [isMoved, setMoved] = useState(false);
   const [inView, setInView] = useState<{ readonly index: number } | null>(null);
   useLayoutEffect(() => {
     const element = box.current;
@@ -51,7 +54,7 @@ export function TextPane(props: {
   const isOpen = find !== '' || folded.some((path) => linked.some((each) => isWithin(each, path)));
   const closed = isOpen ? none : folded;
   const lines = useMemo(() => {
-    if (text === '') return [];
+    if (text === '' || columns === 0) return [];
     return json === null
       ? textLines(text, columns, find)
       : jsonLines(json, { explained, find, columns, folded: closed });
@@ -62,15 +65,11 @@ export function TextPane(props: {
   useEffect(() => {
     if (firstLinked >= 0) setInView({ index: firstLinked });
   }, [firstLinked, linked]);
-  const wasStarted = useRef(false);
-  useEffect(() => {
-    const index = start === null || wasStarted.current ? -1 : lines.findIndex(({ path }) => path === start);
-    if (index === -1) return;
-    wasStarted.current = true;
-    setInView({ index });
-  }, [lines, start]);
+  const first = useMemo(() => (start === null ? -1 : lines.findIndex(({ path }) => path === start)), [lines, start]);
+  const isElsewhere = isMoved || inView !== null || selected !== -1;
+  const move = () => setMoved(true);
   return (
-    <div class="pane" ref={box}>
+    <div class="pane" ref={box} onWheel={move} onPointerDown={move} onTouchMove={move} onKeyDown={move}>
       <p class="pane-title">
         {props.title}
         <span class="buttons">
@@ -94,6 +93,7 @@ export function TextPane(props: {
           })
         }
         inView={inView}
+        begin={isElsewhere ? -1 : first}
         rowOf={(line) => <Line line={line} isLinked={isLinked(line)} />}
       />
     </div>

@@ -21,8 +21,10 @@ export function VirtualList<Item>(props: {
   readonly followsEnd?: boolean;
   /** A row to scroll to; another object scrolls again. */
   readonly inView?: { readonly index: number } | null;
+  /** The row that it begins with, whatever size it and the rows before get; -1 once it stays where it is. */
+  readonly begin?: number;
 }): JSX.Element {
-  const { id, label, items, rowHeight, keyOf, selected = -1, onSelect, inView = null } = props;
+  const { id, label, items, rowHeight, keyOf, selected = -1, onSelect, inView = null, begin = -1 } = props;
   const count = items.length;
   const box = useRef<HTMLDivElement>(null);
   const [view, setView] = useState({ top: 0, height: 600 });
@@ -57,6 +59,9 @@ export function VirtualList<Item>(props: {
     if (follows && atEnd.current && box.current !== null) box.current.scrollTop = box.current.scrollHeight;
   }, [count]);
   useLayoutEffect(() => scrollTo(selected, 0), [selected, view.height]);
+  useLayoutEffect(() => {
+    if (begin !== -1 && box.current !== null) box.current.scrollTop = begin * rowHeight;
+  }, [begin, count, view.height]);
   useLayoutEffect(() => scrollTo(inView?.index ?? -1, view.height / 3), [inView]);
 
   const onKeyDown = (event: KeyboardEvent) => {
@@ -85,6 +90,8 @@ export function VirtualList<Item>(props: {
       ref={box}
       id={id}
       class={`list ${props.class ?? ''}`}
+      // What it would like to have; it is given what there is.
+      style={{ flexBasis: `min(${count * rowHeight}px, 60vh)` }}
       role={onSelect === undefined ? 'list' : 'listbox'}
       aria-label={label}
       // What scrolls must be reachable with the keyboard.

@@ -20,7 +20,7 @@ export function openingOf(body: unknown): Opening {
   const last = items.findLastIndex((item) => item?.role === 'user');
   return {
     folded: [...(isLong(tools) ? ['tools'] : []), ...(isLong(instructions) ? ['instructions'] : []), ...hidden],
-    last: last === -1 ? null : `${name}[${last}]`,
+    last: last === -1 ? (typeof input === 'string' ? 'input' : null) : `${name}[${last}]`,
   };
 }
 

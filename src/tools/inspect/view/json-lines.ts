@@ -165,7 +165,7 @@ export function visible(text: string): string {
   );
 }
 
-function shortened(text: string): string {
+export function shortened(text: string): string {
   if (text.length <= maxShownLength) return text;
   return `${text.slice(0, maxShownLength)} … ${text.length - maxShownLength} more characters, in the download`;
 }

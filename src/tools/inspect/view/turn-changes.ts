@@ -1,6 +1,3 @@
-/** Changes in a turn's Chat request, compared with the turn before. */
-export type TurnChanges = ReturnType<typeof turnChanges>;
-
 interface Difference {
   readonly path: string;
   /** The character at which two texts begin to differ; null for other values. */
@@ -27,8 +24,8 @@ export function turnChanges(earlier: unknown, later: unknown) {
   return {
     /** The first place in which the beginning of the prompt differs; null if all of it is kept. */
     difference: differences.find((difference) => difference !== null) ?? null,
-    /** The fields that differ, as they are now; of the messages those after the turn before. */
-    added: { ...Object.fromEntries(changed), messages: all?.slice(old?.length) },
+    /** The names of the other fields that differ. */
+    changed: changed.map(([name]) => name),
   };
 }
 

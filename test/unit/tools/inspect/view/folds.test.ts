@@ -21,15 +21,10 @@ it('folds the tools and the instructions of both bodies, and begins at the last 
 });
 
 it('folds nothing of what is short, or is no request', () => {
-  for (const body of [
-    null,
-    3,
-    'x',
-    [],
-    { input: 'Hi', instructions: 'Short.', tools: [{ type: 'web_search' }] },
-    { input: [null, 3] },
-  ])
+  for (const body of [null, 3, 'x', [], { input: [null, 3] }])
     expect(openingOf(body)).toEqual({ folded: [], last: null });
+  const short = { input: 'Hi', instructions: 'Short.', tools: [{ type: 'web_search' }] };
+  expect(openingOf(short)).toEqual({ folded: [], last: 'input' });
 });
 
 it('shows one line of what is folded, with what became of it', () => {

@@ -41,7 +41,7 @@ describe('what changed from turn to turn', () => {
     ],
   };
 
-  it('is what came behind where the prompt goes on', () => {
+  it('is no difference where the prompt goes on, but the fields that differ', () => {
     const call = { function: { name: 'get_weather', arguments: '{}' } };
     const messages = [
       ...first.messages,
@@ -51,7 +51,7 @@ describe('what changed from turn to turn', () => {
     const later = { ...first, temperature: 0.7, messages };
     expect(turnChanges(first, later)).toEqual({
       difference: null,
-      added: { temperature: 0.7, messages: messages.slice(2) },
+      changed: ['temperature'],
     });
   });
 

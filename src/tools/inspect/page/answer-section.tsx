@@ -1,0 +1,197 @@
+import type { ComponentChildren, JSX } from 'preact';
+import { useLayoutEffect, useMemo, useRef } from 'preact/hooks';
+import { type AnswerPart, answerParts } from '../view/answer-parts.ts';
+import { errorMessage, isStream, lastResponse } from '../view/final-response.ts';
+import { pretty } from '../view/indent-json.ts';
+import { contentOf, type ExchangeDetail, textOf } from '../view/join-parts.ts';
+import { shortened, visible } from '../view/json-lines.ts';
+import type { AnswerTab, Model } from './model.ts';
+import { Section } from './section.tsx';
+import { StreamPane } from './stream-pane.tsx';
+import { TextPane } from './text-pane.tsx';
+
+/** What the client was answered: as a person reads it, as the events of its stream, or as JSON. */
+export function AnswerSection({
+  detail,
+  model,
+}: {
+  readonly detail: ExchangeDetail;
+  readonly model: Model;
+}): JSX.Element {
+  const { client_response, chat_response } = detail.file;
+  const isStreamed = isStream(client_response) || isStream(chat_response);
+  const tabs: readonly AnswerTab[] = ['Text', ...(isStreamed ? (['Events'] as const) : []), 'JSON'];
+  const tab = tabs.includes(model.tab) ? model.tab : 'Text';
+  const extra = (
+    <span class="tabs">
+      {tabs.map((each) => (
+        <button
+          key={each}
+          type="button"
+          class="small"
+          aria-pressed={each === tab}
+          onClick={() => model.set({ tab: each })}
+        >
+          {each}
+        </button>
+      ))}
+    </span>
+  );
+  return (
+    <Section title="Answer" class="answer" model={model} extra={extra}>
+      {tab === 'Events' ? <StreamPane detail={detail} model={model} /> : null}
+      {tab === 'JSON' ? <FinalResponse detail={detail} model={model} /> : null}
+      {tab === 'Text' ? <AnswerText detail={detail} find={model.find} /> : null}
+    </Section>
+  );
+}
+
+function AnswerText({ detail, find }: { readonly detail: ExchangeDetail; readonly find: string }): JSX.Element {
+  const { row, file } = detail;
+  const isRunning = row.outcome === 'running';
+  const parts = useMemo(() => partsIn(detail), [detail]);
+  const box = useRef<HTMLElement>(null);
+  const atEnd = useRef(true);
+  useLayoutEffect(() => {
+    if (isRunning && atEnd.current) box.current?.scrollTo(0, box.current.scrollHeight);
+  }, [detail]);
+  const onScroll = ({ currentTarget: { scrollTop, clientHeight, scrollHeight } }: { currentTarget: HTMLElement }) => {
+    atEnd.current = scrollTop + clientHeight > scrollHeight - 40;
+  };
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable with the keyboard
+    <section ref={box} class="parts" tabIndex={0} aria-label="The answer’s text" onScroll={onScroll}>
+      <AnswerParts parts={parts} find={find} />
+      <ErrorBanner detail={detail} />
+      {isRunning ? <p class="quiet">The answer is still running.</p> : null}
+      {!isRunning && file.client_response === null ? <p class="quiet">The client was sent nothing.</p> : null}
+    </section>
+  );
+}
+
+/** The parts of an exchange's answer. */
+export function partsIn({ file: { client_response: response } }: ExchangeDetail): readonly AnswerPart[] {
+  const content = contentOf(response?.pieces ?? []);
+  return 'text' in content ? answerParts(content.text, isStream(response)) : [];
+}
+
+/** Parts of an answer, with their reasoning folded; `results` is what calls gave, where that is known. */
+export function AnswerParts(props: {
+  readonly parts: readonly AnswerPart[];
+  readonly find: string;
+  readonly results?: ReadonlyMap<AnswerPart, string | undefined>;
+}): JSX.Element {
+  const { parts, find, results } = props;
+  const shown = (part: AnswerPart) => {
+    const { kind, name, text } = part;
+    const whole = <Found text={text} find={find} />;
+    const result = results?.get(part);
+    if (kind === 'text') return <p class="said">{whole}</p>;
+    if (kind === 'refusal')
+      return (
+        <p class="said banner warn">
+          <strong>Refused</strong> {whole}
+        </p>
+      );
+    const isShut = kind === 'reasoning' || results !== undefined;
+    return (
+      <details class={kind} open={!isShut || (find !== '' && text.toLowerCase().includes(find.toLowerCase()))}>
+        <summary>
+          {kind === 'call' ? <code class="name">{visible(name)}</code> : <span class="name">{visible(name)}</span>}
+          {isShut ? (
+            <code class="quiet">
+              {visible(text.slice(0, 200) + (result === undefined ? '' : ` → ${result.slice(0, 100)}`))}
+            </code>
+          ) : null}
+        </summary>
+        <pre>{whole}</pre>
+        {result === undefined ? null : (
+          <pre class="result" aria-label={`Result of ${name}`}>
+            <Found text={result} find={find} />
+          </pre>
+        )}
+      </details>
+    );
+  };
+  return (
+    <>
+      {parts.map((part, index) => (
+        <div key={index}>{shown(part)}</div>
+      ))}
+    </>
+  );
+}
+
+/** A text, with each place of it marked that has what is searched for. */
+function Found({ text, find }: { readonly text: string; readonly find: string }): JSX.Element {
+  const whole = shortened(text);
+  const [lower, wanted] = [whole.toLowerCase(), find.toLowerCase()];
+  const parts: ComponentChildren[] = [];
+  let done = 0;
+  // A letter whose other case is longer would shift what follows.
+  if (wanted !== '' && lower.length === whole.length)
+    for (let at = lower.indexOf(wanted); at !== -1; at = lower.indexOf(wanted, done)) {
+      parts.push(visible(whole.slice(done, at)), <mark>{visible(whole.slice(at, at + wanted.length))}</mark>);
+      done = at + wanted.length;
+    }
+  return (
+    <>
+      {parts}
+      {visible(whole.slice(done))}
+    </>
+  );
+}
+
+/** Why an answer is missing or ends early, in words; nothing where it is whole. */
+export function ErrorBanner({ detail: { file, row } }: { readonly detail: ExchangeDetail }): JSX.Element | null {
+  const { error, outcome, client_response } = file;
+  if (error === null && !['aborted', 'incomplete', 'protocol_error', 'crashed'].includes(outcome)) return null;
+  const message = errorMessage(client_response);
+  const cause = typeof error?.['cause'] === 'string' ? error['cause'] : null;
+  const code = typeof error?.['code'] === 'string' ? error['code'] : outcome;
+  return (
+    <div class={['aborted', 'incomplete'].includes(outcome) ? 'banner warn' : 'banner bad'} role="alert">
+      <strong>{visible(code)}</strong> {visible(message ?? meaningOf(outcome, row.finish_reason))}
+      {cause === null ? null : (
+        <details>
+          <summary>Cause</summary>
+          <pre>{visible(cause)}</pre>
+        </details>
+      )}
+    </div>
+  );
+}
+
+function meaningOf(outcome: string, finish: string | null): string {
+  if (outcome === 'incomplete') return `The model stopped before its end${finish === null ? '.' : `: ${finish}.`}`;
+  if (outcome === 'aborted')
+    return (
+      'The call ended before the answer was complete: the client left, or the upstream reset its connection. ' +
+      'Envoy reports both alike; the flags in its access log say which.'
+    );
+  return outcome === 'protocol_error' ? 'The proxy sent what this service does not expect.' : '';
+}
+
+/** The Response that the client has in the end: for a stream, the Response of the last event. */
+function FinalResponse({ detail, model }: { readonly detail: ExchangeDetail; readonly model: Model }): JSX.Element {
+  const { client_response } = detail.file;
+  const isOver = detail.row.outcome !== 'running';
+  const text = useMemo(() => {
+    if (!isOver || client_response === null) return '';
+    const content = contentOf(client_response.pieces);
+    const response = isStream(client_response) && 'text' in content ? lastResponse(content.text) : null;
+    return response === null ? textOf(content) : pretty(response);
+  }, [isOver, detail]);
+  if (text === '')
+    return <p class="empty">{isOver ? 'The client was sent nothing.' : 'The answer is still running.'}</p>;
+  return (
+    <TextPane
+      id="final"
+      title="Client received"
+      label="Final Response"
+      what="the final Response"
+      text={text}
+      find={model.find}
+    />
+  );
+}

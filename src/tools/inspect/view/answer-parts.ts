@@ -1,0 +1,96 @@
+import { lastResponse } from './final-response.ts';
+import { pretty, prettyText } from './indent-json.ts';
+import { parsed } from './timeline.ts';
+
+/** A part of an answer as a person reads it. */
+export interface AnswerPart {
+  readonly kind: 'reasoning' | 'text' | 'refusal' | 'call' | 'other';
+  /** The tool of a call, or what else it is. */
+  readonly name: string;
+  /** By which a later request answers a call; empty for other parts. */
+  readonly callId: string;
+  readonly text: string;
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** The parts of the answer that a client received, as far as it has come; none of an error, nor of a stream that is not of events. */
+export function answerParts(received: string, isStream: boolean): readonly AnswerPart[] {
+  const response = fieldsOf(isStream ? lastResponse(received) : parsed(received));
+  const output = fieldsIn(response['output']);
+  if (output.length > 0) return output.flatMap(partsOf);
+  if (isStream) return itemsSoFar(received).flatMap(partsOf);
+  const [choice] = fieldsIn(response['choices']);
+  if (choice !== undefined) return itemsOfChat(fieldsOf(choice['message'])).flatMap(partsOf);
+  const isAnswer = 'output' in response || (response['error'] ?? null) !== null || received.trim() === '';
+  return isAnswer ? [] : [partOf('other', prettyText(received))];
+}
+
+/** The items of a stream that has not come to its end. */
+function itemsSoFar(stream: string): readonly Fields[] {
+  const items = new Map<unknown, Fields>();
+  const texts = new Map<unknown, string>();
+  for (const block of stream.split('\n\n')) {
+    const at = block.indexOf('data: {');
+    const { type, output_index: index, item, delta } = fieldsOf(at === -1 ? null : parsed(block.slice(at + 6)));
+    if (item !== undefined) items.set(index, fieldsOf(item));
+    if (type === 'response.output_item.done') texts.delete(index);
+    else if (typeof delta === 'string') texts.set(index, (texts.get(index) ?? '') + delta);
+  }
+  return [...items].map(([index, item]) => {
+    const text = texts.get(index);
+    if (text === undefined) return item;
+    return { ...item, content: [{ text }], arguments: text, summary: [] };
+  });
+}
+
+/** The items that a Chat message would be, where an answer of Chat Completions was passed. */
+function itemsOfChat(message: Fields): readonly Fields[] {
+  const calls = fieldsIn(message['tool_calls']);
+  return [
+    { type: 'reasoning', content: [{ text: message['reasoning_content'] ?? message['reasoning'] }] },
+    { type: 'message', content: [{ text: message['content'] }, { refusal: message['refusal'] }] },
+    ...calls.map((call) => ({ type: 'function_call', call_id: call['id'], ...fieldsOf(call['function']) })),
+  ];
+}
+
+function partsOf(item: Fields): readonly AnswerPart[] {
+  const { type, name, namespace, call_id, content, summary, encrypted_content } = item;
+  if (type === 'message')
+    return fieldsIn(content).flatMap(({ text, refusal }) => [
+      ...(isEmpty(text) ? [] : [partOf('text', shown(text))]),
+      ...(isEmpty(refusal) ? [] : [partOf('refusal', shown(refusal))]),
+    ]);
+  if (type === 'reasoning') {
+    const texts = [...fieldsIn(summary), ...fieldsIn(content)].flatMap(({ text }) =>
+      isEmpty(text) ? [] : shown(text),
+    );
+    if (texts.length > 0) return [partOf('reasoning', texts.join('\n\n'), 'Reasoning')];
+    return isEmpty(encrypted_content) ? [] : [partOf('reasoning', shown(encrypted_content), 'Reasoning, encrypted')];
+  }
+  if (typeof type !== 'string' || !type.endsWith('_call')) return [partOf('other', pretty(item), shown(type))];
+  const tool = name === undefined ? type.replace(/_call$/, '') : [namespace, name].filter(Boolean).map(shown).join('/');
+  const given = item['arguments'] ?? item['input'] ?? item['action'] ?? item['operation'];
+  return [{ ...partOf('call', prettyText(shown(given)), tool), callId: shown(call_id) }];
+}
+
+function partOf(kind: AnswerPart['kind'], text: string, name = ''): AnswerPart {
+  return { kind, name, callId: '', text };
+}
+
+const isEmpty = (value: unknown) => value === undefined || value === null || value === '';
+
+/** A value of any kind as text: streams that were passed may have anything. */
+export function shown(value: unknown): string {
+  return typeof value === 'string' ? value : isEmpty(value) ? '' : pretty(value);
+}
+
+/** The fields of a value; none where it is no object. */
+export function fieldsOf(value: unknown): Fields {
+  return typeof value === 'object' && value !== null ? (value as Fields) : {};
+}
+
+/** The objects in a list; none where it is no list. */
+export function fieldsIn(value: unknown): readonly Fields[] {
+  return Array.isArray(value) ? value.map(fieldsOf) : [];
+}
