@@ -10,6 +10,8 @@ import { anyFreePort } from '../../tools/mesh/ports.ts';
 import { createAuthority } from '../support/certificates.ts';
 import { inspectorLine, listedBy, type NpmStart, npmStart } from '../support/npm-start.ts';
 import { createOtherValues } from '../support/other-values.ts';
+import { type Behaviour, withServer } from '../support/probed-server.ts';
+import { runDoctor } from '../support/run-doctor.ts';
 import { completion, startScriptedUpstream } from '../support/upstream.ts';
 
 const started: ChildProcess[] = [];
@@ -91,6 +93,30 @@ describe('npm start -- --upstream URL', () => {
     expect((await client.responses.create({ model: 'mine', input: 'Hi' })).output_text).toBe('Seen.');
     await expect.poll(mesh.stderr).toContain('"profile":"mine"');
     await upstream.close();
+  });
+
+  test('as doctor prints it last, for a server of which nothing was known, has the profile that doctor found', async () => {
+    const models = { status: 200, body: '{"data":[{"id":"theirs"}]}' };
+    const behaviour: Behaviour = {
+      respond: (path) => (path === '/v1/models' ? models : null),
+      check({ parallel_tool_calls }) {
+        if (parallel_tool_calls !== undefined) throw new Error('parallel_tool_calls: unknown field');
+      },
+    };
+    await withServer(behaviour, async (_server, url) => {
+      const file = join(mkdtempSync(join(tmpdir(), 'profiles-')), 'profiles.yaml');
+      const { code, out } = await runDoctor([`${url}/v1`, '--model', 'theirs', '--save', file]);
+      expect(code).toBe(0);
+      const printed = /^To try it in a clone:\n {2}(?:(\S+)=(\S+) )?npm start -- (.*)$/m.exec(out);
+      const [, variable, value = '', options = ''] = printed ?? [];
+      const environment = variable === undefined ? {} : { [variable]: value };
+      const mesh = startMesh([...options.split(' '), '--port', String(await anyFreePort())], environment);
+      const client = new OpenAI({ baseURL: await mesh.ready(), apiKey: 'k', maxRetries: 0 });
+      const tools = [{ type: 'function', name: 'look', parameters: {}, strict: false }] as const;
+      const request = { model: 'theirs', input: 'Hi', tools: [...tools], parallel_tool_calls: true };
+      // By the profile for unknown servers the field would be sent, and refused.
+      expect((await client.responses.create(request)).output_text).toBe('hello');
+    });
   });
 
   test('without a key the client’s own authorization goes through', async () => {

@@ -8,6 +8,7 @@ import { styleFor } from '../cli/style.ts';
 import { askBelow, explainAddress } from './chat-address.ts';
 import { callFormOf } from './chat-body.ts';
 import { type DoctorOptions, helpText, readOptions } from './doctor-options.ts';
+import { askForModels } from './model-list.ts';
 import type { Answer } from './probe-types.ts';
 import { allProbes } from './probes/all-probes.ts';
 import { modelNamesIn } from './probes/server-probes.ts';
@@ -54,7 +55,12 @@ async function examine(given: DoctorOptions, terminal: Terminal, signal: AbortSi
   const { chatUrl, key, limits, json, save } = given;
   const onProgress = (line: string) => stderr.write(stderr.isTTY ? `\r\u001b[K${line}` : `${line}\n`);
   const sender = createSend({ chatUrl, key, timeoutMs: given.timeout * 1000, signal });
-  const list = await listOfModels(sender, given, signal, onProgress);
+  const list = await askForModels(sender, given, {
+    onProgress,
+    isOver: () => signal.aborted,
+    now: () => performance.now(),
+    sleep: (milliseconds) => sleep(milliseconds, undefined, { signal }).catch(() => {}),
+  });
   const names = modelNamesIn(list) ?? [];
   const [only] = names;
   if (given.model === '' && (only === undefined || names.length > 1)) {
@@ -86,26 +92,6 @@ async function examine(given: DoctorOptions, terminal: Terminal, signal: AbortSi
   } else if (save !== null) stderr.write(`${save} was not written: the run was not completed.\n`);
   if (!json && report.proposal !== null) stdout.write(tryLine(options, report.proposal));
   return exitCodes[report.verdict.outcome];
-}
-
-/** Between two questions to a server that is loading. */
-const intervalMs = 1000;
-
-/** The answer to the question for the list of models, once the server does not say any more that it is loading its model. */
-async function listOfModels(
-  send: Send,
-  { limits }: DoctorOptions,
-  signal: AbortSignal,
-  onProgress: (line: string) => void,
-): Promise<Answer> {
-  const end = performance.now() + limits.seconds * 1000;
-  for (;;) {
-    const answer = await send({ path: 'models' }, { probe: 'models', index: 0 });
-    const isLoading = answer.status === 503 && /load/i.test(answer.body);
-    if (!isLoading || signal.aborted || performance.now() >= end) return answer;
-    onProgress('the server is loading its model; waiting …');
-    await sleep(intervalMs, undefined, { signal }).catch(() => {});
-  }
 }
 
 /** Why there is no Chat API at the URL, and which address may be meant. */

@@ -102,8 +102,8 @@ server needs no part of this product in front of it; nothing else has to run.
       --keep-going          go on after a request that timed out. Without it a terminal is asked, and a script stops
   -h, --help                show this text
 
-First it asks for the list of models, and waits while the server loads. Before the first probe it says what it will
-spend at most. It stops at once when the server cannot be reached, redirects,
+First it asks for the list of models, and waits while the server loads: while it says so, or for --timeout while it
+takes connections and is silent. Before the first probe it says what it will spend at most. It stops at once when the server cannot be reached, redirects,
 or answers 401, 402, 403 or 429. Ctrl-C ends it with what was found so far; progress goes to standard error.
 
 Text has colours on a terminal, and none in a pipe or with NO_COLOR=1; FORCE_COLOR=1 has them anyway.

@@ -221,9 +221,9 @@ describe('a server that is not what was meant is named soon, with the remedy:', 
     const silent = createTcp().listen(0, '127.0.0.1');
     await once(silent, 'listening');
     const { port } = silent.address() as AddressInfo;
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
     try {
-      const run = runDoctorJson([`${scheme}://127.0.0.1:${port}/v1`, '--model', 'm']);
+      const run = runDoctorJson([`${scheme}://127.0.0.1:${port}/v1`, '--model', 'm', '--timeout', '5']);
       const [socket] = await once(silent, 'connection');
       await once(socket, 'data');
       vi.advanceTimersByTime(5000);
@@ -311,7 +311,7 @@ describe('the list of models is looked at first:', () => {
     await withServer(behaviour, async (_server, url) => {
       const { code, report, err } = await runDoctorJson([url, '--model', 'm']);
       expect({ code, stopped: report.stopped, asked }).toEqual({ code: 0, stopped: null, asked: 2 });
-      expect(err).toMatch(/^the server is loading its model; waiting …\n/);
+      expect(err).toMatch(/^The server is loading its model; waiting …\n/);
     });
   });
 
