@@ -1,31 +1,26 @@
 import { parseArgs } from 'node:util';
 import { fewestPairs } from './verdict.ts';
 
-/** Parts of a plain run. */
-export const parts = ['envoy', 'start', 'warm'] as const;
-export type PartName = (typeof parts)[number];
+/** Loads that are sent through an Envoy. */
+export const scenarioNames = ['paced', 'burst', 'json', 'history', 'agent'] as const;
+export type ScenarioName = (typeof scenarioNames)[number];
 
-/** Parts of a comparison; `envoy` means the four that need one. */
-export const comparedParts = [
-  'micro',
-  'exchange',
-  'start',
-  'idle',
-  'young',
-  'paced',
-  'burst',
-  'json',
-  'history',
-] as const;
+/**
+ * `envoy` translates nothing and has no filter beside it, `noop-go` and `noop` send every body back as it came, on grpc-go and on
+ * grpc-js; `service` is this project, built.
+ */
+export const contenderNames = ['envoy', 'noop-go', 'noop', 'service'] as const;
+export type ContenderName = (typeof contenderNames)[number];
+
+/** Parts of a comparison; `envoy` means all scenarios. */
+export const comparedParts = ['micro', 'exchange', 'start', 'idle', 'young', ...scenarioNames] as const;
 export type ComparedPartName = (typeof comparedParts)[number];
-const withEnvoy: readonly ComparedPartName[] = ['paced', 'burst', 'json', 'history'];
 
 export type BenchArguments =
   | {
       readonly type: 'run';
-      readonly only: ReadonlySet<PartName>;
       readonly rounds: number;
-      /** The tables go into `bench/results.json`, from which the documentation has its figures. */
+      /** The table goes into `bench/results.json`, from which the documentation has its figures. */
       readonly record: boolean;
     }
   | {
@@ -49,20 +44,20 @@ export function parseBenchArguments(args: readonly string[]): BenchArguments {
       record: { type: 'boolean' },
     },
   });
-  const names = values.only?.split(',');
-  if (values.compare === undefined)
+  if (values.compare === undefined) {
+    if (values.only !== undefined) throw new Error('--only is for a comparison: add --compare COMMIT.');
     return {
       type: 'run',
-      only: new Set((names ?? parts).map((name) => oneOf(parts, name))),
       rounds: roundsOf(values.rounds, defaultRounds.run, 1),
       record: values.record ?? false,
     };
+  }
   if (values.record) throw new Error('--record is for figures of this tree: leave out --compare.');
   // git would take it for one of its options.
   if (values.compare === '' || values.compare.startsWith('-'))
     throw new Error('--compare needs a commit, tag or branch.');
-  const only = (names ?? comparedParts).flatMap((name) =>
-    name === 'envoy' ? withEnvoy : [oneOf(comparedParts, name, ', envoy')],
+  const only = (values.only?.split(',') ?? comparedParts).flatMap((name): readonly ComparedPartName[] =>
+    name === 'envoy' ? scenarioNames : [oneOf(comparedParts, name, ', envoy')],
   );
   return {
     type: 'compare',

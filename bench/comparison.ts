@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import type { ComparedPartName } from './arguments.ts';
 import { type Contender, startContender, startUpstream } from './contenders.ts';
-import { type Figure, figuresOf, history, type Scenario, scenarios, warmUp } from './envoy-scenarios.ts';
+import { type Figure, figuresOf, type Scenario, scenarios, warmUp } from './envoy-scenarios.ts';
 import { measureIdle, measureStart } from './start-up.ts';
 import type { Cell } from './table.ts';
 import { buildOwnTree, checkOut, shareMicro, type Tree } from './trees.ts';
@@ -79,7 +79,7 @@ function partsOf(only: ReadonlySet<ComparedPartName>): Part[] {
     only.has('start') ? { name: 'start', measure: inTurn(startFigures) } : null,
     only.has('idle') ? { name: 'idle', measure: inTurn(idleFigures) } : null,
     only.has('young') ? { name: 'young', measure: inTurn(youngFigures) } : null,
-    envoyPart([...scenarios, history].filter(({ name }) => only.has(name))),
+    envoyPart(scenarios.filter(({ name }) => only.has(name))),
   ];
   return all.filter((part) => part !== null);
 }
@@ -173,7 +173,7 @@ function envoyPart(wanted: readonly Scenario[]): Part | null {
 
 async function scenarioFigures(scenario: Scenario, contender: Contender): Promise<Figure[]> {
   const figures = await figuresOf(scenario, contender);
-  const memory = lower('MB resident after it', contender.filterBytes() / 1e6);
+  const memory = lower('MB resident after it', contender.bytes().filter / 1e6);
   return [...figures, memory].map((figure) => ({ ...figure, name: `${scenario.name}: ${figure.name}` }));
 }
 

@@ -7,24 +7,28 @@ import { type Child, startChild } from '../tools/mesh/child-process.ts';
 import { findEnvoy } from '../tools/mesh/envoy-binary.ts';
 import { type EnvoyConfig, placeEnvoy } from '../tools/mesh/envoy-config.ts';
 import { anyFreePort, untilListening } from '../tools/mesh/ports.ts';
+import type { ContenderName } from './arguments.ts';
 import type { LoadOptions, LoadReport } from './load.ts';
 import { cpuSeconds, residentBytes } from './process-figures.ts';
-
-/** `noop` sends every body back as it came; `service` is this project, built. */
-export type ContenderName = 'noop' | 'service';
 
 /** A filter and its own Envoy, running. */
 export interface Contender {
   readonly name: ContenderName;
   /** Sends a slice of load; returns its results and its cost. */
   measure(options: Omit<LoadOptions, 'port' | 'api'>): Promise<Slice>;
-  /** Resident bytes of the filter, now. */
-  filterBytes(): number;
+  /** Resident bytes, now. */
+  bytes(): PerProcess;
   stop(): Promise<void>;
 }
 
+/** A figure of both processes; 0 for a filter that is not there. */
+export interface PerProcess {
+  readonly envoy: number;
+  readonly filter: number;
+}
+
 export interface Slice extends LoadReport {
-  readonly cpuSeconds: { readonly envoy: number; readonly filter: number };
+  readonly cpuSeconds: PerProcess;
 }
 
 /**
@@ -41,39 +45,78 @@ export const ownRoot = dirname(here);
 
 /** Starts the upstream that all contenders share; returns its port. */
 export async function startUpstream(): Promise<{ readonly port: number; readonly child: Child }> {
-  return startTelling('upstream', loadCore, join(here, 'upstream.ts'));
+  return startTelling('upstream', loadCore, process.execPath, [join(here, 'upstream.ts')]);
 }
 
-/** Starts a filter and, with the shipped configuration, an Envoy in front of it: those of the built tree at `root`. */
+/**
+ * Starts a filter and, with the shipped configuration, an Envoy in front of it: those of the built tree at `root`. Throws when
+ * `noop-go` is wanted and there is no Go.
+ */
 export async function startContender(name: ContenderName, upstreamPort: number, root = ownRoot): Promise<Contender> {
   const folder = mkdtempSync(join(tmpdir(), 'bench-'));
-  const filter =
-    name === 'noop' ? await startTelling('noop', measuredCore, join(here, 'noop.ts')) : await startService(root);
-  const api = name === 'noop' ? 'chat' : 'responses';
+  const filter = await startFilter(name, root);
+  const api = name === 'service' ? 'responses' : 'chat';
   const configOf = (port: number, adminPort: number) => {
-    const places = { listen: at(port), admin: at(adminPort), service: at(filter.port), upstream: at(upstreamPort) };
-    return placeEnvoy(readFileSync(join(root, 'envoy/envoy.yaml'), 'utf8'), places);
+    const service = at(filter?.port ?? upstreamPort);
+    const places = { listen: at(port), admin: at(adminPort), service, upstream: at(upstreamPort) };
+    const config = placeEnvoy(readFileSync(join(root, 'envoy/envoy.yaml'), 'utf8'), places);
+    if (filter === null) bypassFilter(config);
+    return config;
   };
   const { envoy, port } = await startEnvoy(folder, configOf, api);
+  const both = (figureOf: (pid: number) => number): PerProcess => ({
+    envoy: figureOf(envoy.pid),
+    filter: filter === null ? 0 : figureOf(filter.child.pid),
+  });
 
   return {
     name,
     async measure(options) {
-      const before = { envoy: cpuSeconds(envoy.pid), filter: cpuSeconds(filter.child.pid) };
+      const before = both(cpuSeconds);
       const report = await runLoad({ ...options, port, api });
-      const cpu = {
-        envoy: cpuSeconds(envoy.pid) - before.envoy,
-        filter: cpuSeconds(filter.child.pid) - before.filter,
-      };
+      const after = both(cpuSeconds);
+      const cpu = { envoy: after.envoy - before.envoy, filter: after.filter - before.filter };
       return { ...report, cpuSeconds: cpu };
     },
-    filterBytes: () => residentBytes(filter.child.pid),
+    bytes: () => both(residentBytes),
     async stop() {
       await envoy.stop();
-      await filter.child.stop();
+      await filter?.child.stop();
       rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** Starts the filter of that contender, without an Envoy; null for the one that has none. */
+export async function startFilter(name: ContenderName, root = ownRoot): Promise<Started | null> {
+  switch (name) {
+    case 'envoy':
+      return null;
+    case 'noop-go':
+      return startTelling(name, measuredCore, buildGoNoop());
+    case 'noop':
+      return startTelling(name, measuredCore, process.execPath, [join(here, 'noop.ts')]);
+    case 'service':
+      return startService(root);
+  }
+}
+
+/** Path of the built `noop-go`. Go compiles only what has changed. */
+function buildGoNoop(): string {
+  const binary = join(ownRoot, '.cache/bench/noop-go');
+  const args = ['build', '-o', binary, '.'];
+  const { status, error } = spawnSync('go', args, { cwd: join(here, 'noop-go'), stdio: ['ignore', 2, 2] });
+  if (status !== 0)
+    throw new Error(`bench/noop-go could not be built (https://go.dev/dl): ${error?.message ?? status}`);
+  return binary;
+}
+
+/** A plain proxy: no route switches the filter on. */
+function bypassFilter(config: EnvoyConfig): void {
+  for (const { filters } of config.static_resources.listeners[0].filter_chains)
+    for (const { typed_config } of filters)
+      for (const { routes } of typed_config.route_config.virtual_hosts)
+        for (const route of routes) delete route.typed_per_filter_config;
 }
 
 /** Starts Envoy and waits until it serves. If another process takes one of its ports meanwhile, Envoy exits and is started with others. */
@@ -109,13 +152,18 @@ interface Started {
   readonly child: Child;
 }
 
-/** Starts one of our scripts that prints its port. */
-async function startTelling(name: string, core: string, script: string): Promise<Started> {
+/** Starts a program that prints its port. */
+async function startTelling(
+  name: string,
+  core: string,
+  command: string,
+  args: readonly string[] = [],
+): Promise<Started> {
   let tell: (port: number) => void = () => {};
   const told = new Promise<number>((resolve) => {
     tell = resolve;
   });
-  const child = startPinned(name, core, process.execPath, [script], (line) => tell(Number(line)));
+  const child = startPinned(name, core, command, args, (line) => tell(Number(line)));
   return { port: await Promise.race([told, diedOf(child)]), child };
 }
 

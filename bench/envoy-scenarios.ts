@@ -1,51 +1,62 @@
-import { type Contender, type ContenderName, startContender, startUpstream } from './contenders.ts';
+import type { ScenarioName } from './arguments.ts';
+import type { Contender } from './contenders.ts';
 import type { LoadOptions } from './load.ts';
-import { type Cell, median, ratio } from './table.ts';
 import type { Better } from './verdict.ts';
 
 export interface Scenario {
-  readonly name: 'paced' | 'burst' | 'json' | 'history';
+  readonly name: ScenarioName;
   readonly what: string;
   readonly unit: 'token' | 'request';
   readonly load: Omit<LoadOptions, 'port' | 'api'>;
+  /** Requests of each connection after which V8 has compiled what runs often: counted, since a busy machine serves fewer in a second. */
+  readonly warmUpRequests: number;
 }
 
-const paced = { tokens: 125, pauseMs: 20, tokenBytes: 32 };
+const json = { tokens: 16, pauseMs: 0, tokenBytes: 32 };
 
-export const scenarios: readonly [Scenario, Scenario, Scenario] = [
+export const scenarios: readonly Scenario[] = [
   {
     name: 'paced',
-    what: '100 streams of 50 tokens a second, every token its own message',
+    warmUpRequests: 2,
+    what: 'a token alone: 100 streams of 50 tokens a second, every token its own message',
     unit: 'token',
-    load: { stream: true, knobs: paced, connections: 100, requests: 1, rampSeconds: 0.5 },
+    load: {
+      stream: true,
+      knobs: { tokens: 125, pauseMs: 20, tokenBytes: 32 },
+      connections: 100,
+      requests: 1,
+      rampSeconds: 0.5,
+    },
   },
   {
     name: 'burst',
-    what: '32 streams as fast as they go, many tokens in a message',
+    warmUpRequests: 20,
+    what: 'a token in a burst: 32 streams as fast as they go, many tokens in a message',
     unit: 'token',
     load: { stream: true, knobs: { tokens: 256, pauseMs: 0, tokenBytes: 32 }, connections: 32, seconds: 2.5 },
   },
   {
     name: 'json',
-    what: '32 small JSON answers at a time',
+    warmUpRequests: 600,
+    what: 'a small JSON answer: 32 requests at a time',
     unit: 'request',
-    load: { stream: false, knobs: { tokens: 16, pauseMs: 0, tokenBytes: 32 }, connections: 32, seconds: 2.5 },
+    load: { stream: false, knobs: json, connections: 32, seconds: 2.5 },
+  },
+  {
+    name: 'history',
+    warmUpRequests: 25,
+    what: '1 MB of history: 4 requests at a time, long texts in turns',
+    unit: 'request',
+    load: { stream: false, knobs: json, connections: 4, seconds: 2.5, history: 'texts' },
+  },
+  {
+    name: 'agent',
+    warmUpRequests: 50,
+    what: 'a turn of an agent such as Codex: 4 requests at a time of 400 items and 60 tools, 550 kB',
+    unit: 'request',
+    load: { stream: false, knobs: json, connections: 4, seconds: 2.5, history: 'agent' },
   },
 ];
-
-/** What saturates a single core first: translating the long conversations that agents send with every turn. */
-export const history: Scenario = {
-  name: 'history',
-  what: '16 requests with 256 KB of conversation at a time',
-  unit: 'request',
-  load: {
-    stream: false,
-    knobs: { tokens: 16, pauseMs: 0, tokenBytes: 32 },
-    connections: 16,
-    seconds: 2.5,
-    historyBytes: 256_000,
-  },
-};
 
 /** A figure of a slice, and which way it improves. */
 export interface Figure {
@@ -68,72 +79,9 @@ export async function figuresOf({ name, unit, load }: Scenario, contender: Conte
   ];
 }
 
-/**
- * Slices of load alternate between no-op and service, so that other activity on the machine affects both; medians of
- * `rounds` slices. Returns the rows of a table: every figure with its ratio to the no-op's, p99 without one, as that is chance.
- */
-export async function runScenarios(rounds: number, note: (line: string) => void): Promise<Cell[][]> {
-  const upstream = await startUpstream();
-  const contenders: Contender[] = [];
-  const slices = new Map<string, (readonly Figure[])[]>();
-  try {
-    for (const name of ['noop', 'service'] as const) contenders.push(await startContender(name, upstream.port));
-    for (const contender of contenders) await contender.measure({ ...warmUp });
-    for (let round = 0; round < rounds; round++)
-      for (const scenario of scenarios)
-        for (const contender of round % 2 === 0 ? contenders : contenders.toReversed()) {
-          const figures = await figuresOf(scenario, contender);
-          const key = keyOf(scenario, contender.name);
-          slices.set(key, [...(slices.get(key) ?? []), figures]);
-          note(`${round + 1}/${rounds} ${key}: ${figures[0]?.value.toFixed(1)} µs`);
-        }
-  } finally {
-    for (const contender of contenders) await contender.stop();
-    await upstream.child.stop();
-  }
-  return scenarios.flatMap((scenario) => rowsOf(scenario, (name) => slices.get(keyOf(scenario, name)) ?? []));
-}
-
 export const warmUp = {
   stream: true,
   knobs: { tokens: 64, pauseMs: 0, tokenBytes: 32 },
   connections: 16,
   seconds: 4,
 } as const;
-
-export const scenarioHeadings = [
-  'scenario',
-  'filter',
-  'filter CPU µs',
-  '×',
-  'Envoy CPU µs',
-  '×',
-  'per second',
-  '×',
-  'p50 ms',
-  '×',
-  'p99 ms',
-];
-
-function rowsOf(scenario: Scenario, slicesOf: (name: ContenderName) => readonly (readonly Figure[])[]): Cell[][] {
-  const medians = (name: ContenderName) => {
-    const [first = [], ...rest] = slicesOf(name);
-    return first.map((figure, index) => median([figure, ...rest.map((slice) => slice[index])].map(figureOf)));
-  };
-  const floor = medians('noop');
-  return (['noop', 'service'] as const).map((name) => [
-    `${scenario.name} (per ${scenario.unit})`,
-    name,
-    ...medians(name)
-      .flatMap((figure, index) => [figure, name === 'noop' ? '' : ratio(figure, floor[index])])
-      .slice(0, -1), // of p99
-  ]);
-}
-
-function figureOf(figure: Figure | undefined): number {
-  return figure?.value ?? Number.NaN;
-}
-
-function keyOf({ name }: Scenario, contender: ContenderName): string {
-  return `${name} ${contender}`;
-}

@@ -5,10 +5,11 @@
 import { Agent, request } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Knobs, markerBytes, modelOf } from './knobs.ts';
+import { type History, writeRequest } from './request-body.ts';
 
 export interface LoadOptions {
   readonly port: number;
-  /** `responses` of the service, `chat` through a filter that changes nothing. */
+  /** What the answer is: `responses` of the service, `chat` through a filter that changes nothing. */
   readonly api: 'responses' | 'chat';
   readonly stream: boolean;
   readonly knobs: Knobs;
@@ -19,8 +20,8 @@ export interface LoadOptions {
   readonly seconds?: number | undefined;
   /** Connections begin spread over this time. */
   readonly rampSeconds?: number;
-  /** Bytes of conversation in each request. */
-  readonly historyBytes?: number;
+  /** What each request has before its question. */
+  readonly history?: History;
 }
 
 export interface LoadReport {
@@ -34,7 +35,7 @@ export interface LoadReport {
 
 const options = JSON.parse(process.argv[2] ?? '{}') as LoadOptions;
 const agent = new Agent({ keepAlive: true, maxSockets: Number.POSITIVE_INFINITY });
-const body = bodyOf(options);
+const body = writeRequest({ ...options, model: modelOf(options.knobs) });
 const latencies: number[] = [];
 const failures: string[] = [];
 let requests = 0;
@@ -136,33 +137,6 @@ function createReader() {
     count: () => next,
     end: () => held,
   };
-}
-
-function bodyOf({ api, stream, knobs, historyBytes = 0 }: LoadOptions): Buffer {
-  const words = 'What would a heron say to a carp about the weather of this pond? ';
-  const turn = words.repeat(Math.min(32, Math.ceil((historyBytes + 1) / words.length)));
-  const turns = Math.ceil(historyBytes / turn.length);
-  const messages = Array.from({ length: turns + 1 }, (_, index) => ({
-    role: index % 2 === turns % 2 ? 'user' : 'assistant',
-    content: index < turns ? turn : words,
-  }));
-  const model = modelOf(knobs);
-  const instructions = 'You are a helpful assistant. '.repeat(10);
-  const parameters = {
-    type: 'object',
-    properties: { city: { type: 'string' } },
-    required: ['city'],
-    additionalProperties: false,
-  };
-  const tool = { name: 'get_weather', description: 'The weather of a city.', parameters };
-  const chat = {
-    model,
-    stream,
-    messages: [{ role: 'system', content: instructions }, ...messages],
-    tools: [{ type: 'function', function: tool }],
-  };
-  const responses = { model, stream, instructions, input: messages, tools: [{ type: 'function', ...tool }] };
-  return Buffer.from(JSON.stringify(api === 'chat' ? chat : responses));
 }
 
 function quantile(part: number): number {

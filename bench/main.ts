@@ -1,39 +1,26 @@
 /**
- * `npm run bench`: what the service costs next to a filter that does nothing, on a real Envoy, warm; and what a start and the
- * requests after it cost.
- * `npm run bench -- --only start --rounds 5`: some of it. `npm run bench -- --compare main`: this tree against a
- * commit, with a verdict for each figure. `npm run bench -- --record`: the figures that the documentation shows are those of
- * this run, after `npm run generate`. How to read them: docs/performance.md.
+ * `npm run bench`: what the service costs beside filters that do nothing and beside no filter, on a real Envoy, warm; its
+ * memory and its start. `npm run bench -- --compare main`: this tree against a commit, with a verdict for each figure.
+ * `npm run bench -- --record`: the figures that the documentation shows are those of this run. How to read them:
+ * docs/performance.md.
  */
-import { cpus } from 'node:os';
+import { spawnSync } from 'node:child_process';
+import { cpus, loadavg } from 'node:os';
 import { findEnvoy } from '../tools/mesh/envoy-binary.ts';
-import { type BenchArguments, type PartName, parseBenchArguments, parts } from './arguments.ts';
+import { type BenchArguments, parseBenchArguments } from './arguments.ts';
 import { compareWith, comparisonHeadings } from './comparison.ts';
-import { runScenarios, scenarioHeadings, scenarios } from './envoy-scenarios.ts';
+import { ownRoot } from './contenders.ts';
+import { costHeadings, runCosts } from './costs.ts';
+import { scenarios } from './envoy-scenarios.ts';
 import { recordTable } from './results.ts';
-import { runStart, startHeadings } from './start-up.ts';
-import { type Cell, tableOf } from './table.ts';
+import { tableOf } from './table.ts';
 import { buildOwnTree } from './trees.ts';
-import { runWarmUp, warmUpHeadings, warmUpNote } from './warm-up.ts';
-
-type Rows = Promise<readonly (readonly Cell[])[]>;
 
 const note = (line: string) => console.error(line);
 if (process.platform !== 'linux')
   fail('The bench reads CPU time and memory of processes from /proc: it runs on Linux only.');
 // Processes and checkouts are cleaned up on exit, which a signal alone would skip.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
-
-/** Every part of a plain run: its table, and the notes on it. */
-const tables: Readonly<Record<PartName, { note?: string; headings: readonly string[]; rows(rounds: number): Rows }>> = {
-  envoy: {
-    note: scenarios.map(({ name, what }) => `${name}: ${what}`).join('\n'),
-    headings: scenarioHeadings,
-    rows: (rounds) => runScenarios(rounds, note),
-  },
-  start: { headings: startHeadings, rows: runStart },
-  warm: { note: warmUpNote, headings: warmUpHeadings, rows: (rounds) => runWarmUp(rounds, note) },
-};
 
 const wanted = argumentsOf();
 const machine = `${cpus()[0]?.model.trim()}, ${cpus().length} cores; Node ${process.version}; Envoy ${findEnvoy(process.env).version}`;
@@ -44,14 +31,18 @@ if (wanted.type === 'compare') {
 } else await run(wanted);
 process.exit(0);
 
-async function run({ only, rounds, record }: BenchArguments & { type: 'run' }): Promise<void> {
+async function run({ rounds, record }: BenchArguments & { type: 'run' }): Promise<void> {
   buildOwnTree();
-  for (const name of parts.filter((part) => only.has(part))) {
-    const { note: about, headings, rows } = tables[name];
-    const figures = await rows(rounds);
-    console.log(`${about === undefined ? '' : `${about}\n\n`}${tableOf(headings, figures)}\n`);
-    if (record) recordTable(name, { date: new Date().toISOString().slice(0, 10), machine, headings, rows: figures });
-  }
+  const othersBusy = loadavg()[0]?.toFixed(1);
+  const rows = await runCosts(rounds, note);
+  const about = scenarios.map(({ name, what }) => `${name}: ${what}`).join('\n');
+  console.log(`${about}\n\nLoad of the machine before it: ${othersBusy}\n\n${tableOf(costHeadings, rows)}\n`);
+  if (!record) return;
+  const date = new Date().toISOString().slice(0, 10);
+  const under = `${machine}; ${rounds} rounds; load of the machine before them ${othersBusy}`;
+  recordTable('costs', { date, machine: under, headings: costHeadings, rows });
+  const generate = spawnSync('npm', ['run', '--silent', 'generate'], { cwd: ownRoot, stdio: ['ignore', 2, 2] });
+  if (generate.status !== 0) fail('bench/results.json is written, but npm run generate failed.');
 }
 
 function argumentsOf(): BenchArguments {

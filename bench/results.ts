@@ -1,9 +1,8 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { PartName } from './arguments.ts';
 import type { Cell } from './table.ts';
 
-/** The table of one part, from one run. */
+/** A table, from one run. */
 export interface RecordedTable {
   readonly date: string;
   readonly machine: string;
@@ -11,8 +10,8 @@ export interface RecordedTable {
   readonly rows: readonly (readonly Cell[])[];
 }
 
-/** `attacks` is recorded by `npm run test:sizing`, the others by the bench. */
-export type TableName = PartName | 'attacks';
+/** `attacks` is recorded by `npm run test:sizing`, `costs` by the bench. */
+export type TableName = 'costs' | 'attacks';
 
 export type Results = { readonly [Name in TableName]?: RecordedTable };
 

@@ -3,9 +3,8 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Child, startChild } from '../tools/mesh/child-process.ts';
 import { accepts, anyFreePort } from '../tools/mesh/ports.ts';
-import { ownRoot } from './contenders.ts';
 import { cpuSeconds, residentBytes } from './process-figures.ts';
-import { type Cell, median, ratio } from './table.ts';
+import { median } from './table.ts';
 import { measureYoung } from './young.ts';
 
 /** The cost of one start of a process. */
@@ -53,35 +52,6 @@ export async function measureIdle(root: string): Promise<{ readonly serviceMb: n
   const [serviceMb, bareMb] = [child, bare].map(({ pid }) => residentBytes(pid) / 1e6) as [number, number];
   await Promise.all([child.stop(), bare.stop()]);
   return { serviceMb, bareMb };
-}
-
-export const startHeadings = ['what', 'ms', '×', 'CPU ms', '×', 'MB resident', '×'];
-
-/** Medians of `rounds` cold starts, with their ratios to bare Node's. */
-export async function runStart(rounds: number): Promise<Cell[][]> {
-  const slices: StartSlice[] = [];
-  const idle: Awaited<ReturnType<typeof measureIdle>>[] = [];
-  for (let round = 0; round < rounds; round++) {
-    slices.push(await measureStart(ownRoot));
-    idle.push(await measureIdle(ownRoot));
-  }
-  const of = (what: keyof StartSlice) => ({
-    ms: median(slices.map((slice) => slice[what].ms)),
-    cpuMs: median(slices.map((slice) => slice[what].cpuMs)),
-  });
-  const bare = of('bare');
-  const bareMb = median(idle.map((one) => one.bareMb));
-  const serviceMb = median(idle.map((one) => one.serviceMb));
-  const row = (name: string, { ms, cpuMs }: Start, memory: readonly Cell[]): Cell[] => [
-    name,
-    ...[ms, ratio(ms, bare.ms), cpuMs, ratio(cpuMs, bare.cpuMs)],
-    ...memory,
-  ];
-  return [
-    ['bare Node: `node -e 0`', bare.ms, '', bare.cpuMs, '', bareMb, ''],
-    row('`main.js --print-config`', of('printConfig'), ['', '']),
-    row('the service, until it listens', of('listening'), [serviceMb, ratio(serviceMb, bareMb)]),
-  ];
 }
 
 /** Runs Node to its end. The shell's `time` reads what the kernel has counted for the ended process, to the millisecond. */

@@ -17,11 +17,6 @@ export function median(figures: readonly number[]): number {
   return sorted.length % 2 === 0 ? (low + high) / 2 : low;
 }
 
-/** `1.07`, the ratio of the figure to `floor`. */
-export function ratio(figure: number, floor: number | undefined): string {
-  return floor === undefined || floor === 0 ? '' : (figure / floor).toFixed(2);
-}
-
 function textOf(cell: Cell): string {
   if (typeof cell === 'string') return cell;
   if (!Number.isFinite(cell)) return '–';

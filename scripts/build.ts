@@ -1,7 +1,7 @@
 /**
  * Builds the service into `dist/`: `node scripts/build.ts [FOLDER]`. `program.js` is all that it runs, dependencies included,
  * since finding, reading and compiling 600 files is most of a start; `src/service/program/bundle-main.ts` starts it from V8's code cache.
- * docs/performance.md, "Cold start", has the figures.
+ * docs/decisions/0012-speed.md, "Start", has the figures.
  */
 import { createHash } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

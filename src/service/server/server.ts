@@ -80,7 +80,7 @@ const tolerances = {
 /**
  * Flow control window of a connection, for all of its calls together. Each of Envoy's threads has one connection for
  * all of its calls; with Node's 64 KiB for all of them, they are cut into small frames and wait for room: a request of
- * 256 KB takes Envoy 60 system calls instead of 35 (docs/performance.md, "What Envoy costs"). It takes no more memory
+ * 256 KB takes Envoy 60 system calls instead of 35 (docs/decisions/0012-speed.md, "What Envoy costs"). It takes no more memory
  * than the window of each call, 64 KiB, does: Node gives the connection's room back when bytes arrive, whether or not
  * their call reads them.
  */

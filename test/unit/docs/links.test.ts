@@ -57,8 +57,8 @@ test('comments of src name files that exist', () => {
   expect(unknown).toEqual([]);
 });
 
-test('docs/performance.md has each fast path that a function or class of src says it is, and no other', () => {
-  const [, section = ''] = readFileSync(join(root, 'docs/performance.md'), 'utf8').split('## Fast paths');
+test('docs/decisions/0012-speed.md has each fast path that a function or class of src says it is, and no other', () => {
+  const [, section = ''] = readFileSync(join(root, 'docs/decisions/0012-speed.md'), 'utf8').split('## Fast paths');
   const [table = ''] = section.split('\n## ');
   const named = [...table.matchAll(/`([\w-]+\.ts)`/g)].map(([, name]) => name);
   const found = sources.filter((file) => /^ \* Fast path/m.test(readFileSync(join(root, file), 'utf8')));

@@ -21,7 +21,7 @@ export function encodeSseEvents(events: readonly ResponseStreamEvent[]): Buffer 
 
 /**
  * Fast path: deltas, which are nearly all of a stream, are written as template literals with the very bytes that
- * `JSON.stringify` gives, but for separators of lines, which saves 7 % of a token in a burst (docs/performance.md). An event with
+ * `JSON.stringify` gives, but for separators of lines, which saves 7 % of a token in a burst (docs/decisions/0012-speed.md). An event with
  * a further field (logprobs, padding) is stringified. Ids are generated here and need no escaping.
  */
 function encodeEvent(event: ResponseStreamEvent): string {

@@ -15,7 +15,7 @@ const maxLearned = 16 * 1024;
 /**
  * Fast path. The JSON around the text of a delta, which a server repeats with every token of the same kind: where a chunk
  * has the same beginning and end, only the text between them is read, as a JSON string. It saves `JSON.parse` for nearly
- * every chunk, a fifth of a token in a burst (docs/performance.md).
+ * every chunk, a fifth of a token in a burst (docs/decisions/0012-speed.md).
  */
 export class DeltaTemplate {
   #head = '';

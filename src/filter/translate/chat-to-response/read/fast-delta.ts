@@ -21,7 +21,7 @@ export interface FastDelta {
 /**
  * Fast path. The delta of a chunk that holds one more piece of text, of reasoning or of a call's arguments and nothing
  * else, as nearly all chunks do; null for every other. It does not look for the fields that two dozen vendors may add, which
- * saves a tenth of a token in a burst from servers whose chunks differ in more than their text (docs/performance.md); `DeltaTemplate`
+ * saves a tenth of a token in a burst from servers whose chunks differ in more than their text (docs/decisions/0012-speed.md); `DeltaTemplate`
  * learns by it where the text is. Null fields are skipped, and any unknown one sends the chunk the general way, which gives the
  * same events.
  */
