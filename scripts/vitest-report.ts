@@ -70,7 +70,8 @@ export async function runVitest(
     for (const line of seedsOf(report, projects)) console.log(line);
     const empty = words.length > 0 ? [] : projects.filter((name) => !hasTestsOf(name, report));
     for (const name of empty) console.error(`No test of the project ${name} ran.`);
-    if (words.length > 0 && passed === 0 && status === 0) console.error(`No test ran: ${words.join(' ')} chooses none.`);
+    if (words.length > 0 && passed === 0 && status === 0)
+      console.error(`No test ran: ${words.join(' ')} chooses none.`);
     return { passed, failed: failed + empty.length };
   } catch (problem) {
     console.error(`vitest left no report: ${problem instanceof Error ? problem.message : problem}`);
