@@ -57,7 +57,7 @@ function costs(): string {
 function costInBrief(): string {
   const [service, noop] = [rangeOf('paced', 'filter', 'service'), rangeOf('paced', 'filter', 'noop')];
   const times = (service.median / noop.median).toFixed(1);
-  const token = `A token costs ${briefly(service.least)} to ${briefly(service.most)} µs of CPU, ${times} times the cost of a filter that does nothing`;
+  const token = `A token costs ${briefly(service.least)} to ${briefly(service.most)} µs of CPU, ${times} times a no-op filter's`;
   return `${token}; an idle process has ${briefly(rangeOf('MB idle', 'filter', 'service').median)} MB ([performance](docs/performance.md)).`;
 }
 
@@ -76,9 +76,13 @@ function rangeOf(cost: CostName, process: Process, contender: ContenderName): Ra
   return { median, least, most };
 }
 
-/** Two digits, or all those before the point. */
 function briefly(figure: number): string {
-  return figure >= 100 ? Math.round(figure).toLocaleString('en') : String(Number(figure.toPrecision(2)));
+  return shownOf(figure).toLocaleString('en');
+}
+
+/** Two digits, or all those before the point. */
+function shownOf(figure: number): number {
+  return figure >= 100 ? Math.round(figure) : Number(figure.toPrecision(2));
 }
 
 /** What every attack did to a container of each size. */
@@ -114,8 +118,9 @@ function sizeName(mib: number): string {
 /** Figures computed from the CPU time of a token. */
 function scaling(): Readonly<Record<string, string>> {
   const cpu = (cost: CostName) => ({
-    service: rangeOf(cost, 'filter', 'service').median,
-    envoy: rangeOf(cost, 'envoy', 'service').median,
+    // As they are shown: whoever computes the tables again gets the same.
+    service: shownOf(rangeOf(cost, 'filter', 'service').median),
+    envoy: shownOf(rangeOf(cost, 'envoy', 'service').median),
   });
   const line = (what: string, cost: CostName, unit: string) => {
     const { service, envoy } = cpu(cost);
