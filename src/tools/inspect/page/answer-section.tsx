@@ -10,7 +10,7 @@ import { Section } from './section.tsx';
 import { StreamPane } from './stream-pane.tsx';
 import { TextPane } from './text-pane.tsx';
 
-/** What the client was answered: as a person reads it, as the events of its stream, or as JSON. */
+/** The client's answer: as a person reads it, as the events of its stream, or as JSON. */
 export function AnswerSection({
   detail,
   model,

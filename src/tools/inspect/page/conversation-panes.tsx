@@ -119,7 +119,7 @@ function Shown({
   );
 }
 
-/** What a turn shows, read from its exchange and from those before and after it. */
+/** The contents of a turn, read from its exchange and from those before and after it. */
 interface TurnContents extends ReturnType<typeof turnChanges> {
   readonly detail: ExchangeDetail;
   readonly said: readonly string[];
@@ -209,7 +209,7 @@ function factsOf({ row, turn }: ConversationTurn, before: ConversationTurn | und
   return facts.filter((fact) => fact !== null).join(' · ');
 }
 
-/** What a turn's Chat request has otherwise than the one before: a server that caches prefixes reads what follows again. */
+/** The difference of a turn's Chat request from the one before: a server that caches prefixes reads all that follows it again. */
 function Changes({ difference, changed }: ReturnType<typeof turnChanges>): JSX.Element | null {
   if (difference === null && changed.length === 0) return null;
   return (

@@ -165,6 +165,7 @@ export function visible(text: string): string {
   );
 }
 
+/** The beginning of a long text, with how many characters are left to the download; a short one is returned whole. */
 export function shortened(text: string): string {
   if (text.length <= maxShownLength) return text;
   return `${text.slice(0, maxShownLength)} … ${text.length - maxShownLength} more characters, in the download`;
