@@ -1,3 +1,4 @@
+import { objectOf, objectsOf } from '../../../formats/json/loose.ts';
 import { lastResponse } from './final-response.ts';
 import { pretty, prettyText } from './indent-json.ts';
 import { parsed } from './timeline.ts';
@@ -16,12 +17,12 @@ type Fields = Readonly<Record<string, unknown>>;
 
 /** The parts of the answer that a client received, as far as it has come; none of an error, nor of a stream that is not of events. */
 export function answerParts(received: string, isStream: boolean): readonly AnswerPart[] {
-  const response = fieldsOf(isStream ? lastResponse(received) : parsed(received));
-  const output = fieldsIn(response['output']);
+  const response = objectOf<Fields>(isStream ? lastResponse(received) : parsed(received)) ?? {};
+  const output = objectsOf<Fields>(response['output']);
   if (output.length > 0) return output.flatMap(partsOf);
   if (isStream) return itemsSoFar(received).flatMap(partsOf);
-  const [choice] = fieldsIn(response['choices']);
-  if (choice !== undefined) return itemsOfChat(fieldsOf(choice['message'])).flatMap(partsOf);
+  const [choice] = objectsOf<Fields>(response['choices']);
+  if (choice !== undefined) return itemsOfChat(objectOf<Fields>(choice['message']) ?? {}).flatMap(partsOf);
   const isAnswer = 'output' in response || (response['error'] ?? null) !== null || received.trim() === '';
   return isAnswer ? [] : [partOf('other', prettyText(received))];
 }
@@ -32,8 +33,13 @@ function itemsSoFar(stream: string): readonly Fields[] {
   const texts = new Map<unknown, string>();
   for (const block of stream.split('\n\n')) {
     const at = block.indexOf('data: {');
-    const { type, output_index: index, item, delta } = fieldsOf(at === -1 ? null : parsed(block.slice(at + 6)));
-    if (item !== undefined) items.set(index, fieldsOf(item));
+    const {
+      type,
+      output_index: index,
+      item,
+      delta,
+    } = objectOf<Fields>(at === -1 ? null : parsed(block.slice(at + 6))) ?? {};
+    if (item !== undefined) items.set(index, objectOf<Fields>(item) ?? {});
     if (type === 'response.output_item.done') texts.delete(index);
     else if (typeof delta === 'string') texts.set(index, (texts.get(index) ?? '') + delta);
   }
@@ -46,23 +52,27 @@ function itemsSoFar(stream: string): readonly Fields[] {
 
 /** The items that a Chat message would be, where an answer of Chat Completions was passed. */
 function itemsOfChat(message: Fields): readonly Fields[] {
-  const calls = fieldsIn(message['tool_calls']);
+  const calls = objectsOf<Fields>(message['tool_calls']);
   return [
     { type: 'reasoning', content: [{ text: message['reasoning_content'] ?? message['reasoning'] }] },
     { type: 'message', content: [{ text: message['content'] }, { refusal: message['refusal'] }] },
-    ...calls.map((call) => ({ type: 'function_call', call_id: call['id'], ...fieldsOf(call['function']) })),
+    ...calls.map((call) => ({
+      type: 'function_call',
+      call_id: call['id'],
+      ...(objectOf<Fields>(call['function']) ?? {}),
+    })),
   ];
 }
 
 function partsOf(item: Fields): readonly AnswerPart[] {
   const { type, name, namespace, call_id, content, summary, encrypted_content } = item;
   if (type === 'message')
-    return fieldsIn(content).flatMap(({ text, refusal }) => [
+    return objectsOf<Fields>(content).flatMap(({ text, refusal }) => [
       ...(isEmpty(text) ? [] : [partOf('text', shown(text))]),
       ...(isEmpty(refusal) ? [] : [partOf('refusal', shown(refusal))]),
     ]);
   if (type === 'reasoning') {
-    const texts = [...fieldsIn(summary), ...fieldsIn(content)].flatMap(({ text }) =>
+    const texts = [...objectsOf<Fields>(summary), ...objectsOf<Fields>(content)].flatMap(({ text }) =>
       isEmpty(text) ? [] : shown(text),
     );
     if (texts.length > 0) return [partOf('reasoning', texts.join('\n\n'), 'Reasoning')];
@@ -83,14 +93,4 @@ const isEmpty = (value: unknown) => value === undefined || value === null || val
 /** A value of any kind as text: streams that were passed may have anything. */
 export function shown(value: unknown): string {
   return typeof value === 'string' ? value : isEmpty(value) ? '' : pretty(value);
-}
-
-/** The fields of a value; none where it is no object. */
-export function fieldsOf(value: unknown): Fields {
-  return typeof value === 'object' && value !== null ? (value as Fields) : {};
-}
-
-/** The objects in a list; none where it is no list. */
-export function fieldsIn(value: unknown): readonly Fields[] {
-  return Array.isArray(value) ? value.map(fieldsOf) : [];
 }

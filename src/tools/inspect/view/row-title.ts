@@ -18,7 +18,7 @@ export function hasFailed({ status }: ExchangeRow): boolean {
   return status !== null && status >= 400;
 }
 
-/** The endpoint, where it is not that of most rows. */
+/** The name of the request's endpoint; null for Responses, which most rows of the list are. */
 function otherEndpointOf({ endpoint }: ExchangeRow): string | null {
   return endpoint === 'responses' ? null : endpoint;
 }

@@ -1,3 +1,5 @@
+import { arrayOf, objectOf } from '../../../formats/json/loose.ts';
+
 interface Difference {
   readonly path: string;
   /** The character at which two texts begin to differ; null for other values. */
@@ -13,11 +15,11 @@ type Fields = Readonly<Record<string, unknown>>;
 
 /** Compares the Chat requests of two turns, the earlier one first. */
 export function turnChanges(earlier: unknown, later: unknown) {
-  const [a, b] = [fieldsOf(earlier), fieldsOf(later)];
-  const [old, all] = [a, b].map(({ messages }): readonly unknown[] => (Array.isArray(messages) ? messages : []));
+  const [a, b] = [objectOf<Fields>(earlier) ?? {}, objectOf<Fields>(later) ?? {}];
+  const [old, all] = [arrayOf(a['messages']), arrayOf(b['messages'])];
   const places = [
     ...promptFields.map((name) => [name, a[name], b[name]] as const),
-    ...(old ?? []).map((message, index) => [`messages[${index}]`, message, all?.[index]] as const),
+    ...old.map((message, index) => [`messages[${index}]`, message, all[index]] as const),
   ];
   const differences = places.map(([path, before, after]) => differenceIn(path, before, after));
   const changed = Object.entries(b).filter(([name, value]) => name !== 'messages' && textOf(value) !== textOf(a[name]));
@@ -54,10 +56,6 @@ function excerpt(text: string, at: number): string {
   const from = Math.max(0, at - 20);
   const part = text.slice(from, from + shownLength);
   return `${from > 0 ? '…' : ''}${part}${from + shownLength < text.length ? '…' : ''}`;
-}
-
-function fieldsOf(value: unknown): Fields {
-  return typeof value === 'object' && value !== null ? (value as Fields) : {};
 }
 
 /** As JSON; a missing value as an empty text. */

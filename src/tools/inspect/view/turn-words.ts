@@ -1,8 +1,11 @@
-import { type AnswerPart, fieldsIn, fieldsOf, shown } from './answer-parts.ts';
+import { arrayOf, objectOf, objectsOf } from '../../../formats/json/loose.ts';
+import { type AnswerPart, shown } from './answer-parts.ts';
+
+type Fields = Readonly<Record<string, unknown>>;
 
 /** Returns what came with a turn's Chat request behind its first `from` messages: the user's words, and results of calls. */
 export function turnWords(chat: unknown, from: number) {
-  const later = fieldsIn(fieldsOf(chat)['messages']).slice(from);
+  const later = objectsOf<Fields>(messagesIn(chat).slice(from));
   const of = (role: string) => later.filter((message) => message['role'] === role);
   return {
     said: of('user').map(({ content }) => contentText(content)),
@@ -12,12 +15,16 @@ export function turnWords(chat: unknown, from: number) {
 
 /** How many messages come before the user's last one, with which a conversation begins whose turns before are not known. */
 export function beforeLastUser(chat: unknown): number {
-  return fieldsIn(fieldsOf(chat)['messages']).findLastIndex(({ role }) => role === 'user');
+  return messagesIn(chat).findLastIndex((message) => objectOf<Fields>(message)?.['role'] === 'user');
+}
+
+function messagesIn(chat: unknown): readonly unknown[] {
+  return arrayOf(objectOf<Fields>(chat)?.['messages']);
 }
 
 function contentText(content: unknown): string {
   if (!Array.isArray(content)) return shown(content);
-  return fieldsIn(content)
+  return objectsOf<Fields>(content)
     .map(({ text, type }) => (text === undefined ? `(${shown(type)})` : shown(text)))
     .join('\n');
 }
@@ -27,7 +34,8 @@ function contentText(content: unknown): string {
  * the order tells.
  */
 export function resultsOf(calls: readonly AnswerPart[], results: ReturnType<typeof turnWords>['results']) {
-  const find = (call: AnswerPart) => results.find(({ callId }) => callId === call.callId);
-  const hasIds = calls.some((call) => find(call) !== undefined);
-  return new Map(calls.map((call, index) => [call, (hasIds ? find(call) : results[index])?.text]));
+  // The first of several results with one id is that of the call.
+  const byId = new Map(results.toReversed().map((result) => [result.callId, result]));
+  const hasIds = calls.some(({ callId }) => byId.has(callId));
+  return new Map(calls.map((call, index) => [call, (hasIds ? byId.get(call.callId) : results[index])?.text]));
 }

@@ -72,7 +72,7 @@ describe('the parts of an answer', () => {
   it('are none of an error, and what is foreign does no harm', () => {
     expect(said({ error: { message: 'No.' } })).toEqual([]);
     expect(answerParts('', false)).toEqual([]);
-    expect(said({ output: [null, 3, { type: 'message', content: 'x' }] })).toEqual(['other : {}', 'other : {}']);
+    expect(said({ output: [null, 3, { type: 'message', content: 'x' }] })).toEqual([]);
     expect(answerParts('data: {"response":\n\ndata: {"delta":3,"item":null}\n\n', true)).toEqual([
       { kind: 'other', name: '', callId: '', text: '{}' },
     ]);
