@@ -1,6 +1,7 @@
 import { explainUnreachable } from '../../src/tools/cli/unreachable.ts';
 import { askBelow, explainAddress, isAbsent, isPage } from '../../src/tools/doctor/chat-address.ts';
 import { readChatAnswer } from '../../src/tools/doctor/chat-answer.ts';
+import { saysItLoads } from '../../src/tools/doctor/model-list.ts';
 import { engineNamed, modelNamesIn } from '../../src/tools/doctor/probes/server-probes.ts';
 import { createSend } from '../../src/tools/doctor/send-probe.ts';
 
@@ -36,7 +37,7 @@ export async function askUpstream(url: URL, asking: Asking): Promise<UpstreamSta
   const models = modelNamesIn(list);
   const state = (problem: string | null, answer: Answer, profile: string | null = null) => ({
     ...{ models: models ?? [], problem, profile },
-    isLoading: answer.outcome === 'timed_out' || (answer.status === 503 && /load/i.test(answer.body)),
+    isLoading: answer.outcome === 'timed_out' || saysItLoads(answer),
   });
   const unreachable = failureOf(list, base, asking);
   if (unreachable !== null) return state(unreachable, list);

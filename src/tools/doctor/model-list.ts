@@ -7,7 +7,7 @@ const intervalMs = 1000;
 interface Patience {
   /** Seconds for a server that takes the connection and is silent. */
   readonly timeout: number;
-  /** Seconds for a server that says that it is loading. */
+  /** How many seconds a server is waited for that answers that it is loading its model. */
   readonly limits: { readonly seconds: number };
 }
 
@@ -21,13 +21,18 @@ interface Wait {
   sleep(milliseconds: number): Promise<void>;
 }
 
+/** Does the server say that it is still loading its model, as llama.cpp and vLLM do with a 503? */
+export function saysItLoads({ status, body }: Answer): boolean {
+  return status === 503 && /load/i.test(body);
+}
+
 /** The answer to the question for the list of models, once the server has loaded its model or the time is used up. */
 export async function askForModels(send: Send, { timeout, limits }: Patience, wait: Wait): Promise<Answer> {
   const begun = wait.now();
   let told: string | null = null;
   for (;;) {
     const answer = await send({ path: 'models' }, { probe: 'models', index: 0 });
-    const isLoading = answer.status === 503 && /load/i.test(answer.body);
+    const isLoading = saysItLoads(answer);
     const isSilent = answer.outcome === 'timed_out' && answer.status === 0;
     const seconds = isLoading ? limits.seconds : isSilent ? timeout : 0;
     if (wait.isOver() || wait.now() - begun >= seconds * 1000) return answer;
