@@ -27,7 +27,7 @@ export function createExplainer({ timeoutMs, heapMiB, restAfterMs } = usualLimit
       execArgv: [`--max-old-space-size=${heapMiB}`],
       // A body is passed as its bytes.
       serialization: 'advanced',
-      // What V8 writes when its memory ends would be a line in the service's log.
+      // V8 writes a report when the heap is full, which would stand in the service's log.
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     });
     made.once('exit', () => forget(made));

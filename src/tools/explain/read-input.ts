@@ -40,7 +40,7 @@ export async function readInput(
   return Buffer.concat(pieces);
 }
 
-/** A request, with the profile of the exchange that it is from; null without one. */
+/** A request to explain, and the profile that it ran under; the profile is null where the request is from no recorded exchange. */
 export interface RequestInput {
   readonly request: ClientRequest;
   readonly profile: string | null;

@@ -136,7 +136,7 @@ export class StoredExchange {
     this.#onHeld = onHeld;
   }
 
-  /** Whether the client's request is recorded, as far as it will be. */
+  /** True once nothing more of the client's request will be recorded. */
   get isRequestRecorded(): boolean {
     return this.facts !== noFacts;
   }

@@ -4,7 +4,7 @@ import type { LooseChoice, LooseChunk, LooseMessage } from '../../wire/schema/ch
 import type { ResponseResource } from '../../wire/schema/response-resource.ts';
 import type { ResponseStreamEvent } from '../../wire/schema/stream-events.ts';
 import type { AnswerReport, ResponseContext } from '../shared/context.ts';
-import { HeldBytes, wordOf } from '../shared/held-bytes.ts';
+import { HeldBytes, readWord } from '../shared/held-bytes.ts';
 import { errorOfValue, errorOfWords } from './error.ts';
 import { ChoiceParts, choicesOf } from './read/choices.ts';
 import { citationsOf } from './read/citations.ts';
@@ -43,8 +43,8 @@ export function translateCompletion(
   writer.came(bytes);
   const unread = new UnreadNames(writer.extensions);
   unread.fieldsOf(body);
-  writer.model = wordOf(body.model);
-  writer.serviceTier = wordOf(body.service_tier);
+  writer.model = readWord(body.model);
+  writer.serviceTier = readWord(body.service_tier);
   if (context.stream) writer.start();
   writer.usage = usageOf(usageIn(body), context.profile, writer.repairs);
   let error = upstreamError;
@@ -60,7 +60,7 @@ export function translateCompletion(
   const response = writer.end(
     error === null ? outcomeOf(choice.finish_reason, writer.output) : { status: 'failed', error },
   );
-  const report = writer.report(wordOf(choice.finish_reason) || null, unread.names());
+  const report = writer.report(readWord(choice.finish_reason) || null, unread.names());
   return { ...report, model: response.model, response, events: writer.log.take() };
 }
 

@@ -3,7 +3,7 @@ import { ApiError } from '../../wire/schema/api-error.ts';
 import type { LooseChoice, LooseChunk, LooseMessage, LooseUsage } from '../../wire/schema/chat-completion.ts';
 import type { ResponseStreamEvent } from '../../wire/schema/stream-events.ts';
 import type { AnswerReport, ResponseContext } from '../shared/context.ts';
-import { HeldBytes, wordOf } from '../shared/held-bytes.ts';
+import { HeldBytes, readWord } from '../shared/held-bytes.ts';
 import { errorOfEvent, errorOfText, errorOfValue, errorOfWords } from './error.ts';
 import { ChoiceParts, choicesOf, isEmptyDelta } from './read/choices.ts';
 import { citationsOf } from './read/citations.ts';
@@ -178,8 +178,8 @@ export class StreamTranslator {
     this.#unreadNames.fieldsOf(chunk);
     const counts = usageIn(chunk);
     if (counts !== null) this.#countUsage(counts);
-    response.model ??= wordOf(chunk.model) || null;
-    response.serviceTier = wordOf(chunk.service_tier) || response.serviceTier;
+    response.model ??= readWord(chunk.model) || null;
+    response.serviceTier = readWord(chunk.service_tier) || response.serviceTier;
     const choices = choicesOf(chunk);
     const keys = this.#parts.keysOf(choices);
     if (this.#isTornAtEnd && this.#parts.areSeveral) {

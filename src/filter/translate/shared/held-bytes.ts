@@ -71,7 +71,7 @@ export function ownCopy(text: string): string {
 const maxWordLength = 512;
 
 /** A name or a word of the upstream's that is kept; `''` for what is no text. Of a longer one the beginning, without the rest in memory. */
-export function wordOf(value: unknown): string {
+export function readWord(value: unknown): string {
   const text = textOf(value);
   return text.length > maxWordLength ? ownCopy(text.slice(0, maxWordLength)) : text;
 }

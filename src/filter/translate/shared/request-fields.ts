@@ -150,7 +150,7 @@ export type CreateResponseFields = {
 /** Every top-level field that has a rule, by name. */
 export const requestFields: ReadonlyMap<string, FieldRow> = new Map<string, FieldRow>([
   ...Object.entries(readFields),
-  // What clients keep for themselves, and no server needs.
+  // Codex and others keep records of their own in it, which no server needs.
   ['client_metadata', { fate: 'left_out' }],
   // Fields of this API that Chat does not have.
   ['access_programs', { fate: 'named' }],
@@ -170,7 +170,7 @@ export const requestFields: ReadonlyMap<string, FieldRow> = new Map<string, Fiel
   ['n', { fate: 'unknown', refuse: refuseSeveralAnswers }],
   ['audio', { fate: 'unknown', refuse: refuseSound }],
   ['modalities', { fate: 'unknown', refuse: refuseSpokenAnswers }],
-  // Sampling and engine parameters that many Chat servers know.
+  // Parameters of sampling and of engines: many Chat servers know them, so they are sent whatever is done with unknown fields.
   ...`stop seed logit_bias top_k min_p typical_p repetition_penalty length_penalty min_tokens ignore_eos skip_special_tokens
   chat_template_kwargs mm_processor_kwargs guided_json guided_regex guided_choice guided_grammar guided_decoding_backend
   guided_whitespace_pattern structured_outputs priority cache_salt separate_reasoning thinking enable_thinking
@@ -180,7 +180,7 @@ export const requestFields: ReadonlyMap<string, FieldRow> = new Map<string, Fiel
     .map((name): [string, FieldRow] => [name, { fate: 'passed_on' }]),
 ]);
 
-/** The row of a field; that of unknown fields for one that has none. */
+/** Returns the row of a field. A field without one has the fate `unknown`, and nothing is refused of it. */
 export function findField(name: string): FieldRow {
   return requestFields.get(name) ?? unknownField;
 }

@@ -1,7 +1,7 @@
 import { ApiError, type ApiErrorType } from '../../../wire/schema/api-error.ts';
 import type { LooseChoice } from '../../../wire/schema/chat-completion.ts';
 import type { Outcome } from '../../shared/context.ts';
-import { wordOf } from '../../shared/held-bytes.ts';
+import { readWord } from '../../shared/held-bytes.ts';
 
 /** The facts of the output that matter when the answer ends. */
 interface AnswerEnd {
@@ -96,9 +96,9 @@ export function outcomeOf(finishReason: unknown, output: AnswerEnd): Outcome {
  * provider's own word tells (hax#15); its words for ends and filters are translated well.
  */
 export function finishReasonOf({ finish_reason, native_finish_reason }: LooseChoice): string {
-  const reason = wordOf(finish_reason);
+  const reason = readWord(finish_reason);
   if (native_finish_reason == null || reason === '' || !isNormalEnd(reason)) return reason;
-  const native = wordOf(native_finish_reason);
+  const native = readWord(native_finish_reason);
   return typeof meaningOf(native) === 'object' ? native : reason;
 }
 
