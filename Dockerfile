@@ -29,7 +29,7 @@ USER 0:0
 WORKDIR /app
 COPY --from=build /app/package.json ./
 COPY --from=build /app/dist dist
-# What V8 compiles at a start, kept for every later one (src/service/program/bundle-main.ts): made by the Node and with the flags that will run.
+# What V8 compiles at a start, kept for every later one (src/program/bundle-main.ts): made by the Node and with the flags that will run.
 RUN ["node", "--single-threaded-gc", "--max-semi-space-size=16", "--initial-heap-size=96", "-e", "process.env.LISTEN = 'unix:/tmp/start.sock'; process.env.DRAIN_DELAY_MS = '0'; setTimeout(process.kill, 3000, process.pid, 'SIGTERM'); require('/app/dist/main.js')"]
 # By number, so that Kubernetes can see that it is not root (runAsNonRoot).
 USER 65532:65532

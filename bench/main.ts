@@ -6,7 +6,7 @@
  */
 import { spawnSync } from 'node:child_process';
 import { cpus, loadavg } from 'node:os';
-import { findEnvoy } from '../tools/mesh/envoy-binary.ts';
+import { findEnvoy } from '../mesh/envoy-binary.ts';
 import { type BenchArguments, parseBenchArguments } from './arguments.ts';
 import { compareWith, comparisonHeadings } from './comparison.ts';
 import { ownRoot } from './contenders.ts';

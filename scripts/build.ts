@@ -1,6 +1,6 @@
 /**
  * Builds the service into `dist/`: `node scripts/build.ts [FOLDER]`. `program.js` is all that it runs, dependencies included,
- * since finding, reading and compiling 600 files is most of a start; `src/service/program/bundle-main.ts` starts it from V8's code cache.
+ * since finding, reading and compiling 600 files is most of a start; `src/program/bundle-main.ts` starts it from V8's code cache.
  * docs/decisions/0012-speed.md, "Start", has the figures.
  */
 import { createHash } from 'node:crypto';
@@ -48,7 +48,7 @@ export async function buildService(folder: string): Promise<void> {
     define: { checkedNode: JSON.stringify(process.version) },
     plugins: [bundlesOfTheirOwn, placeInSources],
   } as const satisfies BuildOptions;
-  const entryPoints = ['src/service/program/probe.ts', ...ownFiles].map((file) => ({ in: file, out: outputOf(file) }));
+  const entryPoints = ['src/program/probe.ts', ...ownFiles].map((file) => ({ in: file, out: outputOf(file) }));
   const { metafile } = await build({ ...options, entryPoints });
   const program = join(folder, 'program.js');
   writeFileSync(program, module.wrap(inAscii(readFileSync(program, 'utf8'))));
@@ -56,8 +56,8 @@ export async function buildService(folder: string): Promise<void> {
   await build({
     ...options,
     entryPoints: [
-      { in: 'src/service/program/bundle-main.ts', out: 'main' },
-      { in: 'src/service/program/check-node.ts', out: 'check-node' }, // the package's command runs it before the mesh
+      { in: 'src/program/bundle-main.ts', out: 'main' },
+      { in: 'src/program/check-node.ts', out: 'check-node' }, // the package's command runs it before the mesh
     ],
     define: { buildId: JSON.stringify(id) },
   });
@@ -75,7 +75,7 @@ function inAscii(code: string): string {
 export async function buildMesh(folder: string): Promise<void> {
   await build({
     ...common,
-    entryPoints: ['tools/mesh/main.ts'],
+    entryPoints: ['mesh/main.ts'],
     outfile: join(folder, 'mesh.mjs'),
     format: 'esm',
     banner: { js: "import{createRequire}from'node:module';const require=createRequire(import.meta.url);" },
@@ -88,8 +88,8 @@ export async function buildMesh(folder: string): Promise<void> {
  * contain copies of what they share with the program, so they must not share state or classes with it.
  */
 const ownFiles = [
-  'src/service/program/program.ts',
-  'src/service/program/explain-worker.ts',
+  'src/program/program.ts',
+  'src/program/explain-worker.ts',
   'src/tools/explain/explain-command.ts',
   'src/tools/doctor/doctor-command.ts',
   'src/filter/upstream/profiles-file.ts',
@@ -98,7 +98,7 @@ const ownFiles = [
 ];
 
 function outputOf(file: string): string {
-  const [, place = ''] = /^src\/(?:filter|service|tools)\/(?:program\/)?(.*)\.ts$/.exec(file) ?? [];
+  const [, place = ''] = /^src\/(?:program|filter|service|tools)\/(.*)\.ts$/.exec(file) ?? [];
   return place.replaceAll('/', '-');
 }
 
@@ -122,7 +122,7 @@ const placeInSources: Plugin = {
   name: 'place-in-sources',
   setup({ initialOptions, onLoad }) {
     const here = initialOptions.format === 'esm' ? 'import.meta.url' : "require('node:url').pathToFileURL(__filename)";
-    onLoad({ filter: /[/\\](?:src|tools)[/\\].*\.ts$/ }, ({ path }) => {
+    onLoad({ filter: /[/\\](?:src|mesh)[/\\].*\.ts$/ }, ({ path }) => {
       const url = `new URL(${JSON.stringify(relative(join(root, 'dist'), path))}, ${here})`;
       const contents = readFileSync(path, 'utf8')
         .replace(/^const require = createRequire\(import\.meta\.url\);$/m, '')

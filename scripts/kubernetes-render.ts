@@ -6,10 +6,10 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
+import { clusterOf, connectionManagerOf, routeOf } from '../mesh/envoy-config.ts';
 import { builtInProfiles, profilesFile } from '../src/filter/index.ts';
 import { settingsIn } from '../src/service/settings/setting.ts';
 import { settings } from '../src/service/settings/settings-table.ts';
-import { clusterOf, connectionManagerOf, routeOf } from '../tools/mesh/envoy-config.ts';
 import type { Generator } from './generator.ts';
 
 const root = join(import.meta.dirname, '..');

@@ -3,7 +3,7 @@
  * runs the unit, golden and property tests that come to the place until one fails; then, for what these do not see outside of the
  * filter, the nearest of the tests that start processes. A mistake that no test sees is a survivor: it needs a case, or a line in
  * `scripts/mutation/accepted.json` with the reason why it may stay. Without arguments: the filter's four folders; `all` is all of
- * `src` and `tools`. Exit code 1 if less than 95 % of the others are seen, 93 % outside of the filter.
+ * `src` and `mesh`. Exit code 1 if less than 95 % of the others are seen, 93 % outside of the filter.
  * `--again` tries the survivors of the last report.
  *
  * The mistakes of a sample are all in the sources at once, each behind a switch (`mutation/switches.ts`), so that sources and tests are
@@ -274,9 +274,9 @@ async function run(
 
 /** TypeScript files of these files and folders, without what scripts write. */
 function sourcesOf(paths: readonly string[]): string[] {
-  const places = paths.flatMap((path) => (path === 'all' ? ['src', 'tools'] : [inSource(path)]));
+  const places = paths.flatMap((path) => (path === 'all' ? ['src', 'mesh'] : [inSource(path)]));
   const isOurs = (file: string) => !/written by `?npm run/i.test(readFileSync(join(root, file), 'utf8').slice(0, 200));
-  return [...new Set(listed(places))].filter((file) => /^(src|tools)\/.*\.ts$/.test(file) && isOurs(file));
+  return [...new Set(listed(places))].filter((file) => /^(src|mesh)\/.*\.ts$/.test(file) && isOurs(file));
 }
 
 /** `sse` is `src/filter/wire/sse`. */
@@ -347,8 +347,8 @@ function nearestFirst(file: string, isWanted: (test: string) => boolean): string
 function nearTests(file: string): RegExp {
   const recorded = /\bprovenance\b/.test(originals.get(file) ?? '') ? ['src/tools/explain'] : [];
   const names = [file, ...folders, 'src/service/memory', 'src/service/server', ...recorded].map(folderOf);
-  const grpc = file.startsWith('src/service/') ? ['grpc'] : [];
-  const generated = /^src\/(service|filter\/upstream)\//.test(file) ? ['unit/scripts'] : [];
+  const grpc = /^src\/(program|service)\//.test(file) ? ['grpc'] : [];
+  const generated = /^src\/(program|service|filter\/upstream)\//.test(file) ? ['unit/scripts'] : [];
   return new RegExp(
     `^test/(${['golden', 'fuzz', ...names.map((name) => `unit/${name}`), ...grpc, ...generated].join('|')})/`,
   );
@@ -356,7 +356,8 @@ function nearTests(file: string): RegExp {
 
 /** `filter/translate` of a path in it, `filter/wire/sse` of one there. */
 function folderOf(path: string): string {
-  if (path.startsWith('tools/')) return 'mesh';
+  if (path.startsWith('mesh/')) return 'mesh';
+  if (path.startsWith('src/program/')) return 'program';
   return /^src\/((?:filter\/wire|[^/]+)\/[^/]+)/.exec(path)?.[1] ?? '';
 }
 

@@ -7,8 +7,8 @@ import { existsSync } from 'node:fs';
 const [, , command] = process.argv;
 const isMesh = command === 'try' || command === 'envoy';
 if (command === 'try') process.argv.splice(2, 1);
-await run('src/service/program/check-node.ts', 'dist/check-node.js');
-if (isMesh) await run('tools/mesh/main.ts', 'dist/mesh.mjs');
+await run('src/program/check-node.ts', 'dist/check-node.js');
+if (isMesh) await run('mesh/main.ts', 'dist/mesh.mjs');
 else await run('src/main.ts', 'dist/main.js');
 
 async function run(source, bundle) {

@@ -9,7 +9,7 @@ import { buildMesh, buildService } from './build.ts';
 const root = join(import.meta.dirname, '..');
 const files = [
   ...['CHANGELOG.md', 'LICENSE', 'envoy/envoy.yaml', 'envoy/minimal.yaml', 'envoy/requirements.txt'],
-  'tools/mesh/usage.txt',
+  'mesh/usage.txt',
 ];
 
 /** Writes the package into `folder`, which is created anew. Rejects when it cannot be bundled. */

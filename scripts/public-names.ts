@@ -9,8 +9,8 @@ import { join } from 'node:path';
 import { parse } from 'yaml';
 import { profileFlags } from '../src/filter/index.ts';
 import { jsonWithPatterns } from '../src/formats/json/json-with-patterns.ts';
-import { helpText } from '../src/service/program/command-line.ts';
-import { describeConfig } from '../src/service/program/describe-config.ts';
+import { helpText } from '../src/program/command-line.ts';
+import { describeConfig } from '../src/program/describe-config.ts';
 import { openProfiles } from '../src/service/server/profile-source.ts';
 import { readConfig } from '../src/service/settings/config.ts';
 import { settingsIn } from '../src/service/settings/setting.ts';
@@ -66,7 +66,7 @@ function helpTexts(): Readonly<Record<string, string>> {
     'responses-extproc': helpText(),
     'responses-extproc explain': explainHelp,
     'responses-extproc doctor': doctorHelp,
-    'responses-extproc try': readFileSync(join(root, 'tools/mesh/usage.txt'), 'utf8'),
+    'responses-extproc try': readFileSync(join(root, 'mesh/usage.txt'), 'utf8'),
   };
 }
 

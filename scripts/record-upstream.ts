@@ -10,10 +10,10 @@
  */
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
+import { startEmbeddedUpstream } from '../mesh/upstream.ts';
 import { translateRequest } from '../src/filter/index.ts';
 import { createCountedIds } from '../test/support/context.ts';
 import { createTestSettings } from '../test/support/settings.ts';
-import { startEmbeddedUpstream } from '../tools/mesh/upstream.ts';
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

@@ -231,7 +231,7 @@ async function usePackage(): Promise<void> {
   includes(npx('--version'), version);
   writeFileSync(join(folder, 'request.json'), '{"model":"m","input":"Hi"}');
   includes(npx('explain', '--json', 'request.json'), '"outcome": "sent"');
-  const server = spawn(process.execPath, ['tools/mesh/serve-upstream.ts'], {
+  const server = spawn(process.execPath, ['mesh/serve-upstream.ts'], {
     cwd: clone,
     env: { ...process.env, PORT: '0' },
     stdio: ['ignore', 'pipe', 'inherit'],

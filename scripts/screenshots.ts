@@ -7,13 +7,13 @@
 import { mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
+import { startChild } from '../mesh/child-process.ts';
+import { anyFreePort } from '../mesh/ports.ts';
 import { answer, call } from '../test/clients/answers.ts';
 import { createCodex } from '../test/clients/codex.ts';
 import installClients from '../test/clients/install.ts';
 import { startBrowser } from '../test/support/browser.ts';
 import { startTestMesh } from '../test/support/mesh.ts';
-import { startChild } from '../tools/mesh/child-process.ts';
-import { anyFreePort } from '../tools/mesh/ports.ts';
 
 const root = join(import.meta.dirname, '..');
 const folder = join(root, 'docs/images');
@@ -63,7 +63,7 @@ if (import.meta.main) {
 async function takeScreenshots(): Promise<void> {
   const port = await anyFreePort();
   let output = '';
-  const mesh = startChild('mesh', process.execPath, [join(root, 'tools/mesh/main.ts'), '--port', String(port)], {
+  const mesh = startChild('mesh', process.execPath, [join(root, 'mesh/main.ts'), '--port', String(port)], {
     onLine(line) {
       output += `${line}\n`;
     },

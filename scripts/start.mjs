@@ -7,11 +7,11 @@ import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 const place = (path) => fileURLToPath(new URL(`../${path}`, import.meta.url));
-const mesh = place('tools/mesh/main.ts');
+const mesh = place('mesh/main.ts');
 const args = process.argv.slice(2);
 
 if (!existsSync(place('node_modules')) && args.some((arg) => arg === '--help' || arg === '-h')) {
-  const usage = readFileSync(place('tools/mesh/usage.txt'), 'utf8');
+  const usage = readFileSync(place('mesh/usage.txt'), 'utf8');
   const names = { options: 'npm start --', command: 'npm start', profiles: 'one of those in docs/upstreams.md' };
   process.stdout.write(usage.replace(/\{(\w+)\}/g, (_, name) => names[name]));
 } else {

@@ -36,7 +36,7 @@ export const suites: readonly (readonly [name: string, ...args: string[]])[] = [
 ];
 
 const product = ['src', 'proto', 'package-lock.json'];
-const mesh = [...product, 'envoy', 'tools'];
+const mesh = [...product, 'envoy', 'mesh'];
 
 /** What each suite tests, beside its own folder: when one of these changed after its last run, that run says nothing of it. */
 export const tested: Readonly<Record<string, readonly string[]>> = {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { anyFreePort } from '../mesh/ports.ts';
 import { settingsIn } from '../src/service/settings/setting.ts';
 import { settings } from '../src/service/settings/settings-table.ts';
 import { addEndpoint, untilHealthy } from '../test/support/envoy-clusters.ts';
@@ -7,7 +8,6 @@ import { startLoad } from '../test/support/load.ts';
 import { startTestMesh, type TestMesh } from '../test/support/mesh.ts';
 import { startServiceProcess } from '../test/support/service-process.ts';
 import { completion, delta, done, eventStream, finish } from '../test/support/upstream.ts';
-import { anyFreePort } from '../tools/mesh/ports.ts';
 
 /** How long a service waits and drains: as shipped, where tests stop at once. */
 const drain = Object.fromEntries(

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import { afterEach, expect, test } from 'vitest';
+import { anyFreePort } from '../../mesh/ports.ts';
 import { readmeBlock } from '../../scripts/readme-commands.ts';
-import { anyFreePort } from '../../tools/mesh/ports.ts';
 import { pythonPackages } from './install.ts';
 
 const root = join(import.meta.dirname, '../..');
@@ -19,7 +19,7 @@ afterEach(async () => {
 
 /** Runs what `npm start` runs; gives its base URL. */
 async function startMesh(): Promise<string> {
-  const args = [join(root, 'tools/mesh/main.ts'), '--port', String(await anyFreePort())];
+  const args = [join(root, 'mesh/main.ts'), '--port', String(await anyFreePort())];
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'ignore'] });
   mesh = child;
   for await (const line of createInterface({ input: child.stdout })) {

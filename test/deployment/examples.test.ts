@@ -10,7 +10,7 @@ let mesh: ChildProcess;
 let baseURL: string;
 
 beforeAll(async () => {
-  const child = spawn(process.execPath, [join(root, 'tools/mesh/main.ts')], { stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(process.execPath, [join(root, 'mesh/main.ts')], { stdio: ['ignore', 'pipe', 'pipe'] });
   mesh = child;
   let stderr = '';
   child.stderr.on('data', (text) => {

@@ -49,8 +49,8 @@ test('a first run that may not write npm’s cache says so, and nothing of a net
 
 test('whoever asks for the options of npm start first gets them, and installs nothing', () => {
   const folder = freshClone();
-  mkdirSync(join(folder, 'tools/mesh'), { recursive: true });
-  for (const name of ['scripts/start.mjs', 'tools/mesh/usage.txt']) copyFileSync(join(root, name), join(folder, name));
+  mkdirSync(join(folder, 'mesh'), { recursive: true });
+  for (const name of ['scripts/start.mjs', 'mesh/usage.txt']) copyFileSync(join(root, name), join(folder, name));
   const { status, stdout, stderr } = spawnSync(process.execPath, ['scripts/start.mjs', '--help'], {
     cwd: folder,
     encoding: 'utf8',

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { OpenAI } from 'openai';
 import { afterEach, describe, expect, test } from 'vitest';
-import { anyFreePort } from '../../tools/mesh/ports.ts';
+import { anyFreePort } from '../../mesh/ports.ts';
 import { createAuthority } from '../support/certificates.ts';
 import { inspectorLine, listedBy, type NpmStart, npmStart } from '../support/npm-start.ts';
 import { createOtherValues } from '../support/other-values.ts';

@@ -4,7 +4,7 @@ import { createServer as createTcp } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { OpenAI } from 'openai';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { anyFreePort } from '../../tools/mesh/ports.ts';
+import { anyFreePort } from '../../mesh/ports.ts';
 import { inspectorLine, listedBy, type NpmStart, npmStart, run } from '../support/npm-start.ts';
 
 const started: ChildProcess[] = [];

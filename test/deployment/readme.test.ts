@@ -3,9 +3,9 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSy
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { anyFreePort } from '../../mesh/ports.ts';
 import { publicationSentences } from '../../scripts/publication.ts';
 import { readmeBlock, readmeCommands } from '../../scripts/readme-commands.ts';
-import { anyFreePort } from '../../tools/mesh/ports.ts';
 
 const root = join(import.meta.dirname, '../..');
 const readme = readFileSync(join(root, 'README.md'), 'utf8');

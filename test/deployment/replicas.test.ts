@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { findEnvoy } from '../../tools/mesh/envoy-binary.ts';
-import { connectionManagerOf } from '../../tools/mesh/envoy-config.ts';
+import { findEnvoy } from '../../mesh/envoy-binary.ts';
+import { connectionManagerOf } from '../../mesh/envoy-config.ts';
 import { addEndpoint, untilHealthy } from '../support/envoy-clusters.ts';
 import { failures, startFailingReplica, untilMet } from '../support/failing-replica.ts';
 import { startTestMesh } from '../support/mesh.ts';

@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import OpenAI from 'openai';
 import { DockerComposeEnvironment, type StartedDockerComposeEnvironment, Wait } from 'testcontainers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startEmbeddedUpstream } from '../../tools/mesh/upstream.ts';
+import { startEmbeddedUpstream } from '../../mesh/upstream.ts';
 import { imageFlags } from '../support/image-flags.ts';
 
 /** `docker-compose.yml` as it is shipped: what the README tells to run, run. */

@@ -1,7 +1,7 @@
 import { connect } from 'node:http2';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { connectionManagerOf, responsesRouteOf } from '../../mesh/envoy-config.ts';
 import type { BodyMode } from '../../src/filter/exchange/types.ts';
-import { connectionManagerOf, responsesRouteOf } from '../../tools/mesh/envoy-config.ts';
 import { startTestMesh, type TestMesh, type TestMeshOptions } from '../support/mesh.ts';
 import { completion, delta, done, eventStream, finish } from '../support/upstream.ts';
 

@@ -2,8 +2,8 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
+import { connectionManagerOf, type EnvoyConfig, type EnvoyRoute, routeOf } from '../../mesh/envoy-config.ts';
 import { codeBlocks } from '../../scripts/readme-commands.ts';
-import { connectionManagerOf, type EnvoyConfig, type EnvoyRoute, routeOf } from '../../tools/mesh/envoy-config.ts';
 import { startTestMesh } from '../support/mesh.ts';
 import { completion, delta, done, eventStream, finish } from '../support/upstream.ts';
 

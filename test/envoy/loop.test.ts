@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { addressOf, clusterOf, type EnvoyConfig } from '../../tools/mesh/envoy-config.ts';
+import { addressOf, clusterOf, type EnvoyConfig } from '../../mesh/envoy-config.ts';
 import { startTestMesh } from '../support/mesh.ts';
 import { openWebSocket } from '../support/websocket-client.ts';
 import { says } from '../support/websocket-mesh.ts';

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { addressOf, clusterOf, type EnvoyConfig } from '../../tools/mesh/envoy-config.ts';
+import { addressOf, clusterOf, type EnvoyConfig } from '../../mesh/envoy-config.ts';
 import { type CertificateAuthority, createAuthority } from '../support/certificates.ts';
 import { startTestMesh, type TestMesh } from '../support/mesh.ts';
 import { completion, type ScriptedUpstream, startScriptedUpstream } from '../support/upstream.ts';

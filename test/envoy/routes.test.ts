@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { connectionManagerOf, type EnvoyRoute, responsesRouteOf } from '../../tools/mesh/envoy-config.ts';
+import { connectionManagerOf, type EnvoyRoute, responsesRouteOf } from '../../mesh/envoy-config.ts';
 import { startTestMesh, type TestMesh } from '../support/mesh.ts';
 import { completion } from '../support/upstream.ts';
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { clusterOf } from '../../tools/mesh/envoy-config.ts';
+import { clusterOf } from '../../mesh/envoy-config.ts';
 import { addEndpoint } from '../support/envoy-clusters.ts';
 import { startTestMesh, type TestMesh } from '../support/mesh.ts';
 import { completion, type ScriptedUpstream, startScriptedUpstream } from '../support/upstream.ts';

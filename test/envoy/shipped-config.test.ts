@@ -3,10 +3,10 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
+import { findEnvoy } from '../../mesh/envoy-binary.ts';
+import { type EnvoyConfig, responsesRouteOf } from '../../mesh/envoy-config.ts';
+import { shippedEnvoyConfig } from '../../mesh/parts.ts';
 import { readConfig } from '../../src/service/settings/config.ts';
-import { findEnvoy } from '../../tools/mesh/envoy-binary.ts';
-import { type EnvoyConfig, responsesRouteOf } from '../../tools/mesh/envoy-config.ts';
-import { shippedEnvoyConfig } from '../../tools/mesh/parts.ts';
 
 const text = readFileSync(shippedEnvoyConfig, 'utf8');
 const config = parse(text) as EnvoyConfig;

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { connectionManagerOf, responsesRouteOf } from '../../tools/mesh/envoy-config.ts';
+import { connectionManagerOf, responsesRouteOf } from '../../mesh/envoy-config.ts';
 import { addDeadCluster } from '../support/envoy-clusters.ts';
 import { startTestMesh, type TestMesh } from '../support/mesh.ts';
 import { type BodyStep, cut, delta, eventStream, gate, reset, type Script } from '../support/upstream.ts';

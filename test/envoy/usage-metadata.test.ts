@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { clusterOf, connectionManagerOf, type EnvoyConfig } from '../../tools/mesh/envoy-config.ts';
+import { clusterOf, connectionManagerOf, type EnvoyConfig } from '../../mesh/envoy-config.ts';
 import { addClusterLike } from '../support/envoy-clusters.ts';
 import { askAndLeave, estimatedTokens } from '../support/leaving-client.ts';
 import { type LogLine, startTestMesh, type TestMesh } from '../support/mesh.ts';

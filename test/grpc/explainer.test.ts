@@ -1,6 +1,6 @@
 import { gunzipSync } from 'node:zlib';
 import { afterEach, describe, expect, it } from 'vitest';
-import { createExplainer } from '../../src/service/program/explainer.ts';
+import { createExplainer } from '../../src/program/explainer.ts';
 import { exchangeFileHead } from '../../src/tools/files/exchange-file.ts';
 import type { ExplainedRequest } from '../../src/tools/inspect/exchange-json.ts';
 import type { Explainer } from '../../src/tools/inspect/explain-once.ts';

@@ -1,8 +1,8 @@
 import { request as httpRequest } from 'node:http';
 import { connect as connectTcp } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { anyFreePort } from '../../mesh/ports.ts';
 import type { ExchangeRow } from '../../src/tools/inspect/exchange-json.ts';
-import { anyFreePort } from '../../tools/mesh/ports.ts';
 import { connectExtProc, type ExtProcClient } from '../support/extproc-client.ts';
 import { loadDetail } from '../support/recorded-exchange.ts';
 import { beginStream, endStream, sendRequest } from '../support/scripted-exchange.ts';

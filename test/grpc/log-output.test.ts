@@ -3,8 +3,8 @@ import { closeSync, constants, mkdtempSync, openSync, readFileSync, readSync, rm
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { anyFreePort, untilListening } from '../../mesh/ports.ts';
 import { createLogOutput } from '../../src/service/telemetry/log-output.ts';
-import { anyFreePort, untilListening } from '../../tools/mesh/ports.ts';
 import { connectExtProc } from '../support/extproc-client.ts';
 import { holdTimers } from '../support/held-timers.ts';
 import { sendRequest } from '../support/scripted-exchange.ts';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { experimental, logVerbosity } from '@grpc/grpc-js';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { serve } from '../../src/service/program/serve.ts';
+import { serve } from '../../src/program/serve.ts';
 import { readConfig } from '../../src/service/settings/config.ts';
 import { createLog } from '../../src/service/telemetry/log.ts';
 import type { LogOutput } from '../../src/service/telemetry/log-output.ts';

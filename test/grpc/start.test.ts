@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { status } from '@grpc/grpc-js';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { checkConfig } from '../../src/service/program/check-config.ts';
-import { nodeTooOld, oldestNodes } from '../../src/service/program/node-version.ts';
+import { checkConfig } from '../../src/program/check-config.ts';
+import { nodeTooOld, oldestNodes } from '../../src/program/check-node.ts';
 import { readConfig } from '../../src/service/settings/config.ts';
 import { createAuthority } from '../support/certificates.ts';
 import { connectExtProc } from '../support/extproc-client.ts';
@@ -105,7 +105,7 @@ describe('what keeps the service from starting', () => {
     expect([...main.matchAll(/^import .*'(.*)'/gm)].map(([, name]) => name)).toEqual([
       'node:module',
       'node:url',
-      './service/program/check-node.ts',
+      './program/check-node.ts',
     ]);
     // By name, a builtin's export that is not there fails before the message can be written.
     expect(main).toContain("import module from 'node:module'");

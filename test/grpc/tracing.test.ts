@@ -222,6 +222,6 @@ describe('without an endpoint', () => {
       );
     expect(importing(/from '@opentelemetry/)).toEqual(['service/telemetry/tracing.ts']);
     expect(importing(/^import (?!type)[^;]*\/tracing\.ts'/m)).toEqual([]);
-    expect(importing(/await import\('\.\.\/telemetry\/tracing\.ts'\)/)).toEqual(['service/program/serve.ts']);
+    expect(importing(/await import\('\.\.\/service\/telemetry\/tracing\.ts'\)/)).toEqual(['program/serve.ts']);
   });
 });

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { WebSocket } from 'ws';
+import { anyFreePort } from '../../mesh/ports.ts';
 import { ApiError } from '../../src/filter/wire/schema/api-error.ts';
 import type { OverloadGuard } from '../../src/service/memory/overload.ts';
 import type { ClosedConnection, WebSocketRefusal } from '../../src/service/websocket/websocket-observer.ts';
@@ -13,7 +14,6 @@ import {
   type WebSocketEndpoint,
   type WebSocketOptions,
 } from '../../src/service/websocket/websocket-server.ts';
-import { anyFreePort } from '../../tools/mesh/ports.ts';
 import { holdTimers } from '../support/held-timers.ts';
 import { roomyGuard } from '../support/roomy-guard.ts';
 import { type ServiceProcess, startServiceProcess } from '../support/service-process.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { OpenAI } from 'openai';
 import type { ExpectStatic } from 'vitest';
-import type { EnvoyBinary } from '../../tools/mesh/envoy-binary.ts';
+import type { EnvoyBinary } from '../../mesh/envoy-binary.ts';
 import type { ServiceProcess } from '../support/service-process.ts';
 import { completion, delta, done, eventStream, finish, startScriptedUpstream } from '../support/upstream.ts';
 import { createPods } from './pods.ts';

@@ -1,7 +1,7 @@
 import { OpenAI } from 'openai';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type EnvoyBinary, findEnvoy } from '../../tools/mesh/envoy-binary.ts';
-import { anyFreePort } from '../../tools/mesh/ports.ts';
+import { type EnvoyBinary, findEnvoy } from '../../mesh/envoy-binary.ts';
+import { anyFreePort } from '../../mesh/ports.ts';
 import { envoyVersions } from '../matrix/versions.ts';
 import {
   completion,

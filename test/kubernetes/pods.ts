@@ -1,4 +1,4 @@
-import { anyFreePort } from '../../tools/mesh/ports.ts';
+import { anyFreePort } from '../../mesh/ports.ts';
 import { type ServiceProcess, startServiceProcess } from '../support/service-process.ts';
 
 /** Pods of the service on addresses of 127.0.0.0/8, with the same ports, as in a cluster. */

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { connectionManagerOf, responsesRouteOf } from '../../mesh/envoy-config.ts';
 import type { BodyMode } from '../../src/filter/exchange/types.ts';
-import { connectionManagerOf, responsesRouteOf } from '../../tools/mesh/envoy-config.ts';
 import { askAndLeave, estimatedTokens } from '../support/leaving-client.ts';
 import { startTestMesh, type TestMesh } from '../support/mesh.ts';
 import { completion, delta, done, eventStream, finish, usage } from '../support/upstream.ts';

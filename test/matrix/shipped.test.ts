@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process';
 import { request as httpRequest } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { connectionManagerOf, responsesRouteOf } from '../../tools/mesh/envoy-config.ts';
-import { shippedEnvoyConfig } from '../../tools/mesh/parts.ts';
+import { connectionManagerOf, responsesRouteOf } from '../../mesh/envoy-config.ts';
+import { shippedEnvoyConfig } from '../../mesh/parts.ts';
 import { addDeadCluster } from '../support/envoy-clusters.ts';
 import { startTestMesh, type TestMesh } from '../support/mesh.ts';
 import { completion, delta, eventStream, finish } from '../support/upstream.ts';

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { type EnvoyBinary, installEnvoy } from '../../tools/mesh/envoy-binary.ts';
+import { type EnvoyBinary, installEnvoy } from '../../mesh/envoy-binary.ts';
 
 const folder = join(import.meta.dirname, 'versions');
 const older = ['1.36.4', '1.37.0', '1.38.3', '1.39.3'];

@@ -2,8 +2,8 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Child, startChild } from '../../tools/mesh/child-process.ts';
-import { anyFreePort, untilListening } from '../../tools/mesh/ports.ts';
+import { type Child, startChild } from '../../mesh/child-process.ts';
+import { anyFreePort, untilListening } from '../../mesh/ports.ts';
 
 const requirements = join(import.meta.dirname, 'requirements.txt');
 

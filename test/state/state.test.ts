@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { OpenAI } from 'openai';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { anyFreePort } from '../../tools/mesh/ports.ts';
+import { anyFreePort } from '../../mesh/ports.ts';
 import { startTestMesh, type TestMesh } from '../support/mesh.ts';
 import { delta, done, eventStream, finish, type Received, type Script, usage } from '../support/upstream.ts';
 import { installAgenticApi, type StateTier, startPostgres, startStateTier } from './agentic-api.ts';

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { addressOf, clusterOf, type EnvoyConfig, type HostAndPort } from '../../tools/mesh/envoy-config.ts';
+import { addressOf, clusterOf, type EnvoyConfig, type HostAndPort } from '../../mesh/envoy-config.ts';
 
 /** Adds a copy of the cluster `from` under another name, with its only endpoint at another address. */
 export function addClusterLike(config: EnvoyConfig, from: string, name: string, place: HostAndPort): void {

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { OpenAI } from 'openai';
-import type { Child } from '../../tools/mesh/child-process.ts';
-import { type EnvoyBinary, findEnvoy } from '../../tools/mesh/envoy-binary.ts';
+import type { Child } from '../../mesh/child-process.ts';
+import { type EnvoyBinary, findEnvoy } from '../../mesh/envoy-binary.ts';
 import {
   addressOf,
   clusterOf,
@@ -12,9 +12,9 @@ import {
   type EnvoyCluster,
   type EnvoyConfig,
   placeEnvoy,
-} from '../../tools/mesh/envoy-config.ts';
-import { shippedEnvoyConfig, startEnvoy, startService, stopAtOnce } from '../../tools/mesh/parts.ts';
-import { anyFreePort, untilListening } from '../../tools/mesh/ports.ts';
+} from '../../mesh/envoy-config.ts';
+import { shippedEnvoyConfig, startEnvoy, startService, stopAtOnce } from '../../mesh/parts.ts';
+import { anyFreePort, untilListening } from '../../mesh/ports.ts';
 import { type ServiceMain, serviceMain } from './service-main.ts';
 import { readLogLine } from './service-process.ts';
 import { type ScriptedUpstream, startScriptedUpstream } from './upstream.ts';

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { anyFreePort } from '../../tools/mesh/ports.ts';
+import { anyFreePort } from '../../mesh/ports.ts';
 import { createAuthority } from './certificates.ts';
 import { type LogLine, startTestMesh } from './mesh.ts';
 import { startServiceProcess } from './service-process.ts';

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { oldestNodes } from '../../src/service/program/node-version.ts';
+import { oldestNodes } from '../../src/program/check-node.ts';
 
 const cache = join(import.meta.dirname, '../../.cache');
 

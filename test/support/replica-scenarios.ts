@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { EnvoyBinary } from '../../tools/mesh/envoy-binary.ts';
-import { anyFreePort } from '../../tools/mesh/ports.ts';
+import type { EnvoyBinary } from '../../mesh/envoy-binary.ts';
+import { anyFreePort } from '../../mesh/ports.ts';
 import { addEndpoint, untilHealthy } from './envoy-clusters.ts';
 import { failures, startFailingReplica, untilMet } from './failing-replica.ts';
 import { startLoad } from './load.ts';

@@ -1,5 +1,5 @@
 import { Readable, Writable } from 'node:stream';
-import type { Subcommand } from '../../src/service/program/terminal.ts';
+import type { Subcommand } from '../../src/tools/cli/terminal.ts';
 
 /** How a subcommand ended: its exit code and what it wrote. */
 export interface SubcommandRun {

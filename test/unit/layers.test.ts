@@ -64,7 +64,6 @@ const floors: Readonly<Record<string, Readonly<Record<string, readonly string[]>
     websocket: ['memory'],
     telemetry: ['settings'],
     server: ['memory', 'settings', 'telemetry'],
-    program: ['memory', 'server', 'settings', 'telemetry', 'websocket'],
   },
   tools: {
     cli: [],
@@ -75,6 +74,8 @@ const floors: Readonly<Record<string, Readonly<Record<string, readonly string[]>
     inspect: ['explain', 'files', 'redact'],
     doctor: ['cli'],
   },
+  // What starts everything; it loads the tools when they are asked for.
+  program: { '': [] },
 };
 
 /** The only file of the filter that the others import, and the most names that it may have: a stranger reads them all. */
@@ -114,7 +115,7 @@ const pureFiles = files.filter((file) => purityOf(file) !== undefined);
 
 /** The floor of a file, and its folder there: of the translation and of formats the innermost. */
 function placeOf(file: string): readonly [floor: string, folder: string] {
-  const [, floor = '', folder = ''] = /^(\w+)\/(translate(?:\/[\w-]+)*|wire\/\w+|\w+)\//.exec(file) ?? [];
+  const [, floor = '', folder = ''] = /^(\w+)\/(?:(translate(?:\/[\w-]+)*|wire\/\w+|\w+)\/)?/.exec(file) ?? [];
   return [floor, folder];
 }
 
@@ -163,9 +164,12 @@ test('the floors and folders are all here, each folder below those that it uses'
 });
 
 describe('the interface of the filter', () => {
-  const outside = globSync(['src/{service,tools}/**/*.{ts,tsx}', '{bench,scripts,tools,docs/examples}/**/*.{ts,mjs}'], {
-    cwd: repository,
-  });
+  const outside = globSync(
+    ['src/{program,service,tools}/**/*.{ts,tsx}', '{bench,mesh,scripts,docs/examples}/**/*.{ts,mjs}'],
+    {
+      cwd: repository,
+    },
+  );
 
   test.each(outside)('is all that %s imports of it', (file) => {
     const within = (name: string) => relative(root, resolve(repository, dirname(file), name));
@@ -203,7 +207,7 @@ describe('the interface of the filter', () => {
 
 describe('imports', () => {
   // `main` and `program` load the tools by name, when they are asked for.
-  const loads = (file: string) => file === 'main.ts' || file.startsWith('service/program/');
+  const loads = (file: string) => file === 'main.ts' || file.startsWith('program/');
 
   test.each(files.filter((file) => !loads(file) && file !== face))('of %s go one way', (file) => {
     expect(filesImportedBy(file).filter((to) => !isAllowed(file, to))).toEqual([]);
@@ -246,8 +250,8 @@ const parsers: Readonly<Record<string, readonly string[]>> = {
   'written by this service, or read before': [
     'filter/translate/chat-to-response/read/extensions.ts',
     'filter/translate/shared/held-bytes.ts',
-    'service/program/version.ts',
     'service/server/profile-source.ts',
+    'service/telemetry/version.ts',
     'service/websocket/running-response.ts',
   ],
   'a file of the operator’s': ['service/settings/model-catalog.ts'],
@@ -270,7 +274,7 @@ const writers: Readonly<Record<string, readonly string[]>> = {
   ],
   'the service’s own': [
     'formats/json/json-with-patterns.ts',
-    'service/program/program.ts',
+    'program/program.ts',
     'service/server/admin.ts',
     'service/telemetry/log.ts',
     'service/websocket/handshake.ts',
@@ -287,7 +291,7 @@ it.each([
   [
     'stringify',
     writers,
-    files.filter((file) => /^(?:service|formats|tools\/redact)\/|^tools\/inspect\/[^/]+$/.test(file)),
+    files.filter((file) => /^(?:program|service|formats|tools\/redact)\/|^tools\/inspect\/[^/]+$/.test(file)),
   ],
 ] as const)('JSON.%s is called by those alone who bound what they give it', (name, known, among) => {
   const call = new RegExp(`^(?! *(?://|\\*|/\\*)).*\\bJSON\\.${name}\\(`, 'm');
@@ -300,7 +304,7 @@ test('a file’s name says which it is: none occurs twice', () => {
   expect(names.filter((name, at) => names.indexOf(name) !== at)).toEqual([]);
 });
 
-const commented = globSync(['src/**/*.{ts,tsx}', 'tools/**/*.ts'], { cwd: join(root, '..') });
+const commented = globSync(['src/**/*.{ts,tsx}', 'mesh/*.ts'], { cwd: join(root, '..') });
 
 test('no two exported types share a name', () => {
   const names = commented.flatMap((file) =>
@@ -325,7 +329,7 @@ test.each(commented)('every exported function of %s has a doc comment', (file) =
 
 test('only the programs read the environment, and workers the number they were given', () => {
   const readers = files.filter((file) => /\bprocess\.(env|argv)\b/.test(readFileSync(join(root, file), 'utf8')));
-  expect(readers.filter((file) => file.includes('/') && !file.startsWith('service/program/'))).toEqual([
+  expect(readers.filter((file) => file.includes('/') && !file.startsWith('program/'))).toEqual([
     'service/server/workers.ts',
   ]);
 });

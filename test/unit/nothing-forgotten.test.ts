@@ -11,7 +11,7 @@ import { serverGuards, toolGuards } from '../support/server-guards.ts';
 
 const root = join(import.meta.dirname, '../..');
 const read = (path: string) => readFileSync(join(root, path), 'utf8');
-const sources = globSync(['src/**/*.ts', 'tools/**/*.ts'], { cwd: root });
+const sources = globSync(['src/**/*.ts', 'mesh/*.ts'], { cwd: root });
 
 const everyFile = listed([]);
 const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
@@ -60,7 +60,7 @@ test('every script of package.json is named where somebody would run it (else: a
 });
 
 test('every recipe, example and fixture is named by a test or script (else: try it in one, or take it out)', () => {
-  const code = everyFile.filter((file) => /^(?:test|scripts|tools)\/.*\.(?:m?[jt]s|sh|json)$/.test(file));
+  const code = everyFile.filter((file) => /^(?:test|scripts|mesh)\/.*\.(?:m?[jt]s|sh|json)$/.test(file));
   const text = code.map(read).join('\n');
   const files = everyFile.filter((file) => /^(?:envoy|test\/fixtures)\/.*\.(?:ya?ml|lua|json|ts)$/.test(file));
   expect(files.length).toBeGreaterThan(8);
@@ -129,10 +129,10 @@ test('variables are read through settings-table.ts alone (else: add a row there,
   const reads = /\bprocess\.env\b|^import .*\benv\b.* from '(?:node:)?process'/m;
   const readers = sources.filter((file) => file.startsWith('src/') && reads.test(read(file)));
   expect(readers.toSorted()).toEqual([
-    'src/service/program/explain-worker.ts', // gives all of them to the subcommand
-    'src/service/program/probe.ts', // gives all of them to the table
-    'src/service/program/process-memory.ts', // Node's own NODE_OPTIONS
-    'src/service/program/program.ts', // gives all of them to the table
+    'src/program/explain-worker.ts', // gives all of them to the subcommand
+    'src/program/probe.ts', // gives all of them to the table
+    'src/program/process-memory.ts', // Node's own NODE_OPTIONS
+    'src/program/program.ts', // gives all of them to the table
     'src/service/server/workers.ts', // the number that the supervisor gives a worker
   ]);
 });

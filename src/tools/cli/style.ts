@@ -1,4 +1,4 @@
-import type { Terminal } from '../../service/program/terminal.ts';
+import type { Terminal } from './terminal.ts';
 
 /** The colours of the output, and its width in characters. */
 export type Style = ReturnType<typeof plainStyle>;

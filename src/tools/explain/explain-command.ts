@@ -1,10 +1,10 @@
-import type { Terminal } from '../../service/program/terminal.ts';
-import { repository, version } from '../../service/program/version.ts';
 import { readOperatorFiles } from '../../service/server/operator-files.ts';
 import { openProfiles } from '../../service/server/profile-source.ts';
 import { type Config, ConfigError, readConfig } from '../../service/settings/config.ts';
+import { repository, version } from '../../service/telemetry/version.ts';
 import { parseOptions, UsageError } from '../cli/parse-options.ts';
 import { printable, type Style, styleFor, withoutActive } from '../cli/style.ts';
+import type { Terminal } from '../cli/terminal.ts';
 import type { ExchangeFile } from '../files/exchange-file.ts';
 import { Redactor } from '../redact/redactor.ts';
 import { explainRequest } from './explain-request.ts';

@@ -4,15 +4,15 @@ import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { parseBenchArguments } from '../../../bench/arguments.ts';
+import { readOptions as readMeshOptions } from '../../../mesh/options.ts';
 import { suites } from '../../../scripts/suites.ts';
 import { translateRequest } from '../../../src/filter/translate/translate-request.ts';
-import { readCommand } from '../../../src/service/program/command-line.ts';
+import { readCommand } from '../../../src/program/command-line.ts';
 import { readConfig } from '../../../src/service/settings/config.ts';
 import { settingsIn } from '../../../src/service/settings/setting.ts';
 import { settings } from '../../../src/service/settings/settings-table.ts';
 import { readOptions as readDoctorOptions } from '../../../src/tools/doctor/doctor-options.ts';
 import { explain } from '../../../src/tools/explain/explain-command.ts';
-import { readOptions as readMeshOptions } from '../../../tools/mesh/options.ts';
 import { createCountedIds } from '../../support/context.ts';
 import { commandsIn, type Started, startedBy } from '../../support/doc-commands.ts';
 import { runSubcommand } from '../../support/run-subcommand.ts';
@@ -222,7 +222,7 @@ test('a command that is wrong is found', async () => {
 });
 
 test.each(pages)('the files that %s names are there', (page) => {
-  const named = [...read(page).matchAll(/`((?:src|test|bench|scripts|tools|deploy|envoy|docs|proto)\/[\w./-]+)`/g)];
+  const named = [...read(page).matchAll(/`((?:src|mesh|test|bench|scripts|deploy|envoy|docs|proto)\/[\w./-]+)`/g)];
   const isThere = (path: string) => [root, join(root, 'docs')].some((folder) => existsSync(join(folder, path)));
   // A name in capitals stands for one that the reader chooses.
   expect(named.map(([, path = '']) => path).filter((path) => !/[A-Z]{4}\./.test(path) && !isThere(path))).toEqual([]);

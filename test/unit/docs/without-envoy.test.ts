@@ -2,7 +2,7 @@ import type { AddressInfo } from 'node:net';
 import OpenAI, { APIError } from 'openai';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createResponsesServer } from '../../../docs/examples/without-envoy.ts';
-import { type EmbeddedUpstream, startEmbeddedUpstream } from '../../../tools/mesh/upstream.ts';
+import { type EmbeddedUpstream, startEmbeddedUpstream } from '../../../mesh/upstream.ts';
 
 /** The example that uses the filter's interface and nothing else, with OpenAI's SDK in front and the mesh's own Chat server behind. */
 let upstream: EmbeddedUpstream;

@@ -3,8 +3,8 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { startChild, startWatchdog } from '../../../tools/mesh/child-process.ts';
-import { asTheImage, startEnvoy, startService } from '../../../tools/mesh/parts.ts';
+import { startChild, startWatchdog } from '../../../mesh/child-process.ts';
+import { asTheImage, startEnvoy, startService } from '../../../mesh/parts.ts';
 
 /** Starts a shell with this script; gives it and what it wrote so far. */
 function startShell(script: string, options: { graceMs?: number; environment?: NodeJS.ProcessEnv } = {}) {

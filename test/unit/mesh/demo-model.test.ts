@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { answerDemo, type DemoRequest } from '../../../tools/mesh/demo-model.ts';
+import { answerDemo, type DemoRequest } from '../../../mesh/demo-model.ts';
 
 const user = (content: Exclude<DemoRequest['messages'][number]['content'], undefined>) => ({ role: 'user', content });
 const tool = (name: string, parameters?: unknown) => ({ function: { name, parameters } });

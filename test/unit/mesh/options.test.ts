@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { commandNamesFor } from '../../../mesh/command-name.ts';
+import { readOptions, usageOf } from '../../../mesh/options.ts';
 import { builtInProfiles } from '../../../src/filter/index.ts';
-import { commandNamesFor } from '../../../tools/mesh/command-name.ts';
-import { readOptions, usageOf } from '../../../tools/mesh/options.ts';
 
 const profileNames = [...builtInProfiles.keys()];
 const none = {
@@ -95,7 +95,7 @@ describe('the command line of npm start', () => {
   });
 
   it('is told by --help, with the command that was typed and each profile', () => {
-    const usage = usageOf(commandNamesFor('/somewhere/tools/mesh/main.ts', {}));
+    const usage = usageOf(commandNamesFor('/somewhere/mesh/main.ts', {}));
     expect(usage).toMatch(/^Usage: npm start -- \[options\]\n/);
     expect(usage).toContain('too: LOG_LEVEL=debug npm start\n');
     const installed = usageOf(commandNamesFor('/usr/bin/responses-extproc', {}));

@@ -8,7 +8,7 @@ import {
   nextFreePort,
   portIsFree,
   untilListening,
-} from '../../../tools/mesh/ports.ts';
+} from '../../../mesh/ports.ts';
 
 test('a port is given once, though nobody listens there yet', async () => {
   const first = await anyFreePort();

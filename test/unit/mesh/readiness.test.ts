@@ -2,8 +2,8 @@ import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterEach, expect, test } from 'vitest';
-import { anyFreePort } from '../../../tools/mesh/ports.ts';
-import { curlFor, probeId, untilAnswered } from '../../../tools/mesh/readiness.ts';
+import { anyFreePort } from '../../../mesh/ports.ts';
+import { curlFor, probeId, untilAnswered } from '../../../mesh/readiness.ts';
 
 const open: ReturnType<typeof createServer>[] = [];
 afterEach(() => {

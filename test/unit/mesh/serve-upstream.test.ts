@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 
-const program = join(import.meta.dirname, '../../../tools/mesh/serve-upstream.ts');
+const program = join(import.meta.dirname, '../../../mesh/serve-upstream.ts');
 
 test.each([
   ['127.0.0.1', {}, 'SIGTERM'],

@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { getCACertificates } from 'node:tls';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { placeEnvoy, useServiceTls, useUpstream } from '../../../tools/mesh/envoy-config.ts';
-import { shippedEnvoyConfig } from '../../../tools/mesh/parts.ts';
-import { chosenProfile, envoyConfigFor, pagesOf, serviceEnvironment } from '../../../tools/mesh/start-settings.ts';
+import { placeEnvoy, useServiceTls, useUpstream } from '../../../mesh/envoy-config.ts';
+import { shippedEnvoyConfig } from '../../../mesh/parts.ts';
+import { chosenProfile, envoyConfigFor, pagesOf, serviceEnvironment } from '../../../mesh/start-settings.ts';
 
 const options = {
   ...{ port: undefined, upstream: undefined, upstreamKey: undefined, profile: undefined },

@@ -4,7 +4,7 @@ import { createServer as createHttps } from 'node:https';
 import { type AddressInfo, createServer as createTcp, type Server } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterEach, describe, expect, it } from 'vitest';
-import { askUpstream, modelToShow } from '../../../tools/mesh/upstream-check.ts';
+import { askUpstream, modelToShow } from '../../../mesh/upstream-check.ts';
 import { createAuthority } from '../../support/certificates.ts';
 import { runDoctorJson } from '../../support/run-doctor.ts';
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type EmbeddedUpstream, startEmbeddedUpstream } from '../../../tools/mesh/upstream.ts';
+import { type EmbeddedUpstream, startEmbeddedUpstream } from '../../../mesh/upstream.ts';
 
 let upstream: EmbeddedUpstream;
 beforeAll(async () => {

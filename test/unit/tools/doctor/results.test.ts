@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { startEmbeddedUpstream } from '../../../../mesh/upstream.ts';
 import { allProbes } from '../../../../src/tools/doctor/probes/all-probes.ts';
 import { verdictOf } from '../../../../src/tools/doctor/report.ts';
-import { startEmbeddedUpstream } from '../../../../tools/mesh/upstream.ts';
 import { type Behaviour, type ProbedBody, startProbedServer } from '../../../support/probed-server.ts';
 import { type DoctorReport, runDoctor, runDoctorJson } from '../../../support/run-doctor.ts';
 

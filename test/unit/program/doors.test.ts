@@ -3,15 +3,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, expect, test } from 'vitest';
-import { readOperatorFiles } from '../../../../src/service/server/operator-files.ts';
-import { openProfiles } from '../../../../src/service/server/profile-source.ts';
-import { ConfigError, readConfig } from '../../../../src/service/settings/config.ts';
-import { settingsIn } from '../../../../src/service/settings/setting.ts';
-import { settings } from '../../../../src/service/settings/settings-table.ts';
-import { diagnose } from '../../../../src/tools/doctor/doctor-command.ts';
-import type { Answer } from '../../../../src/tools/doctor/probe-types.ts';
-import { mutated } from '../../../support/mutations.ts';
-import { runs } from '../../../support/property-runs.ts';
+import { readOperatorFiles } from '../../../src/service/server/operator-files.ts';
+import { openProfiles } from '../../../src/service/server/profile-source.ts';
+import { ConfigError, readConfig } from '../../../src/service/settings/config.ts';
+import { settingsIn } from '../../../src/service/settings/setting.ts';
+import { settings } from '../../../src/service/settings/settings-table.ts';
+import { diagnose } from '../../../src/tools/doctor/doctor-command.ts';
+import type { Answer } from '../../../src/tools/doctor/probe-types.ts';
+import { mutated } from '../../support/mutations.ts';
+import { runs } from '../../support/property-runs.ts';
 
 /** The doors of docs/architecture.md through which files and a server's answers come. */
 const folder = mkdtempSync(join(tmpdir(), 'doors-'));

@@ -3,8 +3,8 @@ import { totalmem } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { heapLimit } from '../../../../src/service/memory/heap.ts';
-import { memoryOfProcess, releaseWhenIdle, residentReader } from '../../../../src/service/program/process-memory.ts';
+import { memoryOfProcess, releaseWhenIdle, residentReader } from '../../../src/program/process-memory.ts';
+import { heapLimit } from '../../../src/service/memory/heap.ts';
 
 const MiB = 1024 * 1024;
 
@@ -84,7 +84,7 @@ describe('the memory that is given back', () => {
 });
 
 it('a process that has nothing to do makes V8’s last collection, and ends by itself', async () => {
-  const source = join(import.meta.dirname, '../../../../src/service/program/process-memory.ts');
+  const source = join(import.meta.dirname, '../../../src/program/process-memory.ts');
   const script = `
     const { releaseWhenIdle } = await import(${JSON.stringify(source)});
     const timeouts = [];

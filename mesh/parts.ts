@@ -4,7 +4,7 @@ import { type Child, startChild } from './child-process.ts';
 import type { EnvoyBinary } from './envoy-binary.ts';
 import type { EnvoyConfig } from './envoy-config.ts';
 
-const root = join(import.meta.dirname, '../..');
+const root = join(import.meta.dirname, '..');
 /** The package for npm has no sources, only the bundle. */
 const program = ['src/main.ts', 'dist/main.js'].map((file) => join(root, file)).find(existsSync) ?? '';
 

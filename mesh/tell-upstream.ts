@@ -1,4 +1,4 @@
-import { builtInProfiles } from '../../src/filter/index.ts';
+import { builtInProfiles } from '../src/filter/index.ts';
 import { thisCommand } from './command-name.ts';
 import { modelToShow } from './upstream-check.ts';
 import { intervalMs, type UpstreamNews, watchMs } from './watch-upstream.ts';

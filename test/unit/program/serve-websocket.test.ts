@@ -1,10 +1,10 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { openWebSocket as openListener } from '../../../../src/service/program/serve-websocket.ts';
-import { readConfig } from '../../../../src/service/settings/config.ts';
-import { createLog } from '../../../../src/service/telemetry/log.ts';
-import { createMetrics } from '../../../../src/service/telemetry/metrics.ts';
-import { roomyGuard } from '../../../support/roomy-guard.ts';
-import { openWebSocket } from '../../../support/websocket-client.ts';
+import { openWebSocket as openListener } from '../../../src/program/serve-websocket.ts';
+import { readConfig } from '../../../src/service/settings/config.ts';
+import { createLog } from '../../../src/service/telemetry/log.ts';
+import { createMetrics } from '../../../src/service/telemetry/metrics.ts';
+import { roomyGuard } from '../../support/roomy-guard.ts';
+import { openWebSocket } from '../../support/websocket-client.ts';
 
 const throws = (): never => {
   throw new Error('a defect of an observer');

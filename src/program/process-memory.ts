@@ -1,7 +1,7 @@
 import { openSync, readSync } from 'node:fs';
 import { totalmem } from 'node:os';
-import { collectAndGiveBack, heapLimit, takeCollector } from '../memory/heap.ts';
-import type { OverloadGuard } from '../memory/overload.ts';
+import { collectAndGiveBack, heapLimit, takeCollector } from '../service/memory/heap.ts';
+import type { OverloadGuard } from '../service/memory/overload.ts';
 
 /** The memory of this process in bytes: the heap that V8 was given, and what the machine or container has in all. */
 export function memoryOfProcess(): { readonly heap: number; readonly total: number } {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { nodeTooOld } from '../../../../src/service/program/node-version.ts';
+import { nodeTooOld } from '../../../src/program/check-node.ts';
 
 it.each([
   ['18.20.8', false],

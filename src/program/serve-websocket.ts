@@ -1,14 +1,14 @@
-import type { OverloadGuard } from '../memory/overload.ts';
-import { parseHostPort } from '../server/admin.ts';
-import { removeStaleSocket } from '../server/server.ts';
-import type { Config } from '../settings/config.ts';
-import { contain } from '../telemetry/contain.ts';
-import { causeOf } from '../telemetry/exchange-log.ts';
-import { createSampledInfo, type Log } from '../telemetry/log.ts';
-import { webSocketRows } from '../telemetry/metric-rows.ts';
-import { type Metrics, readAtScrapes } from '../telemetry/metrics.ts';
-import type { WebSocketObserver } from '../websocket/websocket-observer.ts';
-import type { WebSocketEndpoint } from '../websocket/websocket-server.ts';
+import type { OverloadGuard } from '../service/memory/overload.ts';
+import { parseHostPort } from '../service/server/admin.ts';
+import { removeStaleSocket } from '../service/server/server.ts';
+import type { Config } from '../service/settings/config.ts';
+import { contain } from '../service/telemetry/contain.ts';
+import { causeOf } from '../service/telemetry/exchange-log.ts';
+import { createSampledInfo, type Log } from '../service/telemetry/log.ts';
+import { webSocketRows } from '../service/telemetry/metric-rows.ts';
+import { type Metrics, readAtScrapes } from '../service/telemetry/metrics.ts';
+import type { WebSocketObserver } from '../service/websocket/websocket-observer.ts';
+import type { WebSocketEndpoint } from '../service/websocket/websocket-server.ts';
 
 /** Clients choose close codes: only those with a defined meaning have their own label. */
 const knownCodes = new Set([1000, 1001, 1002, 1003, 1005, 1006, 1007, 1008, 1009, 1011, 1012, 1013]);
@@ -25,7 +25,7 @@ export async function openWebSocket(
   isWorker: boolean,
   onRefused: WebSocketObserver['refused'] = () => {},
 ): Promise<WebSocketEndpoint> {
-  const { startWebSocketEndpoint } = await import('../websocket/websocket-server.ts');
+  const { startWebSocketEndpoint } = await import('../service/websocket/websocket-server.ts');
   const logRefusal = createSampledInfo(log, 'websocket refused');
   const address = config.WEBSOCKET_LISTEN;
   // With workers the supervisor does this: another worker may just have bound it.

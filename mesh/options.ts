@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { builtInProfiles, profilesFile } from '../../src/filter/index.ts';
-import { usageProblem } from '../../src/service/settings/error-texts.ts';
-import { didYouMean } from '../../src/service/settings/unknown-names.ts';
+import { builtInProfiles, profilesFile } from '../src/filter/index.ts';
+import { usageProblem } from '../src/service/settings/error-texts.ts';
+import { didYouMean } from '../src/service/settings/unknown-names.ts';
 import { type CommandNames, thisCommand } from './command-name.ts';
 
 /** The options of `npm start -- …`. */

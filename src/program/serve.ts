@@ -1,24 +1,24 @@
 import { setLogger } from '@grpc/grpc-js';
-import { createHeapGauge } from '../memory/heap.ts';
-import { OverloadGuard } from '../memory/overload.ts';
-import { startAdminServer } from '../server/admin.ts';
-import { openProfiles, type ProfileSource } from '../server/profile-source.ts';
-import { createService } from '../server/server.ts';
-import { createTlsCredentials, type TlsCredentials, tlsFilesOf } from '../server/tls.ts';
-import { joinSupervisor } from '../server/workers.ts';
-import type { Config } from '../settings/config.ts';
-import { causeOf, createExchangeLog } from '../telemetry/exchange-log.ts';
-import { createExchangeMetrics } from '../telemetry/exchange-metrics.ts';
-import { createOccasionalWarning, type Log } from '../telemetry/log.ts';
-import type { LogOutput } from '../telemetry/log-output.ts';
-import { createMetrics, type Metrics } from '../telemetry/metrics.ts';
-import type { ExchangeObserver } from '../telemetry/observer.ts';
-import { providerNameOf } from '../telemetry/provider-name.ts';
-import type { WebSocketEndpoint } from '../websocket/websocket-server.ts';
+import { createHeapGauge } from '../service/memory/heap.ts';
+import { OverloadGuard } from '../service/memory/overload.ts';
+import { startAdminServer } from '../service/server/admin.ts';
+import { openProfiles, type ProfileSource } from '../service/server/profile-source.ts';
+import { createService } from '../service/server/server.ts';
+import { createTlsCredentials, type TlsCredentials, tlsFilesOf } from '../service/server/tls.ts';
+import { joinSupervisor } from '../service/server/workers.ts';
+import type { Config } from '../service/settings/config.ts';
+import { causeOf, createExchangeLog } from '../service/telemetry/exchange-log.ts';
+import { createExchangeMetrics } from '../service/telemetry/exchange-metrics.ts';
+import { createOccasionalWarning, type Log } from '../service/telemetry/log.ts';
+import type { LogOutput } from '../service/telemetry/log-output.ts';
+import { createMetrics, type Metrics } from '../service/telemetry/metrics.ts';
+import type { ExchangeObserver } from '../service/telemetry/observer.ts';
+import { providerNameOf } from '../service/telemetry/provider-name.ts';
+import { version } from '../service/telemetry/version.ts';
+import type { WebSocketEndpoint } from '../service/websocket/websocket-server.ts';
 import { describeConfig } from './describe-config.ts';
 import { memoryOfProcess, releaseWhenIdle, residentReader } from './process-memory.ts';
 import { openWebSocket } from './serve-websocket.ts';
-import { version } from './version.ts';
 
 /** The service in this process: all of it, or one worker's share. Throws when it cannot listen. */
 export async function serve(config: Config, log: Log, output: LogOutput) {
@@ -136,9 +136,9 @@ async function loadInspection(
   messageOf: WebSocketEndpoint['messageOf'],
   failed: (thrown: unknown) => void,
 ) {
-  const { createRecorder } = await import('../../tools/inspect/record-exchanges.ts');
-  const { createInspector } = await import('../../tools/inspect/inspector.ts');
-  const { createExchangeStore } = await import('../../tools/inspect/exchange-store.ts');
+  const { createRecorder } = await import('../tools/inspect/record-exchanges.ts');
+  const { createInspector } = await import('../tools/inspect/inspector.ts');
+  const { createExchangeStore } = await import('../tools/inspect/exchange-store.ts');
   const { createExplainer } = await import('./explainer.ts');
   const store = createExchangeStore();
   const sendTo = config.INSPECT_SEND_TO === '' ? null : config.INSPECT_SEND_TO;
@@ -160,7 +160,7 @@ async function loadTracing(config: Config, log: Log, metrics: Metrics) {
   const { OTEL_EXPORTER_OTLP_ENDPOINT: base, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: own } = config;
   if (base === '' && own === '') return null;
   const warn = createOccasionalWarning(log, 'spans did not reach the collector');
-  const { createTracing } = await import('../telemetry/tracing.ts');
+  const { createTracing } = await import('../service/telemetry/tracing.ts');
   return createTracing({
     url: own === '' ? `${base.replace(/\/+$/, '')}/v1/traces` : own,
     serviceName: config.OTEL_SERVICE_NAME,

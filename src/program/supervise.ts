@@ -1,14 +1,14 @@
 import { AggregatorRegistry } from 'prom-client';
-import { startAdminServer } from '../server/admin.ts';
-import { openProfiles } from '../server/profile-source.ts';
-import { removeStaleSocket } from '../server/server.ts';
-import { superviseWorkers } from '../server/workers.ts';
-import type { Config } from '../settings/config.ts';
-import type { Log } from '../telemetry/log.ts';
-import type { LogOutput } from '../telemetry/log-output.ts';
-import { createSupervisorMetrics } from '../telemetry/metrics.ts';
+import { startAdminServer } from '../service/server/admin.ts';
+import { openProfiles } from '../service/server/profile-source.ts';
+import { removeStaleSocket } from '../service/server/server.ts';
+import { superviseWorkers } from '../service/server/workers.ts';
+import type { Config } from '../service/settings/config.ts';
+import type { Log } from '../service/telemetry/log.ts';
+import type { LogOutput } from '../service/telemetry/log-output.ts';
+import { createSupervisorMetrics } from '../service/telemetry/metrics.ts';
+import { version } from '../service/telemetry/version.ts';
 import { describeConfig } from './describe-config.ts';
-import { version } from './version.ts';
 
 /** Runs `WORKERS` processes of the service and one admin port for all of them. Rejects when none could start. */
 export async function supervise(config: Config, log: Log, output: LogOutput) {

@@ -5,6 +5,13 @@
  */
 export const oldestNodes = ['22.22.2', '24.14.1', '25.8.2', '26.0.0'] as const;
 
+// Imported before everything else: an old Node would fail on the first import that it lacks.
+const tooOld = nodeTooOld(process.versions.node);
+if (tooOld !== null) {
+  process.stderr.write(`${tooOld}\n`);
+  process.exit(1);
+}
+
 /** The error for a version of Node that is too old; null for any other. */
 export function nodeTooOld(version: string): string | null {
   const [major, minor, patch] = numbersOf(version);

@@ -1,9 +1,9 @@
-import { explainUnreachable } from '../../src/tools/cli/unreachable.ts';
-import { askBelow, explainAddress, isAbsent, isPage } from '../../src/tools/doctor/chat-address.ts';
-import { readChatAnswer } from '../../src/tools/doctor/chat-answer.ts';
-import { saysItLoads } from '../../src/tools/doctor/model-list.ts';
-import { engineNamed, modelNamesIn } from '../../src/tools/doctor/probes/server-probes.ts';
-import { createSend } from '../../src/tools/doctor/send-probe.ts';
+import { explainUnreachable } from '../src/tools/cli/unreachable.ts';
+import { askBelow, explainAddress, isAbsent, isPage } from '../src/tools/doctor/chat-address.ts';
+import { readChatAnswer } from '../src/tools/doctor/chat-answer.ts';
+import { saysItLoads } from '../src/tools/doctor/model-list.ts';
+import { engineNamed, modelNamesIn } from '../src/tools/doctor/probes/server-probes.ts';
+import { createSend } from '../src/tools/doctor/send-probe.ts';
 
 /** The result of querying a Chat server. */
 export interface UpstreamState {

@@ -1,5 +1,5 @@
-import { parseHostPort } from '../server/admin.ts';
-import { readConfig } from '../settings/config.ts';
+import { parseHostPort } from '../service/server/admin.ts';
+import { readConfig } from '../service/settings/config.ts';
 
 /**
  * The image's HEALTHCHECK: requests the running service's `/readyz` and exits with 0 or 1. A distroless image has no curl,

@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib';
-import type { ExplainedRequest } from '../../tools/inspect/exchange-json.ts';
-import { messageOf } from '../settings/error-texts.ts';
+import { messageOf } from '../service/settings/error-texts.ts';
+import type { ExplainedRequest } from '../tools/inspect/exchange-json.ts';
 
 /** The answer of the process that explains: the explanation, compressed, or why there is none. */
 export type ExplainAnswer = { readonly gzip: Buffer } | { readonly problem: string };
@@ -15,7 +15,7 @@ process.on('message', (request: ExplainedRequest) => {
   void explained(request).then((answer) => process.send?.(answer));
 });
 // Loaded before the first request.
-const command = import('../../tools/explain/explain-command.ts');
+const command = import('../tools/explain/explain-command.ts');
 
 async function explained({ file, body }: ExplainedRequest): Promise<ExplainAnswer> {
   try {

@@ -1,6 +1,6 @@
-import { describeProfiles, type openProfiles } from '../server/profile-source.ts';
-import { type Config, redactConfig } from '../settings/config.ts';
-import { version } from './version.ts';
+import { describeProfiles, type openProfiles } from '../service/server/profile-source.ts';
+import { type Config, redactConfig } from '../service/settings/config.ts';
+import { version } from '../service/telemetry/version.ts';
 
 /** The configuration in use, as the admin port shows it at `/config`. */
 export function describeConfig(config: Config, profiles: ReturnType<typeof openProfiles>) {

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setInterval } from 'node:timers';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { messageOf } from '../../src/service/settings/error-texts.ts';
+import { messageOf } from '../src/service/settings/error-texts.ts';
 import { type Child, startWatchdog } from './child-process.ts';
 import { thisCommand } from './command-name.ts';
 import { findEnvoy } from './envoy-binary.ts';

@@ -1,8 +1,8 @@
 import { parseArgs } from 'node:util';
-import { usageProblem } from '../settings/error-texts.ts';
-import { settingsIn } from '../settings/setting.ts';
-import { settings } from '../settings/settings-table.ts';
-import { didYouMean } from '../settings/unknown-names.ts';
+import { usageProblem } from '../service/settings/error-texts.ts';
+import { settingsIn } from '../service/settings/setting.ts';
+import { settings } from '../service/settings/settings-table.ts';
+import { didYouMean } from '../service/settings/unknown-names.ts';
 
 /** The command that the process was given; `wrong_usage` has the message for standard error. */
 export type Command =

@@ -2,10 +2,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { checkConfig } from '../../../../src/service/program/check-config.ts';
-import { createTlsCredentials, readTlsFiles, tlsFilesOf } from '../../../../src/service/server/tls.ts';
-import { readConfig } from '../../../../src/service/settings/config.ts';
-import { type CertificateAuthority, createAuthority } from '../../../support/certificates.ts';
+import { checkConfig } from '../../../src/program/check-config.ts';
+import { createTlsCredentials, readTlsFiles, tlsFilesOf } from '../../../src/service/server/tls.ts';
+import { readConfig } from '../../../src/service/settings/config.ts';
+import { type CertificateAuthority, createAuthority } from '../../support/certificates.ts';
 
 let authority: CertificateAuthority;
 let one: ReturnType<CertificateAuthority['issue']>;

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { request } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { probeAgent } from '../../src/tools/inspect/recording.ts';
+import { probeAgent } from '../src/tools/inspect/recording.ts';
 import { thisCommand } from './command-name.ts';
 import { untilListening } from './ports.ts';
 

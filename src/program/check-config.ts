@@ -1,9 +1,9 @@
 import { accessSync, constants } from 'node:fs';
-import { isHostedTool } from '../../filter/index.ts';
-import { readOperatorFiles } from '../server/operator-files.ts';
-import { readTlsFiles, tlsFilesOf } from '../server/tls.ts';
-import { type Config, ConfigError } from '../settings/config.ts';
-import { messageOf } from '../settings/error-texts.ts';
+import { isHostedTool } from '../filter/index.ts';
+import { readOperatorFiles } from '../service/server/operator-files.ts';
+import { readTlsFiles, tlsFilesOf } from '../service/server/tls.ts';
+import { type Config, ConfigError } from '../service/settings/config.ts';
+import { messageOf } from '../service/settings/error-texts.ts';
 
 /**
  * Checks what a variable's own form cannot: files that cannot be read or do not match, tools that do not exist. Throws

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { type Command, helpText, readCommand } from '../../../../src/service/program/command-line.ts';
-import { settingsIn } from '../../../../src/service/settings/setting.ts';
-import { settings } from '../../../../src/service/settings/settings-table.ts';
+import { type Command, helpText, readCommand } from '../../../src/program/command-line.ts';
+import { settingsIn } from '../../../src/service/settings/setting.ts';
+import { settings } from '../../../src/service/settings/settings-table.ts';
 
 describe('the command line', () => {
   const wrong = (message: string): Command => ({

@@ -1,17 +1,17 @@
-import { fitToMemory } from '../memory/fit-to-memory.ts';
-import { describeProfiles, openProfiles } from '../server/profile-source.ts';
-import { workerNumber } from '../server/workers.ts';
-import { ConfigError, readConfig, redactConfig } from '../settings/config.ts';
-import { causeOf } from '../telemetry/exchange-log.ts';
-import { createLog, escapeLine, type LogMessage } from '../telemetry/log.ts';
-import { createLogOutput } from '../telemetry/log-output.ts';
+import { fitToMemory } from '../service/memory/fit-to-memory.ts';
+import { describeProfiles, openProfiles } from '../service/server/profile-source.ts';
+import { workerNumber } from '../service/server/workers.ts';
+import { ConfigError, readConfig, redactConfig } from '../service/settings/config.ts';
+import { causeOf } from '../service/telemetry/exchange-log.ts';
+import { createLog, escapeLine, type LogMessage } from '../service/telemetry/log.ts';
+import { createLogOutput } from '../service/telemetry/log-output.ts';
+import { version } from '../service/telemetry/version.ts';
+import type { Subcommand } from '../tools/cli/terminal.ts';
 import { checkConfig } from './check-config.ts';
 import { helpText, readCommand } from './command-line.ts';
 import { memoryOfProcess } from './process-memory.ts';
 import { serve } from './serve.ts';
 import { supervise } from './supervise.ts';
-import type { Subcommand } from './terminal.ts';
-import { version } from './version.ts';
 
 /** Command line → configuration → log → server; then signals. The only file that ends the process. */
 const command = readCommand(process.argv.slice(2));
@@ -43,10 +43,10 @@ async function main(): Promise<void> {
       return;
     // Loaded on demand, so that the service does not start slower.
     case 'explain':
-      await runSubcommand((await import('../../tools/explain/explain-command.ts')).explain, command.args);
+      await runSubcommand((await import('../tools/explain/explain-command.ts')).explain, command.args);
       return;
     case 'doctor':
-      await runSubcommand((await import('../../tools/doctor/doctor-command.ts')).doctor, command.args);
+      await runSubcommand((await import('../tools/doctor/doctor-command.ts')).doctor, command.args);
       return;
     case 'serve':
       await run();

@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { dirname, extname, join } from 'node:path';
-import type { ExplainedRequest } from '../../tools/inspect/exchange-json.ts';
-import type { Explainer } from '../../tools/inspect/explain-once.ts';
+import type { ExplainedRequest } from '../tools/inspect/exchange-json.ts';
+import type { Explainer } from '../tools/inspect/explain-once.ts';
 import type { ExplainAnswer } from './explain-worker.ts';
 
 /**
