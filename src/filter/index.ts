@@ -9,8 +9,7 @@
 // biome-ignore lint/performance/noBarrelFile: a boundary, the only one; bundles leave out what they do not use
 export { Exchange } from './exchange/exchange.ts';
 export type { ExchangeOptions, ExchangeSettings } from './exchange/options.ts';
-export { requestMoves, responseMoves } from './exchange/phases.ts';
-export { ProtocolError } from './exchange/protocol-error.ts';
+export { checkMove, type Moves, ProtocolError, requestMoves, responseMoves } from './exchange/phases.ts';
 export { routeOf } from './exchange/request/route.ts';
 export type { ExchangeSummary } from './exchange/summary.ts';
 export type { BodyModes, ExchangeEvent, ExchangeReply, HeaderMap, HeaderMutation } from './exchange/types.ts';

@@ -12,7 +12,6 @@ const floors: Readonly<Record<string, Readonly<Record<string, readonly string[]>
     bytes: [],
     credentials: [],
     json: [],
-    machine: [],
     sse: ['bytes'],
   },
   filter: {
@@ -68,10 +67,9 @@ const floors: Readonly<Record<string, Readonly<Record<string, readonly string[]>
   tools: {
     cli: [],
     files: [],
-    redact: [],
-    explain: ['cli', 'files', 'redact'],
+    explain: ['cli', 'files'],
     // Reads what explain writes, by its types.
-    inspect: ['explain', 'files', 'redact'],
+    inspect: ['explain', 'files'],
     doctor: ['cli'],
   },
   // What starts everything; it loads the tools when they are asked for.
@@ -80,10 +78,10 @@ const floors: Readonly<Record<string, Readonly<Record<string, readonly string[]>
 
 /** The only file of the filter that the others import, and the most names that it may have: a stranger reads them all. */
 const face = 'filter/index.ts';
-const mostNames = 45;
+const mostNames = 47;
 
-/** What a client of the proxy uses of the filter: errors and estimates. What becomes of a turn is the exchange's business. */
-const ofWebSocket = /^(ApiError\w*|estimated\w+)$/;
+/** What a client of the proxy uses of the filter: errors, estimates, and tables of moves. What becomes of a turn is the exchange's business. */
+const ofWebSocket = /^(ApiError\w*|checkMove|estimated\w+|Moves)$/;
 
 /** Rooms without sockets, clock, randomness or environment, all of the filter among them: the packages and built-ins they may use. */
 const pure: Readonly<Record<string, readonly string[]>> = {
@@ -91,7 +89,6 @@ const pure: Readonly<Record<string, readonly string[]>> = {
   'formats/bytes': ['minizlib', 'node:buffer', 'node:zlib'],
   'formats/credentials': [],
   'formats/json': [],
-  'formats/machine': [],
   // The global `Buffer` is looked up anew each time it is used.
   'formats/sse': ['node:buffer'],
   'filter/wire/schema': ['zod/mini', 'zod/v4/core'],
@@ -105,7 +102,6 @@ const pure: Readonly<Record<string, readonly string[]>> = {
   'filter/extproc': ['node:buffer'],
   'service/settings': [],
   'tools/files': ['node:buffer', 'zod/mini'],
-  'tools/redact': [],
 };
 
 const repository = fileURLToPath(new URL('../../', import.meta.url));
@@ -246,7 +242,11 @@ const parsers: Readonly<Record<string, readonly string[]>> = {
     'formats/json/loose.ts',
     'formats/sse/data.ts',
   ],
-  'a string or a number alone': ['formats/json/members.ts', 'tools/inspect/row-words.ts', 'tools/redact/redactor.ts'],
+  'a string or a number alone': [
+    'formats/json/members.ts',
+    'tools/inspect/row-words.ts',
+    'formats/credentials/redactor.ts',
+  ],
   'written by this service, or read before': [
     'filter/translate/chat-to-response/read/extensions.ts',
     'filter/translate/shared/held-bytes.ts',
@@ -270,7 +270,7 @@ const writers: Readonly<Record<string, readonly string[]>> = {
     'service/server/exchanges.ts',
     'service/settings/config.ts',
     'service/websocket/turn-request.ts',
-    'tools/redact/redactor.ts',
+    'formats/credentials/redactor.ts',
   ],
   'the service’s own': [
     'formats/json/json-with-patterns.ts',
@@ -288,11 +288,7 @@ const writers: Readonly<Record<string, readonly string[]>> = {
 it.each([
   // What a person runs beside the service, or in the browser, may fail for its own input.
   ['parse', parsers, files.filter((file) => !/^tools\/(?:doctor|explain|inspect\/(?:page|view))\//.test(file))],
-  [
-    'stringify',
-    writers,
-    files.filter((file) => /^(?:program|service|formats|tools\/redact)\/|^tools\/inspect\/[^/]+$/.test(file)),
-  ],
+  ['stringify', writers, files.filter((file) => /^(?:program|service|formats)\/|^tools\/inspect\/[^/]+$/.test(file))],
 ] as const)('JSON.%s is called by those alone who bound what they give it', (name, known, among) => {
   const call = new RegExp(`^(?! *(?://|\\*|/\\*)).*\\bJSON\\.${name}\\(`, 'm');
   const callers = among.filter((file) => call.test(readFileSync(join(root, file), 'utf8')));

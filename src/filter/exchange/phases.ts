@@ -1,12 +1,25 @@
-import type { Moves } from '../../formats/machine/moves.ts';
-import { ProtocolError } from './protocol-error.ts';
+import type { PassedOperation } from '../translate/operations/operation.ts';
+import type { ResponseContext } from '../translate/shared/context.ts';
+import type { UnknownType } from '../translate/shared/dropped.ts';
 import type { RequestEvent, ResponseEvent } from './types.ts';
+
+/** The proxy violated the protocol as this service knows it. Ends the gRPC call with a status; clients never see its text. */
+export class ProtocolError extends Error {
+  override readonly name = 'ProtocolError';
+}
+
+/** The legal moves of a state machine: phase → event → the phases it may lead to. */
+export type Moves<Event extends string> = Readonly<Record<string, Readonly<Partial<Record<Event, readonly string[]>>>>>;
+
+/** Throws if the table does not list the move, which is an internal error. */
+export function checkMove(moves: Moves<string>, from: string, event: string, to: string): void {
+  if (!(moves[from]?.[event]?.includes(to) ?? false)) throw new Error(`No move from ${from} to ${to} by ${event}.`);
+}
 
 /**
  * The legal moves of the two legs: phase → event → the phases it may lead to. An event that a phase does not list is a
  * protocol error of Envoy's and ends the call; a move that is not listed is a bug in this service. `tick` is the passing of time, and a
- * cut for want of memory. `docs/architecture.md`
- * shows both tables as diagrams, generated from here.
+ * cut for want of memory. `docs/architecture.md` shows both tables as diagrams, generated from here.
  */
 export const requestMoves = {
   awaiting_headers: { request_headers: ['collecting_body', 'passing', 'passed', 'refused'] },
@@ -48,3 +61,19 @@ export type ResponsePhase = keyof typeof responseMoves;
 export function checkEvent(moves: Moves<string>, phase: string, event: string): void {
   if (moves[phase]?.[event] === undefined) throw new ProtocolError(`${event} came in the phase ${phase}.`);
 }
+
+/** The outcome of the request, as far as the response leg needs it. */
+export type RequestOutcome =
+  /** `unseen`: no message of the request has come. */
+  | { readonly type: 'unseen' | 'open' }
+  /** `operation`: completes the answer, or null. */
+  | { readonly type: 'passed'; readonly operation: PassedOperation | null }
+  /** `answered`: the client has its Response, and the upstream was not asked. */
+  | {
+      readonly type: 'translated' | 'answered';
+      readonly context: ResponseContext;
+      readonly dropped: readonly string[];
+      readonly unknownTypes: readonly UnknownType[];
+      /** Estimated input tokens of the upstream's request; null where no model answers it. */
+      readonly inputTokens: number | null;
+    };

@@ -3,10 +3,9 @@ import type { UnknownType } from '../translate/shared/dropped.ts';
 import type { Repair } from '../translate/shared/repairs.ts';
 import type { ApiError } from '../wire/schema/api-error.ts';
 import type { CreateResponseEcho, Usage } from '../wire/schema/response-resource.ts';
-import type { ResponsePhase } from './phases.ts';
+import type { RequestOutcome, ResponsePhase } from './phases.ts';
 import type { HeaderFacts } from './request/request-headers.ts';
 import type { RequestLegReport } from './request/request-leg.ts';
-import type { RequestOutcome } from './request-outcome.ts';
 import type { ResponseLegReport } from './response/response-leg.ts';
 import type { BodyModes } from './types.ts';
 

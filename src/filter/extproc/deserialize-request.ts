@@ -1,5 +1,5 @@
 import { Buffer } from 'node:buffer';
-import { ProtocolError } from '../exchange/protocol-error.ts';
+import { ProtocolError } from '../exchange/phases.ts';
 import type { BodyMode, BodyModes, ExchangeEvent, HeaderMap } from '../exchange/types.ts';
 import * as wire from './wire-numbers.ts';
 

@@ -1,4 +1,4 @@
-import type { Moves } from '../../formats/machine/moves.ts';
+import type { Moves } from '../../filter/index.ts';
 
 /**
  * Whether a call or a WebSocket reads its peer: not while the peer does not read what it was sent (`blocked`), nor while memory is

@@ -3,6 +3,7 @@ import { status } from '@grpc/grpc-js';
 import {
   type ApiError,
   type BodyModes,
+  checkMove,
   deserializeRequest,
   type Exchange,
   type ExchangeEvent,
@@ -10,7 +11,6 @@ import {
   ProtocolError,
   serializeReply,
 } from '../../filter/index.ts';
-import { checkMove } from '../../formats/machine/moves.ts';
 import type { Admission, Holder } from '../memory/overload.ts';
 import type { CallEnd, CallTimes, ExchangeObserver } from '../telemetry/observer.ts';
 import { type CallMove, callMoves } from './call-phases.ts';

@@ -1,7 +1,6 @@
 import type { Buffer } from 'node:buffer';
-import type { ApiError } from '../../filter/index.ts';
+import { type ApiError, checkMove } from '../../filter/index.ts';
 import { ownBytes } from '../../formats/bytes/own-bytes.ts';
-import { checkMove } from '../../formats/machine/moves.ts';
 import { readClientMessage, steerFailed } from './client-message.ts';
 import type { Conversation, Conversations } from './conversations.ts';
 import { errorMessage, invalid, type TurnError, turnError, turnErrorOf } from './errors.ts';

@@ -1,7 +1,6 @@
 import type { Buffer } from 'node:buffer';
-import { estimatedTokens } from '../../filter/index.ts';
+import { checkMove, estimatedTokens } from '../../filter/index.ts';
 import { GrowingBytes } from '../../formats/bytes/growing-bytes.ts';
-import { checkMove } from '../../formats/machine/moves.ts';
 import { SseDecoder, SseLimitError, type SseMessage } from '../../formats/sse/sse-decoder.ts';
 import { type Conversation, conversationOf } from './conversations.ts';
 import { errorMessage, type TurnError, turnError } from './errors.ts';

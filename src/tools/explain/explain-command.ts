@@ -1,3 +1,4 @@
+import { Redactor } from '../../formats/credentials/redactor.ts';
 import { readOperatorFiles } from '../../service/server/operator-files.ts';
 import { openProfiles } from '../../service/server/profile-source.ts';
 import { type Config, ConfigError, readConfig } from '../../service/settings/config.ts';
@@ -6,7 +7,6 @@ import { parseOptions, UsageError } from '../cli/parse-options.ts';
 import { printable, type Style, styleFor, withoutActive } from '../cli/style.ts';
 import type { Terminal } from '../cli/terminal.ts';
 import type { ExchangeFile } from '../files/exchange-file.ts';
-import { Redactor } from '../redact/redactor.ts';
 import { explainRequest } from './explain-request.ts';
 import type { RequestExplanation } from './explanation.ts';
 import { type Path, pathOf, withValue } from './fields.ts';

@@ -1,4 +1,4 @@
-import { type BodyKind, hasError, maxKnownLength, type Redactor } from '../redact/redactor.ts';
+import { type BodyKind, hasError, maxKnownLength, type Redactor } from '../../formats/credentials/redactor.ts';
 import { endOfPart, type StoredExchange } from './exchange-store.ts';
 import { type BodyName, maxBodyBytes } from './recording.ts';
 

@@ -10,12 +10,12 @@ import {
 } from '../../filter/index.ts';
 import { ContentCodingError, decodeContent, parseContentCodings } from '../../formats/bytes/content-coding.ts';
 import { joinBytes } from '../../formats/bytes/own-bytes.ts';
+import { type BodyKind, Redactor } from '../../formats/credentials/redactor.ts';
 import { contain } from '../../service/telemetry/contain.ts';
 import type { EndedCall } from '../../service/telemetry/observer.ts';
 import { requestOfTurn } from '../../service/websocket/forward.ts';
 import { readOwnField, readRawFields } from '../../service/websocket/raw-fields.ts';
 import type { WebSocketRefusal } from '../../service/websocket/websocket-observer.ts';
-import { type BodyKind, Redactor } from '../redact/redactor.ts';
 import { type ExchangeFacts, type ExchangeStore, type Head, noFacts, type StoredExchange } from './exchange-store.ts';
 import { type BodyRecord, createBodyRecord } from './record-body.ts';
 import { type BodyName, maxBodyBytes, probeAgent } from './recording.ts';

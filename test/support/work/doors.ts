@@ -1,6 +1,7 @@
 import { deserializeHealthCheck, deserializeRequest } from '../../../src/filter/extproc/deserialize-request.ts';
 import { serializeReply } from '../../../src/filter/extproc/serialize-reply.ts';
 import { readProfilesFile } from '../../../src/filter/upstream/profiles-file.ts';
+import { Redactor } from '../../../src/formats/credentials/redactor.ts';
 import { frameHeadBytes, MessageFrameReader, putFrameHead } from '../../../src/service/server/message-frames.ts';
 import { settingsIn } from '../../../src/service/settings/setting.ts';
 import { settings as settingTable } from '../../../src/service/settings/settings-table.ts';
@@ -15,7 +16,6 @@ import { createExchangeStore, type ExchangeStore } from '../../../src/tools/insp
 import { createListEvents } from '../../../src/tools/inspect/list-events.ts';
 import { createRecorder } from '../../../src/tools/inspect/record-exchanges.ts';
 import { perBody } from '../../../src/tools/inspect/recording.ts';
-import { Redactor } from '../../../src/tools/redact/redactor.ts';
 import { explainSetupOf } from '../config-of-settings.ts';
 import { createdAt } from '../context.ts';
 import { exchangeOptions, headersOf } from '../exchange-options.ts';

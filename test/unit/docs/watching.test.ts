@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { translatedHeaders } from '../../../src/filter/exchange/response/response-headers.ts';
+import { translatedHeaders } from '../../../src/filter/exchange/response-headers.ts';
 import { logMessages } from '../../../src/service/telemetry/log.ts';
 import { rules } from '../../support/monitoring.ts';
 

@@ -1,4 +1,4 @@
-import { digestFields } from '../trailers.ts';
+import { digestFields } from '../response-headers.ts';
 import type { Attributes, HeaderMap, HeaderMutation } from '../types.ts';
 import { pathAndQuery } from './route.ts';
 

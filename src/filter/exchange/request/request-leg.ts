@@ -1,23 +1,19 @@
 import { GrowingBytes } from '../../../formats/bytes/growing-bytes.ts';
 import { objectOf } from '../../../formats/json/loose.ts';
-import { checkMove } from '../../../formats/machine/moves.ts';
 import { responses } from '../../translate/operations/responses.ts';
 import type { TranslatedOperation } from '../../translate/request-to-chat/translated-operation.ts';
 import type { ResponseContext } from '../../translate/shared/context.ts';
 import { bytesOfKept, bytesOfValue } from '../../translate/shared/held-bytes.ts';
 import { ApiError } from '../../wire/schema/api-error.ts';
 import type { Loose } from '../../wire/schema/chat-completion.ts';
-import { immediateAnswer, immediateResponse } from '../immediate-response.ts';
 import { keepLarge } from '../kept-echo.ts';
 import type { ExchangeOptions } from '../options.ts';
-import { discard, passThrough } from '../pass.ts';
-import { checkEvent, type RequestPhase, requestMoves } from '../phases.ts';
-import { cutBytes } from '../pieces.ts';
-import type { RequestOutcome } from '../request-outcome.ts';
-import type { Pace, Steps } from '../steps.ts';
-import { translatedTrailers } from '../trailers.ts';
+import { checkEvent, checkMove, type RequestOutcome, type RequestPhase, requestMoves } from '../phases.ts';
+import { cutBytes, discard, immediateAnswer, immediateResponse, passThrough } from '../replies.ts';
+import { translatedTrailers } from '../response-headers.ts';
 import type { Attributes, BodyMode, BodyModes, ExchangeReply, HeaderMap, RequestEvent } from '../types.ts';
 import { largeBodyBytes, type PreparedRequest, prepareRequest, turnBodyBytes } from './prepare-request.ts';
+import type { Pace, Steps } from './request-body.ts';
 import {
   factsOf,
   type HeaderFacts,

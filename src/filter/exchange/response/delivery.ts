@@ -1,7 +1,6 @@
-import { translatedTrailers } from '../trailers.ts';
+import { translatedTrailers, withContentLength } from '../response-headers.ts';
 import type { BodyMode, ExchangeReply, HeaderMutation, Replies } from '../types.ts';
 import { LongBody } from './long-body.ts';
-import { withContentLength } from './response-headers.ts';
 
 /** The state of the upstream's body: more may come, it has ended, or it has ended with trailers. */
 export type BodyEnd = 'open' | 'body' | 'trailers';

@@ -2,7 +2,7 @@ import { Buffer } from 'node:buffer';
 import { jsonParts, withoutLineSeparators } from '../../../formats/json/parts.ts';
 import { isExtension, type ResponseStreamEvent } from '../../wire/schema/stream-events.ts';
 import { doneEvent, encodeSseEvents } from '../../wire/sse/encode-events.ts';
-import { maxPieceBytes } from '../pieces.ts';
+import { maxPieceBytes } from '../replies.ts';
 
 /** Bytes for the client: whole, or if there are many, in pieces that are generated as they are sent. */
 export type ClientBytes = Buffer | LongBody;

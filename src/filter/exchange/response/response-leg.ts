@@ -3,23 +3,19 @@ import {
   createContentDecoder,
   parseContentCodings,
 } from '../../../formats/bytes/content-coding.ts';
-import { checkMove } from '../../../formats/machine/moves.ts';
 import { translateError } from '../../translate/chat-to-response/error.ts';
 import { ApiError } from '../../wire/schema/api-error.ts';
 import { keepAliveComment } from '../../wire/sse/encode-events.ts';
-import { immediateResponse } from '../immediate-response.ts';
 import type { ExchangeOptions } from '../options.ts';
-import { discard, passThrough } from '../pass.ts';
-import { checkEvent, type ResponsePhase, responseMoves } from '../phases.ts';
-import { cutBytes, cutEvents } from '../pieces.ts';
-import type { RequestOutcome } from '../request-outcome.ts';
+import { checkEvent, checkMove, type RequestOutcome, type ResponsePhase, responseMoves } from '../phases.ts';
+import { cutBytes, cutEvents, discard, immediateResponse, passThrough } from '../replies.ts';
+import { type AnswerFacts, errorHeaders, keptHeaders, translatedHeaders } from '../response-headers.ts';
 import type { BodyMode, ExchangeReply, HeaderMap, HeaderMutation, Replies, ResponseEvent } from '../types.ts';
 import { createUpstreamBodyReader } from './choose-reader.ts';
 import { type BodyEnd, bodyReplies, type Pieces } from './delivery.ts';
 import { type ClientBytes, joined, LongBody, longBodyBytes } from './long-body.ts';
 import { createPassedReader } from './passed-reader.ts';
 import { type Responder, responderOf } from './responder.ts';
-import { type AnswerFacts, errorHeaders, keptHeaders, translatedHeaders } from './response-headers.ts';
 import { Stopwatch } from './stopwatch.ts';
 import {
   type AnswerState,

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { cutBytes, cutEvents, maxPieceBytes } from '../../../../src/filter/exchange/pieces.ts';
+import { cutBytes, cutEvents, maxPieceBytes } from '../../../../src/filter/exchange/replies.ts';
 
 const event = (size: number): string => `event: e\ndata: ${'x'.repeat(Math.max(0, size - 17))}\n\n`;
 

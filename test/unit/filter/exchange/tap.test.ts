@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { Exchange } from '../../../../src/filter/exchange/exchange.ts';
-import type { ExchangeTap } from '../../../../src/filter/exchange/tap.ts';
+import type { ExchangeTap } from '../../../../src/filter/exchange/options.ts';
 import type { ExchangeEvent, ExchangeReply } from '../../../../src/filter/exchange/types.ts';
 import { exchangeOptions, headersOf } from '../../../support/exchange-options.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { translatedTrailers } from '../../../../src/filter/exchange/trailers.ts';
+import { translatedTrailers } from '../../../../src/filter/exchange/response-headers.ts';
 
 const digests = ['content-md5', 'digest', 'content-digest', 'repr-digest'];
 

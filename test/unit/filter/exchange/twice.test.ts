@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { Exchange } from '../../../../src/filter/exchange/exchange.ts';
-import { ProtocolError } from '../../../../src/filter/exchange/protocol-error.ts';
-import { translatedTrailers } from '../../../../src/filter/exchange/trailers.ts';
+import { ProtocolError } from '../../../../src/filter/exchange/phases.ts';
+import { translatedTrailers } from '../../../../src/filter/exchange/response-headers.ts';
 import type { BodyMode, ExchangeEvent } from '../../../../src/filter/exchange/types.ts';
 import { exchangeOptions, headersOf } from '../../../support/exchange-options.ts';
 

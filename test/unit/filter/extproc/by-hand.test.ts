@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { ProtocolError } from '../../../../src/filter/exchange/protocol-error.ts';
+import { ProtocolError } from '../../../../src/filter/exchange/phases.ts';
 import type { BodyMode, ExchangeEvent, ExchangeReply } from '../../../../src/filter/exchange/types.ts';
 import { type DecodedRequest, deserializeRequest } from '../../../../src/filter/extproc/deserialize-request.ts';
 import { serializeReply } from '../../../../src/filter/extproc/serialize-reply.ts';

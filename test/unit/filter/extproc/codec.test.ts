@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { ProtocolError } from '../../../../src/filter/exchange/protocol-error.ts';
+import { ProtocolError } from '../../../../src/filter/exchange/phases.ts';
 import type { BodyModes, ExchangeEvent, ExchangeReply } from '../../../../src/filter/exchange/types.ts';
 import { deserializeRequest } from '../../../../src/filter/extproc/deserialize-request.ts';
 import { serializeReply } from '../../../../src/filter/extproc/serialize-reply.ts';

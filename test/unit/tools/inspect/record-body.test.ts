@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
+import { type BodyKind, Redactor } from '../../../../src/formats/credentials/redactor.ts';
 import { createExchangeStore, defaultStoreLimits } from '../../../../src/tools/inspect/exchange-store.ts';
 import { createBodyRecord } from '../../../../src/tools/inspect/record-body.ts';
-import { type BodyKind, Redactor } from '../../../../src/tools/redact/redactor.ts';
 
 /** A credential of the request that a body may repeat, whole or cut. */
 const known = 'sk-0123456789abcdef0123456789abcdef';

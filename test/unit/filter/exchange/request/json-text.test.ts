@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseJson } from '../../../../../src/filter/exchange/request/request-body.ts';
-import { runSteps } from '../../../../../src/filter/exchange/steps.ts';
+import { parseJson, runSteps } from '../../../../../src/filter/exchange/request/request-body.ts';
 import type { Hold } from '../../../../../src/filter/exchange/types.ts';
 import { ApiError } from '../../../../../src/filter/wire/schema/api-error.ts';
 

@@ -4,8 +4,8 @@ import {
   keptHeaders,
   translatedHeaders,
   withContentLength,
-} from '../../../../../src/filter/exchange/response/response-headers.ts';
-import { ApiError } from '../../../../../src/filter/wire/schema/api-error.ts';
+} from '../../../../src/filter/exchange/response-headers.ts';
+import { ApiError } from '../../../../src/filter/wire/schema/api-error.ts';
 
 /** What an upstream and the proxies on the way may send. */
 const useful = {

@@ -1,6 +1,8 @@
-import type { ApiError } from '../../wire/schema/api-error.ts';
-import { digestFields } from '../trailers.ts';
-import type { HeaderMap, HeaderMutation } from '../types.ts';
+import type { ApiError } from '../wire/schema/api-error.ts';
+import type { ExchangeReply, HeaderMap, HeaderMutation } from './types.ts';
+
+/** Digests of a body's bytes, in headers or trailers (RFC 9530, 3230, 1864): stale once it is translated. */
+export const digestFields = ['content-md5', 'digest', 'content-digest', 'repr-digest'] as const;
 
 /** Headers that describe the upstream's bytes or their location, and are wrong for the translated body. */
 const staleHeaders = [
@@ -72,4 +74,11 @@ function mutation(headers: HeaderMap, set: Record<string, string>): Required<Hea
 /** The upstream's own request id takes precedence: its operator searches for that one. */
 function idOf(headers: HeaderMap, requestId: string | null): Record<string, string> {
   return requestId === null || headers.has('x-request-id') ? {} : { 'x-request-id': requestId };
+}
+
+/** The reply that passes the trailers of a translated body, without digests of the original bytes. */
+export function translatedTrailers(
+  type: 'request_trailers' | 'response_trailers',
+): Extract<ExchangeReply, { type: 'request_trailers' | 'response_trailers' }> {
+  return { type, headers: { remove: type === 'response_trailers' ? [...digestFields, 'etag'] : digestFields } };
 }
