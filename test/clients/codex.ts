@@ -49,6 +49,8 @@ export type Provider = 'custom' | { readonly page: string } | 'openai_base_url';
 export interface CodexOptions {
   readonly url: string;
   readonly model: string;
+  /** Its `OPENAI_API_KEY`. */
+  readonly key?: string;
   readonly provider?: Provider;
   /** Lines of config.toml: at its top level, and of the provider's table. */
   readonly settings?: readonly string[];
@@ -63,6 +65,7 @@ export function createCodex(options: CodexOptions): Codex {
   const home = mkdtempSync(join(runs, 'codex-'));
   const project = mkdtempSync(join(tmpdir(), 'codex-project-'));
   writeFileSync(join(home, 'config.toml'), configOf(options));
+  const place = { home, project, key: options.key ?? 'sk-of-the-client' };
   return {
     project,
     exec(prompt, { resume = false, schema } = {}) {
@@ -74,9 +77,9 @@ export function createCodex(options: CodexOptions): Codex {
         ...(schema === undefined ? [] : ['--output-schema', schemaFile]),
         prompt,
       ];
-      return run(args, home, project);
+      return run(args, place);
     },
-    steer: (...turn) => steer(turn, home, project),
+    steer: (...turn) => steer(turn, place),
     file: (name) => readFileSync(join(project, name), 'utf8'),
     remove() {
       for (const folder of [home, project]) rmSync(folder, { recursive: true, force: true });
@@ -118,10 +121,17 @@ function linesOf(page: string, url: string, model: string): string {
   return lines.replaceAll('http://127.0.0.1:10000', url).replace('"your-model"', JSON.stringify(model));
 }
 
-function start(args: readonly string[], home: string, project: string) {
+/** Where a Codex runs, and with which key. */
+interface Place {
+  readonly home: string;
+  readonly project: string;
+  readonly key: string;
+}
+
+function start(args: readonly string[], { home, project, key }: Place) {
   return spawn(process.execPath, [join(clientsFolder, 'node_modules/@openai/codex/bin/codex.js'), ...args], {
     cwd: project,
-    env: { PATH: process.env['PATH'], HOME: home, CODEX_HOME: home, OPENAI_API_KEY: 'sk-of-the-client', ...offline },
+    env: { PATH: process.env['PATH'], HOME: home, CODEX_HOME: home, OPENAI_API_KEY: key, ...offline },
     stdio: ['pipe', 'pipe', 'pipe'],
   });
 }
@@ -136,12 +146,8 @@ interface Said {
 }
 
 /** As an editor does it: in JSON lines with `codex app-server`. */
-async function steer(
-  [first, isRunning, second]: Parameters<Codex['steer']>,
-  home: string,
-  project: string,
-): Promise<string> {
-  const child = start(['app-server'], home, project);
+async function steer([first, isRunning, second]: Parameters<Codex['steer']>, place: Place): Promise<string> {
+  const child = start(['app-server'], place);
   const said: Said[] = [];
   let wake = () => {};
   let rest = '';
@@ -176,7 +182,7 @@ async function steer(
   try {
     await ask('initialize', { clientInfo: { name: 'test', version: '1' } });
     child.stdin.write(`${JSON.stringify({ method: 'initialized' })}\n`);
-    const { thread } = await ask('thread/start', { cwd: project });
+    const { thread } = await ask('thread/start', { cwd: place.project });
     const { turn } = await ask('turn/start', { threadId: thread?.id, input: input(first) });
     await Promise.race([isRunning, ended]);
     await ask('turn/steer', { threadId: thread?.id, expectedTurnId: turn?.id, input: input(second) });
@@ -191,8 +197,8 @@ async function steer(
   }
 }
 
-function run(args: readonly string[], home: string, project: string): Promise<CodexRun> {
-  const child = start(['exec', ...args], home, project);
+function run(args: readonly string[], place: Place): Promise<CodexRun> {
+  const child = start(['exec', ...args], place);
   child.stdin.end();
   let stdout = '';
   let stderr = '';

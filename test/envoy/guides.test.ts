@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { connectionManagerOf, type EnvoyConfig, type EnvoyRoute, routeOf } from '../../mesh/envoy-config.ts';
 import { codeBlocks } from '../../scripts/readme-commands.ts';
+import { putBefore } from '../support/guide-config.ts';
 import { startTestMesh } from '../support/mesh.ts';
 import { completion, delta, done, eventStream, finish } from '../support/upstream.ts';
 
@@ -19,12 +20,6 @@ function bodiesOf(guide: string, model: string): readonly Record<string, unknown
   const bodies = [...commands.matchAll(/-d '(.*?)'/g)].map(([, body = '']) => JSON.parse(body) as object);
   expect(bodies.length, `bodies in ${guide}`).toBeGreaterThan(0);
   return bodies.map((body) => ({ ...body, model }));
-}
-
-/** HTTP filters of a guide, put where it says: before ext_proc. */
-function putBefore(config: EnvoyConfig, blocks: readonly string[]): void {
-  const filters = connectionManagerOf(config).http_filters as unknown as object[];
-  filters.unshift(...blocks.flatMap((block) => parse(block) as object[]));
 }
 
 describe('every guide', () => {
@@ -72,7 +67,7 @@ test('your-own-envoy: a configuration that knew nothing of the filter translates
 });
 
 test('limits-and-budgets: without a key 401, with one the request passes without it, and above the limit 429', async () => {
-  const [keys = '', limit = ''] = codeBlocks(read('limits-and-budgets'), 'yaml');
+  const [keys = '', , limit = ''] = codeBlocks(read('limits-and-budgets'), 'yaml');
   const few = limit.replace(
     /max_tokens: \d+, tokens_per_fill: \d+, fill_interval: \w+/,
     'max_tokens: 2, tokens_per_fill: 1, fill_interval: 3600s',

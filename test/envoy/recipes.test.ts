@@ -1,12 +1,13 @@
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { addressOf, clusterOf, type EnvoyConfig } from '../../mesh/envoy-config.ts';
+import { codeBlocks } from '../../scripts/readme-commands.ts';
 import { type CertificateAuthority, createAuthority } from '../support/certificates.ts';
+import { putBefore, useProvider } from '../support/guide-config.ts';
 import { startTestMesh, type TestMesh } from '../support/mesh.ts';
 import { completion, type ScriptedUpstream, startScriptedUpstream } from '../support/upstream.ts';
 
 const recipes = join(import.meta.dirname, '../../envoy/recipes');
-const authorities = { trusted_ca: { filename: '/etc/ssl/certs/ca-certificates.crt' } };
 const answer = { body: [completion({ content: 'Hi' })] };
 
 let authority: CertificateAuthority;
@@ -24,21 +25,14 @@ afterAll(async () => {
   authority.remove();
 });
 
-/** Nothing but the address of the provider, and who signs certificates on this machine. */
-function useProvider(config: EnvoyConfig, cluster: string, { port }: ScriptedUpstream): void {
-  const found = clusterOf(config, cluster);
-  const [endpoint] = found.load_assignment.endpoints[0].lb_endpoints;
-  endpoint.endpoint.address = addressOf({ host: '127.0.0.1', port });
-  const { common_tls_context } = Object(found.transport_socket).typed_config;
-  expect(common_tls_context.validation_context).toMatchObject(authorities);
-  common_tls_context.validation_context.trusted_ca.filename = authority.caFile;
-}
-
 describe('envoy/recipes/hosted.yaml', () => {
   const configFile = join(recipes, 'hosted.yaml');
 
   test('gives the provider its name, its Host, its key and Chat Completions as it takes them, and nothing of the client’s', async () => {
-    const mesh = await startTestMesh({ configFile, edit: (config) => useProvider(config, 'chat', provider) });
+    const mesh = await startTestMesh({
+      configFile,
+      edit: (config) => useProvider(config, 'chat', provider, authority),
+    });
     provider.script('hosted', answer);
     provider.script('/v1/models', { body: ['{"object":"list","data":[]}'] });
     const response = await mesh.client.responses.create({ model: 'hosted', input: 'Hi', max_output_tokens: 64 });
@@ -56,8 +50,34 @@ describe('envoy/recipes/hosted.yaml', () => {
     await mesh.close();
   });
 
+  test('gives the provider its own key where the guide to keys of teams was followed next', async () => {
+    const [keys = ''] = codeBlocks(
+      readFileSync(join(recipes, '../../docs/guides/limits-and-budgets.md'), 'utf8'),
+      'yaml',
+    );
+    const mesh = await startTestMesh({
+      configFile,
+      edit(config) {
+        useProvider(config, 'chat', provider, authority);
+        putBefore(config, [keys]);
+      },
+    });
+    provider.script('of-a-team', answer);
+    const body = { model: 'of-a-team', input: 'Hi' };
+    expect((await mesh.post(body)).status).toBe(401);
+    const response = await mesh.post(body, { headers: { authorization: 'Bearer key-of-team-a' } });
+    expect(await response.json()).toMatchObject({ status: 'completed' });
+    expect(provider.received('of-a-team').map(({ headers }) => headers.authorization)).toEqual([
+      'Bearer sk-of-the-provider',
+    ]);
+    await mesh.close();
+  });
+
   test('gives nothing to a server whose certificate is for another name', async () => {
-    const mesh = await startTestMesh({ configFile, edit: (config) => useProvider(config, 'chat', impostor) });
+    const mesh = await startTestMesh({
+      configFile,
+      edit: (config) => useProvider(config, 'chat', impostor, authority),
+    });
     const refused = await mesh.post({ model: 'hosted', input: 'Hi' });
     expect(refused.status).toBe(503);
     expect(await mesh.accessLog(({ upstream_failure: failure }) => failure !== null)).toMatchObject({
@@ -73,7 +93,7 @@ describe('envoy/recipes/route-by-model.yaml', () => {
   beforeAll(async () => {
     mesh = await startTestMesh({
       configFile: join(recipes, 'route-by-model.yaml'),
-      edit: (config) => useProvider(config, 'hosted', provider),
+      edit: (config) => useProvider(config, 'hosted', provider, authority),
     });
   });
   afterAll(() => mesh.close());

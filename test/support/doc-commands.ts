@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { anyFreePort } from '../../mesh/ports.ts';
 
 /** A program that a page starts, as a shell would start it. */
 export interface Started {
@@ -77,4 +78,22 @@ function startedIn(words: readonly string[]): readonly Started[] {
     }
   }
   return started;
+}
+
+/** Stand-ins for the ports that a page names, so that it can be followed beside other tests. */
+export interface OwnPorts {
+  /** The text with each named port, as a whole number, replaced by its stand-in. */
+  put(text: string): string;
+  /** The stand-in for a port that was named. */
+  of(port: string): number;
+}
+
+/** A free port for each that is named, or the one that is given with it. */
+export async function ownPorts(...named: readonly (string | readonly [string, number])[]): Promise<OwnPorts> {
+  const own = new Map<string, number>();
+  for (const port of named)
+    if (typeof port === 'string') own.set(port, await anyFreePort());
+    else own.set(...port);
+  const whole = new RegExp(`\\b(?:${[...own.keys()].join('|')})\\b`, 'g');
+  return { put: (text) => text.replace(whole, (port) => `${own.get(port)}`), of: (port) => own.get(port) ?? 0 };
 }
