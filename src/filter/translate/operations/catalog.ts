@@ -1,6 +1,5 @@
 import { objectOf, textOf } from '../../../formats/json/loose.ts';
-import type { Profile } from '../../upstream/profile.ts';
-import { profileForModel } from '../../upstream/profile-for-model.ts';
+import { type Profile, profileForModel } from '../../upstream/profile.ts';
 import type { Loose } from '../../wire/schema/chat-completion.ts';
 import { leveled } from '../request-to-chat/effort-to-chat.ts';
 import type { CatalogSettings } from '../shared/settings.ts';

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type FlagName, type Profile, profileFlags } from '../../../../src/filter/upstream/profile.ts';
-import { profileForModel } from '../../../../src/filter/upstream/profile-for-model.ts';
+import { type FlagName, type Profile, profileFlags, profileForModel } from '../../../../src/filter/upstream/profile.ts';
 import { builtInProfiles } from '../../../../src/filter/upstream/profiles.ts';
 import { ProfilesFileError, readProfilesFile, takenBy } from '../../../../src/filter/upstream/profiles-file.ts';
 

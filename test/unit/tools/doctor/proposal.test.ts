@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { profileFlags } from '../../../../src/filter/upstream/profile.ts';
-import { profileForModel } from '../../../../src/filter/upstream/profile-for-model.ts';
+import { profileFlags, profileForModel } from '../../../../src/filter/upstream/profile.ts';
 import { builtInProfiles } from '../../../../src/filter/upstream/profiles.ts';
 import { readProfilesFile } from '../../../../src/filter/upstream/profiles-file.ts';
 import { allEvidence } from '../../../../src/tools/doctor/evidence/all-evidence.ts';

@@ -1,5 +1,5 @@
 import { isJsonObject } from '../../../../formats/json/exact.ts';
-import { profileForModel } from '../../../upstream/profile-for-model.ts';
+import { profileForModel } from '../../../upstream/profile.ts';
 import { maxModelLength } from '../../shared/request-fields.ts';
 import type { TranslationSettings } from '../../shared/settings.ts';
 
