@@ -13,7 +13,8 @@ FROM ${NODE_BUILD_IMAGE} AS build
 WORKDIR /app
 COPY package.json package-lock.json ./
 RUN npm ci --ignore-scripts --no-audit --no-fund
-COPY scripts/build.ts scripts/build-inspector.ts scripts/wire-numbers.ts scripts/
+COPY scripts/build.ts scripts/build-inspector.ts scripts/
+COPY scripts/generate/wire-numbers.ts scripts/generate/
 COPY proto proto
 COPY src src
 RUN npm run build

@@ -10,7 +10,7 @@ import { join, relative, resolve } from 'node:path';
 import { type BuildOptions, build, type Metafile, type Plugin } from 'esbuild';
 import { checkGrpcJsInternals } from '../src/service/server/grpc-js-internals.ts';
 import { writeInspector } from './build-inspector.ts';
-import { checkWireNumbers } from './wire-numbers.ts';
+import { checkWireNumbers } from './generate/wire-numbers.ts';
 
 const root = join(import.meta.dirname, '..');
 

@@ -22,7 +22,7 @@ function caseOf(file: { readonly name: string; readonly text: string }, ...more:
   const download = join(folder, file.name);
   writeFileSync(download, file.text);
   const env = { ...process.env, GOLDEN_FOLDER: folder };
-  const words = [join(root, 'scripts/golden.ts'), '--add', download, ...more];
+  const words = [join(root, 'scripts/tests/golden.ts'), '--add', download, ...more];
   const { stdout, stderr } = spawnSync(process.execPath, words, { encoding: 'utf8', env });
   rmSync(folder, { recursive: true });
   return { said: stdout + stderr };

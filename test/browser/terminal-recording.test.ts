@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { terminalFile, terminalStillFile } from '../../scripts/terminal-recording.ts';
+import { terminalFile, terminalStillFile } from '../../scripts/record/terminal-recording.ts';
 import { patienceMs, startBrowser } from '../support/browser.ts';
 
 const readmeFile = join(import.meta.dirname, '../../README.md');

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { readmeBlock } from '../../scripts/readme-commands.ts';
+import { readmeBlock } from '../../scripts/tests/readme-commands.ts';
 import { offline } from './driver.ts';
 import { clientsFolder } from './install.ts';
 

@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import { afterEach, expect, test } from 'vitest';
 import { anyFreePort } from '../../mesh/ports.ts';
-import { readmeBlock } from '../../scripts/readme-commands.ts';
+import { readmeBlock } from '../../scripts/tests/readme-commands.ts';
 import { pythonPackages } from './install.ts';
 
 const root = join(import.meta.dirname, '../..');

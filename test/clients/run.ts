@@ -6,7 +6,7 @@
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { reportOf, runVitest } from '../../scripts/vitest-report.ts';
+import { reportOf, runVitest } from '../../scripts/tests/vitest-report.ts';
 import { type Report, type TableName, tableIn, tablesOf, withTable } from './table.ts';
 
 const root = join(import.meta.dirname, '../..');

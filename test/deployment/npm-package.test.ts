@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { Client, credentials } from '@grpc/grpc-js';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createNpmPackage } from '../../scripts/npm-package.ts';
+import { createNpmPackage } from '../../scripts/release/npm-package.ts';
 import { healthService } from '../support/proto-definitions.ts';
 
 const root = join(import.meta.dirname, '../..');

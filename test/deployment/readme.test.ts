@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { anyFreePort } from '../../mesh/ports.ts';
-import { publicationSentences } from '../../scripts/publication.ts';
-import { readmeBlock, readmeCommands } from '../../scripts/readme-commands.ts';
+import { publicationSentences } from '../../scripts/generate/publication.ts';
+import { readmeBlock, readmeCommands } from '../../scripts/tests/readme-commands.ts';
 
 const root = join(import.meta.dirname, '../..');
 const readme = readFileSync(join(root, 'README.md'), 'utf8');

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { connectionManagerOf, type EnvoyConfig, type EnvoyRoute, routeOf } from '../../mesh/envoy-config.ts';
-import { codeBlocks } from '../../scripts/readme-commands.ts';
+import { codeBlocks } from '../../scripts/tests/readme-commands.ts';
 import { putBefore } from '../support/guide-config.ts';
 import { startTestMesh } from '../support/mesh.ts';
 import { completion, delta, done, eventStream, finish } from '../support/upstream.ts';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterAll, describe, expect, it } from 'vitest';
-import { readFrozen } from '../../scripts/public-names.ts';
+import { readFrozen } from '../../scripts/generate/public-names.ts';
 import { type ExplanationFile, explain as explainCommand } from '../../src/tools/explain/explain-command.ts';
 import { bytesOf, type ExchangeFile, exchangeFileHead } from '../../src/tools/files/exchange-file.ts';
 import { connectExtProc } from '../support/extproc-client.ts';

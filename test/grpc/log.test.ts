@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
-import { readFrozen } from '../../scripts/public-names.ts';
+import { readFrozen } from '../../scripts/generate/public-names.ts';
 import type { ExchangeEvent } from '../../src/filter/exchange/types.ts';
 import { createExchangeLog } from '../../src/service/telemetry/exchange-log.ts';
 import { createLog } from '../../src/service/telemetry/log.ts';

@@ -1,7 +1,7 @@
 import { type IncomingMessage, request } from 'node:http';
 import { Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { renderChart } from '../../scripts/kubernetes-render.ts';
+import { renderChart } from '../../scripts/generate/kubernetes-render.ts';
 import { completion } from '../support/upstream.ts';
 import { openWebSocket } from '../support/websocket-client.ts';
 import { says } from '../support/websocket-mesh.ts';

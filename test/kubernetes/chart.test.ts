@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { renderChart } from '../../scripts/kubernetes-render.ts';
+import { renderChart } from '../../scripts/generate/kubernetes-render.ts';
 import { argumentsOf, refusals } from '../chart/refusals.ts';
 import type { Rules } from '../support/monitoring.ts';
 import { type ApiServer, startApiServer } from './api-server.ts';

@@ -1,4 +1,4 @@
-import { configurable } from '../../scripts/kubernetes-render.ts';
+import { configurable } from '../../scripts/generate/kubernetes-render.ts';
 import { builtInProfiles } from '../../src/filter/upstream/profiles.ts';
 
 /** Values of the chart, by name. */

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { clusterOf, connectionManagerOf } from '../../mesh/envoy-config.ts';
-import { renderChart } from '../../scripts/kubernetes-render.ts';
+import { renderChart } from '../../scripts/generate/kubernetes-render.ts';
 import { envoyVersions } from '../matrix/versions.ts';
 import { createAuthority } from '../support/certificates.ts';
 import { addClusterLike } from '../support/envoy-clusters.ts';

@@ -3,7 +3,7 @@ import { request } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { renderChart } from '../../scripts/kubernetes-render.ts';
+import { renderChart } from '../../scripts/generate/kubernetes-render.ts';
 import { type CertificateAuthority, createAuthority } from '../support/certificates.ts';
 import { completion, type ScriptedUpstream, startScriptedUpstream } from '../support/upstream.ts';
 import { type ApiServer, startApiServer } from './api-server.ts';

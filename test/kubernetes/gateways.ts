@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { expect } from 'vitest';
 import { type EnvoyBinary, findEnvoy } from '../../mesh/envoy-binary.ts';
 import { anyFreePort } from '../../mesh/ports.ts';
-import { renderChart } from '../../scripts/kubernetes-render.ts';
+import { renderChart } from '../../scripts/generate/kubernetes-render.ts';
 import type { ServiceProcess } from '../support/service-process.ts';
 import { type ScriptedUpstream, startScriptedUpstream } from '../support/upstream.ts';
 import { type Translated, translateForEnvoyGateway } from './envoy-gateway.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { renderChart } from '../../scripts/kubernetes-render.ts';
+import { renderChart } from '../../scripts/generate/kubernetes-render.ts';
 import { envoyVersions } from '../matrix/versions.ts';
 import type { Resource } from './envoy-gateway.ts';
 import { ofIstio, render } from './gateways.ts';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
-import type { ManifestFolder } from '../../scripts/kubernetes-render.ts';
+import type { ManifestFolder } from '../../scripts/generate/kubernetes-render.ts';
 
 const root = join(import.meta.dirname, '../..');
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 const root = join(import.meta.dirname, '../..');
 
-/** Tools that scripts/kubernetes-tools.sh builds. */
+/** Tools that scripts/containers/kubernetes-tools.sh builds. */
 export type Tool =
   | 'helm'
   | 'helm3'
@@ -23,7 +23,7 @@ const built = new Set<Tool>();
 export function toolPath(name: Tool): string {
   const path = join(root, '.cache/kubernetes/bin', name);
   if (built.has(name)) return path;
-  const build = spawnSync(join(root, 'scripts/kubernetes-tools.sh'), [name], { encoding: 'utf8' });
+  const build = spawnSync(join(root, 'scripts/containers/kubernetes-tools.sh'), [name], { encoding: 'utf8' });
   if (build.status !== 0) throw new Error(`${name} could not be built:\n${build.error?.message ?? build.stderr}`);
   built.add(name);
   return path;
@@ -52,7 +52,7 @@ export function moduleFolder(from: string, module: string): string {
 
 /** Runs `go` in a folder and returns its standard output. Throws all of its output when it fails. */
 export function runGo(cwd: string, args: readonly string[]): string {
-  const installed = join(root, '.cache/go/go/bin'); // by scripts/kubernetes-tools.sh, where the machine has none
+  const installed = join(root, '.cache/go/go/bin'); // by scripts/containers/kubernetes-tools.sh, where the machine has none
   const env = { ...process.env, PATH: `${process.env['PATH']}:${installed}` };
   const { status, stdout, stderr, error } = spawnSync('go', args, { cwd, env, encoding: 'utf8' });
   if (error) throw error;

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { readVersions } from '../../scripts/publication.ts';
+import { readVersions } from '../../scripts/generate/publication.ts';
 import { type ApiServer, startApiServer } from './api-server.ts';
 import { createDefinitions } from './definitions.ts';
 import { environmentOf, type KubernetesObject, objectOf, parseObjects } from './manifests.ts';

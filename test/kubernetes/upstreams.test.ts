@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { renderChart } from '../../scripts/kubernetes-render.ts';
+import { renderChart } from '../../scripts/generate/kubernetes-render.ts';
 import { envoyVersions } from '../matrix/versions.ts';
 import { type CertificateAuthority, createAuthority } from '../support/certificates.ts';
 import { completion, type Received, type ScriptedUpstream, startScriptedUpstream } from '../support/upstream.ts';

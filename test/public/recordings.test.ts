@@ -21,7 +21,7 @@ import { eventsOf } from '../support/stream-lines.ts';
 /** Pydantic's echo of requests, which answers nothing. */
 const notOfTheApi = /pathname"?[=:]"?\/bin\//;
 
-/** Brought by `scripts/public-recordings.ts`. */
+/** Brought by `scripts/tests/public-recordings.ts`. */
 const folder = join(import.meta.dirname, '../../.cache/public-recordings');
 const recorded = readdirSync(folder)
   .filter((name) => name.endsWith('.jsonl'))

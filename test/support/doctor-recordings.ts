@@ -27,7 +27,7 @@ export const doctorRecordings = readdirSync(folder).map((file) => file.replace(/
 
 /**
  * The doctor, asking a recording; probes in `hidden` get a 404. A probe that is newer than the recording gets no answer, which
- * counts as not tested; if a probe gains a request, record again (`scripts/record-doctor.ts`).
+ * counts as not tested; if a probe gains a request, record again (`scripts/record/record-doctor.ts`).
  */
 export function replayDoctor(name: string, hidden: readonly string[] = []): Promise<Report> {
   const { about, answers } = JSON.parse(readFileSync(new URL(`${name}.json`, folder), 'utf8')) as Recording;

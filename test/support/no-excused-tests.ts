@@ -2,7 +2,7 @@ import { beforeAll, type RunnerTask, type RunnerTestCase } from 'vitest';
 
 /**
  * A setup file of every project: a file fails if one of its tests may fail (`it.fails`) or is tried again (`retry`, `repeats`). A test that
- * is skipped counts as failed in `countTests` of scripts/vitest-report.ts.
+ * is skipped counts as failed in `countTests` of scripts/tests/vitest-report.ts.
  */
 // biome-ignore lint/correctness/noEmptyPattern: vitest reads this pattern, to know what a hook needs.
 beforeAll(({}, file) => {

@@ -4,7 +4,7 @@ import type { ExternalProcessorDefinition } from './generated/envoy/service/ext_
 
 /** The messages of `proto/` as protobufjs reads and writes them: what the service writes and reads by hand is held against it. */
 
-// The options decide the shape of the values; the types in `generated/` are made with the same (`scripts/wire-types.ts`).
+// The options decide the shape of the values; the types in `generated/` are made with the same (`scripts/generate/wire-types.ts`).
 const definitions = loadSync(['envoy/service/ext_proc/v3/external_processor.proto', 'grpc/health/v1/health.proto'], {
   includeDirs: [join(import.meta.dirname, '../../proto')],
   keepCase: true,

@@ -1,9 +1,9 @@
 import { globSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, matchesGlob } from 'node:path';
 import { expect, test } from 'vitest';
-import { listed } from '../../scripts/nearest-tests.ts';
-import { suites } from '../../scripts/suites.ts';
-import { projectsOf } from '../../scripts/test-projects.ts';
+import { listed } from '../../scripts/tests/nearest-tests.ts';
+import { suites } from '../../scripts/tests/suites.ts';
+import { projectsOf } from '../../scripts/tests/test-projects.ts';
 import { builtInProfiles } from '../../src/filter/upstream/profiles.ts';
 import vitestConfig from '../../vitest.config.ts';
 import { readGoldenCases } from '../support/golden.ts';
@@ -32,7 +32,7 @@ test('every test file is in the project that runs it by its path (else: name it 
   expect(files.filter((file) => !included(file))).toEqual([]);
 });
 
-test('every project of vitest.config.ts is run by a script (else: add one to package.json, or to scripts/test.ts)', () => {
+test('every project of vitest.config.ts is run by a script (else: add one to package.json, or to scripts/tests/test.ts)', () => {
   // What a script of package.json is, with the file that it runs.
   const programs = Object.entries(scripts).map(([name, script]) => {
     const files = [...script.matchAll(/\b(?:scripts|test)\/[\w./-]+/g)].map(([file]) => read(file));
@@ -44,7 +44,7 @@ test('every project of vitest.config.ts is run by a script (else: add one to pac
   expect(projects.filter(({ test: { name } }) => !isRun(name)).map(({ test: { name } }) => name)).toEqual([]);
 });
 
-test('every test script is a suite that runs (else: add it to scripts/suites.ts, and to .ci/run or nightly.yml)', () => {
+test('every test script is a suite that runs (else: add it to scripts/tests/suites.ts, and to .ci/run or nightly.yml)', () => {
   const tests = Object.keys(scripts).filter((name) => /^(test(:.*)?|fuzz|mutate|api-watch)$/.test(name));
   expect(tests.filter((name) => !suites.some(([suite]) => suite === name))).toEqual([]);
 });

@@ -14,7 +14,7 @@ import { createTestSettings } from '../support/settings.ts';
 import { inPiecesOf } from '../support/split.ts';
 import { eventsOf } from '../support/stream-lines.ts';
 
-/** Made by `scripts/record-upstream.ts`; what must come of them is written nowhere, it has to satisfy the oracles. */
+/** Made by `scripts/record/record-upstream.ts`; what must come of them is written nowhere, it has to satisfy the oracles. */
 const recordings = new URL('../recordings/', import.meta.url);
 const read = (path: string) => readFileSync(new URL(path, recordings));
 const requests = JSON.parse(read('requests.json').toString()) as Record<string, object>;

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { countTests, type VitestReport } from '../../scripts/vitest-report.ts';
+import { countTests, type VitestReport } from '../../scripts/tests/vitest-report.ts';
 import vitestConfig from '../../vitest.config.ts';
 
 /** Tests that prove nothing, each a file: it is red in every suite. */

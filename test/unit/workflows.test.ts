@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { olderRuns, releasedOn, suites, table, tested } from '../../scripts/suites.ts';
+import { olderRuns, releasedOn, suites, table, tested } from '../../scripts/tests/suites.ts';
 
 const root = join(import.meta.dirname, '../..');
 const read = (path: string) => readFileSync(join(root, path), 'utf8');

@@ -1,4 +1,4 @@
-// Written by npm run generate from proto/ (scripts/wire-numbers.ts).
+// Written by npm run generate from proto/ (scripts/generate/wire-numbers.ts).
 
 // Fields that are read: their numbers.
 export const processingRequestRequestHeaders = 2;

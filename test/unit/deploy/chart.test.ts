@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { Ajv } from 'ajv';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { type ManifestFolder, manifestFolders } from '../../../scripts/kubernetes-render.ts';
+import { type ManifestFolder, manifestFolders } from '../../../scripts/generate/kubernetes-render.ts';
 import { readConfig } from '../../../src/service/settings/config.ts';
 import { settingsIn } from '../../../src/service/settings/setting.ts';
 import { settings } from '../../../src/service/settings/settings-table.ts';

@@ -5,7 +5,7 @@ import { afterAll, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { parseBenchArguments } from '../../../bench/arguments.ts';
 import { readOptions as readMeshOptions } from '../../../mesh/options.ts';
-import { suites } from '../../../scripts/suites.ts';
+import { suites } from '../../../scripts/tests/suites.ts';
 import { translateRequest } from '../../../src/filter/translate/translate-request.ts';
 import { readCommand } from '../../../src/program/command-line.ts';
 import { readConfig } from '../../../src/service/settings/config.ts';
@@ -70,7 +70,7 @@ const checks: Readonly<Record<string, (started: Started) => unknown>> = {
   // test/envoy/recipes.test.ts and test/monitoring run them.
   envoy: ({ args: [, file = ''] }) => expect(isFile(file), file).toBe(true),
   promtool: ({ args: [, , file = ''] }) => expect(isFile(file), file).toBe(true),
-  'scripts/kubernetes-tools.sh': ({ args }) => checkOptions('scripts/kubernetes-tools.sh', args),
+  'scripts/containers/kubernetes-tools.sh': ({ args }) => checkOptions('scripts/containers/kubernetes-tools.sh', args),
   'bench/contender.sh': ({ args }) => checkOptions('bench/contender.sh', args),
   /** Bodies are translated; what is answered, test/envoy, test/state and test/kubernetes see. */
   curl({ args }) {
@@ -150,7 +150,7 @@ async function checkScript(script: string, words: readonly string[], environment
       return expect(suites.map(([name]) => name)).toEqual(expect.arrayContaining(args));
     case 'golden':
       for (const word of args) if (word.includes('.md')) checkCase(word);
-      return checkOptions('scripts/golden.ts', args);
+      return checkOptions('scripts/tests/golden.ts', args);
     default:
       for (const word of args)
         if (word.startsWith('test/') || word.startsWith('src/')) expect(isFile(word), word).toBe(true);
@@ -207,7 +207,7 @@ test('a command that is wrong is found', async () => {
     ['npm run explain -- --profile vlm FILE', /UPSTREAM_PROF/],
     ['npm test -- test/unit/nothing', /nothing/],
     ['WORKERS=0 node dist/main.js', /WORKERS/],
-    ['node scripts/record-upstream.ts --profiles vllm', /profiles/],
+    ['node scripts/record/record-upstream.ts --profiles vllm', /profiles/],
     [`curl http://127.0.0.1:10000/v1/responses -d '{"model":"m"}'`, /input/],
     ['helm install x deploy/chart --set gateway.sort=istio', /sort/],
     ['kubectl rollout status deployment/response-extproc', /response-extproc/],

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { needOfEach, readmeVariables, settingsNamed } from '../../../scripts/config-table.ts';
+import { needOfEach, readmeVariables, settingsNamed } from '../../../scripts/generate/config-table.ts';
 import { settingsIn } from '../../../src/service/settings/setting.ts';
 import { settings } from '../../../src/service/settings/settings-table.ts';
 

@@ -1,7 +1,7 @@
 import { existsSync, globSync, readFileSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
-import { anchorOf } from '../../../scripts/github-anchor.ts';
+import { anchorOf } from '../../../scripts/generate/github-anchor.ts';
 
 const root = join(import.meta.dirname, '../../..');
 const others = ['node_modules', '.cache', 'test/golden', 'test/recordings'];

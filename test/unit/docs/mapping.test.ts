@@ -2,7 +2,7 @@ import { existsSync, globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { anchorOf } from '../../../scripts/github-anchor.ts';
+import { anchorOf } from '../../../scripts/generate/github-anchor.ts';
 import { requestFields } from '../../../src/filter/translate/shared/request-fields.ts';
 import { mappingRows } from '../../../src/tools/explain/mapping-rows.ts';
 import { type PublishedSchema, publishedSchemas } from '../../support/published-schema.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { faultOf, type Requirement, requirements } from '../../../scripts/requirements.ts';
+import { faultOf, type Requirement, requirements } from '../../../scripts/generate/requirements.ts';
 
 const documents = requirements();
 

@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { readmeCommands } from '../../../scripts/readme-commands.ts';
 import {
   maxRecordingBytes,
   maxRecordingSeconds,
@@ -10,7 +9,8 @@ import {
   terminalFile,
   terminalStillFile,
   terminalSvg,
-} from '../../../scripts/terminal-recording.ts';
+} from '../../../scripts/record/terminal-recording.ts';
+import { readmeCommands } from '../../../scripts/tests/readme-commands.ts';
 
 const readme = readFileSync(join(import.meta.dirname, '../../../README.md'), 'utf8');
 
@@ -37,7 +37,7 @@ function line(at: number, text: string, kind: RecordedLine['kind'] = 'output'): 
 describe('docs/images/terminal.svg', () => {
   const svg = readFileSync(terminalFile, 'utf8');
 
-  it('shows the commands of README.md, and an answer to its end (else: node scripts/terminal-recording.ts)', () => {
+  it('shows the commands of README.md, and an answer to its end (else: node scripts/record/terminal-recording.ts)', () => {
     expect(readme).toContain('src="docs/images/terminal.svg"');
     const { start, curl } = readmeCommands(readme);
     const [first = '', ...more] = curl.split('\n');

@@ -9,8 +9,8 @@ import {
   newestPatches,
   newInRow,
   unknownIn,
-} from '../../../scripts/api-watch.ts';
-import { declarationsOf, literalsOf } from '../../../scripts/published-literals.ts';
+} from '../../../scripts/tests/api-watch.ts';
+import { declarationsOf, literalsOf } from '../../../scripts/tests/published-literals.ts';
 
 const root = new URL('../../../', import.meta.url);
 const read = (path: string) => readFileSync(new URL(path, root), 'utf8');

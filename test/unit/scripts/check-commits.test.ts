@@ -45,7 +45,7 @@ test.each([
 });
 
 test('looks at a range, and says which commit it is', () => {
-  const none = spawnSync(process.execPath, [join(root, 'scripts/check-commits.mjs'), 'nowhere..else'], {
+  const none = spawnSync(process.execPath, [join(root, 'scripts/hooks/check-commits.mjs'), 'nowhere..else'], {
     cwd: root,
     encoding: 'utf8',
   });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { replacementsOf, rulesOf } from '../../../scripts/effort-table.ts';
+import { replacementsOf, rulesOf } from '../../../scripts/generate/effort-table.ts';
 import { builtInProfiles } from '../../../src/filter/upstream/profiles.ts';
 import { modelsNamed } from '../../../src/filter/upstream/servers/common.ts';
 import { effortTable } from '../../../src/filter/upstream/servers/effort-table.ts';

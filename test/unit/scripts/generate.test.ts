@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { generators, staleFiles } from '../../../scripts/generate.ts';
-import { type Generator, withSection } from '../../../scripts/generator.ts';
+import { generators, staleFiles } from '../../../scripts/generate/generate.ts';
+import { type Generator, withSection } from '../../../scripts/generate/generator.ts';
 
 const available = generators.filter((generator) => (generator.missing?.() ?? null) === null);
 
@@ -36,7 +36,7 @@ test('a page without the marks of its section is an error that names them', () =
 });
 
 test('an option that is not known is wrong usage, never ignored', () => {
-  const script = join(import.meta.dirname, '../../../scripts/generate.ts');
+  const script = join(import.meta.dirname, '../../../scripts/generate/generate.ts');
   const { status, stderr } = spawnSync(process.execPath, [script, '--chekc'], { encoding: 'utf8' });
   expect({ status, stderr }).toEqual({ status: 2, stderr: 'Usage: npm run generate [-- --check]\n' });
 });

@@ -3,10 +3,10 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
-import { casesOf } from '../../../scripts/golden.ts';
+import { casesOf } from '../../../scripts/tests/golden.ts';
 import { exchangeFileHead } from '../../../src/tools/files/exchange-file.ts';
 
-const script = join(import.meta.dirname, '../../../scripts/golden.ts');
+const script = join(import.meta.dirname, '../../../scripts/tests/golden.ts');
 const folder = mkdtempSync(join(tmpdir(), 'extproc-golden-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 

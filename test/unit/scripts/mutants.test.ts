@@ -1,7 +1,7 @@
 import { parseSync } from 'oxc-parser';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { mutantsOf } from '../../../scripts/mutation/mutants.ts';
-import { withSwitches } from '../../../scripts/mutation/switches.ts';
+import { mutantsOf } from '../../../scripts/tests/mutation/mutants.ts';
+import { withSwitches } from '../../../scripts/tests/mutation/switches.ts';
 
 const afterOf = (text: string) => mutantsOf('a.ts', text).map(({ after }) => after);
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { changedSince, nearestTests } from '../../../scripts/nearest-tests.ts';
+import { changedSince, nearestTests } from '../../../scripts/tests/nearest-tests.ts';
 
 test('the tests that a change reaches begin with those that import it', () => {
   const { near, others } = nearestTests(['src/filter/wire/sse/encode-events.ts']);

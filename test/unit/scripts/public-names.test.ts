@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { broken, namesInSources, readFrozen } from '../../../scripts/public-names.ts';
+import { broken, namesInSources, readFrozen } from '../../../scripts/generate/public-names.ts';
 
 const upgrading = readFileSync(join(import.meta.dirname, '../../../docs/upgrading.md'), 'utf8');
 

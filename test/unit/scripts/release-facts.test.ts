@@ -2,8 +2,8 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { publicationSentences } from '../../../scripts/publication.ts';
-import { releaseFacts, unpinnedBases, untrueWords, versionConflicts } from '../../../scripts/release-facts.ts';
+import { publicationSentences } from '../../../scripts/generate/publication.ts';
+import { releaseFacts, unpinnedBases, untrueWords, versionConflicts } from '../../../scripts/release/release-facts.ts';
 
 const root = join(import.meta.dirname, '../../..');
 const read = (path: string) => readFileSync(join(root, path), 'utf8');
@@ -81,7 +81,7 @@ describe('what a stranger reads', () => {
     expect(wordsIn('README.md', 'ghcr.io/some/responses-extproc, github.com/vllm-project/vllm, published')).toEqual([]);
   });
 
-  test('of this tree nothing is refused but what scripts/prepare-release.ts writes', () => {
+  test('of this tree nothing is refused but what scripts/release/prepare-release.ts writes', () => {
     const words = untrueWords('OWNER/responses-extproc').filter((line) => !/“(?:OWNER|MAINTAINER)”/.test(line));
     const { length } = words.filter((line) => !/^(?:README|CHANGELOG)\.md: /.test(line));
     expect([length, words.length <= 2]).toEqual([0, true]);
@@ -107,7 +107,7 @@ test('a base image without a digest is refused', () => {
 });
 
 test('the notes of a release are what CHANGELOG.md says of its version, and an unknown version fails', () => {
-  const notes = (of: string) => spawnSync(join(root, 'scripts/release-notes.sh'), [of], { encoding: 'utf8' });
+  const notes = (of: string) => spawnSync(join(root, 'scripts/release/release-notes.sh'), [of], { encoding: 'utf8' });
   expect(notes(version)).toMatchObject({ status: 0, stdout: expect.stringContaining('- ') });
   expect(notes('99.0.0')).toMatchObject({ status: 1, stdout: '' });
 });

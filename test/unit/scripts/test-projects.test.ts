@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { projectsOf, readTestWords } from '../../../scripts/test-projects.ts';
+import { projectsOf, readTestWords } from '../../../scripts/tests/test-projects.ts';
 
 const everywhere = ['unit', 'grpc', 'envoy'];
 

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { countTests, namesTests, seedsOf } from '../../../scripts/vitest-report.ts';
+import { countTests, namesTests, seedsOf } from '../../../scripts/tests/vitest-report.ts';
 
 const file = (status: string, ...tests: string[]) => ({
   name: 'x.test.ts',

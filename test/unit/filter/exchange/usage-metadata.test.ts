@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readFrozen } from '../../../../scripts/public-names.ts';
+import { readFrozen } from '../../../../scripts/generate/public-names.ts';
 import { Exchange } from '../../../../src/filter/exchange/exchange.ts';
 import type { BodyMode, ExchangeReply } from '../../../../src/filter/exchange/types.ts';
 import { carry, type HttpMessage } from '../../../support/envoy-model.ts';
