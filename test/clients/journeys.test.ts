@@ -8,7 +8,7 @@ import { type Child, startChild } from '../../mesh/child-process.ts';
 import { findEnvoy } from '../../mesh/envoy-binary.ts';
 import { type EnvoyConfig, routeOf } from '../../mesh/envoy-config.ts';
 import { untilListening } from '../../mesh/ports.ts';
-import { codeBlocks } from '../../scripts/readme-commands.ts';
+import { codeBlocks } from '../../scripts/tests/readme-commands.ts';
 import { commandsIn, type OwnPorts, ownPorts, type Started, startedBy } from '../support/doc-commands.ts';
 import { putBefore } from '../support/guide-config.ts';
 import { type ServiceProcess, startServiceProcess } from '../support/service-process.ts';

@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { anyFreePort, untilListening } from '../../mesh/ports.ts';
-import { createNpmPackage } from '../../scripts/npm-package.ts';
+import { createNpmPackage } from '../../scripts/release/npm-package.ts';
 import { commandsIn, ownPorts } from '../support/doc-commands.ts';
 import { completion, startScriptedUpstream } from '../support/upstream.ts';
 
@@ -64,7 +64,7 @@ async function stop(child: ChildProcess): Promise<void> {
   await ended;
 }
 
-const readme = readFileSync(join(import.meta.dirname, '../../scripts/npm-readme.md'), 'utf8');
+const readme = readFileSync(join(import.meta.dirname, '../../scripts/release/npm-readme.md'), 'utf8');
 
 test('`npx responses-extproc try` downloads an Envoy, answers the request that it prints, and leaves nothing in the folder', async () => {
   const [command = ''] = commandsIn(readme);

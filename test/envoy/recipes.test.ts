@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { codeBlocks } from '../../scripts/readme-commands.ts';
+import { codeBlocks } from '../../scripts/tests/readme-commands.ts';
 import { type CertificateAuthority, createAuthority } from '../support/certificates.ts';
 import { putBefore, useProvider } from '../support/guide-config.ts';
 import { startTestMesh, type TestMesh } from '../support/mesh.ts';
