@@ -13,6 +13,13 @@ import { memoryOfProcess } from './process-memory.ts';
 import { serve } from './serve.ts';
 import { supervise } from './supervise.ts';
 
+/** For somebody who starts the service from a terminal and expects a web server. */
+const aloneHint =
+  'This is the gRPC half: an Envoy sends it the requests. To try both on this machine: npx responses-extproc try, or npm start in a clone.';
+
+/** How long the end of the process waits for a log reader that is slow. */
+const logDrainTimeoutMs = 1_500;
+
 /** Command line → configuration → log → server; then signals. The only file that ends the process. */
 const command = readCommand(process.argv.slice(2));
 /** When the service listens, or what was asked for instead is done. */
@@ -74,13 +81,6 @@ function printConfig(): void {
   process.stdout.write(`${JSON.stringify(shown, null, 2)}\n`);
   profiles.close();
 }
-
-/** For somebody who starts the service from a terminal and expects a web server. */
-const aloneHint =
-  'This is the gRPC half: an Envoy sends it the requests. To try both on this machine: npx responses-extproc try, or npm start in a clone.';
-
-/** How long the end of the process waits for a log reader that is slow. */
-const logDrainTimeoutMs = 1_500;
 
 async function run(): Promise<void> {
   const { config, lowered } = configOf();

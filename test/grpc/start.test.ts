@@ -112,6 +112,32 @@ describe('what keeps the service from starting', () => {
   });
 });
 
+test.each([
+  ['as it is built', serviceMain],
+  ['from its sources', serviceFromSources],
+])('a bare start in a terminal, %s, says that it is the gRPC half, and what runs both', (_start, program) => {
+  const untilItListens = `import os, pty, signal, sys
+pid, terminal = pty.fork()
+if pid == 0: os.execvp(sys.argv[1], sys.argv[1:])
+said = b''
+while True:
+    try: piece = os.read(terminal, 65536)
+    except OSError: break
+    if not piece: break
+    said += piece
+    if b'"listening"' in said: os.kill(pid, signal.SIGTERM)
+sys.stdout.buffer.write(said)
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))`;
+  const { stdout, status } = spawnSync('python3', ['-c', untilItListens, process.execPath, program.main], {
+    env: { ...process.env, ...program.environment, LISTEN: '127.0.0.1:0', ADMIN_LISTEN: 'off', DRAIN_DELAY_MS: '0' },
+    encoding: 'utf8',
+  });
+  expect(stdout).toMatch(
+    /^This is the gRPC half: .* npx responses-extproc try, or npm start in a clone\.\r\n\{.*"listening"\}/,
+  );
+  expect(status).toBe(0);
+});
+
 describe.each([
   [1, 'as it is built', serviceMain],
   [2, 'from its sources', serviceFromSources],
