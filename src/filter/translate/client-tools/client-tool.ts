@@ -2,7 +2,7 @@ import * as z from 'zod/mini';
 import { arrayOf, jsonOf, objectOf } from '../../../formats/json/loose.ts';
 import { unread } from '../../wire/schema/create-response.ts';
 import type { ClientToolCallItem, ClientToolType, ItemStatus } from '../../wire/schema/response-resource.ts';
-import type { UnnumberedEvent } from '../../wire/schema/stream-events.ts';
+import type { OutputEvent } from '../../wire/schema/stream-events.ts';
 import type { InputBuilder, ItemType } from '../request-to-chat/parse/input-builder.ts';
 import { type ToolsBuilder, type ToolType, toolType } from '../request-to-chat/parse/tools-builder.ts';
 import type { FunctionDefinition } from '../shared/parsed.ts';
@@ -20,7 +20,7 @@ export interface ClientTool<Item extends ClientToolCallItem = ClientToolCallItem
   /** Whether there is something to run. An item that can tell shows the call from the start: it waits for all arguments. */
   isRunnable?(item: Item): boolean;
   /** Events that the API has for what the call holds, before its item is done. */
-  eventsOf?(item: Item, output_index: number): readonly UnnumberedEvent[];
+  eventsOf?(item: Item, output_index: number): readonly OutputEvent[];
 }
 
 /** The ids of a call's item: its own, and that of the call. */

@@ -23,8 +23,7 @@ interface LifecycleEvent {
   readonly response: ResponseResource;
 }
 
-/** An event of an output item: it waits while an item before that one is open. Every other event is sent at once. */
-export interface ItemEvent {
+interface ItemEvent {
   readonly output_index: number;
 }
 interface InItem extends ItemEvent {
@@ -49,7 +48,8 @@ export interface Delta {
 
 type ContentPart = OutputTextPart | RefusalPart | ReasoningTextPart | ExtensionPart;
 
-type OutputEvent =
+/** An event of an output item: it waits while an item before that one is open. Every other event is sent at once. */
+export type OutputEvent =
   | (ItemEvent & {
       readonly type: 'response.output_item.added' | 'response.output_item.done';
       readonly item: OutputItem;
@@ -120,9 +120,4 @@ export function isDelta<Event extends UnnumberedEvent>(event: Event): event is E
 /** Whether the event is one of the upstream's own. */
 export function isExtension(event: ResponseStreamEvent): event is ExtensionEvent & ResponseStreamEvent {
   return 'fields' in event;
-}
-
-/** Whether the event belongs to an output item. */
-export function isOfItem<Event extends UnnumberedEvent>(event: Event): event is Event & ItemEvent {
-  return 'output_index' in event;
 }

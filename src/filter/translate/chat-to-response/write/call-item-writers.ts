@@ -1,26 +1,24 @@
 import { JsonEnd } from '../../../../formats/json/json-end.ts';
-import { jsonOf } from '../../../../formats/json/loose.ts';
+import { jsonOf, objectOf } from '../../../../formats/json/loose.ts';
 import { ApiError } from '../../../wire/schema/api-error.ts';
-import type { ItemStatus } from '../../../wire/schema/response-resource.ts';
+import type {
+  ClientToolCallItem,
+  CustomToolCallItem,
+  FunctionCallItem,
+  ItemStatus,
+} from '../../../wire/schema/response-resource.ts';
 import { type CallIds, type ClientTool, clientItemOf } from '../../client-tools/client-tool.ts';
 import { clientTools } from '../../client-tools/client-tools.ts';
 import type { RestoredTool } from '../../shared/context.ts';
 import { GrowingText } from '../../shared/held-bytes.ts';
-import { type Call, isCompleteJson } from './call.ts';
-import { CustomInputDecoder } from './custom-input.ts';
+import type { Call } from './call.ts';
+import { emptyArguments, isCompleteJson } from './call-text.ts';
+import { restoredToolOf } from './called-names.ts';
+import { CustomInputDecoder, customInputOf } from './custom-input.ts';
 import type { ClosingStatus, OpenCall, WriterParts } from './output.ts';
-import {
-  argumentsOf,
-  type CallItem,
-  callItemOf,
-  callItemPrefixOf,
-  customInputOf,
-  emptyArguments,
-  mayHideObject,
-  objectArgumentsOf,
-  restoredToolOf,
-} from './tool-restoration.ts';
 import { WholeNumbers, withWholeNumbers } from './whole-numbers.ts';
+
+type CallItem = FunctionCallItem | CustomToolCallItem | ClientToolCallItem;
 
 /** A call, its Chat name, what that stands for on our side, and the ids it has there. */
 interface NamedCall {
@@ -28,7 +26,6 @@ interface NamedCall {
   readonly name: string;
   readonly restored: RestoredTool;
   readonly ids: CallIds;
-  readonly isOffered: boolean;
 }
 
 const cumulativeArguments =
@@ -36,36 +33,37 @@ const cumulativeArguments =
 
 /** Opens the item of a call at the end of the output, as the kind of tool that its name stands for on our side. */
 export function openCallItem(call: Call, name: string, call_id: string, parts: WriterParts): OpenCall {
-  const restored = restoredToolOf({ name, isCustom: call.isCustom }, parts.context);
-  const ids = { id: parts.context.newId(callItemPrefixOf(restored)), call_id };
-  const named = { call, name, restored, ids, isOffered: parts.context.toolNames.has(name) };
-  switch (restored.kind) {
-    case 'function':
-      return new FunctionCallWriter(named, restored.name, parts);
-    case 'custom':
-      return new CustomCallWriter(named, parts);
-    default:
-      return new ClientToolCallWriter(named, clientTools[restored.kind], parts);
-  }
+  const restored = restoredToolOf({ name, isCustom: call.text.isInput }, parts.context);
+  const { kind } = restored;
+  const named = { call, name, restored, ids: { id: parts.context.newId(callItemPrefixOf(restored)), call_id } };
+  if (kind === 'function') return new FunctionCallWriter(named, parts);
+  return kind === 'custom'
+    ? new CustomCallWriter(named, parts)
+    : new ClientToolCallWriter(named, parts, clientTools[kind]);
 }
 
 /** Writes the item of a call from `output_item.added` to `output_item.done`. One class for each kind of tool. */
 abstract class CallWriter implements OpenCall {
-  readonly outputIndex: number;
   protected readonly named: NamedCall;
-  protected readonly log: WriterParts['log'];
-  readonly #repairs: WriterParts['repairs'];
+  protected readonly parts: WriterParts;
+  protected readonly place: { readonly item_id: string; readonly output_index: number };
 
   /** `start` is the text that the item shows from the start. */
-  constructor(named: NamedCall, start: string, { log, output, repairs }: WriterParts) {
-    this.log = log;
-    this.#repairs = repairs;
+  constructor(named: NamedCall, parts: WriterParts, start: string) {
     this.named = named;
-    this.outputIndex = output.add(this.item('in_progress', start), this);
+    this.parts = parts;
+    const output_index = parts.output.add(this.item('in_progress', start), this);
+    this.place = { item_id: named.ids.id, output_index };
   }
 
   abstract add(text: string): void;
-  abstract close(status: ClosingStatus): CallItem;
+  protected abstract end(status: ClosingStatus): CallItem;
+
+  close(status: ClosingStatus): CallItem {
+    const item = this.end(status);
+    this.named.call.close();
+    return item;
+  }
 
   isWhole(): boolean {
     return this.named.call.isWhole();
@@ -73,27 +71,40 @@ abstract class CallWriter implements OpenCall {
 
   /** The input of a native custom call can end anywhere: a following call shows that it has ended. */
   isCut(): boolean {
-    return !this.named.call.isCustom && !this.isWhole();
+    return !this.named.call.text.isInput && !this.isWhole();
   }
 
   unrunnable(): ApiError | null {
     const { call, name } = this.named;
-    if (call.repeatsItself()) return ApiError.ofModel('invalid_tool_call', cumulativeArguments);
-    if (call.isCustom || !this.breaksOff()) return null;
+    if (call.text.repeatsItself()) return ApiError.ofModel('invalid_tool_call', cumulativeArguments);
+    if (call.text.isInput || !this.breaksOff()) return null;
     return ApiError.ofModel('invalid_tool_call', `The model called “${name}” with incomplete arguments.`);
   }
 
   /** Is it an object that does not end? With a brace at its end the text may be all, and wrong: that is for the client to say. */
   protected breaksOff(): boolean {
     const { call } = this.named;
-    const text = call.text.toString();
-    if (text.trimStart().startsWith('"')) return jsonOf(text) === undefined;
-    return text.trimStart().startsWith('{') && !text.trimEnd().endsWith('}') && !call.isWhole();
+    const text = call.text.toString().trim();
+    if (text.startsWith('"')) return jsonOf(text) === undefined;
+    return text.startsWith('{') && !text.endsWith('}') && !call.isWhole();
   }
 
-  /** The item with that text: arguments, or a custom tool's input itself. */
   protected item(status: ItemStatus, text: string): CallItem {
     return callItemOf(this.named.restored, this.named.ids, status, text);
+  }
+
+  /** Whatever was offered takes an object. */
+  protected isOffered(): boolean {
+    return this.parts.context.toolNames.has(this.named.name);
+  }
+
+  /** The arguments, as an object where they stand for one. */
+  protected objectText(): string {
+    const { text } = this.named.call;
+    const given = text.toString();
+    const object = this.isOffered() ? objectArgumentsOf(given) : given;
+    if (object !== given || text.state === 'cut') this.parts.repairs.add('arguments');
+    return object;
   }
 
   /** The arguments of a call of which nothing was sent. An empty object may stand for others that never came. */
@@ -101,81 +112,63 @@ abstract class CallWriter implements OpenCall {
     const text = this.objectText();
     return status === 'incomplete' && text === emptyArguments ? '' : text;
   }
-
-  /** The arguments, as an object where they stand for one: whatever was offered takes an object. */
-  protected objectText(): string {
-    const { call, isOffered } = this.named;
-    const text = call.text.toString();
-    const object = isOffered ? objectArgumentsOf(text) : text;
-    if (object !== text || call.hasRest) this.#repairs.add('arguments');
-    return object;
-  }
-
-  protected place() {
-    return { item_id: this.named.ids.id, output_index: this.outputIndex };
-  }
 }
 
-class FunctionCallWriter extends CallWriter {
-  readonly #name: string;
-  readonly #numbers: WholeNumbers;
-  #hasDelta = false;
-  /**
-   * Arguments that are held back, because they are `null` or a text of the object; they are sent as the object once they are
-   * whole. Null for any others, undefined until the first piece tells.
-   */
-  #held: HeldArguments | null | undefined;
+/**
+ * The way of the arguments to the client. They are held back where they are `null` or a text of the object, and sent as the object once they are
+ * whole; any others are sent as they come. The first piece that is not blank tells.
+ */
+type Sending = { readonly as: 'blank' | 'pieces' } | { readonly as: 'whole'; readonly held: HeldArguments };
 
-  constructor(named: NamedCall, name: string, parts: WriterParts) {
-    super(named, '', parts);
-    this.#name = name;
-    this.#numbers = new WholeNumbers(() => parts.repairs.add('whole_number'));
+class FunctionCallWriter extends CallWriter {
+  readonly #numbers = new WholeNumbers(() => this.parts.repairs.add('whole_number'));
+  #sending: Sending = { as: 'blank' };
+  #hasDelta = false;
+
+  constructor(named: NamedCall, parts: WriterParts) {
+    super(named, parts, '');
   }
 
   add(piece: string): void {
     let given = piece;
-    if (this.#held === undefined) {
+    if (this.#sending.as === 'blank') {
       // As all that came before is.
       if (piece.trim() === '') return;
       given = this.named.call.text.toString();
-      this.#held = this.named.isOffered && mayHideObject(given) ? new HeldArguments() : null;
+      const isHeld = this.isOffered() && mayHideObject(given);
+      this.#sending = isHeld ? { as: 'whole', held: new HeldArguments() } : { as: 'pieces' };
     }
-    if (this.#held !== null) {
-      this.#held.add(given);
-      return;
-    }
-    const delta = this.#numbers.push(given);
-    if (delta !== '') this.#send(delta);
+    if (this.#sending.as === 'whole') this.#sending.held.add(given);
+    else this.#send(this.#numbers.push(given));
   }
 
   override isWhole(): boolean {
-    return super.isWhole() || this.#held?.isObject(() => this.objectText()) === true;
+    const sending = this.#sending;
+    return super.isWhole() || (sending.as === 'whole' && sending.held.isObject(() => this.objectText()));
   }
 
-  #send(delta: string): void {
-    this.#hasDelta = true;
-    this.log.emit({
-      type: 'response.function_call_arguments.delta',
-      item_id: this.named.ids.id,
-      output_index: this.outputIndex,
-      delta,
-    });
-  }
-
-  close(status: ClosingStatus): CallItem {
-    const heldBack = this.#numbers.finish();
-    if (heldBack !== '') this.#send(heldBack);
+  end(status: ClosingStatus): CallItem {
+    this.#send(this.#numbers.finish());
     const given = this.#hasDelta ? this.objectText() : this.unsentText(status);
     const text = argumentsOf(withWholeNumbers(given), status);
     // The deltas must add up to what the done event repeats.
-    if (!this.#hasDelta && text !== '') this.#send(text);
-    this.log.emit({
+    if (!this.#hasDelta) this.#send(text);
+    const item = this.item(status, text);
+    const { name } = item as FunctionCallItem;
+    this.parts.output.emit({
       type: 'response.function_call_arguments.done',
-      ...this.place(),
-      name: this.#name,
+      ...this.place,
+      name,
       arguments: text,
     });
-    return this.item(status, text);
+    return item;
+  }
+
+  #send(delta: string): void {
+    if (delta === '') return;
+    this.#hasDelta = true;
+    const { item_id, output_index } = this.place;
+    this.parts.output.emit({ type: 'response.function_call_arguments.delta', item_id, output_index, delta });
   }
 }
 
@@ -207,26 +200,25 @@ class CustomCallWriter extends CallWriter {
   readonly #input: GrowingText;
 
   constructor(named: NamedCall, parts: WriterParts) {
-    super(named, '', parts);
-    this.#input = new GrowingText(parts.log.held);
+    super(named, parts, '');
+    this.#input = new GrowingText(parts.held);
   }
 
   add(text: string): void {
-    this.#send(this.named.call.isCustom ? text : this.#decoder.push(text));
+    this.#send(this.named.call.text.isInput ? text : this.#decoder.push(text));
   }
 
   override isWhole(): boolean {
     return super.isWhole() && (!this.#decoder.isReading() || this.#decoder.isWhole());
   }
 
-  close(status: ClosingStatus): CallItem {
-    const { call } = this.named;
-    if (!call.isCustom)
-      this.#send(this.#decoder.isReading() ? this.#decoder.finish() : customInputOf(call.text.toString()));
+  end(status: ClosingStatus): CallItem {
+    const { text } = this.named.call;
+    if (!text.isInput) this.#send(this.#decoder.isReading() ? this.#decoder.finish() : customInputOf(text.toString()));
     const input = this.#input.toString();
     // Clients take the done event for the permission to run it (can1357/oh-my-pi#6320).
     if (status === 'completed' || this.isWhole())
-      this.log.emit({ type: 'response.custom_tool_call_input.done', ...this.place(), input });
+      this.parts.output.emit({ type: 'response.custom_tool_call_input.done', ...this.place, input });
     return this.item(status, input);
   }
 
@@ -238,12 +230,8 @@ class CustomCallWriter extends CallWriter {
   #send(delta: string): void {
     if (delta === '') return;
     this.#input.append(delta);
-    this.log.emit({
-      type: 'response.custom_tool_call_input.delta',
-      item_id: this.named.ids.id,
-      output_index: this.outputIndex,
-      delta,
-    });
+    const { item_id, output_index } = this.place;
+    this.parts.output.emit({ type: 'response.custom_tool_call_input.delta', item_id, output_index, delta });
   }
 }
 
@@ -251,9 +239,9 @@ class CustomCallWriter extends CallWriter {
 class ClientToolCallWriter extends CallWriter {
   readonly #tool: ClientTool;
 
-  constructor(named: NamedCall, tool: ClientTool, parts: WriterParts) {
+  constructor(named: NamedCall, parts: WriterParts, tool: ClientTool) {
     // `ToolCalls` waits for the whole of a call that is shown from the start.
-    super(named, tool.isRunnable === undefined ? emptyArguments : objectArgumentsOf(named.call.text.toString()), parts);
+    super(named, parts, tool.isRunnable === undefined ? emptyArguments : objectArgumentsOf(named.call.text.toString()));
     this.#tool = tool;
   }
 
@@ -266,9 +254,51 @@ class ClientToolCallWriter extends CallWriter {
     return ApiError.ofModel('invalid_tool_call', `The model called “${name}” with arguments that do not fit the tool.`);
   }
 
-  close(status: ClosingStatus): CallItem {
+  end(status: ClosingStatus): CallItem {
     const item = clientItemOf(this.#tool, this.named.ids, status, argumentsOf(this.unsentText(status), status));
-    for (const event of this.#tool.eventsOf?.(item, this.outputIndex) ?? []) this.log.emit(event);
+    for (const event of this.#tool.eventsOf?.(item, this.place.output_index) ?? []) this.parts.output.emit(event);
     return item;
   }
+}
+
+/** The prefix of the item's id. */
+export function callItemPrefixOf({ kind }: RestoredTool): string {
+  return kind === 'function' ? 'fc' : kind === 'custom' ? 'ctc' : clientTools[kind].idPrefix;
+}
+
+/** The output item of a call; `text` is its arguments, or a custom tool's input itself. Shortened and flattened names are restored. */
+export function callItemOf(restored: RestoredTool, ids: CallIds, status: ItemStatus, text: string): CallItem {
+  if (restored.kind !== 'function' && restored.kind !== 'custom')
+    return clientItemOf(clientTools[restored.kind], ids, status, text);
+  const { kind, name, namespace, async: isAsync } = restored;
+  const names = {
+    call_id: ids.call_id,
+    name,
+    ...(namespace !== undefined && { namespace }),
+    ...(isAsync === true && { async: isAsync }),
+  };
+  return kind === 'function'
+    ? { id: ids.id, type: 'function_call', status, ...names, arguments: text }
+    : { id: ids.id, type: 'custom_tool_call', status, ...names, input: text };
+}
+
+/**
+ * Arguments as the object that the schema of an offered tool wants: `null` is an object of nothing, and a JSON string that holds an
+ * object is that object. Others are as they came.
+ */
+function objectArgumentsOf(text: string): string {
+  if (!mayHideObject(text)) return text;
+  const value = jsonOf(text);
+  if (value === null) return emptyArguments;
+  return typeof value === 'string' && objectOf(jsonOf(value)) !== null ? value : text;
+}
+
+/** Do these arguments, or those that begin so, stand for an object without being one? */
+function mayHideObject(text: string): boolean {
+  return /^\s*["n]/.test(text);
+}
+
+/** `{}` for no arguments, since clients parse them; `''` for a call that was cut, so that nobody runs it. */
+export function argumentsOf(text: string, status: ItemStatus): string {
+  return text === '' && status !== 'incomplete' ? emptyArguments : text;
 }

@@ -29,8 +29,6 @@ const endlessName = `The upstream sent a call whose name grows beyond ${maxJoine
 export class CallTracker {
   /** In order. */
   readonly calls: Call[] = [];
-  /** Calls whose turn to be sent has not come. */
-  readonly waiting = new Set<Call>();
   readonly #byId = new Map<string, Call>();
   readonly #byIdAndIndex = new Map<string, Call>();
   readonly #byIndex = new Map<number, Call>();
@@ -48,7 +46,7 @@ export class CallTracker {
    */
   track(fragment: CallFragment, areWhole = false): Call {
     const call = (areWhole ? null : this.#find(fragment)) ?? this.#open(fragment, this.#known(fragment));
-    if (fragment.id !== '' && call.upstreamId === '' && call.item === null) this.#remember(call, fragment.id);
+    if (fragment.id !== '' && call.upstreamId === '' && !call.isSent()) this.#remember(call, fragment.id);
     this.#growName(call, fragment.name);
     return call;
   }
@@ -88,7 +86,7 @@ export class CallTracker {
     if (known !== null) return this.#isCollision(known, fragment) ? null : known;
     if (latest === null) return null;
     // R2a
-    if (latest.upstreamId === '' && latest.item === null && this.#isNameOf(latest, fragment.name)) return latest;
+    if (latest.upstreamId === '' && !latest.isSent() && this.#isNameOf(latest, fragment.name)) return latest;
     // R2b, R2c
     return fragment.name === '' ? latest : null;
   }
@@ -97,7 +95,8 @@ export class CallTracker {
     const latest = this.#byIndex.get(index) ?? null;
     const newest = this.calls.at(-1) ?? null;
     if (newest === null || newest === latest || id !== '' || name !== '' || text === '') return latest;
-    const isMeant = latest === null ? !newest.hasArguments() : newest.text.isEmpty() && latest.hasArguments();
+    const isMeant =
+      latest === null ? !newest.text.isWholeForGood() : newest.text.isEmpty() && latest.text.isWholeForGood();
     if (!isMeant) return latest;
     this.#byIndex.set(index, newest);
     return newest;
@@ -112,7 +111,7 @@ export class CallTracker {
     if (fragment.name === '') return false;
     if (isNext(known, fragment)) return true;
     if (fragment.index === null || fragment.index === known.index) return false;
-    return known.isCustom || !this.#isNameOf(known, fragment.name) || known.hasWholeObject();
+    return known.text.isInput || !this.#isNameOf(known, fragment.name) || known.text.isWholeObject();
   }
 
   /** R3, and R4 for a fragment without an index. */
@@ -128,7 +127,7 @@ export class CallTracker {
   }
 
   #growName(call: Call, name: string): void {
-    if (name === '' || call.item !== null || name === call.name) return;
+    if (name === '' || call.isSent() || name === call.name) return;
     if (call.name !== '' && !this.#begins(call.name + name) && this.#toolNames.has(call.name)) return;
     if (call.name.length > maxJoinedName) throw ApiError.answerTooLarge(endlessName);
     call.name += name;
@@ -145,7 +144,6 @@ export class CallTracker {
     if (this.calls.length === maxItems) throw tooManyItems();
     const call = new Call(index, isCustom, repeats, this.#held);
     this.calls.push(call);
-    this.waiting.add(call);
     this.#held.add('call');
     if (index !== null) this.#byIndex.set(index, call);
     return call;
@@ -163,6 +161,6 @@ export class CallTracker {
 function isNext(call: Call, fragment: CallFragment): boolean {
   if (fragment.name === '' || !fragment.text.trimStart().startsWith('{')) return false;
   const isSame = fragment.name === call.name && fragment.id !== '' && fragment.index === call.index;
-  if (isSame && call.holdsPlaceholder) return false;
-  return !call.isCustom && call.hasWholeObject() && !(isSame && fragment.text === call.text.toString());
+  if (isSame && call.text.state === 'placeholder') return false;
+  return !call.text.isInput && call.text.isWholeObject() && !(isSame && fragment.text === call.text.toString());
 }

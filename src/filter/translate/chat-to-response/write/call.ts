@@ -1,12 +1,16 @@
-import { isDeepStrictEqual } from 'node:util';
-import { parseExactly } from '../../../../formats/json/exact.ts';
-import { JsonEnd } from '../../../../formats/json/json-end.ts';
-import { jsonOf } from '../../../../formats/json/loose.ts';
-import { GrowingText, type HeldBytes } from '../../shared/held-bytes.ts';
-import type { OpenCall } from './output.ts';
+import { checkMove } from '../../../../formats/machine/moves.ts';
+import type { HeldBytes } from '../../shared/held-bytes.ts';
+import { CallText } from './call-text.ts';
+import { type OpenCall, toolCallMoves } from './output.ts';
 
 /** Calls of one id that a later one of it is compared with: each may have to be parsed. */
 const maxCompared = 8;
+
+/** The data of a call in each phase: `unsent` is the end of its text that is in no event yet. */
+type CallState =
+  | { readonly phase: 'gathering' | 'repeated' }
+  | { readonly phase: 'open'; readonly item: OpenCall; unsent: string }
+  | { readonly phase: 'ended'; readonly item: OpenCall };
 
 /** One tool call as gathered from its fragments. */
 export class Call {
@@ -15,96 +19,77 @@ export class Call {
   /** The upstream's own, which later fragments may repeat. */
   name = '';
   readonly index: number | null;
-  readonly isCustom: boolean;
   /** The call before it of the same id, which it may repeat. */
   readonly repeats: Call | null;
-  /** The arguments so far (or a native custom call's input). */
-  readonly text: GrowingText;
-  /** The end of `text` that is not in an event yet. Of a call that was not sent, nothing is: it has no second copy. */
-  unsent = '';
-  /** `text` is `{}`, which some servers send before the arguments: it is the arguments only if no more of them come. */
-  holdsPlaceholder = false;
+  readonly text: CallText;
   /** The client's; null until it is asked for. */
   callId: string | null = null;
-  /** Null until it is sent; then name and id can no longer change. */
-  item: OpenCall | null = null;
-  /** Whether the call repeats an earlier call with the same id. */
-  isRepeated = false;
-  /** Nothing more of it can come. */
-  isEnded = false;
-  /** Something stood behind the object that its arguments are, and was left out. */
-  hasRest = false;
-  /** The last piece, while each began with the one before it; then null. */
-  #lastPiece: string | null = '';
-  #pieces = 0;
-  /** Made when the end of its arguments is first asked for; it is told all that follows. */
-  #end: JsonEnd | null = null;
+  #state: CallState = { phase: 'gathering' };
 
   constructor(index: number | null, isCustom: boolean, repeats: Call | null, held: HeldBytes) {
     this.index = index;
-    this.isCustom = isCustom;
     this.repeats = repeats;
-    this.text = new GrowingText(held);
+    this.text = new CallText(isCustom, held);
   }
 
-  /** Adds a fragment's text. */
-  grow(text: string): void {
-    if (this.#lastPiece !== null && text !== '') {
-      this.#lastPiece = text.startsWith(this.#lastPiece) ? text : null;
-      this.#pieces += 1;
-    }
-    // Nearly every piece continues where the last one ended.
-    if (text.startsWith('{') || this.holdsPlaceholder) this.#growFromBrace(text);
-    else if (text !== '') this.#append(text);
+  get phase(): CallState['phase'] {
+    return this.#state.phase;
   }
 
-  /** Is each piece all of the arguments so far, and their sum no JSON? */
-  repeatsItself(): boolean {
-    const last = this.#lastPiece;
-    if (last === null || this.#pieces < 2 || this.isCustom) return false;
-    return isCompleteJson(last) && !isCompleteJson(this.text.toString());
+  /** Has its item been opened? Then its name and its id can no longer change. */
+  isSent(): boolean {
+    return 'item' in this.#state;
   }
 
-  /** The end of that piece, from where the arguments of another call begin; null if none do. */
-  nextObject(piece: string): string | null {
-    if (this.isCustom || !mayBeginObject(piece, this.text.last)) return null;
-    const written = this.holdsPlaceholder ? '' : this.text.toString();
-    // xAI sends the whole arguments again at the end.
-    if (piece === written) return null;
-    const given = written === '' ? withoutPlaceholder(piece) : piece;
-    // Only from here on, with each piece: scanning every call's characters would cost each token.
-    const scanner = written === '' ? new JsonEnd('object') : this.#scanner().copy();
-    const end = scanner.push(given);
-    const next = end === -1 ? '' : given.slice(end).trimStart();
-    return next.startsWith('{') ? next : null;
+  /** Adds a piece of its text. What comes after its end is dropped: it would spoil what was whole. */
+  grow(piece: string): void {
+    if (this.#state.phase === 'gathering') this.text.grow(piece);
+    else if (this.#state.phase === 'open') this.#state.unsent += this.text.grow(piece);
   }
 
-  /** Are the arguments an object, to its end? */
-  hasWholeObject(): boolean {
-    return this.#scanner().isWhole();
+  /** The call says once more what an earlier one did. */
+  recognize(): void {
+    this.#move('recognize', { phase: 'repeated' });
   }
 
-  /** Are its arguments whole, so that no piece of them can follow? */
-  hasArguments(): boolean {
-    return !this.holdsPlaceholder && this.hasWholeObject();
+  /** The item is open: the text so far is to be sent. */
+  open(item: OpenCall): void {
+    this.#move('send', { phase: 'open', item, unsent: this.text.sendable() });
   }
 
-  /** Is it complete, and sent? A native custom call's input can end anywhere, so only what follows ends it. */
+  /** The item is closed. */
+  close(): void {
+    if (this.#state.phase === 'open') this.#move('close', { phase: 'ended', item: this.#state.item });
+  }
+
+  /** Gives its item the text that it has not got. Returns false if there is none. */
+  send(): boolean {
+    const state = this.#state;
+    if (state.phase !== 'open' || state.unsent === '') return false;
+    const { unsent } = state;
+    state.unsent = '';
+    state.item.add(unsent);
+    return true;
+  }
+
+  /** Is it complete, and sent? */
   isWhole(): boolean {
-    if (this.isCustom) return this.isEnded;
-    return (this.unsent === '' || this.holdsPlaceholder) && this.hasWholeObject();
+    if (this.#state.phase === 'open' && this.#state.unsent !== '' && !this.text.isInput) return false;
+    return this.text.isWhole();
+  }
+
+  unrunnable(): ReturnType<OpenCall['unrunnable']> {
+    return 'item' in this.#state ? this.#state.item.unrunnable() : null;
   }
 
   /** Does it say once more what an earlier one of its id did: by the same name, with arguments that are the same JSON? */
   repeatsOne(): boolean {
-    return (
-      this.repeats !== null && this.#earlier().some(({ text }) => isSameJson(this.text.toString(), text.toString()))
-    );
+    return this.#earlier().some(({ text }) => this.text.says(text));
   }
 
   /** May it yet come to do so? */
   mayRepeatOne(): boolean {
-    return this.repeats !== null && this.#earlier().length > 0;
+    return this.#earlier().length > 0;
   }
 
   /** The last of its id and name before it. */
@@ -118,75 +103,8 @@ export class Call {
     return earlier;
   }
 
-  #scanner(): JsonEnd {
-    if (this.#end === null) {
-      this.#end = new JsonEnd('object');
-      this.#end.push(this.text.toString());
-    }
-    return this.#end;
+  #move(event: string, to: CallState): void {
+    checkMove(toolCallMoves, this.#state.phase, event, to.phase);
+    this.#state = to;
   }
-
-  #growFromBrace(text: string): void {
-    if (text === '') return;
-    // xAI sends the whole arguments again at the end.
-    if (text.startsWith('{') && text === this.text.toString() && !this.isCustom && isCompleteJson(text)) return;
-    if (this.holdsPlaceholder) {
-      this.holdsPlaceholder = false;
-      if (text.trimStart().startsWith('{')) {
-        this.#end = null;
-        this.text.clear();
-        this.unsent = '';
-      }
-    } else if (text.startsWith('{}') && !this.isCustom && this.text.isEmpty()) {
-      this.holdsPlaceholder = text === '{}';
-      this.#append(withoutPlaceholder(text));
-      return;
-    }
-    this.#append(text);
-  }
-
-  #append(given: string): void {
-    const text = this.isCustom ? given : this.#withinObject(given);
-    this.text.append(text);
-    this.#end?.push(text);
-    if (this.item !== null) this.unsent += text;
-  }
-
-  /** The piece up to the end of the object: a brace too many, or markup, may stand behind it. */
-  #withinObject(piece: string): string {
-    // Only a piece with a brace can end the object, or come after its end.
-    if (!piece.includes('}') && this.#end?.isWhole() !== true) return piece;
-    const end = this.#scanner().copy().push(piece);
-    if (end === -1 || piece.slice(end).trim() === '') return piece;
-    this.hasRest = true;
-    return piece.slice(0, end);
-  }
-}
-
-/** Might another object begin in `text`, after one that ends there or at the end of `written`? A cheap test. */
-export function mayBeginObject(text: string, written: string): boolean {
-  if (!text.includes('{')) return false;
-  if (/\}\s*\{/.test(text)) return true;
-  const last = written.trimEnd();
-  return text.trimStart().startsWith('{') && written !== '' && (last === '' || last.endsWith('}'));
-}
-
-/** Arguments without the empty object that some servers write in front of them: `{}{"city":"Oslo"}`. */
-function withoutPlaceholder(text: string): string {
-  return /^\{\}\s*\{/.test(text) ? text.slice(2).trimStart() : text;
-}
-
-function isSameJson(one: string, other: string): boolean {
-  if (one === other) return true;
-  try {
-    return isDeepStrictEqual(parseExactly(one), parseExactly(other));
-  } catch {
-    // Not JSON, or nested deeper than the stack is.
-    return false;
-  }
-}
-
-/** Arguments are an object: the last character settles nearly every case, so that a long text is rarely parsed in vain. */
-export function isCompleteJson(text: string): boolean {
-  return text.trimEnd().endsWith('}') && jsonOf(text) !== undefined;
 }

@@ -1,3 +1,6 @@
+import { jsonOf, objectOf } from '../../../../formats/json/loose.ts';
+import type { Loose } from '../../../wire/schema/chat-completion.ts';
+
 /** With whatever white space JSON allows. */
 const opening = /^\s*\{\s*"input"\s*:\s*"/;
 
@@ -112,4 +115,26 @@ function unescaped(sequence: string): string {
   const letter = sequence[1] ?? '';
   if (letter !== 'u') return escaped[escapes.indexOf(letter)] ?? sequence;
   return /^\\u[0-9a-f]{4}$/i.test(sequence) ? String.fromCharCode(Number.parseInt(sequence.slice(2), 16)) : sequence;
+}
+
+/**
+ * The input of a custom tool that was offered as a function with one parameter, `input`. Models also rename the parameter,
+ * or write the input bare: a single string property counts as it, and text that is not JSON is the input. Where the text
+ * begins as it should, it is read as in a stream: also when it is cut, or not quite JSON.
+ */
+export function customInputOf(text: string): string {
+  const decoder = new CustomInputDecoder();
+  const input = decoder.push(text) + decoder.finish();
+  if (decoder.isReading()) return input;
+  const value = jsonOf(text);
+  if (typeof value === 'string') {
+    const within = objectOf<Loose<'input'>>(jsonOf(value))?.input;
+    return typeof within === 'string' ? within : value;
+  }
+  const object = objectOf<Loose<'input'>>(value);
+  if (object === null) return text;
+  if (typeof object.input === 'string') return object.input;
+  const strings = Object.values(object).filter((property) => typeof property === 'string');
+  if (strings.length === 1 && strings[0] !== undefined) return strings[0];
+  return Object.keys(object).length === 0 ? '' : text;
 }

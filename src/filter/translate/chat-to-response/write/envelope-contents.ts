@@ -1,7 +1,9 @@
+import { objectOf, textOf } from '../../../../formats/json/loose.ts';
 import type { LooseReasoningDetail, LooseThinkingBlock } from '../../../wire/schema/chat-completion.ts';
 import type { OpaqueFields } from '../../../wire/schema/chat-request.ts';
 import type { ResponseContext } from '../../shared/context.ts';
 import { bytesOfValue, type HeldBytes, JsonList } from '../../shared/held-bytes.ts';
+import { packOpaqueFields, type ReasoningEnvelope } from '../../shared/reasoning-envelope.ts';
 import { joinOpaqueFields } from '../read/call-entries.ts';
 import {
   isWholeBlock,
@@ -9,7 +11,15 @@ import {
   mergeThinkingBlocks,
   type ReasoningSource,
 } from '../read/reasoning-source.ts';
-import { carriedDetails, type ReasoningExtras } from './reasoning-item.ts';
+
+export interface ReasoningExtras {
+  readonly details: readonly unknown[];
+  readonly blocks: readonly LooseThinkingBlock[];
+  /** Fields that calls, and the message (`''`), must have back, by `call_id`. */
+  readonly fields: Readonly<Record<string, OpaqueFields>>;
+}
+
+export const noExtras: ReasoningExtras = { details: [], blocks: [], fields: {} };
 
 /** Fields that one call, or the message, must have back. */
 export interface CarriedExtra {
@@ -92,4 +102,54 @@ export class EnvelopeContents {
     this.#held.bytes -= this.#extraBytes;
     this.#extraBytes = 0;
   }
+}
+
+/**
+ * The envelope an item needs, or null. Asked for (`include: ["reasoning.encrypted_content"]`), it holds everything. What
+ * the next turn fails without is included even if not asked for: signatures of calls, signed thinking, and OpenRouter's
+ * encrypted details.
+ */
+export function envelopeOf(
+  text: string,
+  { details, blocks, fields }: ReasoningExtras,
+  context: Pick<ResponseContext, 'wantsEncryptedReasoning' | 'profile'>,
+): ReasoningEnvelope | null {
+  const { wantsEncryptedReasoning, profile } = context;
+  const hasFields = Object.keys(fields).length > 0;
+  const carried = carriedDetails(details, text, context);
+  const hasDetails = carried.length > 0;
+  // Those a server takes back; the text of one is null where it is the item's.
+  const signed = blocks
+    .filter(isWholeBlock)
+    .map((block) => (text !== '' && block.thinking === text ? { ...block, thinking: null } : block));
+  const hasText = wantsEncryptedReasoning && text !== '';
+  if (!hasText && !hasDetails && signed.length === 0 && !hasFields) return null;
+  return {
+    ...(hasText && { t: text }),
+    ...(hasDetails && { d: carried }),
+    ...(signed.length > 0 && { b: signed }),
+    ...(hasFields && packOpaqueFields(fields)),
+    p: profile.name,
+  };
+}
+
+/**
+ * The details that go into an envelope: all of them where the client asked, else the encrypted and the signed ones, and only
+ * where they would be given back. The text of a signed one can be large and is in the item already, so it is null where
+ * it is the item's `text`.
+ */
+function carriedDetails(
+  details: readonly unknown[],
+  text: string,
+  { wantsEncryptedReasoning, profile }: Pick<ResponseContext, 'wantsEncryptedReasoning' | 'profile'>,
+): readonly unknown[] {
+  if (wantsEncryptedReasoning || details.length === 0) return details;
+  if (profile.reasoningReplay !== 'reasoning_details') return [];
+  return details.flatMap((value): unknown[] => {
+    const detail = objectOf<LooseReasoningDetail>(value);
+    if (detail?.type === 'reasoning.encrypted') return [detail];
+    if (detail === null || textOf(detail.signature) === '') return [];
+    if (detail.text !== text) return [detail];
+    return [{ ...detail, text: null }];
+  });
 }

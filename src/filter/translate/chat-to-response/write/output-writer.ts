@@ -10,12 +10,11 @@ import { extensionPartLength } from '../read/extensions.ts';
 import type { DeltaField } from '../read/fast-delta.ts';
 import { pictureIn, pictureUrlsOf } from '../read/pictures.ts';
 import { reasoningOf } from '../read/reasoning-source.ts';
-import { CurrentItem } from './current-item.ts';
 import type { EventLog } from './event-log.ts';
-import { MessageItemWriter } from './message-item-writer.ts';
 import { type ClosingStatus, Output, type WriterParts } from './output.ts';
+import { MessageItemWriter, ReasoningItemWriter } from './plain-item-writers.ts';
+import { PlainItems } from './plain-items.ts';
 import { ReasoningInText } from './reasoning-in-text.ts';
-import { ReasoningItemWriter } from './reasoning-item-writer.ts';
 import { ToolCalls } from './tool-calls.ts';
 
 /** The fields of a chunk or a completion beside its delta or message. */
@@ -30,32 +29,23 @@ export interface ChunkExtras {
 
 const noLogprobs: readonly Logprob[] = [];
 
-/** White space beyond this is text: templates write a few line feeds, and what is held back must be bounded. */
-const maxLeadingSpace = 256;
-
 /**
- * Writes the output items of one answer: as its deltas arrive, or from one whole message. At most one message or reasoning
- * item is open, and whatever else opens closes it; a call is closed by what follows it once its arguments are complete.
- * Grammar: `docs/answers.md` §2.2, actions: §2.6.
+ * Writes the output items of one answer: as its deltas arrive, or from one whole message. `output.ts` says how.
  *
  * Most answers are text alone: what only others need is made when it is first needed.
  */
 export class OutputWriter {
   readonly #parts: WriterParts;
-  readonly #output: Output;
+  readonly #items: PlainItems;
+  readonly #thinking: ReasoningInText;
   #calls: ToolCalls | null = null;
-  readonly #item: CurrentItem;
   /** Pictures that were already written: gateways repeat them. Null until one comes. */
   #pictures: Set<string> | null = null;
-  readonly #thinking: ReasoningInText;
-  /** White space before any text: held back, because before calls it is only a template's markup (docs/answers.md §1.3). */
-  #space = '';
 
   constructor(log: EventLog, context: ResponseContext, repairs: Set<Repair>) {
-    this.#output = new Output(log);
-    this.#parts = { log, output: this.#output, context, repairs };
-    this.#item = new CurrentItem(this.#parts);
-    this.#thinking = new ReasoningInText(this.#parts, this.#item, (text, isLast) => this.#text(text, isLast));
+    this.#parts = { output: new Output(log), held: log.held, context, repairs };
+    this.#items = new PlainItems(this.#parts);
+    this.#thinking = new ReasoningInText(this.#parts, this.#items);
   }
 
   /** Writes what a delta adds. Throws `ApiError` for a call that is not allowed. */
@@ -71,9 +61,9 @@ export class OutputWriter {
    * logprobs have to be there when the text takes its own. `repeatsReasoning`: that of the delta was written already.
    */
   #addParts(delta: LooseMessage, extras: ChunkExtras, repeatsReasoning: boolean): void {
-    this.#item.pushLogprobs(extras.logprobs);
+    this.#items.pushLogprobs(extras.logprobs);
     const reasoning = reasoningOf(delta);
-    this.#item.carry(reasoning, extras.isMessage);
+    this.#items.carry(reasoning, extras.isMessage);
     if (!repeatsReasoning) this.#thinking.reason(reasoning.text);
     const content = contentOf(delta.content);
     if (isThought(delta)) this.#thinking.readThought(content.text);
@@ -83,10 +73,10 @@ export class OutputWriter {
     this.#refuse(textOf(delta.refusal) || content.refusal);
     this.#draw(delta);
     this.#extend(delta);
-    this.#item.carryOwn(delta);
+    this.#items.carryOwn(delta);
     const calls = this.#callsFor(delta);
     if (calls === null) return;
-    this.#item.carryExtras(calls.gather(delta));
+    this.#items.carryExtras(calls.gather(delta));
     calls.send();
   }
 
@@ -102,16 +92,16 @@ export class OutputWriter {
    */
   addWhole(given: LooseMessage, extras: Pick<ChunkExtras, 'logprobs' | 'citations'>): void {
     const calls = this.#callsFor(given);
-    this.#item.carry(reasoningOf(given), true);
-    this.#item.carryExtras(calls?.gatherWhole(given) ?? []);
-    this.#item.carryOwn(given);
+    this.#items.carry(reasoningOf(given), true);
+    this.#items.carryExtras(calls?.gatherWhole(given) ?? []);
+    this.#items.carryOwn(given);
     const message = this.#lastStretch(given);
     const content = contentOf(message.content);
     const text = this.#thinking.readWhole(content.text || transcriptOf(message), reasoningOf(message).text);
-    this.#item.carryEnvelope();
-    this.#item.pushLogprobs(extras.logprobs);
-    if (text.trim() === '') this.#keepSpace(text);
-    else this.#text(text, false);
+    this.#items.carryEnvelope();
+    this.#items.pushLogprobs(extras.logprobs);
+    if (text.trim() === '') this.#items.keepSpace(text);
+    else this.#items.text(text, false);
     this.cite(extras.citations);
     this.#refuse(content.refusal || textOf(message.refusal));
     this.#draw(message);
@@ -121,24 +111,21 @@ export class OutputWriter {
 
   /** Fast path: adds to the open item as `add` would. False if there is none of that kind, or tags must be read. */
   grow(field: DeltaField, text: string): boolean {
-    switch (field.name) {
-      case 'content':
-        if (!(this.#item.current instanceof MessageItemWriter && this.#thinking.isThrough())) return false;
-        this.#item.current.text(text, this.#item.logprobsOf(text));
-        return true;
-      case 'reasoning_content':
-      case 'reasoning':
-        if (!(this.#item.current instanceof ReasoningItemWriter && this.#thinking.isFieldPlain())) return false;
-        this.#item.current.text(text);
-        return true;
-      case 'arguments':
-        return this.#calls?.grow(field.index, text) ?? false;
+    if (field.name === 'arguments') return this.#calls?.grow(field.index, text) ?? false;
+    const open = this.#parts.output.last();
+    if (field.name === 'content') {
+      if (!(open instanceof MessageItemWriter && this.#thinking.isThrough())) return false;
+      open.text(text, this.#items.logprobsOf(text));
+    } else {
+      if (!(open instanceof ReasoningItemWriter && this.#thinking.isFieldPlain())) return false;
+      open.text(text);
     }
+    return true;
   }
 
   /** Writes citations: held back before any message, dropped after it, since a finished item does not change. */
   cite(citations: readonly Annotation[]): void {
-    this.#item.cite(citations);
+    this.#items.cite(citations);
   }
 
   /** An error when a completed answer holds a call that its client could not run. */
@@ -154,63 +141,63 @@ export class OutputWriter {
     this.#thinking.flush();
     this.#calls?.finish();
     // Behind other items it waits for `close`: the last of those is the one that a limit cut.
-    if (!this.hasItems()) this.#item.carryEnvelope();
-    if (!this.hasItems() && this.#space !== '') this.#item.beginText(this.#takeSpace());
+    if (!this.hasItems()) this.#items.carryEnvelope();
+    if (!this.hasItems() && this.#items.hasSpace()) this.#items.writeSpace();
     const error = this.hasAnswer() ? null : this.#calls?.nameless();
     if (error) throw error;
   }
 
   /** A completed answer has at least one item: an empty message, if there is none. */
   ensureOutput(): void {
-    if (!this.hasItems()) this.#item.message().text('', noLogprobs);
+    if (!this.hasItems()) this.#items.message().text('', noLogprobs);
   }
 
   /** Closes all that is open; the last item gets the status, and behind it comes what only carries an envelope. */
   close(lastStatus: ClosingStatus): void {
     this.#thinking.flush();
-    this.#output.closeAll(lastStatus);
-    this.#item.carryEnvelope();
-    this.#output.closeAll('completed');
+    this.#parts.output.closeAll(lastStatus);
+    this.#items.carryEnvelope();
+    this.#parts.output.closeAll('completed');
   }
 
   /** Closes all that is open of an answer that failed. */
   fail(): void {
     this.#thinking.flush();
-    this.#output.fail();
+    this.#parts.output.fail();
   }
 
   /** Is a call open that is, or may be, incomplete? */
   hasCutCall(): boolean {
-    return this.#output.hasCutCall();
+    return this.#parts.output.hasCutCall();
   }
 
   /** Has more arrived than reasoning? */
   hasAnswer(): boolean {
-    return this.hasMessageOrCall() || this.#pictures !== null || (this.#space !== '' && !this.hasItems());
+    return this.hasMessageOrCall() || this.#pictures !== null || (this.#items.hasSpace() && !this.hasItems());
   }
 
   /** Has a message or a call been written? A whole message after it repeats it; after a picture alone it has the text. */
   hasMessageOrCall(): boolean {
-    return this.#item.hadMessage || this.calls() > 0;
+    return this.#items.hadMessage || this.calls() > 0;
   }
 
   /** The number of calls that were written. */
   calls(): number {
-    return this.#calls?.sent ?? 0;
+    return this.#parts.output.calls;
   }
 
   /** Nothing has arrived that shows in the output. */
   isEmpty(): boolean {
-    return !this.hasItems() && this.#space === '';
+    return !this.hasItems() && !this.#items.hasSpace();
   }
 
   hasItems(): boolean {
-    return this.#output.size > 0;
+    return this.#parts.output.size > 0;
   }
 
   /** Closed items. */
   items(): readonly OutputItem[] {
-    return this.#output.items;
+    return this.#parts.output.items;
   }
 
   /** Thinking and text that alternate in one content: writes all but the last stretch, and gives the message with that one. */
@@ -230,47 +217,14 @@ export class OutputWriter {
   /** Forgets held-back text of the deltas: the text of a whole message has it too. */
   #forgetHeldText({ content }: LooseMessage, isBegun: boolean): void {
     if (contentOf(content).text === '') return;
-    this.#space = '';
+    this.#items.forgetSpace();
     this.#thinking.forget(isBegun);
-  }
-
-  #text(delta: string, isLast: boolean): void {
-    if (this.#item.current instanceof MessageItemWriter) {
-      const repeatsAll = isLast && this.#parts.context.profile.dedupeTail && delta === this.#item.current.written();
-      if (!repeatsAll) this.#item.current.text(delta, this.#item.logprobsOf(delta));
-    } else if (delta.trim() === '') {
-      this.#keepSpace(delta);
-      if (this.#space.length > maxLeadingSpace) this.#item.beginText(this.#takeSpace());
-    } else if (this.#followsReasoning()) {
-      this.#item.beginText(withoutBlankLines(this.#takeSpace() + delta));
-    } else {
-      if (this.#space !== '') this.#item.text(this.#takeSpace());
-      this.#item.beginText(delta);
-    }
-  }
-
-  /** After a call it is dropped: text that follows has a message of its own. Blank lines after reasoning are its template's. */
-  #keepSpace(delta: string): void {
-    if (this.calls() > 0) return;
-    this.#space += delta;
-    if (this.#followsReasoning()) this.#space = withoutBlankLines(this.#space);
-  }
-
-  /** Is there reasoning before the text, and not an envelope alone? That may come later in a stream. */
-  #followsReasoning(): boolean {
-    return this.#item.current instanceof ReasoningItemWriter && this.#item.current.written() !== '';
-  }
-
-  #takeSpace(): string {
-    const space = this.#space;
-    this.#space = '';
-    return space;
   }
 
   #refuse(delta: string): void {
     if (delta === '') return;
     this.#thinking.flush();
-    this.#item.message().refusal(delta);
+    this.#items.message().refusal(delta);
   }
 
   /** Writes the parts of the upstream's own, after the text. */
@@ -280,7 +234,7 @@ export class OutputWriter {
     for (const part of unreadPartsOf(content)) {
       const length = extensionPartLength(part);
       // Those of Chat (`video_url`) have no provider's name, and pass as they came too.
-      if (length !== null) this.#item.message().extension(part as ExtensionPart, length);
+      if (length !== null) this.#items.message().extension(part as ExtensionPart, length);
     }
   }
 
@@ -291,13 +245,13 @@ export class OutputWriter {
       this.#thinking.flush();
       const picture = pictureIn(url);
       if (picture?.data === '') continue;
-      if (picture === null) this.#text(`![](${url})`, false);
+      if (picture === null) this.#items.text(`![](${url})`, false);
       else {
-        this.#item.close();
+        this.#items.close();
         const id = this.#parts.context.newId('ig');
         const { data: result, format } = picture;
         const item = { id, type: 'image_generation_call', ...(format !== null && { output_format: format }) } as const;
-        this.#output.addWhole(
+        this.#parts.output.addWhole(
           { ...item, status: 'in_progress', result: null },
           { ...item, status: 'completed', result },
           2 * result.length,
@@ -305,28 +259,15 @@ export class OutputWriter {
       }
       this.#pictures ??= new Set();
       this.#pictures.add(url);
-      this.#parts.log.held.add('address', url.length);
+      this.#parts.held.add('address', url.length);
     }
   }
 
   #callsFor(delta: LooseMessage): ToolCalls | null {
     if (this.#calls !== null || (delta.tool_calls == null && delta.function_call == null)) return this.#calls;
-    this.#calls = new ToolCalls(this.#parts, () => this.#beforeCall());
+    this.#calls = new ToolCalls(this.#parts, this.#thinking);
     return this.#calls;
   }
-
-  #beforeCall(): void {
-    this.#thinking.beforeCall();
-    // Before what must go back gets an item of its own: that closes the message.
-    if (this.#item.current instanceof MessageItemWriter) this.#item.current.isCommentary = true;
-    this.#item.carryEnvelope();
-    this.#item.close();
-  }
-}
-
-/** The text from its first line on that is not blank. */
-function withoutBlankLines(text: string): string {
-  return text.replace(/^\s*\n/, '');
 }
 
 function transcriptOf({ audio }: LooseMessage): string {

@@ -1,8 +1,46 @@
 import { ApiError } from '../../../wire/schema/api-error.ts';
 import type { OutputItem } from '../../../wire/schema/response-resource.ts';
+import type { OutputEvent } from '../../../wire/schema/stream-events.ts';
 import type { ResponseContext } from '../../shared/context.ts';
+import type { HeldBytes } from '../../shared/held-bytes.ts';
 import type { Repair } from '../../shared/repairs.ts';
 import type { EventLog } from './event-log.ts';
+
+/**
+ * How the output of an answer is written. Its grammar is in `docs/answers.md` §2.2, and what each event does in §2.6.
+ *
+ * **What can be open.** An item is open from its `output_item.added` to its `output_item.done`. Of messages and reasoning items
+ * one at most is open, and it is always the item that was added last. Calls differ: servers mix the pieces of parallel calls, so any number
+ * of them may be open. `Output` alone knows what is open; whoever wants to know asks `last` or looks at the phase of a call.
+ *
+ * **Who may close it.** `Output` alone, for one of four reasons. Whatever opens next closes an open message or reasoning item
+ * (`PlainItems.close`). A call is closed as soon as its arguments are whole and a later item is there. The end of the answer
+ * closes all in order; the last item and the calls that were cut get the status of the answer, any other is completed. A failure closes all as
+ * incomplete, and a call silently: clients run what is done, and then try the request again.
+ *
+ * **What waits for what.** A call waits until its name can no longer grow, and until the calls before it were sent. It also waits for all of its
+ * arguments where its item shows them from the start, or where it may repeat an earlier call (`ToolCalls`). What has to go back to the
+ * upstream waits for a reasoning item, which opens before the message or call that it belongs to (`PlainItems.carryEnvelope`).
+ * Logprobs wait for their text, and citations for the first text of a message.
+ *
+ * **What is held back, and why.**
+ *
+ * - Events of an item while an earlier one is open: many clients mix up the events of two (`Output.emit`).
+ * - White space before any text: before calls it is only a template's markup (`PlainItems.text`).
+ * - Text that may be a tag, and a block in tags that may be a copy of a field's reasoning, or the other way round (`ReasoningInText`).
+ * - The arguments `{}`, which may stand in front of the real ones (`CallText`); arguments that may be a text or `null` in place of an object, and
+ *   the digits of a number that may be whole (`FunctionCallWriter`).
+ *
+ * A call goes through the phases below. An item that is closed never changes: what still comes for it is dropped.
+ */
+export const toolCallMoves = {
+  // The client knows nothing of it: its name and its id may change.
+  gathering: { send: ['open'], recognize: ['repeated'] },
+  // It says what an earlier call of its id said, and is never sent.
+  repeated: {},
+  open: { close: ['ended'] },
+  ended: {},
+} as const;
 
 export type ClosingStatus = 'completed' | 'incomplete';
 
@@ -12,9 +50,8 @@ export interface OpenItem {
   close(status: ClosingStatus): OutputItem;
 }
 
-/** A call, which clients run once it is done. Any other item is closed before the next one opens. */
+/** A call, which clients run once it is done. */
 export interface OpenCall extends OpenItem {
-  readonly outputIndex: number;
   /** The next piece of the arguments, or of a native custom call's input. */
   add(text: string): void;
   /** Is it certainly complete? */
@@ -31,33 +68,44 @@ export interface OpenCall extends OpenItem {
 /** Items of one answer, more than any model makes. Each may take 20 µs, and all those of one chunk are made in one step. */
 export const maxItems = 2048;
 
-/** Parts that the writers of one answer share; its `log` counts what they keep. */
+/** Parts that the writers of one answer share; `held` counts what they keep. */
 export interface WriterParts {
-  readonly log: EventLog;
   readonly output: Output;
+  readonly held: HeldBytes;
   readonly context: ResponseContext;
   readonly repairs: Set<Repair>;
 }
 
-/**
- * The output of one response: which item has which `output_index`, and which items are open. Clients see one open item at a
- * time, since many of them mix up the events of two (docs/answers.md §2.2): a complete item is closed when the next one
- * begins; otherwise the events of later items are held back until it is closed.
- */
+/** The output of one response: which item has which `output_index`, which items are open, and which events are held back. */
 export class Output {
   readonly #log: EventLog;
   /** By `output_index`; null once closed. */
   #open: (OpenItem | OpenCall | null)[] = [];
   /** The closed items: all of them after `closeAll`. */
   readonly items: OutputItem[] = [];
-  /** Items added so far. */
+  /** Items added so far, and how many of them are calls. */
   size = 0;
+  calls = 0;
   /** The first item that is not closed: the one whose events are sent. */
   #firstOpen = 0;
+  /** The events of items after that one. */
+  #heldBack: HeldBackEvents | null = null;
+  #isSilent = false;
   #isTooLarge = false;
 
   constructor(log: EventLog) {
     this.#log = log;
+  }
+
+  /** Sends an event of an item, or holds it back until the items before that are closed. */
+  emit(event: OutputEvent): void {
+    this.#log.tally(event);
+    if (event.output_index <= this.#firstOpen || !this.#log.isWanted) {
+      if (!this.#isSilent) this.#log.append(event);
+    } else if (!this.#isSilent) {
+      this.#heldBack ??= new HeldBackEvents(this.#log.held);
+      this.#heldBack.add(event);
+    }
   }
 
   /**
@@ -71,9 +119,9 @@ export class Output {
       throw this.size === maxItems ? tooManyItems() : ApiError.answerTooLarge(grewTooMuch);
     }
     const index = this.size++;
+    if (isCall(open)) this.calls += 1;
     this.closeWhole();
-    if (this.#firstOpen < index) this.#log.holdBackAfter(this.#firstOpen);
-    this.#log.emit({ type: 'response.output_item.added', output_index: index, item });
+    this.emit({ type: 'response.output_item.added', output_index: index, item });
     // Nearly always it is the only one, and an array literal takes a tenth of the memory of one that grows.
     if (index === 0) this.#open = [open];
     else this.#open[index] = open;
@@ -83,26 +131,28 @@ export class Output {
   /** An item that is complete when it begins; its events repeat so many characters. */
   addWhole(begun: OutputItem, done: OutputItem, characters: number): void {
     this.#log.room -= characters;
-    this.close(this.add(begun, { close: () => done }));
+    this.add(begun, { close: () => done });
+    this.closeLast();
   }
 
-  /** Closes complete items: call it when the item whose events are sent has grown. */
+  /** The item that was added last, if it is open. */
+  last(): OpenItem | null {
+    return this.#open[this.size - 1] ?? null;
+  }
+
+  /** Closes the item that was added last as completed. Nothing happens if it is closed already. */
+  closeLast(): void {
+    const item = this.last();
+    if (item !== null) this.#end(this.size - 1, item, 'completed');
+  }
+
+  /** Closes complete calls: call it when the item whose events are sent has grown. */
   closeWhole(): void {
     while (this.#firstOpen < this.size - 1) {
       const item = this.#open[this.#firstOpen];
       if (item == null || !isCall(item) || !item.isWhole()) return;
       this.#end(this.#firstOpen, item, 'completed');
     }
-  }
-
-  isOpen(index: number): boolean {
-    return this.#open[index] != null;
-  }
-
-  /** Closes one item as completed. Nothing happens if it is closed already. */
-  close(index: number): void {
-    const item = this.#open[index];
-    if (item != null) this.#end(index, item, 'completed');
   }
 
   /** Closes what is open in order of `output_index`; the last and those that were cut get `lastStatus`, others are completed. */
@@ -121,21 +171,18 @@ export class Output {
     return this.#open.some((item) => item != null && isCall(item) && !item.isWhole());
   }
 
-  /**
-   * Closes what is open of an answer that failed. A call that was open is never done, since clients run what is done and then
-   * try again; it and what waited for it are in the response alone.
-   */
+  /** Closes what is open of an answer that failed. A call that was open, and what waited for it, are in the response alone. */
   fail(): void {
     const first = this.#open[this.#firstOpen];
-    if (first != null && isCall(first)) this.#log.whileSilent(() => this.closeAll('incomplete'));
-    else this.closeAll('incomplete');
+    this.#isSilent = first != null && isCall(first);
+    this.closeAll('incomplete');
   }
 
   #end(index: number, item: OpenItem, status: ClosingStatus): void {
     this.#open[index] = null;
     const closed = item.close(status);
     this.items[index] = closed;
-    this.#log.emit({ type: 'response.output_item.done', output_index: index, item: closed });
+    this.emit({ type: 'response.output_item.done', output_index: index, item: closed });
     if (index === this.#firstOpen) this.#advance();
   }
 
@@ -143,7 +190,51 @@ export class Output {
   #advance(): void {
     do this.#firstOpen += 1;
     while (this.#open[this.#firstOpen] === null);
-    this.#log.releaseThrough(this.#firstOpen < this.size - 1 ? this.#firstOpen : null);
+    const sent = this.#heldBack?.takeThrough(this.#firstOpen) ?? [];
+    if (!this.#isSilent) for (const event of sent) this.#log.append(event);
+  }
+}
+
+/** The events of one item; its deltas are joined, and grow in place. */
+interface HeldItem {
+  readonly events: OutputEvent[];
+  bytes: number;
+}
+
+/** Events that are held back, in the order of their items. */
+class HeldBackEvents {
+  readonly #held: HeldBytes;
+  readonly #items = new Map<number, HeldItem>();
+
+  constructor(held: HeldBytes) {
+    this.#held = held;
+  }
+
+  add(event: OutputEvent): void {
+    const item = this.#items.get(event.output_index) ?? { events: [], bytes: 0 };
+    this.#items.set(event.output_index, item);
+    const last = item.events.at(-1);
+    // Deltas of a call have nothing beside their text.
+    const isCallDelta =
+      event.type === 'response.function_call_arguments.delta' || event.type === 'response.custom_tool_call_input.delta';
+    const delta = isCallDelta ? event.delta : '';
+    const grows = delta !== '' && last?.type === event.type;
+    if (grows) (last as OutputEvent & { delta: string }).delta += delta;
+    else item.events.push(event);
+    item.bytes += this.#held.add(grows ? 'piece' : 'event', delta.length);
+  }
+
+  /** Takes the events of items up to that one. */
+  takeThrough(index: number): OutputEvent[] {
+    const taken: OutputEvent[] = [];
+    // Items are added in order, so the map has them in order.
+    for (const [of, item] of this.#items) {
+      if (of > index) break;
+      for (const event of item.events) taken.push(event);
+      this.#held.bytes -= item.bytes;
+      this.#items.delete(of);
+    }
+    return taken;
   }
 }
 

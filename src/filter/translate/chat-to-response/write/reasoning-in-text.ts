@@ -4,29 +4,38 @@ import { GrowingText } from '../../shared/held-bytes.ts';
 import { contentOf } from '../read/content-parts.ts';
 import { reasoningOf } from '../read/reasoning-source.ts';
 import { endsBlock, newTagReader, ThinkTagReader, type ThinkTagTexts } from '../read/think-tags.ts';
-import type { CurrentItem } from './current-item.ts';
-import { LateCopy } from './late-copy.ts';
 import type { WriterParts } from './output.ts';
-import { ReasoningItemWriter } from './reasoning-item-writer.ts';
+import type { ReasoningItemWriter } from './plain-item-writers.ts';
+import type { PlainItems } from './plain-items.ts';
 
 /**
- * Tells the reasoning in an answer's text from the text itself. Reasoning is in tags, in a field of its own, or in both: then one is a copy
- * of the other (docs/answers.md §1.4), whichever comes first. Reasoning goes to its item, the rest to `answer`.
+ * Where the reasoning came first: where it comes the second time, it is a copy (docs/answers.md §1.4). Before a call and once both were
+ * compared, it may come anew.
+ *
+ * - `field`: a block in tags after it is held back in `block`, and shown at its end unless the field had it.
+ * - `tags`: that was shown as it came; `copy` compares the field with it.
+ */
+type First =
+  | { readonly in: 'nothing' }
+  | { readonly in: 'field'; readonly block: GrowingText }
+  | { readonly in: 'tags'; readonly copy: LateCopy };
+
+const nothing: First = { in: 'nothing' };
+
+/**
+ * Tells the reasoning in an answer's text from the text itself. Reasoning is in tags, in a field of its own, or in both. It goes to its
+ * item, the rest to the message.
  */
 export class ReasoningInText {
   readonly #parts: WriterParts;
-  readonly #item: CurrentItem;
-  readonly #answer: (text: string, isLast: boolean) => void;
+  readonly #items: PlainItems;
+  /** Null once all text is the answer's. */
   #tags: ThinkTagReader | null;
-  /** The text of a block in tags that may be a copy of a field's reasoning, which came before it; null where no field has come first. */
-  #copy: GrowingText | null = null;
-  /** Compares a field's reasoning with that in tags before it; null where no tags came first, and once the field says more than they did. */
-  #lateCopy: LateCopy | null = null;
+  #first: First = nothing;
 
-  constructor(parts: WriterParts, item: CurrentItem, answer: (text: string, isLast: boolean) => void) {
+  constructor(parts: WriterParts, items: PlainItems) {
     this.#parts = parts;
-    this.#item = item;
-    this.#answer = answer;
+    this.#items = items;
     this.#tags = newTagReader(parts.context.profile);
   }
 
@@ -37,21 +46,22 @@ export class ReasoningInText {
 
   /** Whether reasoning of the field can go to its item unread. The first piece cannot, nor one that may repeat what was in tags. */
   isFieldPlain(): boolean {
-    return this.#lateCopy === null && (this.#tags === null || this.#copy !== null);
+    return this.#first.in === 'field' || (this.#first.in === 'nothing' && this.#tags === null);
   }
 
   /** Takes reasoning of a field. */
   reason(text: string): void {
     if (text === '') return;
-    if (this.#lateCopy !== null) {
-      this.#showLate(this.#lateCopy.push(text));
+    if (this.#first.in === 'tags') {
+      this.#showLate(this.#first.copy, this.#first.copy.push(text));
       return;
     }
     // MiniMax's gateways leave it in the text too, in tags at its start.
-    const unshown = this.#copy === null ? (this.#tags?.unshown() ?? null) : null;
+    const unshown = this.#first.in === 'field' ? null : (this.#tags?.unshown() ?? null);
     if (unshown !== null) {
-      this.#copy = new GrowingText(this.#parts.log.held);
-      if (unshown !== '') this.#copy.append(unshown);
+      const block = new GrowingText(this.#parts.held);
+      if (unshown !== '') block.append(unshown);
+      this.#first = { in: 'field', block };
     }
     this.#write(text);
   }
@@ -59,9 +69,9 @@ export class ReasoningInText {
   /** Takes text, cut anywhere. */
   read(content: string, isLast: boolean): void {
     if (content === '') return;
-    if (this.#tags === null) this.#answer(content, isLast);
+    if (this.#tags === null) this.#items.text(content, isLast);
     else {
-      this.#copy?.append(content);
+      if (this.#first.in === 'field') this.#first.block.append(content);
       this.#addTagged(this.#tags.push(content));
     }
   }
@@ -101,29 +111,31 @@ export class ReasoningInText {
 
   /** Forgets text that was held back: a whole message has it too. `isBegun`: there are items already. */
   forget(isBegun: boolean): void {
-    this.#copy?.clear();
+    if (this.#first.in === 'field') this.#first.block.clear();
     if (!isBegun || this.#tags?.unshown() != null) this.#tags = newTagReader(this.#parts.context.profile);
   }
 
-  /** A call follows: writes what was held back. */
+  /** A call follows: writes what was held back, and closes the items before it. */
   beforeCall(): void {
     this.flush();
-    this.#lateCopy = null;
-    const { profile } = this.#parts.context;
+    if (this.#first.in === 'tags') this.#first = nothing;
     // `auto` looks at the very start of the answer alone.
+    const { profile } = this.#parts.context;
     if (this.#tags !== null) this.#tags = profile.thinkTags === 'on' ? newTagReader(profile) : null;
+    this.#items.beforeCall();
   }
 
   /** Writes what was held back: something else follows, or nothing. */
   flush(): void {
     if (this.#tags === null) return;
-    const heldBack = this.#copy?.toString() ?? '';
+    const block = this.#first.in === 'field' ? this.#first.block : null;
+    const heldBack = block?.toString() ?? '';
     const rest = this.#tags.finish();
     // Beside a field a block that does not end is no block. The answer may be words of the reasoning, and is shown all the same.
     if (heldBack !== '' && rest.text === '' && !endsBlock(heldBack)) {
-      this.#copy?.clear();
+      block?.clear();
       this.#tags = null;
-      this.#answer(heldBack, false);
+      this.#items.text(heldBack, false);
       return;
     }
     this.#addTagged(rest);
@@ -132,56 +144,102 @@ export class ReasoningInText {
   }
 
   #write(reasoning: string): void {
-    if (reasoning !== '') this.#item.reasoning().text(reasoning);
+    if (reasoning !== '') this.#items.reasoning().text(reasoning);
   }
 
   /** Writes another thought than the one before it, apart from it. */
   #writeOther(reasoning: string): void {
     if (reasoning === '') return;
-    const item = this.#item.reasoning();
+    const item = this.#items.reasoning();
     item.text(item.written() === '' ? reasoning : `\n\n${reasoning}`);
   }
 
   #addTagged({ thinking, text: answer }: ThinkTagTexts): void {
-    if (this.#copy === null) this.#reasonInTags(thinking);
+    // Shown as it comes, since what comes first cannot be a copy.
+    if (this.#first.in !== 'field' && thinking !== '') {
+      const item = this.#items.reasoning();
+      item.text(thinking);
+      if (this.#first.in === 'nothing')
+        this.#first = { in: 'tags', copy: new LateCopy(new GrowingText(this.#parts.held), item) };
+    }
     if (this.#tags?.isInBlock() !== true) this.#endBlock();
     if (answer === '') return;
     this.#endCopy();
-    this.#answer(answer, false);
+    this.#items.text(answer, false);
     if (this.#parts.context.profile.thinkTags === 'auto' && this.#tags?.isThrough()) this.#tags = null;
-  }
-
-  /** Thinking from tags: shown as it comes, since what comes first cannot be a copy. */
-  #reasonInTags(thinking: string): void {
-    if (thinking === '') return;
-    const item = this.#item.reasoning();
-    item.text(thinking);
-    this.#lateCopy ??= new LateCopy(this.#parts.log.held, () => item.written());
   }
 
   /** The block of thinking is over: a field's reasoning that came beside it and is no copy is shown. */
   #endBlock(): void {
-    this.#showLate(this.#lateCopy?.endBlock() ?? '');
+    if (this.#first.in === 'tags') this.#showLate(this.#first.copy, this.#first.copy.endBlock());
   }
 
-  #showLate(text: string): void {
+  #showLate({ isOther }: LateCopy, text: string): void {
     if (text === '') return;
-    const isOther = this.#lateCopy?.isOther === true;
-    this.#lateCopy = null;
+    this.#first = nothing;
     if (isOther) this.#writeOther(text);
     else this.#write(text);
   }
 
-  /** Ends the copy: text that stood in tags is shown unless the field had it. */
+  /** Ends the block that may be a copy: it is shown unless the field had it. What follows is the answer, which is no copy of anything. */
   #endCopy(): void {
-    const copy = this.#copy?.toString() ?? '';
+    if (this.#first.in !== 'field') return;
+    const { block } = this.#first;
+    const copy = block.toString();
     if (copy === '') return;
-    this.#copy?.clear();
-    // What follows is the answer, which is no copy of anything.
-    this.#copy = null;
+    block.clear();
+    this.#first = nothing;
     const { thinking } = readToEnd(new ThinkTagReader(this.#parts.context.profile), copy);
-    const item = this.#item.current;
-    if (!isCopy(thinking, item instanceof ReasoningItemWriter ? item.written() : '')) this.#writeOther(thinking);
+    if (!isCopy(thinking, this.#items.reasoningSoFar())) this.#writeOther(thinking);
+  }
+}
+
+/**
+ * Compares a field's reasoning with that in tags before it. While the block is open the field is held back; then it is compared piece by
+ * piece. White space around either does not count.
+ */
+class LateCopy {
+  readonly #heldBack: GrowingText;
+  readonly #shown: ReasoningItemWriter;
+  /** The text of the block; null while it is open. */
+  #block: string | null = null;
+  /** How much of the block the field has repeated. */
+  #repeated = 0;
+  /** The field says another thing than the block, and not more of the same. */
+  isOther = false;
+
+  /** `shown` has the text of the block so far. */
+  constructor(heldBack: GrowingText, shown: ReasoningItemWriter) {
+    this.#heldBack = heldBack;
+    this.#shown = shown;
+  }
+
+  /** Takes a piece of the field. Returns the text to be shown: `''` while there is only a copy. */
+  push(piece: string): string {
+    if (this.#block === null) {
+      this.#heldBack.append(piece);
+      return '';
+    }
+    const text = this.#repeated === 0 ? piece.trimStart() : piece;
+    if (this.#block.startsWith(text, this.#repeated)) {
+      this.#repeated += text.length;
+      return '';
+    }
+    const rest = this.#block.slice(this.#repeated);
+    this.isOther = !text.startsWith(rest);
+    if (this.isOther) return this.#block.slice(0, this.#repeated) + text;
+    this.#repeated = this.#block.length;
+    const more = text.slice(rest.length);
+    return more.trim() === '' ? '' : more;
+  }
+
+  /** The block has ended. Returns the text to be shown, as `push` does. */
+  endBlock(): string {
+    if (this.#block !== null) return '';
+    this.#block = this.#shown.written().trim();
+    const heldBack = this.#heldBack.toString();
+    this.#heldBack.clear();
+    return this.push(heldBack);
   }
 }
 

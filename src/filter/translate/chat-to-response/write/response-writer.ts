@@ -138,7 +138,7 @@ export class ResponseWriter {
   shed(error: ApiError): void {
     this.#started = true;
     this.#context = { ...this.#context, echo: { ...this.#context.echo, instructions: null, tools: [], metadata: {} } };
-    this.log.drop();
+    this.log.take();
     this.extensions?.drop();
     this.log.held.bytes = 0;
     this.output = new OutputWriter(new EventLog(this.#context, new HeldBytes(), false), this.#context, this.repairs);

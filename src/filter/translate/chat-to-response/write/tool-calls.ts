@@ -4,17 +4,19 @@ import type { LooseMessage } from '../../../wire/schema/chat-completion.ts';
 import { clientTools } from '../../client-tools/client-tools.ts';
 import { uniqueCallId } from '../../shared/call-ids.ts';
 import { callEntriesOf, fragmentOf, opaqueFieldsOf } from '../read/call-entries.ts';
-import { type Call, mayBeginObject } from './call.ts';
+import type { Call } from './call.ts';
 import { openCallItem } from './call-item-writers.ts';
+import { mayBeginObject } from './call-text.ts';
 import { CallTracker } from './call-tracker.ts';
+import { CalledNames, restoredToolOf } from './called-names.ts';
 import type { CarriedExtra } from './envelope-contents.ts';
 import type { WriterParts } from './output.ts';
-import { CalledNames, restoredToolOf } from './tool-restoration.ts';
+import type { ReasoningInText } from './reasoning-in-text.ts';
 
 /** The tool calls of one answer, from fragments to items. */
 export class ToolCalls {
   readonly #parts: WriterParts;
-  readonly #beforeCall: () => void;
+  readonly #thinking: ReasoningInText;
   /** Deferred tools that the client was told of. */
   readonly #announced = new Set<string>();
   readonly #tracker: CallTracker;
@@ -22,21 +24,18 @@ export class ToolCalls {
   /** The ids of calls, and those that the server gave them: of calls with one id, only the first keeps it. */
   readonly #usedIds = new Set<string>();
   #gathered = new Set<Call>();
-  /** Before it no call waits: what was opened is not looked at again. */
+  /** Before it every call was sent, or repeats one: what was opened is not looked at again. */
   #firstWaiting = 0;
   /** Whether the calls came in one piece: each entry is a call, and none grows. */
   #areWhole = false;
-  /** The number of calls whose items were sent. */
-  sent = 0;
   /** The call that grew last, for the next token; null after any fragment that may have opened another. */
   #growing: Call | null = null;
 
-  /** `beforeCall` closes an open message or reasoning item: a call's item is about to be added. */
-  constructor(parts: WriterParts, beforeCall: () => void) {
+  constructor(parts: WriterParts, thinking: ReasoningInText) {
     this.#parts = parts;
-    this.#beforeCall = beforeCall;
+    this.#thinking = thinking;
     this.#names = new CalledNames(parts.context);
-    this.#tracker = new CallTracker(parts.context.toolNames, parts.log.held);
+    this.#tracker = new CallTracker(parts.context.toolNames, parts.held);
   }
 
   /** Gathers a delta's calls and sends none. Gives what must be in a reasoning item before they are sent. */
@@ -50,24 +49,19 @@ export class ToolCalls {
       // Nothing after a call that is not allowed is read, since it fails the answer.
       if (this.#areWhole && !this.#isAllowed(this.#names.of(call.name))) break;
       const fields = opaqueFieldsOf(entry);
-      if (fields === null || (call.item === null && !this.#mayGrow(call) && this.#isRepeated(call))) continue;
+      if (fields === null || (!call.isSent() && !this.#mayGrow(call) && this.#isRepeated(call))) continue;
       extras.push({ fields, callId: () => this.#idOf(call) });
     }
-    if (extras.length > 0) this.#giveIds();
+    // Calls that came at once get their ids in order: of those with one id the first keeps it, whichever of them are signed.
+    if (extras.length > 0) for (const call of this.#gathered) if (this.#isReady(call)) this.#idOf(call);
     return extras;
-  }
-
-  /** Gives the calls that came at once their ids in order: of those with one id the first keeps it, whichever of them are signed. */
-  #giveIds(): void {
-    for (const call of this.#gathered)
-      if (call.item === null && call.name !== '' && !this.#mayGrow(call) && !this.#isRepeated(call)) this.#idOf(call);
   }
 
   /** Gathers the calls of a message in one piece: each entry is a call of its own, and ends where the next begins. */
   gatherWhole(message: LooseMessage): readonly CarriedExtra[] {
     this.#areWhole = true;
     const extras = this.gather(message);
-    for (const call of this.#tracker.calls.slice(0, -1)) call.isEnded = true;
+    for (const { text } of this.#tracker.calls.slice(0, -1)) if (text.isInput) text.state = 'ended';
     return extras;
   }
 
@@ -77,8 +71,8 @@ export class ToolCalls {
     const ready = this.#gathered;
     this.#gathered = new Set();
     for (const call of ready) {
-      if (call.item === null && (call.name === '' || this.#mayGrow(call) || this.#isRepeated(call))) continue;
-      this.#sendOne(call);
+      if (this.#isReady(call)) this.#openInOrder(call);
+      this.#sendText(call);
     }
   }
 
@@ -86,22 +80,22 @@ export class ToolCalls {
   grow(index: number, text: string): boolean {
     if (this.#growing?.index !== index) this.#growing = this.#tracker.latestOf(index);
     const growing = this.#growing;
-    if (growing === null || growing.item === null || mayBeginObject(text, growing.text.last)) return false;
-    this.#growText(growing, text);
-    this.#sendOne(growing);
+    if (growing === null || !growing.isSent() || mayBeginObject(text, growing.text.last)) return false;
+    growing.grow(text);
+    this.#sendText(growing);
     return true;
   }
 
   /** The end of the answer: sends calls whose name could still have grown. Throws as `send` does. */
   finish(): void {
     for (const call of this.#tracker.calls)
-      if (call.item === null && call.name !== '' && !this.#isRepeated(call)) this.#sendOne(call);
+      if (!call.isSent() && call.name !== '' && !this.#isRepeated(call)) this.#openInOrder(call);
   }
 
   /** An error when a call holds nothing that its client could run, or half of it. */
   unrunnable(): ApiError | null {
-    for (const { item } of this.#tracker.calls) {
-      const error = item?.unrunnable() ?? null;
+    for (const call of this.#tracker.calls) {
+      const error = call.unrunnable();
       if (error !== null) return error;
     }
     return this.nameless();
@@ -119,53 +113,40 @@ export class ToolCalls {
     return call;
   }
 
-  #sendOne(call: Call): void {
-    if (call.item === null) this.#openInOrder(call);
-    this.#sendText(call);
-  }
-
-  #sendText(call: Call): void {
-    const { unsent } = call;
-    if (unsent === '' || call.holdsPlaceholder) return;
-    call.unsent = '';
-    call.item?.add(unsent);
-    this.#parts.output.closeWhole();
-  }
-
   /** Adds arguments. Servers without ids run those of calls together, `{}{}`: each further object is a call (R5). */
   #growTexts(first: Call, given: string): void {
     let call = first;
     let rest = given;
-    for (let next = call.nextObject(rest); next !== null; next = call.nextObject(rest)) {
-      this.#growText(call, rest.slice(0, -next.length).trimEnd());
+    for (let next = call.text.nextObject(rest); next !== null; next = call.text.nextObject(rest)) {
+      call.grow(rest.slice(0, -next.length).trimEnd());
       call = this.#gatherOne(this.#tracker.splitOff(call));
       rest = next;
     }
-    this.#growText(call, rest);
+    call.grow(rest);
   }
 
-  /** Adds arguments, unless the call is closed: its arguments were whole, and more would spoil them. */
-  #growText(call: Call, text: string): void {
-    if (call.isRepeated || (call.item !== null && !this.#parts.output.isOpen(call.item.outputIndex))) return;
-    call.grow(text);
+  #sendText(call: Call): void {
+    if (call.send()) this.#parts.output.closeWhole();
+  }
+
+  /** Has its turn come: with a name, nothing that it waits for, and no call before it that it repeats? */
+  #isReady(call: Call): boolean {
+    return !call.isSent() && call.name !== '' && !this.#mayGrow(call) && !this.#isRepeated(call);
   }
 
   /** Calls keep the model's order: one whose name could have grown until now is sent first. */
   #openInOrder(call: Call): void {
-    const { calls, waiting } = this.#tracker;
+    const { calls } = this.#tracker;
     for (let at = this.#firstWaiting; at < calls.length; at += 1) {
       const earlier = calls[at] as Call;
-      if (!waiting.has(earlier)) {
+      if (earlier.phase !== 'gathering') {
         if (at === this.#firstWaiting) this.#firstWaiting += 1;
         continue;
       }
-      if (earlier !== call && earlier.repeats !== null && this.#needsMore(earlier)) continue;
-      waiting.delete(earlier);
-      if (this.#isRepeated(earlier)) continue;
-      if (earlier.name !== '') this.#open(earlier);
-      if (earlier === call) return;
+      if (earlier === call) break;
+      const mayRepeat = earlier.repeats !== null && this.#needsMore(earlier);
+      if (earlier.name !== '' && !mayRepeat && !this.#isRepeated(earlier)) this.#open(earlier);
     }
-    // It had no name when its turn came.
     this.#open(call);
   }
 
@@ -173,11 +154,9 @@ export class ToolCalls {
     const name = this.#names.of(call.name);
     if (!this.#isAllowed(name))
       throw ApiError.ofModel('tool_not_allowed', `The model called “${name}”, which “tool_choice” does not allow.`);
-    this.#beforeCall();
+    this.#thinking.beforeCall();
     this.#tellFound(name);
-    call.unsent = call.text.toString();
-    this.sent += 1;
-    call.item = openCallItem(call, name, this.#idOf(call), this.#parts);
+    call.open(openCallItem(call, name, this.#idOf(call), this.#parts));
     // Before another item begins: that may close this one.
     this.#sendText(call);
   }
@@ -202,11 +181,10 @@ export class ToolCalls {
 
   /** A call that was said twice is one: clients run what they get. */
   #isRepeated(call: Call): boolean {
-    if (call.isRepeated || !call.repeatsOne()) return call.isRepeated;
+    if (call.phase !== 'gathering' || !call.repeatsOne()) return call.phase === 'repeated';
     // Input that is not JSON may well be the same twice, where each entry is a call.
-    if (this.#areWhole && call.isCustom) return false;
-    call.isRepeated = true;
-    this.#tracker.waiting.delete(call);
+    if (this.#areWhole && call.text.isInput) return false;
+    call.recognize();
     this.#parts.repairs.add('repeated_call');
     return true;
   }
@@ -219,11 +197,11 @@ export class ToolCalls {
 
   /** Whether the call waits for all arguments: its item shows them from the start, or it may repeat an earlier call. */
   #needsMore(call: Call): boolean {
-    const { text, isCustom } = call;
+    const { isInput: isCustom } = call.text;
     const { kind } = restoredToolOf({ name: this.#names.of(call.name), isCustom }, this.#parts.context);
     const isShown = kind !== 'function' && kind !== 'custom' && clientTools[kind].isRunnable !== undefined;
     const waits = isShown || (call.mayRepeatOne() && !isCustom);
-    return waits && (call.holdsPlaceholder || text.isEmpty() || !call.hasWholeObject());
+    return waits && !call.text.isWholeForGood();
   }
 
   /** A promise to the client that some servers ignore: llama.cpp a name, most of them `allowed_tools`. */

@@ -23,13 +23,6 @@ it('numbers events from 0, over all takes', () => {
   expect(log.count).toBe(3);
 });
 
-it('drops what was not taken', () => {
-  const log = new EventLog({ obfuscate: false, newId }, new HeldBytes());
-  log.emit(delta('a'));
-  log.drop();
-  expect(log.take()).toEqual([]);
-});
-
 it('pads a delta so that its length says little, and nothing unless asked', () => {
   const padded = new EventLog({ obfuscate: true, newId }, new HeldBytes());
   const plain = new EventLog({ obfuscate: false, newId }, new HeldBytes());

@@ -1,12 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import {
   argumentsOf,
-  CalledNames,
   callItemOf,
   callItemPrefixOf,
-  customInputOf,
+} from '../../../../../../src/filter/translate/chat-to-response/write/call-item-writers.ts';
+import {
+  CalledNames,
   restoredToolOf,
-} from '../../../../../../src/filter/translate/chat-to-response/write/tool-restoration.ts';
+} from '../../../../../../src/filter/translate/chat-to-response/write/called-names.ts';
+import { customInputOf } from '../../../../../../src/filter/translate/chat-to-response/write/custom-input.ts';
 import type { RestoredTool } from '../../../../../../src/filter/translate/shared/context.ts';
 import { createTestContext } from '../../../../../support/context.ts';
 

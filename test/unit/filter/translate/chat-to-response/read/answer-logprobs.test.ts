@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { AnswerLogprobs } from '../../../../../../src/filter/translate/chat-to-response/write/answer-logprobs.ts';
+import { AnswerLogprobs } from '../../../../../../src/filter/translate/chat-to-response/read/logprobs.ts';
 import { HeldBytes } from '../../../../../../src/filter/translate/shared/held-bytes.ts';
 
 const logprob = (token: string, bytes: readonly number[] = [...Buffer.from(token)]) => ({

@@ -1,0 +1,248 @@
+import type {
+  Annotation,
+  ExtensionPart,
+  ItemStatus,
+  Logprob,
+  OutputItem,
+  OutputTextPart,
+  ReasoningItem,
+  RefusalPart,
+} from '../../../wire/schema/response-resource.ts';
+import type { ResponseContext } from '../../shared/context.ts';
+import { GrowingText, JsonList } from '../../shared/held-bytes.ts';
+import { encodeReasoningEnvelope } from '../../shared/reasoning-envelope.ts';
+import { isSummary } from '../../shared/settings.ts';
+import { CitationList } from '../read/citations.ts';
+import { EnvelopeContents, envelopeOf, noExtras, type ReasoningExtras } from './envelope-contents.ts';
+import type { ClosingStatus, OpenItem, WriterParts } from './output.ts';
+
+interface OpenPart {
+  readonly type: (OutputTextPart | RefusalPart)['type'];
+  readonly text: GrowingText;
+  /** Made when the first comes, like the citations: most texts have neither, and no refusal has. */
+  logprobs: JsonList<Logprob> | null;
+  citations: CitationList | null;
+}
+
+/** Writes a message from `output_item.added` to `output_item.done`, at the end of the output. */
+export class MessageItemWriter implements OpenItem {
+  readonly outputIndex: number;
+  readonly #parts: WriterParts;
+  readonly #id: string;
+  readonly #content: (OutputTextPart | RefusalPart | ExtensionPart)[] = [];
+  #part: OpenPart | null = null;
+  /** A tool call follows: the text was not the answer. SDKs look for structured output in the answer alone. */
+  isCommentary = false;
+
+  constructor(parts: WriterParts) {
+    this.#parts = parts;
+    this.#id = parts.context.newId('msg');
+    const begun = { id: this.#id, type: 'message', status: 'in_progress', role: 'assistant', content: [] } as const;
+    this.outputIndex = parts.output.add(begun, this);
+  }
+
+  /** Adds to the text part, and opens one if none is open. Empty text opens it and sends no delta. */
+  text(delta: string, logprobs: readonly Logprob[]): void {
+    const open = this.#partOf('output_text');
+    if (delta === '') return;
+    open.text.append(delta);
+    if (logprobs.length > 0) {
+      open.logprobs ??= new JsonList(this.#parts.held);
+      for (const logprob of logprobs) open.logprobs.push(logprob);
+    }
+    this.#parts.output.emit({
+      type: 'response.output_text.delta',
+      item_id: this.#id,
+      output_index: this.outputIndex,
+      content_index: this.#content.length,
+      delta,
+      logprobs,
+    });
+  }
+
+  /** Adds to the refusal. It is a part of its own: an open text part is closed. */
+  refusal(delta: string): void {
+    this.#partOf('refusal').text.append(delta);
+    this.#parts.output.emit({ type: 'response.refusal.delta', ...this.#place(), delta });
+  }
+
+  /** Adds citations to the open text part; without one they are lost. Repeats are left out. */
+  cite(citations: readonly Annotation[]): void {
+    const part = this.#part;
+    if (part?.type !== 'output_text') return;
+    part.citations ??= new CitationList(this.#parts.held);
+    let index = part.citations.all.length;
+    for (const annotation of part.citations.add(citations))
+      this.#parts.output.emit({
+        type: 'response.output_text.annotation.added',
+        ...this.#place(),
+        annotation_index: index++,
+        annotation,
+      });
+  }
+
+  /** Adds a part of the upstream's own, of that many characters of JSON: it is whole at once. */
+  extension(part: ExtensionPart, length: number): void {
+    this.#closePart();
+    this.#parts.output.emit({ type: 'response.content_part.added', ...this.#place(), part });
+    this.#parts.output.emit({ type: 'response.content_part.done', ...this.#place(), part });
+    this.#content.push(part);
+    this.#parts.held.bytes += length;
+  }
+
+  /** The text of the open part. */
+  written(): string {
+    return this.#part?.text.toString() ?? '';
+  }
+
+  close(status: ClosingStatus): OutputItem {
+    this.#closePart();
+    const isFinal = this.#parts.context.toolNames.size > 0 && status === 'completed';
+    const phase = this.isCommentary ? 'commentary' : isFinal ? 'final_answer' : null;
+    return {
+      id: this.#id,
+      type: 'message',
+      status,
+      role: 'assistant',
+      content: this.#content,
+      ...(phase !== null && { phase }),
+    };
+  }
+
+  /** The open part, if it is of that type; otherwise a new one. */
+  #partOf(type: OpenPart['type']): OpenPart {
+    if (this.#part?.type === type) return this.#part;
+    this.#closePart();
+    const part = type === 'refusal' ? { type, refusal: '' } : { type, text: '', annotations: [], logprobs: [] };
+    this.#parts.output.emit({ type: 'response.content_part.added', ...this.#place(), part });
+    this.#part = { type, text: new GrowingText(this.#parts.held), logprobs: null, citations: null };
+    return this.#part;
+  }
+
+  #closePart(): void {
+    if (this.#part === null) return;
+    const part = this.#closed(this.#part);
+    this.#parts.output.emit({ type: 'response.content_part.done', ...this.#place(), part });
+    this.#content.push(part);
+    this.#part = null;
+  }
+
+  #closed({ type, text: written, logprobs: kept, citations }: OpenPart): OutputTextPart | RefusalPart {
+    const text = written.toString();
+    if (type === 'refusal') {
+      this.#parts.output.emit({ type: 'response.refusal.done', ...this.#place(), refusal: text });
+      return { type, refusal: text };
+    }
+    const logprobs = kept?.toBeWritten() ?? [];
+    this.#parts.output.emit({ type: 'response.output_text.done', ...this.#place(), text, logprobs });
+    return { type, text, annotations: citations?.all ?? [], logprobs };
+  }
+
+  #place() {
+    return { item_id: this.#id, output_index: this.outputIndex, content_index: this.#content.length };
+  }
+}
+
+/** Writes a reasoning item from `added` to `done`. Which events carry its text is choice D2. */
+export class ReasoningItemWriter implements OpenItem {
+  readonly outputIndex: number;
+  readonly #parts: WriterParts;
+  readonly #place: { readonly item_id: string; readonly output_index: number };
+  readonly #text: GrowingText;
+  #envelope: EnvelopeContents | null;
+
+  /** `envelope` holds what came before the item did. */
+  constructor(parts: WriterParts, envelope: EnvelopeContents | null) {
+    const { context, output, held } = parts;
+    this.#parts = parts;
+    this.#envelope = envelope;
+    this.#text = new GrowingText(held);
+    const id = context.newId('rs');
+    const content = !isSummary(context.reasoningEvents) && { content: [] };
+    const begun = { id, type: 'reasoning', status: 'in_progress', summary: [], ...content } as const;
+    this.outputIndex = output.add(begun, this);
+    this.#place = { item_id: id, output_index: this.outputIndex };
+  }
+
+  /** Adds to the text. */
+  text(delta: string): void {
+    if (this.#text.isEmpty()) this.#openPart();
+    this.#text.append(delta);
+    const carrier = this.#parts.context.reasoningEvents;
+    if (isSummary(carrier)) {
+      this.#parts.output.emit({
+        type: 'response.reasoning_summary_text.delta',
+        item_id: this.#place.item_id,
+        output_index: this.outputIndex,
+        summary_index: 0,
+        delta,
+      });
+      return;
+    }
+    const type = carrier === 'reasoning' ? 'response.reasoning.delta' : 'response.reasoning_text.delta';
+    this.#parts.output.emit({ type, ...this.#place, content_index: 0, delta });
+  }
+
+  /** The text so far. */
+  written(): string {
+    return this.#text.toString();
+  }
+
+  /** Returns what the item carries back to the upstream beside its text. */
+  envelope(): EnvelopeContents {
+    this.#envelope ??= new EnvelopeContents(this.#parts.held, this.#parts.context);
+    return this.#envelope;
+  }
+
+  close(status: ClosingStatus): OutputItem {
+    const text = this.#text.toString();
+    if (text !== '') this.#closePart(text);
+    const extras = this.#envelope?.extras() ?? noExtras;
+    this.#envelope?.clear();
+    return reasoningItemOf({ id: this.#place.item_id, status, text, ...extras }, this.#parts.context);
+  }
+
+  #openPart(): void {
+    const { output, context } = this.#parts;
+    if (isSummary(context.reasoningEvents)) {
+      const part = { type: 'summary_text', text: '' } as const;
+      output.emit({ type: 'response.reasoning_summary_part.added', ...this.#place, summary_index: 0, part });
+    } else {
+      const part = { type: 'reasoning_text', text: '' } as const;
+      output.emit({ type: 'response.content_part.added', ...this.#place, content_index: 0, part });
+    }
+  }
+
+  #closePart(text: string): void {
+    const { output, context } = this.#parts;
+    if (isSummary(context.reasoningEvents)) {
+      const place = { ...this.#place, summary_index: 0 };
+      output.emit({ type: 'response.reasoning_summary_text.done', ...place, text });
+      output.emit({ type: 'response.reasoning_summary_part.done', ...place, part: { type: 'summary_text', text } });
+    } else {
+      const place = { ...this.#place, content_index: 0 };
+      const type = context.reasoningEvents === 'reasoning' ? 'response.reasoning.done' : 'response.reasoning_text.done';
+      output.emit({ type, ...place, text });
+      output.emit({ type: 'response.content_part.done', ...place, part: { type: 'reasoning_text', text } });
+    }
+  }
+}
+
+/** A finished reasoning item (choice D2). One with a text of `''` only carries its envelope. */
+function reasoningItemOf(
+  item: { readonly id: string; readonly status: ItemStatus; readonly text: string } & ReasoningExtras,
+  context: ResponseContext,
+): ReasoningItem {
+  const { id, status, text } = item;
+  const carrier = context.reasoningEvents;
+  const envelope = envelopeOf(text, item, context);
+  return {
+    id,
+    type: 'reasoning',
+    status,
+    summary: text !== '' && isSummary(carrier) ? [{ type: 'summary_text', text }] : [],
+    // OpenAI's items have no `content`, and some clients show both texts, or the second in place of the answer (BAML).
+    ...(text !== '' && carrier !== 'summary' && { content: [{ type: 'reasoning_text', text }] }),
+    ...(envelope !== null && { encrypted_content: encodeReasoningEnvelope(envelope) }),
+  };
+}
