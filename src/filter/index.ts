@@ -9,7 +9,7 @@
 // biome-ignore lint/performance/noBarrelFile: a boundary, the only one; bundles leave out what they do not use
 export { Exchange } from './exchange/exchange.ts';
 export type { ExchangeOptions, ExchangeSettings } from './exchange/options.ts';
-export { checkMove, type Moves, ProtocolError, requestMoves, responseMoves } from './exchange/phases.ts';
+export { ProtocolError, requestMoves, responseMoves } from './exchange/phases.ts';
 export { routeOf } from './exchange/request/route.ts';
 export type { ExchangeSummary } from './exchange/summary.ts';
 export type { BodyModes, ExchangeEvent, ExchangeReply, HeaderMap, HeaderMutation } from './exchange/types.ts';
@@ -35,6 +35,7 @@ export { encodeSseEvents } from './wire/sse/encode-events.ts';
 // Describe: the servers and their flags, what may be set, where a field came from, what may be counted.
 
 export { isHostedTool } from './translate/request-to-chat/parse/parse-tools.ts';
+export { checkMove, type Moves } from './translate/shared/moves.ts';
 export { RecordedProvenance } from './translate/shared/provenance.ts';
 export { repairKinds } from './translate/shared/repairs.ts';
 export type { OperatorSettings } from './translate/shared/settings.ts';

@@ -1,19 +1,12 @@
 import type { PassedOperation } from '../translate/operations/operation.ts';
 import type { ResponseContext } from '../translate/shared/context.ts';
 import type { UnknownType } from '../translate/shared/dropped.ts';
+import type { Moves } from '../translate/shared/moves.ts';
 import type { RequestEvent, ResponseEvent } from './types.ts';
 
 /** The proxy violated the protocol as this service knows it. Ends the gRPC call with a status; clients never see its text. */
 export class ProtocolError extends Error {
   override readonly name = 'ProtocolError';
-}
-
-/** The legal moves of a state machine: phase → event → the phases it may lead to. */
-export type Moves<Event extends string> = Readonly<Record<string, Readonly<Partial<Record<Event, readonly string[]>>>>>;
-
-/** Throws if the table does not list the move, which is an internal error. */
-export function checkMove(moves: Moves<string>, from: string, event: string, to: string): void {
-  if (!(moves[from]?.[event]?.includes(to) ?? false)) throw new Error(`No move from ${from} to ${to} by ${event}.`);
 }
 
 /**

@@ -4,10 +4,11 @@ import {
   parseContentCodings,
 } from '../../../formats/bytes/content-coding.ts';
 import { translateError } from '../../translate/chat-to-response/error.ts';
+import { checkMove } from '../../translate/shared/moves.ts';
 import { ApiError } from '../../wire/schema/api-error.ts';
 import { keepAliveComment } from '../../wire/sse/encode-events.ts';
 import type { ExchangeOptions } from '../options.ts';
-import { checkEvent, checkMove, type RequestOutcome, type ResponsePhase, responseMoves } from '../phases.ts';
+import { checkEvent, type RequestOutcome, type ResponsePhase, responseMoves } from '../phases.ts';
 import { cutBytes, cutEvents, discard, immediateResponse, passThrough } from '../replies.ts';
 import { type AnswerFacts, errorHeaders, keptHeaders, translatedHeaders } from '../response-headers.ts';
 import type { BodyMode, ExchangeReply, HeaderMap, HeaderMutation, Replies, ResponseEvent } from '../types.ts';

@@ -1,5 +1,5 @@
-import { checkMove } from '../../../../formats/machine/moves.ts';
 import type { HeldBytes } from '../../shared/held-bytes.ts';
+import { checkMove } from '../../shared/moves.ts';
 import { CallText } from './call-text.ts';
 import { type OpenCall, toolCallMoves } from './output.ts';
 

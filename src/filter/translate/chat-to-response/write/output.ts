@@ -3,6 +3,7 @@ import type { OutputItem } from '../../../wire/schema/response-resource.ts';
 import type { OutputEvent } from '../../../wire/schema/stream-events.ts';
 import type { ResponseContext } from '../../shared/context.ts';
 import type { HeldBytes } from '../../shared/held-bytes.ts';
+import type { Moves } from '../../shared/moves.ts';
 import type { Repair } from '../../shared/repairs.ts';
 import type { EventLog } from './event-log.ts';
 
@@ -40,7 +41,7 @@ export const toolCallMoves = {
   repeated: {},
   open: { close: ['ended'] },
   ended: {},
-} as const;
+} as const satisfies Moves<'send' | 'recognize' | 'close'>;
 
 export type ClosingStatus = 'completed' | 'incomplete';
 
