@@ -42,3 +42,8 @@ export function factOf<Name extends keyof Facts>(findings: Findings, name: Name)
 export function taken(findings: Findings, name: string): boolean {
   return found(findings, name, 'works', 'accepted');
 }
+
+/** Joins a message of a server, which may end in a full stop, with a sentence of ours. */
+export function twoSentences(said: string, own: string): string {
+  return `${said.replace(/\.$/, '')}. ${own}`;
+}

@@ -1,7 +1,7 @@
 import { jsonWithPatterns } from '../../formats/json/json-with-patterns.ts';
 import { document, indentOf, rowLines, section } from '../cli/columns.ts';
 import { type Colour, type Style, wrap } from '../cli/style.ts';
-import { found, lacking, meaningOf } from './findings.ts';
+import { found, lacking, meaningOf, twoSentences } from './findings.ts';
 import type { Finding, Findings, Probe, Result } from './probe-types.ts';
 import { allProbes } from './probes/all-probes.ts';
 import type { Proposal } from './proposal.ts';
@@ -127,7 +127,7 @@ function rowOf(
   style: Style,
 ): string[] {
   const meaning = meaningOf(probe, result, findings);
-  const told = meaning === undefined ? detail : `${detail}. ${meaning}`;
+  const told = meaning === undefined ? detail : twoSentences(detail, meaning);
   const cells = [
     { text: probe.name, width: nameWidth },
     { ...shown[result], width: resultWidth },

@@ -2,7 +2,7 @@ import { editsBetween } from '../../service/settings/unknown-names.ts';
 import { explainUnreachable } from '../cli/unreachable.ts';
 import { isAbsent, isPage } from './chat-address.ts';
 import { giveUpReading, readChatAnswer, readChatAnswerInSteps, shorten } from './chat-answer.ts';
-import { factOf } from './findings.ts';
+import { factOf, twoSentences } from './findings.ts';
 import type { Answer, Finding, Findings, Known, Probe, ProbeRequest } from './probe-types.ts';
 import { fewTokens } from './probe-types.ts';
 import { maxOverflowTokens } from './probes/limit-probes.ts';
@@ -139,11 +139,14 @@ async function whyNoText(
 ): Promise<[reason: string, noSuchModel: boolean]> {
   const others = factOf(findings, 'otherModels') ?? [];
   if (others.length > 0 && result === 'refused')
-    return [`The server has no model ${model}: ${detail}. It has: ${listNames(nearestFirst(others, model))}.`, true];
+    return [
+      twoSentences(`The server has no model ${model}: ${detail}`, `It has: ${listNames(nearestFirst(others, model))}.`),
+      true,
+    ];
   const reason = `The server does not answer a plain question: ${detail}`;
   if (answer === undefined || !(isAbsent(answer) || isPage(answer))) return [reason, false];
   const explained = await explainAddress?.(answer);
-  return [explained === undefined ? reason : `${reason}. ${explained}`, false];
+  return [explained === undefined ? reason : twoSentences(reason, explained), false];
 }
 
 const mostListed = 20;

@@ -286,7 +286,7 @@ describe('the list of models is looked at first:', () => {
       expect({ code, verdict: report.verdict.outcome, profile: report.profile }).toEqual({
         ...{ code: 4, verdict: 'no_such_model', profile: null },
       });
-      expect(report.stopped).toMatch(/^The server has no model qwen: 404: .* It has: qwen3-8b, gpt-oss-20b\.$/);
+      expect(report.stopped).toMatch(/^The server has no model qwen: 404: .*exist\. It has: qwen3-8b, gpt-oss-20b\.$/);
       const { out } = await runDoctor([url, '--model', 'qwen']);
       expect(out).toContain('Verdict: none, because the server has no model of that name.');
     });
