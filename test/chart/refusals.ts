@@ -203,6 +203,10 @@ export const refusals: readonly (readonly [values: string, message: RegExp])[] =
     /-b has another profile or path .*patchPolicy=true/,
   ],
   [
+    `gateway.kind=envoy-gateway,${hosted(0, { 'apiKey.name': 'key' })},${hosted(1, { 'models[0]': 'm' })}`,
+    /-a is one of several, to whose key Envoy Gateway can add its scheme only with .*patchPolicy=true/,
+  ],
+  [
     [
       ...[hosted(0), hosted(1, { 'models[0]': 'm' }), hosted(2, { 'models[0]': 'n' })],
       `gateway.routes={${Array.from({ length: 43 }, (_, index) => `/${index}`).join(',')}}`,

@@ -75,16 +75,6 @@ export function bootstrapOf(
   const accessLog = JSON.stringify(join(folder, accessLogFile));
   const stdout = '"@type":"type.googleapis.com/envoy.extensions.access_loggers.stream.v3.StdoutAccessLog"';
   const file = `"@type":"type.googleapis.com/envoy.extensions.access_loggers.file.v3.FileAccessLog","path":${accessLog}`;
-  const listener: Resource = JSON.parse(
-    JSON.stringify(controlPlane.listener).replaceAll('"/dev/stdout"', accessLog).replaceAll(stdout, file),
-  );
-  listener['address'] = addressOf('127.0.0.1', listen);
-  const chains = [...(listener['filterChains'] ?? []), listener['defaultFilterChain'] ?? []].flat();
-  for (const chain of chains) {
-    const manager = chain.filters.at(-1).typedConfig;
-    delete manager.rds;
-    manager.routeConfig = controlPlane.routes;
-  }
   const sent = new Map<string, Resource>();
   const authorities = { validationContext: { trustedCa: { filename: '/etc/ssl/certs/ca-certificates.crt' } } };
   const fromSecrets = (key: string, value: Resource | undefined): unknown => {
@@ -96,6 +86,18 @@ export function bootstrapOf(
     sent.set(name, { name, ...(secrets?.(name) ?? other) });
     return { name };
   };
+  const listener: Resource = JSON.parse(
+    JSON.stringify(controlPlane.listener).replaceAll('"/dev/stdout"', accessLog).replaceAll(stdout, file),
+    // Envoy Gateway's filter of a route has a key there.
+    (key, value) => (key === 'credential' ? fromSecrets(key, value) : value),
+  );
+  listener['address'] = addressOf('127.0.0.1', listen);
+  const chains = [...(listener['filterChains'] ?? []), listener['defaultFilterChain'] ?? []].flat();
+  for (const chain of chains) {
+    const manager = chain.filters.at(-1).typedConfig;
+    delete manager.rds;
+    manager.routeConfig = controlPlane.routes;
+  }
   const clusters = controlPlane.clusters.map((original) => {
     const cluster: Resource = JSON.parse(JSON.stringify(original, fromSecrets));
     const { loadAssignment: known } = cluster;

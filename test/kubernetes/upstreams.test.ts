@@ -18,7 +18,19 @@ import {
 import { environmentOf, type KubernetesObject, objectOf, parseObjects } from './manifests.ts';
 
 const answer = { body: [completion({ content: 'Hi' })] };
-const keys = { alpha: 'sk-alpha', beta: 'key-beta', openai: 'sk-openai' } as const;
+const keys = {
+  ...{ alpha: 'sk-alpha', beta: 'key-beta', openai: 'sk-openai' },
+  // As secret stores have them: as the provider gives them, or as another program wanted them.
+  ...{ raw: 'sk-raw', schemed: 'Bearer sk-schemed', azure: 'key-azure', own: 'key-own' },
+} as const;
+
+/** Profiles with the value of the header by which each upstream has to see the key of its name. */
+const providers = [
+  { name: 'raw', profile: 'openai', seen: { authorization: 'Bearer sk-raw' } },
+  { name: 'schemed', profile: 'openai', seen: { authorization: 'Bearer sk-schemed' } },
+  { name: 'azure', profile: 'azure', seen: { 'api-key': 'key-azure' } },
+  { name: 'own', profile: 'mine', seen: { 'api-key': 'key-own' } },
+] as const;
 
 /** Two hosted APIs with keys of their own, one of them at another path, name and header, and a server in the cluster. */
 const upstreams = [
@@ -78,7 +90,10 @@ function rendered(kind: GatewayKind, values: readonly object[] = upstreams, ...s
 /** The gateway's configuration, with the hosted APIs at their addresses here. */
 function configured(kind: GatewayKind, objects: readonly KubernetesObject[]): GatewayConfiguration {
   const made = configurationFrom(kind, kind === 'istio' ? objects : [...objects, ...surroundings()]);
-  const places = { 'api.alpha.example': alpha, 'api.openai.com': alpha, 'beta.example.com': beta };
+  const places = {
+    ...{ 'api.alpha.example': alpha, 'api.openai.com': alpha, 'beta.example.com': beta },
+    ...Object.fromEntries(providers.map(({ name }) => [`${name}.provider.example`, alpha])),
+  };
   const endpoints = made.controlPlane.clusters.flatMap((cluster: Resource) =>
     Object.entries(places)
       .filter(([host]) => JSON.stringify([cluster['name'], cluster['loadAssignment']]).includes(host))
@@ -242,6 +257,37 @@ describe.each(gatewayKinds)('under %s', (kind) => {
     );
   });
 
+  test('a key in a Secret, with or without a scheme, is one header of its profile', async () => {
+    const key = kind === 'istio' ? 'token' : 'credential'; // Envoy Gateway reads no other
+    const hosted = providers.map(({ name, profile }) => ({
+      ...{ name, profile, host: `${name}.provider.example`, port: 443, path: '/v1/chat/completions' },
+      ...{ models: name === 'raw' ? [] : [name], apiKey: { name, key } },
+      tls: { caSecret: 'authority', sni: 'api.alpha.example' },
+    }));
+    const objects = rendered(kind, hosted, 'profiles.mine.extends=azure');
+    if (kind === 'istio') expect(JSON.stringify(objects)).toContain('key: token, path: credential');
+    const file = join(folder, 'profiles.json');
+    const profiles = objects.find(({ metadata }) => metadata.name === 'responses-extproc-profiles');
+    writeFileSync(file, profiles?.data?.['profiles.json'] ?? '');
+    const configuration = configured(kind, objects);
+    await withGateway(
+      { ...configuration, environment: { ...configuration.environment, UPSTREAM_PROFILES_FILE: file } },
+      async (gateway) => {
+        for (const { name, seen } of providers) {
+          const { seen: bySeen } = await send(gateway, `key ${name}`, { model: name, input: 'Hi' });
+          const [request] = bySeen.alpha;
+          console.log(`${kind}: the Secret has ${keys[name]}: ${JSON.stringify(summaryOf(request))}`);
+          const { authorization, 'api-key': apiKey, host } = request?.headers ?? {};
+          expect({ authorization, 'api-key': apiKey, host }).toEqual({
+            ...{ authorization: undefined, 'api-key': undefined, ...seen },
+            host: `${name}.provider.example`,
+          });
+        }
+      },
+      { configYaml: kind === 'istio' ? bootstrapOf(objects) : undefined },
+    );
+  });
+
   test('the first YAML for several servers in kubernetes.md works as it stands there', async () => {
     const page = readFileSync(join(import.meta.dirname, '../../docs/kubernetes.md'), 'utf8');
     const [, values = ''] = /^## Several Chat servers$[\s\S]*?^```yaml\n([\s\S]*?)^```$/m.exec(page) ?? [];
@@ -261,14 +307,15 @@ describe.each(gatewayKinds)('under %s', (kind) => {
           ['qwen3', 'own'],
         ] as const;
         for (const [model, where] of cases) {
-          const body = { model, input: 'Hi', max_output_tokens: 64 };
+          const body = { model, input: 'Hi', instructions: 'Be brief.' };
           const { status, seen } = await send(gateway, `page ${model}`, body);
           expect([model, status, seen[where].length]).toEqual([model, 200, 1]);
           const [request] = seen[where];
           console.log(`${kind}: the page’s YAML: ${model} → ${JSON.stringify(summaryOf(request))}`);
           const isHosted = where === 'alpha';
           expect(request?.headers.authorization).toBe(isHosted ? `Bearer ${keys.openai}` : 'Bearer of-the-client');
-          expect(request?.json()).toHaveProperty(isHosted ? 'max_completion_tokens' : 'max_tokens', 64); // its profile
+          const role = isHosted ? 'developer' : 'system'; // as its profile has it
+          expect(request?.json()).toMatchObject({ messages: [{ role, content: 'Be brief.' }, { content: 'Hi' }] });
         }
       },
       { configYaml: kind === 'istio' ? bootstrapOf(objects) : undefined },

@@ -321,10 +321,9 @@ path, `pattern`, a regular expression for its models, and `profile`, where the s
 {{- $header := .header | default (get ($root.Files.Get "files/settings.json" | fromJson).keyHeaders $base) | default "authorization" -}}
 {{- $_ := set $of "apiKey" (dict "name" .name "key" (.key | default "credential") "header" $header) -}}
 {{- end -}}
-{{- $_ := set $of "tls" dict -}}
-{{- if hasKey (.tls | default dict) "enabled" | ternary (.tls | default dict).enabled (hasKey . "host") -}}
-{{- $_ := set $of "tls" (merge (dict "sni" ((.tls | default dict).sni | default .host)) (.tls | default dict)) -}}
-{{- end -}}
+{{- $tls := .tls | default dict -}}
+{{- $hasTls := hasKey $tls "enabled" | ternary $tls.enabled (hasKey . "host") -}}
+{{- $_ := set $of "tls" (ternary (merge (dict "sni" ($tls.sni | default .host)) $tls) dict $hasTls) -}}
 {{- if .host -}}
 {{- $_ := set $of "external" .host -}}
 {{- $_ := set $of "istioHost" .host -}}
@@ -392,6 +391,18 @@ overrides: {}
 %CEL(request.headers['authorization'].contains(' ') ? '' : 'Bearer ')%%REQ(authorization)%
 {{- end }}
 
+{{/* The same as a filter of an upstream's cluster, behind the one that puts the key there. */}}
+{{- define "rx.bearerFilter" -}}
+name: envoy.filters.http.header_mutation
+typed_config:
+  "@type": type.googleapis.com/envoy.extensions.filters.http.header_mutation.v3.HeaderMutation
+  mutations:
+    request_mutations:
+      - append:
+          append_action: OVERWRITE_IF_EXISTS_OR_ADD
+          header: { key: authorization, value: {{ include "rx.bearer" . | quote }} }
+{{- end }}
+
 {{/* Where Istio's proxies find the key of an upstream. */}}
 {{- define "rx.keyFolder" -}}
 /etc/istio/keys/{{ .object }}
@@ -419,9 +430,15 @@ those that have no body and so no model.
 {{- $istioJwt := and .root.Values.gateway.auth.jwt.jwksUri (eq .root.Values.gateway.kind "istio") -}}
 {{- $matches := .matches -}}
 {{- $alone := .alone | default list -}}
+{{- $isOne := eq (len $upstreams) 1 -}}
 rules:
 {{- range $upstreams }}
 {{- $upstream := . }}
+{{- /*
+Envoy chooses the filters of a request by its first route, before its model is known: the key of one upstream among several is put there
+by a filter of its cluster, and that of one alone by a filter of its route, to which the route itself can add the scheme.
+*/ -}}
+{{- $keyFilter := ternary (printf "%s-key" .object) "" (and (eq $root.Values.gateway.kind "envoy-gateway") (not (empty .apiKey.name))) }}
   - matches:
       {{- if .pattern }}
       {{- range $matches }}
@@ -440,8 +457,8 @@ rules:
           {{- $remove := list "x-envoy-external-address" "x-envoy-internal" "x-forwarded-for" }}
           {{- if or $istioJwt .apiKey.name }}{{ $remove = append $remove "authorization" }}{{ end }}
           {{- if .apiKey.name }}{{ $remove = concat $remove (list "api-key" "x-api-key" "x-goog-api-key" .apiKey.header) | uniq }}{{ end }}
-          {{- if gt (len $upstreams) 1 }}{{ $remove = append $remove "x-gateway-model-name" }}{{ end }}
-          {{- if and .apiKey.name (eq $root.Values.gateway.kind "envoy-gateway") }}
+          {{- if not $isOne }}{{ $remove = append $remove "x-gateway-model-name" }}{{ end }}
+          {{- if and $keyFilter $isOne }}
           {{- /* Its filter has put the key there by now. */ -}}
           {{- $remove = without $remove .apiKey.header }}
           {{- if eq .apiKey.header "authorization" }}
@@ -449,9 +466,9 @@ rules:
           {{- end }}
           {{- end }}
           remove: [{{ join ", " $remove }}]
-      {{- if and .apiKey.name (eq $root.Values.gateway.kind "envoy-gateway") }}
+      {{- if and $keyFilter $isOne }}
       - type: ExtensionRef
-        extensionRef: { group: gateway.envoyproxy.io, kind: HTTPRouteFilter, name: {{ .object }}-key }
+        extensionRef: { group: gateway.envoyproxy.io, kind: HTTPRouteFilter, name: {{ $keyFilter }} }
       {{- end }}
       {{- if and (or .external (include "rx.base" .)) (eq $root.Values.gateway.kind "envoy-gateway") }}
       - type: ExtensionRef
@@ -469,6 +486,11 @@ rules:
         {{- end }}
         {{- with .port }}
         port: {{ int64 . }}
+        {{- end }}
+        {{- if and $keyFilter (not $isOne) }}
+        filters:
+          - type: ExtensionRef
+            extensionRef: { group: gateway.envoyproxy.io, kind: HTTPRouteFilter, name: {{ $keyFilter }} }
         {{- end }}
 {{- end }}
 {{- end }}
