@@ -1,6 +1,6 @@
 /**
- * The golden manifests of the chart, `test/golden/chart`: what Helm makes of each values file of `deploy/chart/examples` and of
- * `test/chart/values`, and of each `helm install` in the docs.
+ * The golden manifests of the chart, `test/golden/chart`: what Helm makes of each values file of `deploy/chart/examples`, of
+ * `test/chart/values` and, where it is not refused, of `test/chart/habits`, and of each `helm install` in the docs.
  */
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
@@ -18,8 +18,17 @@ export function chartCases(): ReadonlyMap<string, readonly string[]> {
   return new Map([
     ...valuesIn('deploy/chart/examples', 'example-'),
     ...valuesIn('test/chart/values', ''),
+    ...habits().flatMap(({ name, args, refusal }) => (refusal === null ? [[`habit-${name}`, args] as const] : [])),
     ...['docs', 'envoy'].flatMap(installsIn),
   ]);
+}
+
+/** Values as people write them who know other charts; the second line of a file says what is refused, if it is. */
+export function habits(): readonly { name: string; args: readonly string[]; refusal: string | null }[] {
+  return valuesIn('test/chart/habits', '').map(([name, args]) => {
+    const text = readFileSync(join(root, args.at(-1) ?? ''), 'utf8');
+    return { name, args, refusal: /^# Refused: (.*)$/m.exec(text)?.[1] ?? null };
+  });
 }
 
 function valuesIn(from: string, prefix: string): [name: string, args: readonly string[]][] {
