@@ -9,7 +9,7 @@ import { staleFiles } from '../../scripts/generate/generate.ts';
 import { manifests, renderChart, renderInstall } from '../../scripts/generate/kubernetes-render.ts';
 import { customResourceDefinitions } from '../kubernetes/definitions.ts';
 import { runTool, toolPath } from '../kubernetes/tools.ts';
-import { argumentsOf, refusals } from './refusals.ts';
+import { accepted, argumentsOf, refusals } from './refusals.ts';
 
 const root = join(import.meta.dirname, '../..');
 const chart = join(root, 'deploy/chart');
@@ -66,6 +66,12 @@ test.each([
   ['1536Mi', 1050, 33],
   ['2Gi', 1400, 45],
   ['3Gi', 2048, 64],
+  // The same in other units.
+  ['1048576Ki', 700, 22],
+  ['1073741824', 700, 22],
+  ['1.5Gi', 1050, 33],
+  ['2G', 1303, 40],
+  ['0.002T', 1303, 40],
 ])('with %s of memory the heap is %s MiB and the largest request %s', (memory, heap, request) => {
   const sizes = ['limits', 'requests'].flatMap((name) => ['--set', `resources.${name}.memory=${memory}`]);
   const text = JSON.stringify(renderChart(sizes));
@@ -107,6 +113,27 @@ const said = new Map(refusals.map(([values]) => [values, messageOf(() => renderC
 
 test.each(refusals)('%s fails with a message that names the problem', (values, message) => {
   expect(said.get(values)).toMatch(message);
+});
+
+test.each(accepted)('%s renders, as it is just within what is refused', (values) => {
+  expect(messageOf(() => renderChart(argumentsOf(values)))).toBe('');
+});
+
+test.each([
+  ['a release with a name of 53 letters', 'a'.repeat(53), 'llm', 'a'.repeat(50), `llm-${'a'.repeat(50)}`],
+  ['one whose name is cut at a hyphen', `${'a'.repeat(49)}-b`, 'llm', 'a'.repeat(49), `llm-${'a'.repeat(49)}`],
+  ['a long name with that of the chart in it', 'my-responses-extproc', 'llm', 'my-responses-extproc', undefined],
+  ['a namespace of 63 letters', 'x', 'n'.repeat(63), 'x-responses-extproc', 'n'.repeat(63)],
+])('%s has names that Kubernetes takes', (_what, release, namespace, name, gatewayClass = `llm-${name}`) => {
+  const documents = renderChart(['--set', 'gateway.kind=envoy-gateway', '--namespace', namespace], release);
+  const namesOf = (kind: string) =>
+    documents.flatMap(({ text }) =>
+      text.includes(`kind: ${kind}\n`) ? (/^ {2}name: (\S+)/m.exec(text)?.[1] ?? []) : [],
+    );
+  expect(namesOf('Deployment')).toEqual([name]);
+  expect(namesOf('GatewayClass')).toEqual([gatewayClass]);
+  const all = documents.map(({ text }) => /^ {2}name: (\S+)/m.exec(text)?.[1] ?? '');
+  expect(all.filter((one) => !/^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$/.test(one))).toEqual([]);
 });
 
 test.each(['heapMiB', 'gateway.messageTimeout', 'gateway.auth.apiKey.secretName'])(

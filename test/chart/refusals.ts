@@ -215,6 +215,33 @@ export const refusals: readonly (readonly [values: string, message: RegExp])[] =
   ],
 ];
 
+/** Values that are just within what the chart refuses: all of them render. */
+export const accepted: readonly string[] = [
+  'maxRequestMiB=23',
+  'heapMiB=716',
+  'autoscaling.maxReplicas=2',
+  'resources.limits.cpu=1000m',
+  'terminationGracePeriodSeconds=617',
+  'monitoring.serviceMonitor.scrapeTimeout=15s',
+  'gateway.messageTimeout=60m',
+  'gateway.streamIdleTimeout=5m1ms',
+  'config.MAX_TOOLS=100000',
+  'config.MAX_TOOLS=1',
+  'extraEnv[0].name=OTEL_EXPORTER_OTLP_HEADERS,extraEnv[0].value=a=b',
+  'extraEnv[0].name=CATALOG_ENDPOINT,extraEnv[0].value=http://catalog',
+  'networkPolicy.egress[0].ports[0].port=53',
+  'gateway.allowedRoutes.namespaces.from=Selector,gateway.allowedRoutes.namespaces.selector.matchLabels.a=b',
+  'webSocket.enabled=true,webSocket.forwardTo=https://gateway/v1',
+  'commonLabels.a=b,podLabels.c=d',
+  'strategy.rollingUpdate.maxSurge=0,strategy.rollingUpdate.maxUnavailable=1',
+  'image.registry=mirror.example.com,image.repository=team/image',
+  'gateway.routes={/v1/responsesx,/v1/conversations-of-ours}',
+  [
+    ...[hosted(0), hosted(1, { 'models[0]': 'm' }), hosted(2, { 'models[0]': 'n*' }), hosted(3, { 'models[0]': 'o' })],
+    `gateway.routes={${Array.from({ length: 32 }, (_, index) => `/${index}`).join(',')}}`,
+  ].join(','),
+];
+
 /** Helm's arguments for one of them. */
 export function argumentsOf(values: string): readonly string[] {
   const gateway = values.startsWith('gateway.kind') ? [] : ['--set', 'gateway.kind=istio'];
