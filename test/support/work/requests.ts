@@ -44,6 +44,8 @@ const amounts = {
   /** References of that definition to itself. */
   circles: 0,
   values: 0,
+  /** Properties of a tool that are a boolean in place of a schema. */
+  booleans: 0,
   /** Tools of one namespace, and the length of its name and its description. */
   namespaceTools: 0,
   description: 0,
@@ -102,6 +104,7 @@ function schemaOf(a: Amounts): object {
       ...(a.branches > 0 && { branches: { type: 'object', anyOf: times(a.branches, () => reference) } }),
       ...(a.values > 0 && { value: { enum: times(a.values, String) } }),
       ...(a.depth > 0 && { nested }),
+      ...keyed(a.booleans, 'boolean', () => true),
     },
     ...(a.rootBranches > 0 && { anyOf: times(a.rootBranches, () => reference) }),
     $defs: { b: definition, ...keyed(a.chain, 'c', (index) => ({ $ref: `#/$defs/c${index + 1}` })) },

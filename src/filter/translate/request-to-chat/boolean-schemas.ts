@@ -41,11 +41,23 @@ function namedSchemas(given: Schema): Schema {
   let copy: Record<string, unknown> | null = null;
   for (const name in given) {
     const written = schemaOf(given[name]);
-    if (written === given[name]) continue;
-    copy ??= { ...given };
-    copy[name] = written;
+    if (copy === null && written !== given[name]) copy = before(name, given);
+    if (copy !== null) copy[name] = written;
   }
   return copy ?? given;
+}
+
+/**
+ * A copy of what stands before that name. A spread of all would put each of very many names in its place twice, which takes most of the
+ * time. The copy has no prototype, so that `__proto__` is a name like others.
+ */
+function before(end: string, given: Schema): Record<string, unknown> {
+  const copy: Record<string, unknown> = Object.create(null);
+  for (const name in given) {
+    if (name === end) break;
+    copy[name] = given[name];
+  }
+  return copy;
 }
 
 /** A schema, or a list of schemas. */

@@ -41,6 +41,11 @@ describe('a root that is a union', () => {
     expect(Object.keys(schema['properties'] as object)).toEqual(['__proto__']);
   });
 
+  it('is an object in place of a boolean under any name', () => {
+    const { schema } = plain(JSON.parse('{"properties":{"a":{"type":"string"},"__proto__":true,"b":false}}'));
+    expect(JSON.stringify(schema['properties'])).toBe('{"a":{"type":"string"},"__proto__":{},"b":{"not":{}}}');
+  });
+
   it.each([
     [{ type: 'string', const: 'a' }, { type: 'integer', const: 1 }, null],
     [{ type: 'integer', enum: [1] }, { const: 'a' }, null],
