@@ -8,7 +8,7 @@ export interface SseData {
 
 /**
  * Reads an event's data: `[DONE]` (some servers quote it), or JSON. Data of several lines is one value, or else one value
- * per line: some proxies put two chunks into one event, some servers omit all blank lines. Empty data has no value, nor has a line that
+ * per line: some servers omit the blank line in front of `[DONE]`. Empty data has no value, nor has a line that
  * is a comment (`data: : OPENROUTER PROCESSING`, from a gateway that takes comments for data: mnfst/llm-gateway#2053); what is not
  * JSON is null. Throws `SseLimitError` for more lines than `maxLines`.
  */

@@ -29,7 +29,8 @@ const lineFeed = Buffer.from('\n');
  * Reads the event stream format (WHATWG HTML §9.2.6) from bytes cut anywhere, even inside a character or between CR
  * and LF. Text is decoded a line at a time; the work is linear in the bytes however small the pieces are. Beyond the
  * standard, a line that begins with `{` is an event of its own: some servers send errors or all chunks without `data:`. So is
- * the field `error` (llama.cpp, GPUStack), and the event of that name without data.
+ * the field `error` (llama.cpp, GPUStack), the event of that name without data, and data that is an object in front of another: some
+ * proxies put two chunks into one event, some servers omit all blank lines.
  *
  * If a piece completes some events and then exceeds the limit, those events are returned and the next call throws.
  * Why this is written by hand: docs/decisions/0007-hand-written-decoders.md.
@@ -154,6 +155,11 @@ export class SseDecoder {
     }
     const ofData = valueStart(dataField, bytes, start, end);
     if (ofData !== -1) {
+      if (this.#data !== null && bytes[ofData] === openingBraceByte && this.#isObject(this.#data)) {
+        this.#emit({ type: 'event', event: this.#event, data: this.#data });
+        this.#data = null;
+        this.#dataSize = this.#event?.length ?? 0;
+      }
       if (this.#data === null) this.#data = bytes.toString('utf8', ofData, end);
       else {
         if (this.#lines.length === 0) this.#lines.append(Buffer.from(this.#data));
@@ -177,6 +183,11 @@ export class SseDecoder {
     }
     this.#endEvent();
     this.#emit({ type: 'event', event: 'error', data: bytes.toString('utf8', ofError, end) });
+  }
+
+  /** Is the data one line that looks like an object? No JSON goes on with another one behind it. */
+  #isObject(data: string): boolean {
+    return this.#lines.length === 0 && data.startsWith('{') && data.endsWith('}');
   }
 
   #endEvent(): void {

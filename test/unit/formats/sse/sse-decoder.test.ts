@@ -37,6 +37,13 @@ describe('an event stream is read', () => {
     ['an event that lacks its blank line', 'data: a', [event('a')]],
     ['a bare JSON line as an event of its own', '{"a":1}\n{"b":2}\n', [event('{"a":1}'), event('{"b":2}')]],
     ['a bare JSON line after data that lacks its blank line', 'data: a\n{"b":2}\n', [event('a'), event('{"b":2}')]],
+    [
+      'objects in lines of data as events of their own, with their name',
+      'event: x\ndata: {"a":1}\nid: 1\ndata:{"b":{}}\ndata: [DONE]\n\ndata: c\n\n',
+      [event('{"a":1}', 'x'), event('{"b":{}}\n[DONE]', 'x'), event('c')],
+    ],
+    ['an object of several lines as one', 'data: {\ndata: "a":\ndata: {}}\n\n', [event('{\n"a":\n{}}')]],
+    ['a name of such objects once', 'event: x\ndata: {}\ndata: {}\n\n', [event('{}', 'x'), event('{}', 'x')]],
     ['blank lines at the start', '\n\n\ndata: a\n\n', [event('a')]],
   ])('%s', (_, text, messages) => {
     expect(read(text)).toEqual(messages);
@@ -111,6 +118,12 @@ describe('the size of an event is limited', () => {
       expect(decode(inPiecesOf(pieceSize, bytes), size)).toHaveLength(1);
       expect(() => decode(inPiecesOf(pieceSize, bytes), size - 1)).toThrow(SseLimitError);
     }
+  });
+
+  it('objects in lines of data are limited two by two, each with the name of all', () => {
+    const [name, one] = ['event: x\n', 'data: {}\n'];
+    expect(read(`${name}${one.repeat(9)}\n`, `${name}${one}${one}`.length)).toHaveLength(9);
+    expect(() => read(`event: ${'x'.repeat(84)}\n${one}${one}`, limit)).toThrow(SseLimitError);
   });
 
   it('many events together may be larger', () => {

@@ -92,7 +92,7 @@ describe('an answer of more values than are read in one step', () => {
 
   it.each([
     ['values of one event', `data: ${listOf(maxValues + 1)}`],
-    ['lines of one event', 'data: {}\n'.repeat(maxValues + 1).trim()],
+    ['lines of one event', 'data: 1\n'.repeat(maxValues + 1).trim()],
     ['lines without a value', 'data:\n'.repeat(maxValues + 1).trim()],
   ])('fails in a stream: %s', (_, event) => {
     const client = streamOfData([event, 'data: [DONE]']);
@@ -126,6 +126,25 @@ describe('an answer of more values than are read in one step', () => {
     expect(wholeOf(reader.end())).toEqual(list);
     expect(reader.state.disposition).toBe('untouched');
   });
+});
+
+it('a long answer without any blank line arrives chunk by chunk', () => {
+  const context = createTestContext({ stream: true });
+  const reader = new EventStreamReader(context, optionsOf(context));
+  const line = 'data: {"choices":[{"index":0,"delta":{"content":"word "}}]}\n';
+  const [pieces, linesOfPiece] = [128, 1000];
+  let deltas = 0;
+  for (let piece = 1; piece <= pieces; piece += 1) {
+    deltas +=
+      wholeOf(reader.push(Buffer.from(line.repeat(linesOfPiece))))
+        .toString()
+        .split('"word "').length - 1;
+    expect(deltas).toBe(piece * linesOfPiece - 1);
+  }
+  const end = 'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\ndata: [DONE]\n';
+  const rest = [wholeOf(reader.push(Buffer.from(end))), wholeOf(reader.end())].join('');
+  const content = [{ type: 'output_text', text: 'word '.repeat(pieces * linesOfPiece) }];
+  expect(eventsOf(rest).at(-1)).toMatchObject({ type: 'response.completed', response: { output: [{ content }] } });
 });
 
 describe('an answer that repeats much of its request', () => {
