@@ -1,4 +1,4 @@
-import { closingQuoteInBytes } from './scan.ts';
+import { closingQuoteInBytes, endOfPlain } from './scan.ts';
 
 type State = 'start' | 'inside' | 'string' | 'escape' | 'whole' | 'other';
 
@@ -21,7 +21,8 @@ export class JsonEnd {
   push(text: string): number {
     for (let at = 0; at < text.length; at++) {
       if (this.#state === 'whole') return at;
-      this.#read(text.charCodeAt(at));
+      if (this.#state === 'string') at = endOfPlain(text, at);
+      if (at < text.length) this.#read(text.charCodeAt(at));
     }
     return this.#state === 'whole' ? text.length : -1;
   }

@@ -59,8 +59,17 @@ export function closingQuote(text: string, start: number): number {
   return text.length;
 }
 
+/** Where the next quote or backslash within a string is, or the end of the text: most characters of a string are neither. */
+export function endOfPlain(text: string, start: number): number {
+  for (let at = start; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === 0x22 || code === 0x5c) return at;
+  }
+  return text.length;
+}
+
 /**
- * The same in bytes, where text is not to be made of them. `start` may be anywhere in it except
+ * The closing quote in bytes, where text is not to be made of them. `start` may be anywhere in it except
  * at the backslash of an escape. Most strings are short; long ones are texts or images, for which the native search is
  * fifty times faster.
  */

@@ -1,4 +1,4 @@
-import { isDigit } from '../../../../formats/json/scan.ts';
+import { endOfPlain, isDigit } from '../../../../formats/json/scan.ts';
 
 /**
  * Writes `120000.0` as `120000`, which is the same number: models write it (Grok, xAI), and tools that read an integer refuse it, as
@@ -18,6 +18,10 @@ export class WholeNumbers {
     let out = '';
     let from = 0;
     for (let at = 0; at < text.length; at++) {
+      if (this.#state === 'string') {
+        at = endOfPlain(text, at);
+        if (at === text.length) break;
+      }
       const code = text.charCodeAt(at);
       if (this.#state === 'fraction') {
         if (code === 0x30) {
