@@ -32,15 +32,22 @@ export class CitationList {
 
   #isNew(citation: Annotation): boolean {
     if (citation.type === 'url_citation') {
-      const { url, start_index, end_index } = citation;
-      if (start_index === 0 && end_index === 0 && this.#urls.has(url)) return false;
+      const { url, title, start_index, end_index } = citation;
+      const isCited = this.#urls.has(url);
       this.#urls.add(url);
+      // A whole page needs no other key: its URL is not cited.
+      if (start_index === 0 && end_index === 0)
+        return !isCited && this.#keep(citation, 2 * (url.length + title.length));
     }
     const key = JSON.stringify(Object.values(citation));
     if (this.#keys.has(key)) return false;
     this.#keys.add(key);
+    return this.#keep(citation, 2 * key.length);
+  }
+
+  #keep(citation: Annotation, bytes: number): true {
     this.all.push(citation);
-    this.#bytes += this.#held.add('citation', 2 * key.length);
+    this.#bytes += this.#held.add('citation', bytes);
     return true;
   }
 }

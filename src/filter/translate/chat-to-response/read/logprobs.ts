@@ -102,7 +102,11 @@ function startOf(tokens: readonly Logprob[], end: number, text: Buffer): number 
   /** Where it starts if the U+FFFD stands for all that is left, unless a token before says some of it. */
   let possible: number | null = null;
   for (let index = end - 1; index >= 0; index--) {
-    for (const piece of piecesOf(tokens[index]).reverse()) {
+    const bytes = tokens[index]?.bytes ?? [];
+    // Most tokens end the text as they are, which is seen without a copy of each.
+    const plain = replaced === 0 && endsWith(text, rest, bytes);
+    if (plain) rest -= bytes.length;
+    for (const piece of plain ? [] : piecesOf(bytes).reverse()) {
       if (piece === replacementCharacter) {
         replaced = maxReplacedBytes;
       } else if (piece.length > 0) {
@@ -125,9 +129,15 @@ function withEmptyBefore(tokens: readonly Logprob[], index: number | null): numb
   return start;
 }
 
+/** Does the text up to `end` end with these bytes, none of which can belong to a U+FFFD? */
+function endsWith(text: Buffer, end: number, bytes: readonly number[]): boolean {
+  const start = end - bytes.length;
+  return start >= 0 && bytes.every((byte, at) => byte !== replacementCharacter[0] && byte === text[start + at]);
+}
+
 /** A token's bytes, cut at each U+FFFD, which is a piece of its own. */
-function piecesOf(token: Logprob | undefined): Buffer[] {
-  let said = Buffer.from(token?.bytes ?? []);
+function piecesOf(bytes: readonly number[]): Buffer[] {
+  let said = Buffer.from(bytes);
   const pieces: Buffer[] = [];
   for (let at = said.indexOf(replacementCharacter); at >= 0; at = said.indexOf(replacementCharacter)) {
     pieces.push(said.subarray(0, at), replacementCharacter);
