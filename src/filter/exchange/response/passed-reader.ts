@@ -2,7 +2,7 @@ import { GrowingBytes } from '../../../formats/bytes/growing-bytes.ts';
 import { jsonOf } from '../../../formats/json/loose.ts';
 import { scanJson } from '../../../formats/json/scan.ts';
 import type { ApiError } from '../../wire/schema/api-error.ts';
-import { AnswerState, type Disposition, maxValues, nothing, type UpstreamBodyReader } from './upstream-body-reader.ts';
+import { AnswerState, type Disposition, nothing, type UpstreamBodyReader } from './upstream-body-reader.ts';
 
 /**
  * Buffers the answer to an operation that is passed, and returns what `complete` makes of it; the original bytes if that is
@@ -54,3 +54,5 @@ export function createPassedReader(complete: (answer: unknown) => object | null,
 
 /** Lists of models have four levels. Writing JSON takes stack for each; reading it does not. */
 const maxNesting = 128;
+/** A gateway's list of models has some 30,000. */
+const maxValues = 100_000;
