@@ -8,12 +8,6 @@ import { billedFactsOf, type ExchangeReports, type ExchangeSummary, summaryOf } 
 import { type ExchangeEvent, type ExchangeReply, type Hold, isRequestEvent, type Replies } from './types.ts';
 import { nextUpdateAfter, usageMetadataOf, withMetadata } from './usage-metadata.ts';
 
-/**
- * A piece of an answer takes a turn from this size on: more than comes of a model's tokens at once. One read of a connection may
- * have such pieces of many streams, and 60 kB of the costliest events take some 10 ms.
- */
-const burstBytes = 32 * 1024;
-
 /** One HTTP request and its response: Envoy's messages in, the replies to them out. No clock, no sockets. */
 export class Exchange {
   readonly #options: ExchangeOptions;
@@ -71,15 +65,19 @@ export class Exchange {
 
   /** How the message is to be handled, so that no other exchange waits long. */
   pace(event: ExchangeEvent): Pace {
-    if (isRequestEvent(event)) return this.#requestLeg.pace(event);
-    return event.type === 'response_body' && event.body.length > burstBytes ? 'in_turn' : 'at_once';
+    return isRequestEvent(event) ? this.#requestLeg.pace(event) : this.#responseLeg.pace(event);
   }
 
-  /** Replies in steps to the end of a large request body; `refusal` is asked at the first, which may have waited. */
+  /**
+   * Replies in steps to the end of a large request body, or to a long or compressed piece of an answer. `refusal` is asked at the first
+   * of a request, which may have waited.
+   */
   *handleInSteps(event: ExchangeEvent, refusal?: () => ApiError | null): Steps<Replies> {
-    if (!isRequestEvent(event)) return this.repliesTo(event);
+    if (!isRequestEvent(event) && event.type !== 'response_body') return this.repliesTo(event);
     this.#tap?.onEvent(event);
     if (this.#closed) return [];
+    if (!isRequestEvent(event))
+      return this.#checked(yield* this.#responseLeg.handleInSteps(event, this.#requestLeg.outcome), event);
     return this.#checked(yield* this.#requestLeg.handle(event, refusal), event);
   }
 

@@ -70,13 +70,15 @@ export function longEvents(events: readonly ResponseStreamEvent[], isEnd: boolea
   });
 }
 
-/** Both, in order. */
-export function joined(first: ClientBytes, second: ClientBytes): ClientBytes {
-  if (!(first instanceof LongBody) && first.length === 0) return second;
-  if (!(second instanceof LongBody) && second.length === 0) return first;
-  if (!(first instanceof LongBody) && !(second instanceof LongBody)) return Buffer.concat([first, second]);
+/** All of them, in order. */
+export function joined(...bodies: readonly ClientBytes[]): ClientBytes {
+  const given = bodies.filter((body) => body instanceof LongBody || body.length > 0);
+  const [only = Buffer.alloc(0)] = given;
+  if (given.length <= 1) return only;
+  const whole = given.filter((body): body is Buffer => !(body instanceof LongBody));
+  if (whole.length === given.length) return Buffer.concat(whole);
   return new LongBody(function* () {
-    for (const body of [first, second]) {
+    for (const body of given) {
       if (body instanceof LongBody) yield* body;
       else yield body;
     }

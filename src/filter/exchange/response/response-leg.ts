@@ -11,6 +11,7 @@ import type { ExchangeOptions } from '../options.ts';
 import { checkEvent, type RequestOutcome, type ResponsePhase, responseMoves } from '../phases.ts';
 import { cutBytes, cutEvents, discard, immediateResponse, passThrough } from '../replies.ts';
 import { type AnswerFacts, errorHeaders, keptHeaders, translatedHeaders } from '../response-headers.ts';
+import type { Pace, Steps } from '../steps.ts';
 import type { BodyMode, ExchangeReply, HeaderMap, HeaderMutation, Replies, ResponseEvent } from '../types.ts';
 import { createUpstreamBodyReader } from './choose-reader.ts';
 import { type BodyEnd, bodyReplies, type Pieces } from './delivery.ts';
@@ -43,6 +44,7 @@ type Cause = ResponseEvent['type'] | 'tick';
 interface OpenBody extends AnswerFacts {
   readonly reader: UpstreamBodyReader;
   readonly decoder: ContentDecoder;
+  readonly isEncoded: boolean;
 }
 
 /** The data of the leg in each phase; once a body has ended, its result. */
@@ -52,6 +54,14 @@ type LegState =
   | { readonly phase: 'ended'; readonly answer: Readonly<AnswerState> | null };
 
 const noBytes = Buffer.alloc(0);
+
+/**
+ * A piece of an answer takes a turn from this size on: more than comes of a model's tokens at once. One read of a connection may
+ * have such pieces of many streams, and 60 kB of the costliest events take some 10 ms.
+ */
+const burstBytes = 32 * 1024;
+/** A longer piece is read in steps of so many bytes, as one is that may become longer. */
+const stepBytes = 64 * 1024;
 
 /** How long an upstream may keep its stream open after the finish reason: usage may follow. */
 const finishGraceMs = 2000;
@@ -87,10 +97,7 @@ export class ResponseLeg {
   /** The replies to one message, if any is due. Throws `ProtocolError` for one that the phase does not allow. */
   handle(event: ResponseEvent, request: RequestOutcome): Replies {
     const state = this.#state;
-    if (event.type !== this.#allowed) checkEvent(responseMoves, state.phase, event.type);
-    this.#allowed = event.type;
-    this.#lastUpstreamActivity.touch();
-    if (event.type === 'response_body') this.#upstreamBytes += event.body.length;
+    this.#arrive(event);
     if (event.type === 'response_headers') return this.#onHeaders(event, request);
     switch (state.phase) {
       case 'holding_headers':
@@ -104,6 +111,24 @@ export class ResponseLeg {
       case 'ended':
         return discard(event, this.#isFullDuplex());
     }
+  }
+
+  /** How a message is to be handled, so that no other exchange waits long. A few compressed bytes may be very many events. */
+  pace(event: ResponseEvent): Pace {
+    if (event.type !== 'response_body') return 'at_once';
+    if (event.body.length > stepBytes || this.#openBody()?.isEncoded === true) return 'in_steps';
+    return event.body.length > burstBytes ? 'in_turn' : 'at_once';
+  }
+
+  /** The replies to one piece of a body, in steps. */
+  *handleInSteps(event: BodyEvent, request: RequestOutcome): Steps<Replies> {
+    const current = this.#openBody();
+    if (current === null) return this.handle(event, request);
+    this.#arrive(event);
+    const refused = this.#refusedPart(event);
+    if (refused !== null) return refused;
+    const out = yield* this.#readInSteps(current, event.body);
+    return out === null ? [] : this.#deliverRead(event, current, out);
   }
 
   /** The replies that are due because time has passed; arguments as in `Exchange.tick`. */
@@ -153,6 +178,13 @@ export class ResponseLeg {
       upstreamBytes: this.#upstreamBytes,
       clientBytes: this.#clientBytes,
     };
+  }
+
+  #arrive(event: ResponseEvent): void {
+    if (event.type !== this.#allowed) checkEvent(responseMoves, this.#state.phase, event.type);
+    this.#allowed = event.type;
+    this.#lastUpstreamActivity.touch();
+    if (event.type === 'response_body') this.#upstreamBytes += event.body.length;
   }
 
   #openBody(): OpenBody | null {
@@ -216,7 +248,7 @@ export class ResponseLeg {
             onMessage,
           })
         : createPassedReader((answer) => operation.complete(answer, settings, maxBytes), maxBytes);
-    const body = { reader, decoder, stream: context?.stream ?? false, dropped };
+    const body = { reader, decoder, isEncoded: codings.length > 0, stream: context?.stream ?? false, dropped };
     this.#move(type, { phase: committed ? 'sending_body' : 'holding_headers', body });
     if (this.#isFullDuplex()) return [];
     if (this.#mode === 'BUFFERED') return [{ type }];
@@ -234,13 +266,17 @@ export class ResponseLeg {
     return canWait && status === 200 && isJsonType.test(type) && !headers.has('content-encoding');
   }
 
-  #onBody({ type, body, endOfStream }: BodyEvent, current: OpenBody): Replies {
-    if (this.#mode === 'BUFFERED_PARTIAL' && !endOfStream) {
-      const message =
-        'The upstream’s response is larger than the proxy’s buffer (response body mode BUFFERED_PARTIAL).';
-      return this.#refuse(type, ApiError.answerTooLarge(message));
-    }
-    const out = this.#read(current, body);
+  #onBody(event: BodyEvent, current: OpenBody): Replies {
+    return this.#refusedPart(event) ?? this.#deliverRead(event, current, this.#read(current, event.body));
+  }
+
+  #refusedPart({ type, endOfStream }: BodyEvent): Replies | null {
+    if (this.#mode !== 'BUFFERED_PARTIAL' || endOfStream) return null;
+    const message = 'The upstream’s response is larger than the proxy’s buffer (response body mode BUFFERED_PARTIAL).';
+    return this.#refuse(type, ApiError.answerTooLarge(message));
+  }
+
+  #deliverRead({ type, endOfStream }: BodyEvent, current: OpenBody, out: ClientBytes): Replies {
     // In BUFFERED a single message carries the whole body, with or without trailers after it.
     const isLast = endOfStream || this.#mode === 'BUFFERED';
     return isLast
@@ -248,22 +284,43 @@ export class ResponseLeg {
       : this.#deliver(type, current, out, 'open');
   }
 
-  #read({ decoder, reader }: OpenBody, body: Uint8Array): ClientBytes {
-    const { state } = reader;
-    if (state.isComplete) return noBytes;
+  #read(current: OpenBody, body: Uint8Array): ClientBytes {
+    if (current.reader.state.isComplete) return noBytes;
+    return this.#checked(current, current.reader.push(this.#decode(current, body)));
+  }
+
+  /** Null where the answer is ended meanwhile. */
+  *#readInSteps(current: OpenBody, body: Uint8Array): Steps<ClientBytes | null> {
+    const { reader } = current;
+    if (reader.state.isComplete) return noBytes;
+    const plain = this.#decode(current, body);
+    const out: ClientBytes[] = [];
+    for (let at = 0; at < plain.length && !reader.state.isComplete; at += stepBytes) {
+      if (at > 0) yield;
+      if (this.#openBody() !== current) return null;
+      out.push(reader.push(plain.subarray(at, at + stepBytes)));
+    }
+    return this.#checked(current, joined(...out));
+  }
+
+  #decode({ decoder, reader }: OpenBody, body: Uint8Array): Buffer {
     const plain = decoder.push(body);
     const windows = decoder.windowBytes();
     // In memory now, and garbage soon.
-    if (windows > 0) this.#options.hold(state.bufferedBytes + windows + plain.length);
-    const out = reader.push(plain);
+    if (windows > 0) this.#options.hold(reader.state.bufferedBytes + windows + plain.length);
+    return plain;
+  }
+
+  /** What was read, and the end of the answer where it is damaged or memory is short. */
+  #checked({ decoder, reader }: OpenBody, out: ClientBytes): ClientBytes {
     const damage = decoder.failure();
     if (damage !== null) {
       const undecodable = ApiError.invalidUpstream('The upstream’s response cannot be decompressed.', damage);
       // Of an error the status says enough.
       return joined(out, reader.end((this.#status ?? 0) >= 300 ? undefined : undecodable));
     }
-    const { bufferedBytes, parsesWhole } = state;
-    const overload = this.#options.hold(bufferedBytes + windows, parsesWhole ? bufferedBytes : 0);
+    const { bufferedBytes, parsesWhole } = reader.state;
+    const overload = this.#options.hold(bufferedBytes + decoder.windowBytes(), parsesWhole ? bufferedBytes : 0);
     return overload === null ? out : joined(out, reader.end(overload));
   }
 

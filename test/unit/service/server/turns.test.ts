@@ -2,7 +2,8 @@ import { setImmediate } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Exchange } from '../../../../src/filter/exchange/exchange.ts';
-import type { BodyMode, RequestEvent } from '../../../../src/filter/exchange/types.ts';
+import type { BodyMode, ExchangeEvent } from '../../../../src/filter/exchange/types.ts';
+import { ApiError } from '../../../../src/filter/wire/schema/api-error.ts';
 import { ProcessCall } from '../../../../src/service/server/process.ts';
 import { createStepQueue } from '../../../../src/service/server/step-queue.ts';
 import { createTicker, type Ticker } from '../../../../src/service/server/ticker.ts';
@@ -47,11 +48,12 @@ function begun(request: BodyMode, headers: Readonly<Record<string, string>> = {}
     },
   );
   calls.push(call);
-  const send = (event: RequestEvent) => call.message(processMethod.requestSerialize(messageOf(event)));
+  const send = (event: ExchangeEvent) => call.message(processMethod.requestSerialize(messageOf(event)));
   const asked = headersOf({ ':method': 'POST', ':path': '/v1/responses', ...headers });
   send({ type: 'request_headers', headers: asked, endOfStream: false });
   return {
     send,
+    shed: (error: ApiError) => call.shed(error),
     /** Turns from now on until there is one more reply. */
     async turns(): Promise<number> {
       const before = replies;
@@ -135,4 +137,55 @@ it('a body in full duplex waits for the trailers where they come, and is then as
   call.send({ type: 'request_body', body: ofSize(5 * MiB), endOfStream: false });
   call.send({ type: 'request_trailers' });
   expect(await call.turns()).toBeGreaterThan(1);
+});
+
+describe('a piece of an answer', () => {
+  const events = 'data:{}\n\n'.repeat(40_000);
+  const end = '\n\ndata: {"error":{"message":"no"}}\n\n';
+
+  /** A call that has the headers of an event stream. */
+  function answered(headers: Readonly<Record<string, string>>) {
+    const call = begun('FULL_DUPLEX_STREAMED');
+    const body = Buffer.from('{"model":"m","input":"x","stream":true}');
+    call.send({ type: 'request_body', body, endOfStream: true });
+    const answer = { ':status': '200', 'content-type': 'text/event-stream', ...headers };
+    call.send({ type: 'response_headers', headers: headersOf(answer), endOfStream: false });
+    return call;
+  }
+
+  /** Turns until the first reply: to an error at the end of the piece. */
+  async function turnsOf(body: Buffer, headers: Readonly<Record<string, string>> = {}): Promise<number> {
+    const call = answered(headers);
+    const before = call.replies;
+    call.send({ type: 'response_body', body, endOfStream: true });
+    return call.replies > before ? 0 : call.turns();
+  }
+
+  it('that is decompressed takes a turn for each 64 KiB that it becomes', async () => {
+    const plain = events + end;
+    const body = gzipSync(plain);
+    expect(body.length).toBeLessThan(2 * KiB);
+    expect(await turnsOf(body, { 'content-encoding': 'gzip' })).toBe(Math.ceil(plain.length / (64 * KiB)));
+  });
+
+  it('that is long takes a turn for each 64 KiB', async () => {
+    expect(await turnsOf(Buffer.from(events.slice(0, 9 * 30_000) + end))).toBe(5);
+  });
+
+  it('of up to 64 KiB takes one at the most', async () => {
+    expect(await turnsOf(Buffer.from(end))).toBe(0);
+    expect(await turnsOf(Buffer.from(events.slice(0, 9 * 6000) + end))).toBe(1);
+  });
+
+  it('is no longer read once its answer is ended for want of memory', async () => {
+    const call = answered({ 'content-encoding': 'gzip' });
+    const before = call.replies;
+    call.send({ type: 'response_body', body: gzipSync(events + end), endOfStream: true });
+    await setImmediate();
+    expect(call.replies).toBe(before);
+    call.shed(new ApiError('Too much.', { status: 503, code: 'overloaded' }));
+    const shed = call.replies;
+    for (let turn = 0; turn < 20; turn += 1) await setImmediate();
+    expect([shed > before, call.replies]).toEqual([true, shed]);
+  });
 });
