@@ -1,9 +1,9 @@
 import type { NewId } from '../translate/shared/context.ts';
 import type { ApiError } from '../wire/schema/api-error.ts';
 import { type ExchangeOptions, type ExchangeTap, tapped } from './options.ts';
-import { type Pace, runSteps, type Steps } from './request/request-body.ts';
 import { RequestLeg } from './request/request-leg.ts';
 import { ResponseLeg } from './response/response-leg.ts';
+import { type Pace, runSteps, type Steps } from './steps.ts';
 import { billedFactsOf, type ExchangeReports, type ExchangeSummary, summaryOf } from './summary.ts';
 import { type ExchangeEvent, type ExchangeReply, type Hold, isRequestEvent, type Replies } from './types.ts';
 import { nextUpdateAfter, usageMetadataOf, withMetadata } from './usage-metadata.ts';

@@ -6,8 +6,9 @@ import { translateRequest } from '../../translate/translate-request.ts';
 import type { ChatCompletionRequest } from '../../wire/schema/chat-request.ts';
 import { estimatedInput } from '../../wire/schema/estimate.ts';
 import type { ExchangeOptions } from '../options.ts';
+import type { Steps } from '../steps.ts';
 import type { HeaderMap } from '../types.ts';
-import { readRequestBody, type Steps } from './request-body.ts';
+import { readRequestBody } from './request-body.ts';
 
 /** A client's request that is complete. */
 export interface TranslatableRequest {

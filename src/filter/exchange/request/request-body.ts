@@ -2,6 +2,7 @@ import { ContentCodingError, decodeContent, parseContentCodings } from '../../..
 import { parseExactly } from '../../../formats/json/exact.ts';
 import { scanJson } from '../../../formats/json/scan.ts';
 import { ApiError } from '../../wire/schema/api-error.ts';
+import type { Steps } from '../steps.ts';
 import type { HeaderMap, Hold } from '../types.ts';
 
 /**
@@ -111,18 +112,4 @@ const smallBodyBytes = 64 * 1024;
 function reasonOf(cause: unknown): string {
   const message = cause instanceof Error ? cause.message : String(cause);
   return message.replace(/, (\.\.\.)?".*$/s, '').replace(/\.$/, '');
-}
-
-/** Work in steps, between which the event loop is free (docs/decisions/0006-cpu-of-a-request.md). */
-export type Steps<Result> = Generator<void, Result, void>;
-
-/** `in_turn`: when the event loop has not been with such messages for long; `in_steps`: each step in a turn of it. */
-export type Pace = 'at_once' | 'in_turn' | 'in_steps';
-
-/** All steps at once. Throws what a step throws. */
-export function runSteps<Result>(steps: Steps<Result>): Result {
-  for (;;) {
-    const { done, value } = steps.next();
-    if (done) return value;
-  }
 }

@@ -12,9 +12,9 @@ import type { ExchangeOptions } from '../options.ts';
 import { checkEvent, type RequestOutcome, type RequestPhase, requestMoves } from '../phases.ts';
 import { cutBytes, discard, immediateAnswer, immediateResponse, passThrough } from '../replies.ts';
 import { translatedTrailers } from '../response-headers.ts';
+import type { Pace, Steps } from '../steps.ts';
 import type { Attributes, BodyMode, BodyModes, ExchangeReply, HeaderMap, RequestEvent } from '../types.ts';
 import { largeBodyBytes, type PreparedRequest, prepareRequest, turnBodyBytes } from './prepare-request.ts';
-import type { Pace, Steps } from './request-body.ts';
 import {
   factsOf,
   type HeaderFacts,

@@ -311,7 +311,7 @@ export class ResponseLeg {
     return plain;
   }
 
-  /** What was read, and the end of the answer where it is damaged or memory is short. */
+  /** The bytes that were read, and the end of the answer where it is damaged or memory is short. */
   #checked({ decoder, reader }: OpenBody, out: ClientBytes): ClientBytes {
     const damage = decoder.failure();
     if (damage !== null) {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { parseJson, runSteps } from '../../../../../src/filter/exchange/request/request-body.ts';
+import { parseJson } from '../../../../../src/filter/exchange/request/request-body.ts';
+import { runSteps } from '../../../../../src/filter/exchange/steps.ts';
 import type { Hold } from '../../../../../src/filter/exchange/types.ts';
 import { ApiError } from '../../../../../src/filter/wire/schema/api-error.ts';
 
