@@ -7,7 +7,6 @@ export interface Child {
   readonly pid: number;
   /** Resolves, never rejects, when the process has exited, with the reason (`exit code 1`, `signal SIGKILL`). */
   readonly ended: Promise<string>;
-  /** True once the mesh has sent it a signal. */
   readonly stopped: boolean;
   /** Sends SIGTERM, and SIGKILL after the grace period. Resolves when the process has exited. */
   stop(): Promise<void>;
@@ -16,9 +15,9 @@ export interface Child {
 
 export interface ChildOptions {
   readonly environment?: NodeJS.ProcessEnv;
-  /** Each line of its standard output and error. */
+  /** The mesh calls this for each line that the process writes to standard output or error. */
   readonly onLine?: (line: string) => void;
-  /** Between SIGTERM and SIGKILL. */
+  /** A process that still runs so many milliseconds after SIGTERM gets SIGKILL. */
   readonly graceMs?: number;
 }
 

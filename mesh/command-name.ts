@@ -4,9 +4,9 @@ import { basename } from 'node:path';
 export interface CommandNames {
   /** The local mesh: `npm start`, `responses-extproc try` or `npx responses-extproc try`. */
   readonly plain: string;
-  /** The same where options follow: npm wants `--` before them. */
+  /** The command as it is typed when options follow it: npm wants `--` before them. */
   readonly beforeOptions: string;
-  /** The command for the service alone. */
+  /** The command that starts the service alone. */
   readonly service: string;
   /** The command for Envoy alone, where Envoy's options follow. */
   readonly envoy: string;

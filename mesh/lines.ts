@@ -39,7 +39,7 @@ interface AccessLine {
 /** Messages that end a trouble that was shown: without them the error would stay the last line. */
 const goodNews: ReadonlySet<string> = new Set(['profiles file read again', 'certificate files read again']);
 
-/** The text that is shown of a line which a child wrote; null for none. */
+/** The text that `npm start` shows for a line of a child's output; null for a line that it hides. */
 export function shownLine(child: 'service' | 'envoy', line: string, format: LineFormat): string | null {
   if (format === 'json') return `${child.padEnd(7)} | ${line}`;
   return child === 'service' ? shortServiceLine(line) : shortEnvoyLine(line);
@@ -67,7 +67,7 @@ function shortServiceLine(line: string): string | null {
   ]);
 }
 
-/** A line of Envoy's log, for requests of which the service has no line. */
+/** Shortens a line of Envoy's access log; null for a request that the service logs itself. */
 function shortEnvoyLine(line: string): string | null {
   const read = objectOf<AccessLine>(line);
   if (read === null) return `envoy   | ${line}`;

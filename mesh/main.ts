@@ -145,7 +145,7 @@ function untilAborted(signal: AbortSignal): Promise<void> {
   });
 }
 
-/** npm may be killed without any signal reaching this process (SIGKILL, or a shell that does not forward SIGTERM). */
+/** Stops the mesh when its parent process ends, because npm may be killed without a signal to this process. */
 function endWithParent(): void {
   const parent = process.ppid;
   setInterval(() => process.ppid !== parent && stopped.abort(), 500).unref();

@@ -8,17 +8,15 @@ import { type CommandNames, thisCommand } from './command-name.ts';
 
 /** The options of `npm start -- …`. */
 export interface MeshOptions {
-  /** Undefined: 10000, or the next free one. */
+  /** Without a port the mesh listens on 10000, or on the next free port. */
   readonly port: number | undefined;
-  /** Undefined: the embedded upstream. */
+  /** Without a URL the mesh runs its embedded upstream. */
   readonly upstream: URL | undefined;
   readonly upstreamKey: string | undefined;
   readonly profile: string | undefined;
-  /** Print Envoy's configuration, and start nothing. */
   readonly printEnvoyConfig: boolean;
 }
 
-/** The text of `--help`, for the command that was typed. */
 export function usageOf({ plain, beforeOptions }: CommandNames): string {
   return readFileSync(join(import.meta.dirname, 'usage.txt'), 'utf8')
     .replace('{options}', beforeOptions)

@@ -5,16 +5,16 @@ import type { EnvoyBinary } from './envoy-binary.ts';
 import type { EnvoyConfig } from './envoy-config.ts';
 
 const root = join(import.meta.dirname, '..');
-/** The package for npm has no sources, only the bundle. */
+/** The service's program file. The npm package has only the bundle, a clone only the sources. */
 const program = ['src/main.ts', 'dist/main.js'].map((file) => join(root, file)).find(existsSync) ?? '';
 
 /** The one Envoy configuration that is shipped. */
 export const shippedEnvoyConfig = join(root, 'envoy/envoy.yaml');
 
-/** Settings of a service that stops without a drain. */
+/** The settings with which the service stops at once, without a drain. */
 export const stopAtOnce = { DRAIN_DELAY_MS: '0', DRAIN_TIMEOUT_MS: '1000' } as const;
 
-/** The Node flags of the Dockerfile; docs/operating.md, "The garbage collector". */
+/** The Node flags that the Dockerfile sets as well. docs/operating.md explains them under “The garbage collector”. */
 export const asTheImage = ['--single-threaded-gc', '--max-semi-space-size=16', '--initial-heap-size=96'];
 
 /** Starts the service as in production except for the addresses. `environment` overrides its variables; `main` is its program. */

@@ -4,7 +4,6 @@ import { lookup } from 'node:dns/promises';
 import { connect, createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** True when the port is free. */
 export function portIsFree(port: number): Promise<boolean> {
   return canListen('127.0.0.1', port);
 }
@@ -65,7 +64,6 @@ export async function untilListening(port: number, signal: AbortSignal, host = '
   while (!(await accepts({ host, port }))) await sleep(30, undefined, { signal });
 }
 
-/** True when something accepts connections there. */
 export function accepts({ host, port }: { host: string; port: number }): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect({ port, host });

@@ -11,18 +11,16 @@ export const demoModel = 'demo';
 /** The request id of the probes below, by which their log lines can be left out. */
 export const probeId = `probe-${randomUUID()}`;
 
-/** The question to ask, and until when. */
+/** The options of the wait until the mesh answers requests. */
 export interface Readiness {
-  /** Where Envoy and the service listen, on 127.0.0.1. */
   readonly port: number;
   readonly service: number;
-  /** Undefined: the embedded one. */
   readonly upstream: URL | undefined;
   readonly signal: AbortSignal;
-  /** Told when `patience` aborts, after 5 s, what the last answer was, or what there is instead of one. */
+  /** Called once if `patience` aborts first, after 5 s by default, with the last answer or the reason for none. */
   onWaiting(last: string): void;
   readonly patience?: AbortSignal;
-  /** Ends the wait, after 5 minutes: a process that ends is noticed at once, and a machine may be slow. */
+  /** The wait fails when this aborts: after 5 minutes by default, because a machine may be slow. */
   readonly limit?: AbortSignal;
 }
 
@@ -95,7 +93,7 @@ function post(port: number, body: string, signal: AbortSignal): Promise<{ status
   });
 }
 
-/** A command to paste. */
+/** A curl command that the user can paste, which sends a first request to the mesh. */
 export function curlFor(port: number, model: string): string {
   const body = JSON.stringify({ model, input: 'Say hello in three words.', stream: true });
   return `curl -N http://127.0.0.1:${port}/v1/responses \\\n  -H 'content-type: application/json' \\\n  -d '${body}'`;

@@ -8,7 +8,7 @@ import { type EnvoyConfig, type EnvoyPlaces, placeEnvoy, useServiceTls, useUpstr
 import type { MeshOptions } from './options.ts';
 import { shippedEnvoyConfig, stopAtOnce } from './parts.ts';
 
-/** Where the parts listen on 127.0.0.1. */
+/** The ports on 127.0.0.1 on which the parts of the mesh listen. */
 export interface MeshPorts {
   readonly listen: number;
   readonly admin: number;
@@ -91,7 +91,7 @@ function placedConfig(
   return config;
 }
 
-/** The service's variables. The user's own apply, except for the address that Envoy must know. */
+/** The service's environment variables. The user's own values for pages and workers prevail over the mesh's. */
 export function serviceEnvironment({ profile }: MeshOptions, environment: NodeJS.ProcessEnv, ports: MeshPorts) {
   const { ADMIN_LISTEN = `127.0.0.1:${ports.page}`, WORKERS = '1' } = environment;
   // It is a page of the admin port, and of one process.
@@ -109,7 +109,7 @@ export function serviceEnvironment({ profile }: MeshOptions, environment: NodeJS
   };
 }
 
-/** The lines about other pages that can be opened in a browser: Envoy's own, and the service's with these variables. */
+/** Lines that name pages to open in a browser: Envoy's admin page, the service's metrics and its inspector. */
 export function pagesOf(
   { ADMIN_LISTEN: listen, INSPECT }: Readonly<Record<'ADMIN_LISTEN' | 'INSPECT', string>>,
   version: string,
@@ -122,7 +122,6 @@ export function pagesOf(
   return INSPECT === 'on' ? `${envoy}See each request and what it becomes: http://${place}/inspect\n` : envoy;
 }
 
-/** The name of the profile that the service gets. */
 export function chosenProfile({ profile }: MeshOptions, { UPSTREAM_PROFILE }: NodeJS.ProcessEnv): string {
   return profile ?? (UPSTREAM_PROFILE || 'generic');
 }

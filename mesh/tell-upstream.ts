@@ -3,12 +3,11 @@ import { thisCommand } from './command-name.ts';
 import { modelToShow } from './upstream-check.ts';
 import { intervalMs, type UpstreamNews, watchMs } from './watch-upstream.ts';
 
-/** The subject of the lines. */
+/** The facts about the mesh and its upstream that the printed lines contain. */
 export interface Told {
-  /** Where clients connect. */
+  /** The base URL that clients connect to. */
   readonly url: string;
   readonly upstream: URL;
-  /** The name of the profile that the service has. */
   readonly profile: string;
   /** A command to paste, for a model. */
   curl(model: string): string;
@@ -16,14 +15,14 @@ export interface Told {
   readonly pages: string;
 }
 
-/** Makes the lines that are printed for each news of a real Chat server. */
+/** Creates the function that prints news of a Chat server. It remembers what it printed and prints a line once. */
 export function createTeller({ url, upstream, profile: chosen, curl, pages }: Told): (news: UpstreamNews) => string {
   const { href } = upstream;
   let isFirst = true;
   let isReady = false;
   let isAwaited = false;
 
-  /** The line that others wait for; once, unless a warning has come in between. */
+  /** The `ready` line, on which scripts wait. It is printed once, and again after a warning. */
   function ready(): string {
     const line = isReady ? '' : `\nready ${url}\n`;
     isReady = true;
@@ -80,10 +79,7 @@ export function createTeller({ url, upstream, profile: chosen, curl, pages }: To
   }
 }
 
-/**
- * The profile that fits what the server says it is, and the flags that it sets; nothing where it is the chosen one, or where an operator's
- * own profile was chosen.
- */
+/** Proposes the built-in profile for the engine that the server says it is; empty if nothing is to be changed. */
 function proposalOf(profile: string | null, chosen: string): string {
   const row = builtInProfiles.get(profile ?? '');
   if (row === undefined || profile === chosen || !builtInProfiles.has(chosen)) return '';

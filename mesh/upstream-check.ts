@@ -7,17 +7,15 @@ import { createSend } from '../src/tools/doctor/send-probe.ts';
 
 /** The result of querying a Chat server. */
 export interface UpstreamState {
-  /** Names of its models, as it lists them. */
   readonly models: readonly string[];
-  /** The problem that keeps requests from being answered, with the remedy; null if no problem was found. */
+  /** The problem that keeps the server from answering requests, with its remedy; null if none was found. */
   readonly problem: string | null;
-  /** Whether the server is there and does not answer yet, as while a model is loaded. */
+  /** The server accepts connections and does not answer requests yet, for example while it loads its model. */
   readonly isLoading: boolean;
-  /** The built-in profile for what it says it is; null if it does not say. */
+  /** The name of the built-in profile for the engine that the server says it is; null if it does not say. */
   readonly profile: string | null;
 }
 
-/** How a server is asked. */
 export interface Asking {
   readonly key: string | undefined;
   /** Milliseconds for one answer. */

@@ -8,7 +8,7 @@ export interface EmbeddedUpstream {
   close(): Promise<void>;
 }
 
-/** Starts it, by default on a free port of 127.0.0.1. */
+/** Starts the embedded upstream, by default on a free port of 127.0.0.1. */
 export async function startEmbeddedUpstream({ host = '127.0.0.1', port = 0 } = {}): Promise<EmbeddedUpstream> {
   const server = createServer((request, response) => {
     answer(request, response).catch((error: unknown) => {
@@ -61,7 +61,7 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
   response.end('data: [DONE]\n\n');
 }
 
-/** Role first, then a word at a time; a call's arguments in pieces too. */
+/** Splits an answer into deltas: the role, then a word at a time, then each call's arguments in pieces. */
 function* deltasOf({ reasoning, text, calls }: DemoAnswer): Generator<Record<string, unknown>> {
   yield { role: 'assistant', content: '' };
   for (const word of reasoning.match(/\s*\S+/g) ?? []) yield { reasoning_content: word };

@@ -2,33 +2,32 @@ import type { UpstreamState } from './upstream-check.ts';
 
 /** News of a Chat server, in the order of time. */
 export type UpstreamNews =
-  /** The server answers, `afterMs` after the first question. */
+  /** The server answers; `afterMs` counts from the first question. */
   | { readonly type: 'there'; readonly state: UpstreamState; readonly afterMs: number }
-  /** The server has not answered yet, or says that it loads. */
+  /** The server has not answered yet, or says that it is still loading. */
   | { readonly type: 'awaited' }
   | { readonly type: 'unusable'; readonly state: UpstreamState; readonly problem: string }
-  /** The server is asked no more. */
+  /** The watch is over, and the server is asked no more. */
   | { readonly type: 'given_up' };
 
 export interface Watch {
-  /** Asks the server, and waits long for its answer. */
+  /** Sends the server a question, and waits long for its answer. */
   ask(): Promise<UpstreamState>;
-  /** Milliseconds of any monotonic clock. */
   now(): number;
-  /** Rejects when the watch is to end. */
+  /** The pause between two questions. It rejects when the watch is to end. */
   sleep(milliseconds: number): Promise<void>;
 }
 
-/** A server that takes longer is awaited. */
+/** A server that has not answered after so long counts as awaited, and the user is told. */
 export const patienceMs = 5000;
 export const intervalMs = 2000;
-/** After this no further question is asked. */
+/** After this time no further question is sent. */
 export const watchMs = 600_000;
 
 /** Asks a server until it answers, and tells each change. The first news comes after `patienceMs` at the latest. */
 export async function* watchUpstream({ ask, now, sleep }: Watch): AsyncGenerator<UpstreamNews, void> {
   const startedAt = now();
-  /** The problem that was told, or `awaited`. */
+  /** The problem that the user was told last, or `awaited`. */
   let told: string | null = null;
   for (;;) {
     const answer = ask();

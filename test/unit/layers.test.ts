@@ -312,17 +312,6 @@ test('no two exported types share a name', () => {
   expect(names.filter((name, at) => names.indexOf(name) !== at)).toEqual([]);
 });
 
-test.each(commented)('no doc comment of %s hangs on the name above it', (file) => {
-  const text = readFileSync(join(root, '..', file), 'utf8');
-  const leaning = text.match(/\/\*\*[\s*]*(?:Of|Those|That|It|Its|They|More|What)\b[^\n]*/g);
-  expect(leaning ?? [], 'Begin with a noun: “The value in `generic`”, not “Its value in `generic`”.').toEqual([]);
-});
-
-test.each(commented)('every exported function of %s has a doc comment', (file) => {
-  const text = readFileSync(join(root, '..', file), 'utf8');
-  expect(text.match(/(?<!\*\/\n|[;,]\n)^export (?:async )?function\*? \w+/gm) ?? []).toEqual([]);
-});
-
 test('only the programs read the environment, and workers the number they were given', () => {
   const readers = files.filter((file) => /\bprocess\.(env|argv)\b/.test(readFileSync(join(root, file), 'utf8')));
   expect(readers.filter((file) => file.includes('/') && !file.startsWith('program/'))).toEqual([

@@ -1,6 +1,6 @@
 import type { Colour, Style } from './style.ts';
 
-/** A cell of a row: shorter texts are filled up to the width of its column. */
+/** A cell of a table's row. Its text is padded to the width of its column. */
 export interface Cell {
   readonly text: string;
   readonly width: number;
@@ -9,12 +9,12 @@ export interface Cell {
 
 const gap = '  ';
 
-/** Where the last column of such rows begins. */
+/** The position at which a row's last column begins, after columns of these widths. */
 export function indentOf(widths: readonly number[]): number {
   return widths.reduce((sum, width) => sum + width + gap.length, 0);
 }
 
-/** A row in columns: the cells, then the lines of the last column below one another. */
+/** Prints a row of a table: its cells, then the lines of the last column, which stand below one another. */
 export function rowLines(cells: readonly Cell[], last: readonly string[], { paint }: Style): string[] {
   const filled = cells.map(({ text, width, colour }) => {
     const padded = text.padEnd(width);
@@ -25,12 +25,12 @@ export function rowLines(cells: readonly Cell[], last: readonly string[], { pain
   return [`${filled.join('')}${first}`.trimEnd(), ...rest.map((line) => `${under}${line}`)];
 }
 
-/** A title, and lines below it that are indented; nothing without lines. */
+/** A section of a report: a title with indented lines below it. A section without lines is left out. */
 export function section(title: string, lines: readonly string[], { paint }: Style): string[] {
   return lines.length === 0 ? [] : [paint('bold', title), ...lines.map((line) => `${gap}${line}`)];
 }
 
-/** Joins the text to print: blocks of lines with an empty line between them; those without lines are left out. */
+/** Joins the sections of a report with an empty line between them. Sections without lines are left out. */
 export function document(blocks: readonly (readonly string[])[]): string {
   const texts = blocks.filter((lines) => lines.length > 0).map((lines) => lines.join('\n'));
   return `${texts.join('\n\n')}\n`;

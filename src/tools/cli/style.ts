@@ -16,7 +16,7 @@ export function styleFor({ env, stdout }: Pick<Terminal, 'env' | 'stdout'>): Sty
   return { width, paint: (colour, text) => (text === '' ? '' : `\x1b[${codes[colour]}m${text}\x1b[0m`) };
 }
 
-/** No colours, and lines of that width. */
+/** A style without colours, for text of the given width. */
 export function plainStyle(width: number) {
   return { width, paint: (_colour: Colour, text: string) => text };
 }
@@ -33,7 +33,7 @@ export function withoutActive(text: string): string {
   return text.replaceAll(/(?!\n|\x1b\[\d{1,2}m)(?:\p{Cc}|\p{Bidi_Control})/gu, printable);
 }
 
-/** The text in lines of that width, broken between words; those after the first are indented. */
+/** Breaks a text between words into lines of at most `width` characters. Each line after the first is indented. */
 export function wrap(text: string, width: number, indent = ''): readonly string[] {
   const [first = '', ...words] = printable(text).split(' ');
   const lines = [first];

@@ -5,7 +5,7 @@ import type { Send } from './send-probe.ts';
 /** Asks a server below a base URL (`https://host/v1`) for its models, or with an empty request, which costs nothing. */
 export type AskBelow = (base: URL, path: 'models' | 'chat' | 'responses') => Promise<Answer>;
 
-/** Asks with a sender for the Chat API's URL that each base URL has. */
+/** Makes an `AskBelow` from a function that creates a sender for each URL of a Chat API. */
 export function askBelow(senderFor: (chatUrl: URL) => Send): AskBelow {
   return (base, path) => {
     const own = base.pathname.replace(/\/+$/, '');

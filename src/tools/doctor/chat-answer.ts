@@ -31,26 +31,26 @@ export interface AnsweredCall {
 export type ChatAnswer =
   | { readonly type: 'error'; readonly status: number; readonly message: string }
   | { readonly type: 'broken'; readonly message: string }
-  /** No answer, for reasons that need not be the fault of this request. */
+  /** The server gave no answer, for a reason that need not lie in this request. */
   | { readonly type: 'unanswered'; readonly message: string }
   | ReadAnswer;
 
-/** All that a judge may look at. */
+/** The facts of an answer by which the probes judge it. */
 export interface ReadAnswer {
   readonly type: 'answer';
   readonly streamed: boolean;
-  /** Events that carried a part of the answer. */
+  /** The number of stream events that carried a part of the answer. */
   readonly deltas: number;
   readonly done: boolean;
-  /** Each delta repeated the text before it. */
+  /** True if each delta of the stream repeated the text before it. */
   readonly isCumulative: boolean;
-  /** All of the content, reasoning in tags included. */
+  /** The whole content of the answer, with reasoning that is inside tags. */
   readonly text: string;
-  /** The content without it, as a client would see it. */
+  /** The content without reasoning, as a client would see it. */
   readonly said: string;
   /** Reasoning separate from the text; it may be hidden, so that only its field shows. */
   readonly reasoning: string;
-  /** The fields it came in. */
+  /** The names of the fields in which the reasoning came. */
   readonly reasoningFields: readonly string[];
   readonly calls: readonly AnsweredCall[];
   readonly finish: string;
@@ -61,19 +61,19 @@ export interface ReadAnswer {
   readonly fingerprint: string;
 }
 
-/** Statuses of a server, or a proxy in front of it, that cannot answer now. */
+/** The statuses with which a server, or a proxy in front of it, says that it cannot answer now. */
 const inTrouble = new Set([500, 502, 503, 504, 529]);
 
-/** Longest text that white space is taken out of for it. */
+/** The most characters of a text that `shorten` reads. */
 const maxRawLength = 10_000;
 
-/** Largest event of a stream: a whole answer to a probe fits many times. */
+/** The largest event of a probe's stream that is read. A whole answer to a probe is much smaller. */
 const maxEventBytes = 2 ** 20;
 
-/** Bytes of a stream whose events are held at a time. */
+/** A stream is decoded in pieces of so many bytes, to hold few of its events in memory at a time. */
 const pieceBytes = 2 ** 16;
 
-/** An answer is charged and judged, sometimes by more than one probe: it is read once. */
+/** The answers that were read before. Several probes may judge one answer, and reading it costs time. */
 const known = new WeakMap<Answer, ChatAnswer>();
 
 /** Reads an answer to a Chat request. Never throws. */
@@ -85,14 +85,17 @@ export function readChatAnswer(answer: Answer): ChatAnswer {
   }
 }
 
-/** Reads it in a step for each chunk of a stream: any server may send so many that somebody else has to have a turn. */
+/**
+ * Reads an answer to a Chat request in steps, one for each chunk of a stream. A server may send so many chunks that the
+ * caller must give timers a chance in between.
+ */
 export function* readChatAnswerInSteps(answer: Answer): Generator<void, ChatAnswer> {
   const read = known.get(answer) ?? (yield* stepsOf(answer));
   known.set(answer, read);
   return read;
 }
 
-/** Takes it for unanswered: there was no time to read it to its end. */
+/** Marks an answer as unanswered, because there was no time to read it to its end. */
 export function giveUpReading(answer: Answer): void {
   known.set(answer, { type: 'unanswered', message: 'its answer could not be read in the time that was left' });
 }
@@ -147,7 +150,7 @@ function emptiness({ status, body }: Answer): string {
     : `a ${status} that is not a Chat Completion: ${shorten(body)}`;
 }
 
-/** The chunks one after another, since all of them together take a hundred times the memory of the stream; and its end. */
+/** Yields the chunks of a stream, then `done`. All chunks together would take 100 times the stream's memory. */
 function* chunksOf(body: string): Generator<object | 'done'> {
   const bytes = Buffer.from(body);
   const decoder = new SseDecoder({ maxEventBytes });
@@ -165,21 +168,21 @@ function* chunksIn(messages: ReturnType<SseDecoder['push']>): Generator<object |
   }
 }
 
-/** Fewer may be chance. */
+/** The number of repeating deltas that proves a cumulative stream. Fewer may be chance. */
 const minRepeats = 4;
 
-/** Facts that are looked for in the chunks of an answer; a completion is one. */
+/** Collects facts about an answer from its chunks. A JSON completion counts as one chunk. */
 class SeenChunks {
   hasChoice = false;
   logprobs = 0;
   fingerprint = '';
-  /** The fields that reasoning came in. */
+  /** The names of the fields in which reasoning came. */
   readonly reasoningFields = new Set<string>();
-  /** Deltas in a row that repeat the text before them, and add to it; -1 once one did not. */
+  /** The number of deltas in a row that repeat all text before them and add to it; -1 once a delta did not. */
   #repeats = 0;
   #lastText = '';
 
-  /** Takes a chunk. Gives the message of the error that it holds in place of an answer; null for none. */
+  /** Notes the facts of a chunk. If the chunk holds an error instead of an answer, returns its message. */
   add(chunk: unknown): string | null {
     const { error, hasChoice, text, reasoningFields, logprobs, fingerprint } = factsOfChunk(chunk);
     this.hasChoice ||= hasChoice;
@@ -235,7 +238,7 @@ function readJson(answer: Answer): ChatAnswer {
   return { type: 'answer', streamed: false, done: false, finish: finishReason ?? '', usage, deltas, ...facts };
 }
 
-/** As for a plain request that offers the probes' tools; tags stay in the text, where they can be looked at, and a call without an id has none. */
+/** The context in which an answer is read, as for a plain request with the probes' tools. Tags stay in the text. */
 function contextFor(stream: boolean) {
   const generic = builtInProfiles.get('generic')?.profile;
   if (generic === undefined) throw new Error('There is no profile generic.');
@@ -245,7 +248,7 @@ function contextFor(stream: boolean) {
   return translateRequest({ model: 'm', input: 'x', stream, tools }, { ...usual, profile }, clock).context;
 }
 
-/** The service's settings where nothing is set; reasoning comes as a summary. */
+/** The translation's default settings, except that reasoning comes as a summary. */
 const usual = { ...valuesOf(settings.translation, readConfig({})), reasoningEvents: 'summary' as const };
 
 function factsOf(output: Response['output'], seen: SeenChunks) {
@@ -274,7 +277,7 @@ function callOf(item: Response['output'][number]): AnsweredCall[] {
   return item.type === 'custom_tool_call' ? [{ id: item.call_id, name: item.name, arguments: item.input }] : [];
 }
 
-/** As the product would read the text with the flags that fit. */
+/** Separates reasoning tags from a text, as the product would with the flags that fit the server. */
 function readTags(text: string, implicitThink: boolean) {
   const reader = new ThinkTagReader({ implicitThink });
   const [most, rest] = [reader.push(text), reader.finish()];

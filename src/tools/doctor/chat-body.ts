@@ -1,7 +1,7 @@
 import { found, taken } from './findings.ts';
 import { type Findings, fewTokens, type Known, type ProbeRequest, type Result } from './probe-types.ts';
 
-/** A message of a conversation that is sent. */
+/** A Chat message that a probe sends. */
 type Message = Readonly<Record<string, unknown>> & { readonly role: string };
 
 const ofCity = {
@@ -11,7 +11,7 @@ const ofCity = {
   additionalProperties: false,
 };
 
-/** The tools that are offered. */
+/** A tool that the probes offer to the model. */
 export const getWeather = tool('get_weather', 'The weather of a city, now');
 export const getTime = tool('get_time', 'The local time in a city, now');
 export const strictWeather = tool('get_weather', 'The weather of a city, now', { strict: true });
@@ -19,27 +19,24 @@ export const strictWeather = tool('get_weather', 'The weather of a city, now', {
 /** The names of all tools that probes offer. */
 export const toolNames: ReadonlySet<string> = new Set(['get_weather', 'get_time', 'write_note']);
 
-/** Questions that a tool answers. */
+/** A question that the model can only answer with a tool. */
 export const weatherQuestion = 'What is the weather in Oslo? Use the tool get_weather.';
 export const twoCities =
   'What is the weather in Oslo, and what is it in Rome? Call get_weather once for each city, both at once.';
 
-/** Builds a user message. */
 export function user(content: unknown): Message {
   return { role: 'user', content };
 }
 
-/** Builds an assistant message. */
 export function assistant(content: string): Message {
   return { role: 'assistant', content };
 }
 
-/** Builds a system message. */
 export function system(content: string): Message {
   return { role: 'system', content };
 }
 
-/** A POST to the Chat API; `many` if the answer's content matters. Fields in `fields` win. */
+/** Builds a POST to the Chat API. `many` asks for tokens enough to judge the text; `fields` override all others. */
 export function chat(known: Known, tokens: 'few' | 'many', fields: Readonly<Record<string, unknown>>): ProbeRequest {
   const field = limitFieldOf(known.findings);
   const limit = tokens === 'few' ? Math.min(fewTokens, known.manyTokens) : known.manyTokens;
@@ -58,16 +55,13 @@ export function chat(known: Known, tokens: 'few' | 'many', fields: Readonly<Reco
 
 export type LimitField = 'max_tokens' | 'max_completion_tokens';
 
-/**
- * The finding for a field that limits the answer: of its probe, or if that was inconclusive, of the probe with the shorter
- * limit.
- */
+/** Whether a probe for a limiting field had this result. If inconclusive, the probe with the shorter limit decides. */
 export function limitFound(findings: Findings, name: LimitField, result: Result): boolean {
   const shorter = found(findings, name, 'accepted') && found(findings, `${name}_short`, 'works', 'ignored');
   return found(findings, shorter ? `${name}_short` : name, result);
 }
 
-/** The field that limits the answer; null when the server takes neither. */
+/** The field that limits the length of an answer on this server; null if the server accepts neither of the two. */
 function limitFieldOf(findings: Findings): LimitField | null {
   for (const result of ['works', 'accepted'] as const)
     for (const name of ['max_tokens', 'max_completion_tokens'] as const)
@@ -76,9 +70,9 @@ function limitFieldOf(findings: Findings): LimitField | null {
   return limitFound(findings, 'max_tokens', 'ignored') ? 'max_tokens' : null;
 }
 
-/** The form of calls in a history that this server accepts. */
+/** A form in which a Chat history can contain a finished call. */
 export interface CallForm {
-  /** The question of the probe that tries it. */
+  /** The question that the probe for this form asks about the server. */
   readonly asks: string;
   readonly content: null | '';
   readonly nineCharacterIds: boolean;
@@ -87,7 +81,7 @@ export interface CallForm {
 
 const plainForm = { asks: 'the turn after a tool call', content: null, nineCharacterIds: false, signature: false };
 
-/** The forms in which a finished call is tried, in this order, by the probe that tries each. */
+/** The forms in which a finished call is tried, in this order, under the names of their probes. */
 export const callForms: ReadonlyMap<string, CallForm> = new Map<string, CallForm>([
   ['tool_result', plainForm],
   ['tool_result_empty', { ...plainForm, asks: 'the same, content "" in place of null', content: '' }],
@@ -96,7 +90,7 @@ export const callForms: ReadonlyMap<string, CallForm> = new Map<string, CallForm
   ['tool_result_signed', { ...plainForm, asks: 'the same, with a thought signature', signature: true }],
 ]);
 
-/** The accepted form; null if none was, or none was tried. */
+/** The form of finished calls that the server accepts; null if it accepts none, or none was tried. */
 export function callFormOf(findings: Findings): CallForm | null {
   for (const [name, form] of callForms) if (taken(findings, name)) return form;
   return null;

@@ -5,20 +5,20 @@ import type { Answer, Finding, Known, Probe, ProbeRequest } from './probe-types.
 
 /** A probe of one Chat request, as its group lists it; errors and broken answers to it are judged alike for all. */
 export interface ChatRow extends Pick<Probe, 'name' | 'asks' | 'essential'>, Partial<Pick<Probe, 'means'>> {
-  /** `many` unless it says otherwise, if the answer is judged by its content. */
+  /** A probe whose result does not depend on the content asks for few tokens; any other asks for many. */
   readonly tokens?: 'few';
-  /** Fields of the request; or why there is nothing to ask. */
+  /** The fields of the Chat request, or the reason why the question does not arise. */
   readonly sends: Fields | ((known: Known) => Fields | string);
-  /** Without it, any answer is acceptance. */
+  /** Judges the answer. Without a judge any answer counts as `accepted`. */
   judge?(answer: ReadAnswer, known: Known): Finding;
 }
 
-/** A probe of other requests. */
+/** A probe that sends other requests than one Chat request. */
 export type ProbeRow = Omit<Probe, 'group' | 'requests'> & Partial<Pick<Probe, 'requests'>>;
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** The probe of a row. */
+/** Builds the probe that a row of a group describes. */
 export function probeOf(group: Probe['group'], row: ChatRow | ProbeRow): Probe {
   if ('request' in row) return { requests: 1, ...row, group };
   const { sends, judge, tokens = judge === undefined ? 'few' : 'many', means = {}, ...rest } = row;

@@ -94,7 +94,7 @@ async function examine(given: DoctorOptions, terminal: Terminal, signal: AbortSi
   return exitCodes[report.verdict.outcome];
 }
 
-/** Why there is no Chat API at the URL, and which address may be meant. */
+/** Explains why there is no Chat API at the URL, and which address the user may have meant. */
 function explainAddressOf(
   { chatUrl, key, timeout }: DoctorOptions,
   answer: Answer,
@@ -107,7 +107,7 @@ function explainAddressOf(
   return explainAddress(base, answer, ask);
 }
 
-/** The command that runs the whole mesh with that server, in a clone; nothing in it is secret. */
+/** The shell command that runs the whole mesh with this server, from a clone. It contains no secret. */
 function tryLine({ chatUrl, key, save }: DoctorOptions, { name, differences }: Proposal): string {
   const file = differences.length === 0 ? '' : `UPSTREAM_PROFILES_FILE=${save ?? 'FILE'} `;
   const withKey = key === null ? '' : 'UPSTREAM_KEY=… ';
@@ -115,18 +115,17 @@ function tryLine({ chatUrl, key, save }: DoctorOptions, { name, differences }: P
   return `To try it in a clone:\n  ${file}${withKey}npm start -- --upstream ${base} --profile ${name}\n`;
 }
 
-/** Shows a run while it is in progress. */
+/** What a run of probes calls while it is in progress. */
 export interface Watcher {
   onProgress(line: string): void;
   /** After the first timeout: whether to continue. */
   goOn(what: string): Promise<boolean>;
-  /** Why there is no Chat API at the address, by the answer that said so. */
+  /** Explains why there is no Chat API at the address, from the answer that showed it. */
   explainAddress?(answer: Answer): Promise<string>;
   readonly signal?: AbortSignal;
   readonly longestReadMs?: number;
 }
 
-/** Runs all probes and draws the conclusions. */
 export async function diagnose(
   { chatUrl, model, key, limits }: Pick<DoctorOptions, 'chatUrl' | 'model' | 'key' | 'limits'>,
   send: Send,
@@ -158,7 +157,7 @@ export async function diagnose(
   };
 }
 
-/** Asks the user if there is a terminal; otherwise the answer is no. */
+/** Asks the user a question on the terminal. Without a terminal the answer is no. */
 async function ask(question: string, { stdin, stderr }: Terminal, signal: AbortSignal): Promise<boolean> {
   if (!stdin.isTTY || !stderr.isTTY) return false;
   const lines = createInterface({ input: stdin, output: stderr });
@@ -174,18 +173,18 @@ async function ask(question: string, { stdin, stderr }: Terminal, signal: AbortS
   }
 }
 
-/** Without the query: some servers take keys there. */
+/** The URL without its query, because some servers take keys there. */
 function shownUrl({ origin, pathname }: URL): string {
   return `${origin}${pathname}`;
 }
 
-/** Checked before anything is spent: an existing file is not overwritten, and a missing folder is a mistake. */
+/** Checks the path of `--save` before tokens are spent. No file is overwritten, and the folder must exist. */
 function checkSavePath(path: string): void {
   if (existsSync(path)) throw new UsageError(`${path} already exists: --save only writes a new file.`);
   if (!existsSync(dirname(path))) throw new UsageError(`The folder of ${path} does not exist.`);
 }
 
-/** Servers quote keys in their errors. */
+/** Removes the key from a text of the server, because servers quote keys in their errors. */
 function withoutKey(text: string, key: string | null): string {
   return key === null ? text : text.replaceAll(key, '[key]');
 }

@@ -1,6 +1,5 @@
 import { parseOptions, UsageError } from '../cli/parse-options.ts';
 
-/** Options that the command line gives. */
 export type DoctorOptions = NonNullable<ReturnType<typeof readOptions>>;
 
 const options = {
@@ -34,7 +33,7 @@ export function readOptions(args: readonly string[], env: Readonly<Record<string
   return {
     chatUrl: chatUrlOf(url),
     key: key === '' ? null : key,
-    /** Empty where none is named: the server can be asked which it has. */
+    /** The model's name; empty if the command line has none, and the server is asked for its list. */
     model: values.model,
     json: values.json,
     /** Path of the profiles file; null for standard output. */
@@ -47,12 +46,12 @@ export function readOptions(args: readonly string[], env: Readonly<Record<string
     },
     /** Seconds that one request may take. */
     timeout: countOf(values, 'timeout'),
-    /** Go on after a timeout without asking. */
+    /** The run goes on after a timeout without a question to the user. */
     keepGoing: values['keep-going'],
   };
 }
 
-/** The Chat API of a base URL as SDKs take it, of a bare host, or as it is. */
+/** Reads the address of a Chat API: a base URL as SDKs take it, a bare host, or the API's own URL. */
 function chatUrlOf(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:'))

@@ -11,13 +11,13 @@ function findingOf(result: Result): (detail: string, facts?: Facts) => Finding {
   return (detail, facts) => ({ result, detail, ...(facts !== undefined && { facts }) });
 }
 
-/** Results that show that a server does not support what was asked. */
+/** The results that show that a server does not support what a probe asked for. */
 export const failed: readonly Result[] = ['refused', 'broken'];
 
-/** Results that failed, or whose effect is missing. */
+/** The results of a probe that failed, or whose effect is missing from the answer. */
 export const lacking: readonly Result[] = [...failed, 'ignored'];
 
-/** Returns what a result of a probe means, in the light of the others; undefined where that needs no words. */
+/** Explains a probe's result in the light of the other findings; undefined if it needs no explanation. */
 export function meaningOf({ means }: Pick<Probe, 'means'>, result: Result, findings: Findings): string | undefined {
   const meaning =
     means[result] ??
@@ -26,19 +26,19 @@ export function meaningOf({ means }: Pick<Probe, 'means'>, result: Result, findi
   return typeof meaning === 'function' ? meaning(findings) : meaning;
 }
 
-/** The finding of that name has one of these results. */
+/** Whether the probe of this name ended with one of these results. */
 export function found(findings: Findings, name: string, ...results: readonly Result[]): boolean {
   const result = findings.get(name)?.result;
   return result !== undefined && results.includes(result);
 }
 
-/** The first value of that fact, in the order of the probes. */
+/** The value of a fact from the first probe that found it. */
 export function factOf<Name extends keyof Facts>(findings: Findings, name: Name): Facts[Name] | undefined {
   for (const { facts } of findings.values()) if (facts?.[name] !== undefined) return facts[name];
   return undefined;
 }
 
-/** The server accepts it: with a visible effect, or at least without an error. */
+/** Whether the server accepts what a probe asked for: with a visible effect, or at least without an error. */
 export function taken(findings: Findings, name: string): boolean {
   return found(findings, name, 'works', 'accepted');
 }

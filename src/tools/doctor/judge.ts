@@ -7,7 +7,7 @@ import type { Finding } from './probe-types.ts';
 const callMarkup =
   /<tool_call>|<function=|\[TOOL_CALLS\]|<\|python_tag\|>|<\|tool_calls?_(?:begin|section)|<｜tool▁calls?/;
 
-/** An answer without text or call is inconclusive: it was cut, or is all reasoning. Null for others. */
+/** The inconclusive finding for an answer that was cut short or is all reasoning; null for any other answer. */
 export function sayingNothing(answer: ReadAnswer): Finding | null {
   if (answer.said.trim() !== '' || answer.calls.length > 0) return null;
   const reasoned = hasReasoned(answer);
@@ -18,7 +18,7 @@ export function sayingNothing(answer: ReadAnswer): Finding | null {
   return reasoned ? notTested('reasoning only, and no text') : null;
 }
 
-/** Judges an answer that should be calls; `wanted` says whether they are the right ones. */
+/** Judges an answer that should consist of tool calls. `wanted` judges the calls themselves. */
 export function judgeCalls(answer: ReadAnswer, wanted: (calls: readonly AnsweredCall[]) => Finding): Finding {
   if (answer.calls.length > 0) {
     const finding = wanted(answer.calls);
@@ -47,7 +47,6 @@ export function isObject(text: string): boolean {
   return objectOf(jsonOf(text)) !== null;
 }
 
-/** The first words of a text, in quotes. */
 export function quote(text: string): string {
   return `“${shorten(text, 40)}”`;
 }

@@ -1,11 +1,11 @@
 import type { Answer } from './probe-types.ts';
 import type { Send } from './send-probe.ts';
 
-/** Between two questions to a server that is loading. */
+/** The pause between two questions to a server that is loading its model. */
 const intervalMs = 1000;
 
 interface Patience {
-  /** Seconds for a server that takes the connection and is silent. */
+  /** The seconds after which a server that accepts the connection and stays silent counts as unreachable. */
   readonly timeout: number;
   /** How many seconds a server is waited for that answers that it is loading its model. */
   readonly limits: { readonly seconds: number };
@@ -14,9 +14,7 @@ interface Patience {
 interface Wait {
   /** Is called with a line for people, once for each reason to wait. */
   onProgress(line: string): void;
-  /** Whether somebody has ended the run. */
   isOver(): boolean;
-  /** Milliseconds of any monotonic clock. */
   now(): number;
   sleep(milliseconds: number): Promise<void>;
 }

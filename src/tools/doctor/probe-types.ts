@@ -11,28 +11,27 @@
  */
 export type Result = 'works' | 'accepted' | 'ignored' | 'refused' | 'broken' | 'not_tested';
 
-/** One HTTP request of a probe. */
 export interface ProbeRequest {
-  /** `chat` and `models` of the API that is probed, or a path of the same host. */
+  /** The endpoint: `chat` or `models` of the probed API, or a path on the same host. */
   readonly path: 'chat' | 'models' | `/${string}`;
-  /** Sent as JSON in a POST; without it, a GET. */
+  /** The JSON body of a POST. Without it the request is a GET. */
   readonly body?: object;
-  /** Replaces the given key. */
+  /** The probe sends a wrong key in place of the user's. */
   readonly key?: 'wrong';
-  /** Disconnect at the first event of the stream. */
+  /** The probe disconnects at the first event of the stream. */
   readonly until?: 'first_event';
-  /** Milliseconds to wait before it. */
+  /** The pause before this request, in milliseconds. */
   readonly wait?: number;
 }
 
-/** The answer as text: the judges parse it. */
+/** A server's answer to a probe. Its body is text, which each judge parses. */
 export interface Answer {
-  /** `answered` completely; `aborted` by us at the first event; or what went wrong. */
+  /** How the request ended: answered, aborted by the probe at the first event, or failed as named. */
   readonly outcome: 'answered' | 'aborted' | 'timed_out' | 'too_large' | 'unreachable';
-  /** 0 when no headers came. */
+  /** The HTTP status; 0 if no headers came. */
   readonly status: number;
   readonly contentType: string | null;
-  /** The headers `keep-alive`, `retry-after` and `location`. */
+  /** The values of the headers `keep-alive`, `retry-after` and `location`. */
   readonly keepAlive: string | null;
   readonly retryAfter: string | null;
   readonly location: string | null;
@@ -51,55 +50,50 @@ export interface Facts {
   readonly software?: string;
   /** A gateway in front of the engine, by its name. */
   readonly gateway?: string;
-  /** Tokens of the context window. */
   readonly contextWindow?: number;
   /** The models that the server lists, where the one that is probed is not among them. */
   readonly otherModels?: readonly string[];
-  /** Whether the model takes images, as the server reports. */
+  /** Whether the server reports that the model accepts images. */
   readonly takesImages?: boolean;
   /** Where running requests can be counted. */
   readonly activity?: '/slots' | '/metrics';
-  /** Seconds after which the server closes an idle connection. */
   readonly idleSeconds?: number;
-  /** The field of the message that carries reasoning. */
+  /** The message field that carries reasoning. */
   readonly reasoningField?: string;
   /** Reasoning in the text: with its opening tag, or only with the closing one. */
   readonly tags?: 'whole' | 'closing';
-  /** Each delta of a stream repeats the text before it. */
+  /** Each delta of the server's streams repeats the text before it. */
   readonly cumulative?: true;
-  /** Counted beside the completion's tokens, not among them. */
+  /** The server counts reasoning tokens beside the completion's tokens instead of among them. */
   readonly reasoningExtra?: boolean;
   /** Arguments of a call that are not a JSON object. */
   readonly badArguments?: boolean;
-  /** A call that came as text of the answer. */
+  /** The model's call came as text in the answer's content. */
   readonly callAsText?: boolean;
   /** Fields of earlier reasoning that the server reads (shown by the prompt's token count), or refuses. */
   readonly replayRead?: readonly string[];
   readonly replayRefused?: readonly string[];
-  /** The status was a 5xx although the request was at fault. */
+  /** The server reported a client's mistake with a 5xx status. */
   readonly serverError?: boolean;
   /** The complete answer was reasoning. */
   readonly reasoningOnly?: boolean;
-  /** No token was left for the answer. */
+  /** Reasoning used up all output tokens, so that none was left for the answer. */
   readonly outOfTokens?: boolean;
 }
 
-/** The judgement of one probe. */
 export interface Finding {
   readonly result: Result;
-  /** A few words on what was seen. */
   readonly detail: string;
   readonly facts?: Facts;
 }
 
 export type Findings = ReadonlyMap<string, Finding>;
 
-/** Facts that are known when a probe runs. */
+/** Facts about the run that a probe can use when it builds its request. */
 export interface Known {
   readonly model: string;
-  /** Whether a key is sent. */
   readonly hasKey: boolean;
-  /** Output tokens of one request that must show an effect; others get `fewTokens`. */
+  /** The output tokens of a request whose effect must show in its answer. All others get `fewTokens`. */
   readonly manyTokens: number;
   readonly findings: Findings;
 }
@@ -108,25 +102,25 @@ export interface Known {
 export interface Probe {
   readonly name: string;
   readonly group: 'server' | 'text' | 'tools' | 'turns' | 'fields' | 'reasoning' | 'limits';
-  /** The question, in a few words. */
+  /** What the probe asks about the server, in a few words. */
   readonly asks: string;
-  /** The most it may spend: requests, and output tokens of each. */
+  /** The most that a probe may spend: the number of requests, and output tokens for each. */
   readonly requests: number;
   readonly tokens: 'none' | 'few' | 'many';
-  /** An agent cannot work without it. */
+  /** An agent cannot work with a server that fails this probe. */
   readonly essential?: true;
-  /** An error is the expected answer: 401 and 429 do not end the run. */
+  /** The probe expects an error as answer, so a 401 or a 429 does not end the run. */
   readonly expectsRefusal?: true;
-  /** The requests, one after another; or why there is nothing to ask. */
+  /** Builds the requests that are sent one after another, or returns the reason why the question does not arise. */
   request(known: Known): readonly ProbeRequest[] | string;
   judge(answers: Answers, known: Known): Finding;
   readonly means: Meanings;
 }
 
-/** Meanings of a result for users of the server through this product; `failed` and `lacking` stand for each of theirs. */
+/** What each result means to a user of this product. `failed` and `lacking` stand for all results of those groups. */
 export type Meanings = Partial<
   Readonly<Record<Result | 'failed' | 'lacking', string | ((findings: Findings) => string)>>
 >;
 
-/** Output tokens of a request of which only the status matters. */
+/** The output tokens of a request whose status alone matters. */
 export const fewTokens = 16;

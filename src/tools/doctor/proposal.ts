@@ -44,7 +44,9 @@ export function proposeProfile(findings: Findings, url: URL, model: string) {
     base: base.name,
     because,
     differences,
-    /** A name of its own, for `UPSTREAM_PROFILE`; the base's own when nothing differs. */
+    /**
+     * The proposed profile's name for `UPSTREAM_PROFILE`: a new name, or the base profile's own when nothing differs.
+     */
     name: differences.length === 0 ? base.name : own,
     /** A profiles file, in YAML. */
     file,
@@ -65,7 +67,6 @@ function chooseBase(evidence: readonly Evidence[], findings: Findings, host: str
   return { base, because: 'it comes closest to what the probes found' };
 }
 
-/** The built-in profile that was written for the API at that host, or undefined. */
 export function profileOfHost(host: string): Profile | undefined {
   return [...builtInProfiles.values()].find(
     ({ recognisedBy }) => 'hosts' in recognisedBy && recognisedBy.hosts.some((pattern) => matches(pattern, host)),
@@ -133,7 +134,7 @@ function fileFor(base: Profile, name: string, differences: readonly Difference[]
   ].join('');
 }
 
-/** Reads the file as the service does, and checks that it says what was found. Throws if it does not. */
+/** Reads the proposed profiles file as the service does. It throws unless the flags are those that were found. */
 function check(file: string, name: string, evidence: readonly Evidence[], model: string): void {
   const profile = profilesFile().readProfilesFile(file, 'the proposed file').get(name);
   if (profile === undefined) throw new Error(`The proposed file has no profile ${name}.`);

@@ -7,7 +7,7 @@ import { allProbes } from './probes/all-probes.ts';
 import type { Proposal } from './proposal.ts';
 import { type Limits, notReached, type Run, type Spending } from './run-probes.ts';
 
-/** All that a run found out. */
+/** All that a run of probes found out, ready to be reported. */
 export interface Report {
   readonly url: string;
   readonly model: string;
@@ -18,7 +18,7 @@ export interface Report {
   readonly verdict: Verdict;
 }
 
-/** Whether an agent can work with the server, and which probes failed. */
+/** Whether an agent can work with the server, and the names of the probes that failed. */
 export interface Verdict {
   readonly outcome: 'usable' | 'unusable' | 'unclear' | 'no_such_model';
   readonly failing: readonly string[];
@@ -33,7 +33,7 @@ const shown: Readonly<Record<Result, { readonly text: string; readonly colour: C
   not_tested: { text: 'not tested', colour: 'dim' },
 };
 
-/** Only the essential probes count. Untested ones leave it open. */
+/** Decides from the essential probes whether the server is usable. An untested one leaves the verdict open. */
 export function verdictOf(findings: Findings, turnTaken: boolean): Verdict {
   const essential = allProbes.filter((probe) => probe.essential).map(({ name }) => name);
   const needed = turnTaken ? essential : [...essential, 'tool_result'];
@@ -95,7 +95,7 @@ function endOf({ stopped, ranOut }: Run): string {
   return '';
 }
 
-/** The report for programs. */
+/** The JSON report for programs. */
 export function jsonReport({ url, model, limits, run, proposal, warnings, verdict }: Report): string {
   const { stopped, ranOut, spent } = run;
   const findings = allProbes.flatMap(({ name, group, asks, means }) => {
@@ -117,7 +117,7 @@ export function jsonReport({ url, model, limits, run, proposal, warnings, verdic
 
 const variants = /^(?:tool_any|tools_no_effort|json_object|window|tool_result_.*|reasoning_.*|.*_short)$/;
 
-/** Columns: the probe with what it asks, the result, what was seen and what it means. */
+/** Prints a probe's row of the report: what it asks, its result, what was seen, and what that means. */
 function rowOf(
   probe: Probe,
   { result, detail }: Finding,
@@ -135,7 +135,7 @@ function rowOf(
   return rowLines(cells, wrap(told, Math.max(width - indentOf([nameWidth, resultWidth]), 30)), style);
 }
 
-/** So that the tables of most runs look alike. */
+/** The least width of the report's first column, so that the tables of most runs look alike. */
 const leastNameWidth = 21;
 const resultWidth = 10;
 

@@ -8,23 +8,21 @@ import { fewTokens } from './probe-types.ts';
 import { maxOverflowTokens } from './probes/limit-probes.ts';
 import type { Send } from './send-probe.ts';
 
-/** How much a run may spend. */
+/** The most that a run of probes may spend. */
 export interface Limits {
   readonly requests: number;
-  /** Output tokens of one request. */
   readonly tokensPerRequest: number;
-  /** Tokens in all, in and out. */
+  /** Tokens of all requests and answers together. */
   readonly tokens: number;
   readonly seconds: number;
 }
 
-/** Amounts that a run may spend at most, or has spent. */
+/** The requests and tokens that a run may spend at most, or has spent. */
 export type Spending = ReturnType<typeof worstCase>;
 
-/** A finished run. */
 export type Run = Awaited<ReturnType<typeof runProbes>>;
 
-/** The detail of probes after the one that ended the run. */
+/** The detail in the findings of all probes that a run did not reach. */
 export const notReached = 'not reached';
 
 const usualInputTokens = 200;
@@ -60,25 +58,25 @@ export async function runProbes(
   parts: {
     readonly send: Send;
     readonly now: () => number;
-    /** For how many milliseconds one answer is read once it is there; without it, as long as the run may last. */
+    /** The milliseconds for reading one answer that has arrived; by default the rest of the run's time. */
     readonly longestReadMs?: number;
-    /** Resolves when everybody else has had a turn. */
+    /** Resolves after timers and input had a chance to run. */
     readonly takeTurn: () => Promise<unknown>;
     readonly signal?: AbortSignal;
     onProbe(probe: Probe, index: number): void;
     goOn(what: string): Promise<boolean>;
-    /** Told where there is no Chat API: why, and which address may be meant. */
+    /** Explains why there is no Chat API at the address, and which address the user may have meant. */
     explainAddress?(answer: Answer): Promise<string>;
   },
 ) {
   const findings = new Map<string, Finding>();
   const spent = { requests: 0, inputTokens: 0, outputTokens: 0 };
   const end = parts.now() + limits.seconds * 1000;
-  /** Why it ended early; null if it did not. */
+  /** The reason why the run ended early; null if it did not. */
   let stopped: string | null = null;
-  /** Whether the server has other models, and refused this one. */
+  /** The server lists other models, and refused the one that the user named. */
   let noSuchModel = false;
-  /** The first limit that prevented a probe; null if none did. */
+  /** The first limit that kept a probe from being asked; null if none did. */
   let ranOut: string | null = null;
   let answered = false;
   let timedOut = false;
@@ -151,13 +149,13 @@ async function whyNoText(
 
 const mostListed = 20;
 
-/** The names for a person: at most twenty. */
+/** Lists at most twenty names for a person. */
 export function listNames(names: readonly string[]): string {
   const more = names.length > mostListed ? ` and ${names.length - mostListed} more` : '';
   return `${names.slice(0, mostListed).join(', ')}${more}`;
 }
 
-/** Names that contain the one that was given come first, then those that differ in the fewest letters. */
+/** Sorts names by likeness: first those that contain the given one, then those that differ in the fewest letters. */
 function nearestFirst(names: readonly string[], given: string): readonly string[] {
   // A server's names have no limit, and a comparison costs the product of two lengths.
   const plain = (name: string) => name.slice(0, 100).toLowerCase();
@@ -169,10 +167,10 @@ function nearestFirst(names: readonly string[], given: string): readonly string[
     .map(({ name }) => name);
 }
 
-/** Chunks of a stream that are read before timers and the user's Ctrl-C have a turn. */
+/** So many chunks of a stream are read before timers and the user's Ctrl-C are handled. */
 const chunksPerTurn = 100;
 
-/** Reads an answer that may be long; `goesOn` says now and then whether there is still time. */
+/** Reads an answer with pauses in which input and timers are handled. `goesOn` says whether there is time left. */
 async function readInTurns(answer: Answer, takeTurn: () => Promise<unknown>, goesOn: () => boolean): Promise<void> {
   const steps = readChatAnswerInSteps(answer);
   for (let chunks = 1; !steps.next().done; chunks += 1) {
@@ -192,7 +190,10 @@ function overLimit(asked: readonly ProbeRequest[], spent: Spending, limits: Limi
   return null;
 }
 
-/** As counted by the server, else estimated: a timeout may have cost all tokens that were asked for, an error none. */
+/**
+ * Adds a request's tokens to those spent, as the server counts them. Without a count they are estimated: a timeout may
+ * have cost all tokens that it asked for, an error cost none.
+ */
 function charge(spent: { inputTokens: number; outputTokens: number }, request: ProbeRequest, answer: Answer): void {
   if (request.body === undefined) return;
   const read = readChatAnswer(answer);
@@ -207,7 +208,7 @@ interface SizedBody {
   readonly max_completion_tokens?: number;
 }
 
-/** A token is about four bytes of JSON; servers count data URLs in their own ways. */
+/** Estimates a request's input tokens, at four bytes of JSON for a token. Servers count images in their own ways. */
 function inputOf({ body }: ProbeRequest): number {
   return body === undefined ? 0 : Math.ceil(JSON.stringify(body).length / 4);
 }
@@ -219,7 +220,7 @@ function outputOf({ body }: ProbeRequest): number {
 
 const keyIsMissing = 'the key is missing or wrong. Give it with --key, or in the variable that --key-env names';
 
-/** Statuses that every other request would get too. */
+/** Statuses that every further request would get too, with what each means. */
 const finalStatuses: ReadonlyMap<number, string> = new Map([
   [401, keyIsMissing],
   [402, 'the account cannot pay for requests'],
@@ -227,11 +228,11 @@ const finalStatuses: ReadonlyMap<number, string> = new Map([
   [429, 'too many requests, or a quota is used up. Try again later'],
 ]);
 
-/** Failures to connect. A connection that was cut may be the fault of one request. */
+/** Error codes of connections that could not be opened. A cut connection may be the fault of one request. */
 const connecting =
   /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|ETIMEDOUT|EPROTO|ERR_SSL|.*CERT|.*TLS|HPE_)/;
 
-/** Why it is useless to continue; null if it is not. */
+/** The reason why further questions are useless; null if they are not. */
 function reasonToStop(
   probe: Probe,
   answer: Answer,

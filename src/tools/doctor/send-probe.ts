@@ -12,20 +12,19 @@ import type { Answer, ProbeRequest } from './probe-types.ts';
  */
 export type Send = (request: ProbeRequest, from: { readonly probe: string; readonly index: number }) => Promise<Answer>;
 
-/** Where requests go, and how much one may take. */
+/** The address that a sender sends requests to, with its limits for one request. */
 interface Target {
   /** The Chat API's own URL, `…/chat/completions`. */
   readonly chatUrl: URL;
-  /** Sent as the bearer token, to this URL's host only; null for none. */
+  /** The bearer token, which is sent to this URL's host only; null for none. */
   readonly key: string | null;
   readonly timeoutMs: number;
-  /** Timeout of what needs no model; 5 s if it is left out. */
+  /** The timeout of requests that need no model; 5 s if it is left out. */
   readonly promptMs?: number;
-  /** Aborts the request in progress. */
   readonly signal?: AbortSignal;
 }
 
-/** Timeout of what needs no model, unless given, and of a connection. */
+/** The timeout for opening a connection, and by default for requests that need no model. */
 const connectMs = 5000;
 
 const maxAnswerBytes = 8 * 1024 * 1024;
@@ -47,7 +46,7 @@ export function createSend({ chatUrl, key, timeoutMs, promptMs = connectMs, sign
   };
 }
 
-/** `chat` and `models` are siblings; other paths are at the host's root. */
+/** The URL of a path: `models` is a sibling of the Chat API, and any other path is at the host's root. */
 function urlOf(path: ProbeRequest['path'], chatUrl: URL): URL {
   if (path === 'chat') return chatUrl;
   if (path !== 'models') return new URL(path, chatUrl);

@@ -2,7 +2,7 @@ import { factOf, found, lacking, meaningOf } from './findings.ts';
 import type { Facts, Findings, Result } from './probe-types.ts';
 import { allProbes } from './probes/all-probes.ts';
 
-/** Below this an agent's instructions, its tools and a few files leave little room. */
+/** A context window of fewer tokens leaves little room beside an agent's instructions, tools and a few files. */
 const smallContextWindow = 32_000;
 
 /** Warnings that a user should read before pointing an agent there, the most serious first; null where it does not apply. */
@@ -66,7 +66,7 @@ export function warningsOf(findings: Findings, insecureKey: boolean): string[] {
   return rules.flatMap((rule) => rule(findings, insecureKey) ?? []);
 }
 
-/** Follows from a fact. */
+/** Builds a rule that warns if a probe found this fact. */
 function fact<Name extends keyof Facts>(
   name: Name,
   says: string | ((value: NonNullable<Facts[Name]>) => string | null),
@@ -78,7 +78,7 @@ function fact<Name extends keyof Facts>(
   };
 }
 
-/** Returns the meaning of such a probe's result, repeated where nobody has to look for it. */
+/** Builds a rule that repeats what a probe's result means among the warnings, where nobody overlooks it. */
 function meaning(name: string, results: readonly Result[]) {
   return (findings: Findings): string | null => {
     const result = findings.get(name)?.result;

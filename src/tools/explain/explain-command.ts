@@ -24,7 +24,7 @@ export const exitCodes = { explained: 0, refused: 1, unusable: 2, failed: 3 } as
 export interface ExplanationFile extends RequestExplanation {
   readonly format: 'responses-extproc explanation';
   readonly version: 1;
-  /** How the recorded answer is translated; null without one. */
+  /** The translation of the recorded answer; null without one. */
   readonly answer: (Omit<AnswerRun, 'chunks'> & { readonly chunks: readonly ReplayedChunk[] }) | null;
 }
 
@@ -76,7 +76,7 @@ function explainInput(options: Options, env: Terminal['env'], { request, profile
   return { setup, explanation: explainRequest({ setup, request, now, fields: options.fields, linkBase }) };
 }
 
-/** The request, and the answer to replay: of `--response`, else of the exchange that the request is from. */
+/** Reads the request and the answer to replay, which is `--response` or part of the recorded exchange. */
 async function inputOf(options: Options, stdin: NodeJS.ReadStream) {
   const recorded = options.response === null ? null : await readInput(options.response, stdin);
   const isAlone = options.file === null && stdin.isTTY === true;
@@ -114,7 +114,7 @@ function setupOf(options: Options, env: Terminal['env'], ofExchange: string | nu
   return { config, profile, files: readOperatorFiles(config) };
 }
 
-/** The request for another model. An unreadable one is left for the service to refuse. */
+/** Puts another model into the request. A body that cannot be read is left for the service to refuse. */
 function withModel(request: ClientRequest, model: string): ClientRequest {
   try {
     const body = withValue(readJson(request.body), ['model'], model);
@@ -124,7 +124,6 @@ function withModel(request: ClientRequest, model: string): ClientRequest {
   }
 }
 
-/** Null where the request never reaches the upstream. */
 function replayed(setup: Setup, request: ClientRequest, now: number, answer: RecordedAnswer): AnswerRun | null {
   const first = runRequest(setup, request, now);
   if (first.type !== 'sent' && first.type !== 'catalog') return null;
@@ -135,7 +134,7 @@ function replayed(setup: Setup, request: ClientRequest, now: number, answer: Rec
   return runAnswer(open, answer);
 }
 
-/** The machine form, the chunks one by one: together they may be longer than a string can be. */
+/** Writes the explanation as JSON in pieces, because a long answer may exceed the longest string. */
 function* explanationJson(explanation: RequestExplanation, answer: AnswerRun | null): Generator<string, void> {
   const file: ExplanationFile = {
     format: 'responses-extproc explanation',
@@ -163,7 +162,7 @@ function* explanationText(explanation: RequestExplanation, answer: AnswerRun | n
   for (const line of printAnswer(answer, style, full)) yield `${line}\n`;
 }
 
-/** Output gets pasted: it redacts the request's credentials, wherever they occur again. */
+/** Creates a redactor that hides the request's credentials wherever the output repeats them. */
 function redactorOf({ path, headers, body }: ClientRequest): Redactor {
   const redactor = new Redactor();
   redactor.headers([[':path', path], ...headers]);
@@ -171,7 +170,7 @@ function redactorOf({ path, headers, body }: ClientRequest): Redactor {
   return redactor;
 }
 
-/** Written at once: 256 KiB. */
+/** The output is written in pieces of so many bytes. */
 const outputBytes = 2 ** 18;
 
 /** The output without the request's credentials and without what a terminal would interpret. */
@@ -202,7 +201,6 @@ const flags = {
   json: { type: 'boolean', default: false },
 } as const;
 
-/** Throws `UsageError`. */
 function optionsOf(args: readonly string[]) {
   const { values, positionals } = parseOptions(args, flags);
   const [file = null, ...more] = positionals;

@@ -69,19 +69,21 @@ export function explainFields(run: SentRun, body: unknown, whatIf: WhatIf, optio
   };
 }
 
-/** A list or an object that is asked for as a whole, part by part as among all fields; any other field itself. */
+/** Splits a list or an object that was asked for into its parts. Any other field stays whole. */
 function partsOf(path: Path, body: unknown): readonly Path[] {
   const name = pathText(path);
   const parts = fieldsOf(body).filter((part) => isWithin(pathText(part), name));
   return parts.length === 0 ? [path] : parts;
 }
 
-/** `[]` or `{}`. */
 function isEmptyTable(value: unknown): boolean {
   return isSame(value, []) || isSame(value, {});
 }
 
-/** Gives a place with its value, `…` after the first 20 times: of two thousand messages that are one, each became all of it. */
+/**
+ * Creates a function that shows a place with its value, at most 20 times. Two thousand messages that were merged into
+ * one would repeat its value two thousand times.
+ */
 function createShown(): (place: Place) => ChatPlace {
   const times = new Map<string, number>();
   return ({ path, value }) => {
@@ -92,7 +94,7 @@ function createShown(): (place: Place) => ChatPlace {
   };
 }
 
-/** The value is not at that place, even if it is elsewhere. */
+/** Creates the question whether a run leaves this place without its value, even if the value is elsewhere. */
 function without(place: Place): (other: RequestRun) => boolean {
   const [, header] = /^header (.*)$/.exec(String(place.path[0])) ?? [];
   return (other) =>
@@ -100,7 +102,7 @@ function without(place: Place): (other: RequestRun) => boolean {
     (header === undefined ? !isThere(place, partsOfBody(other.chat)) : other.headers[header] === undefined);
 }
 
-/** The name is not dropped under that variation: it is sent, or the request is refused for it. */
+/** Whether the name is not dropped in another run, because the field is sent or the request is refused for it. */
 function isNotDropped(name: string, other: RequestRun): boolean {
   if (other.type === 'sent') return !other.dropped.includes(name);
   if (other.type !== 'refused' || other.error.param === null) return false;

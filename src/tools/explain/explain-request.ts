@@ -71,7 +71,7 @@ function catalogReason(run: CatalogRun, body: unknown, model: string, options: E
   };
 }
 
-/** Under another value of what decided, the request would have been sent. */
+/** Explains a request that the filter answers itself, by the settings under which it would have been sent. */
 function explainAnswered(run: AnsweredRun, body: unknown, whatIf: WhatIf, { linkBase }: ExplainOptions) {
   const causes = causesOf(whatIf.runs(body, run), (other) => other.type === 'sent');
   const reasonFor = (name: string): Reason => ({ causes, ...ruleOf(rowOf(name), linkBase) });
@@ -95,7 +95,7 @@ function explainRefusals(run: RefusedRun, body: unknown, whatIf: WhatIf, options
   });
 }
 
-/** Returns the request that the upstream gets, as it may be shown. */
+/** The HTTP request that the upstream gets, as it may be shown. */
 function upstreamRequestOf(run: SentRun | CatalogRun, body: unknown): UpstreamRequest {
   const { method, path, headers, headerChanges } = run;
   // A client's key and cookies are shown only as present: output gets pasted.
@@ -113,7 +113,7 @@ function upstreamRequestOf(run: SentRun | CatalogRun, body: unknown): UpstreamRe
   };
 }
 
-/** The body as the service read it; one that passes, as it is; undefined where it could not be read. */
+/** The body as the service read it. An unreadable body is undefined. */
 function bodyOf(run: RequestRun, { body }: ClientRequest): unknown {
   return 'provenance' in run ? run.provenance.body : (jsonOf(body.toString()) ?? undefined);
 }

@@ -2,9 +2,9 @@ import type { ApiError } from '../../filter/index.ts';
 import type { Fate } from './fates.ts';
 import type { Cause } from './what-if.ts';
 
-/** Why, and where to read about it. */
+/** The reason for a translation's outcome, with a link to its documentation. */
 export interface Reason {
-  /** Flags of the profile and variables of the environment that decided it; empty if it is always the same. */
+  /** The flags and variables that decided the outcome; empty if it is always the same. */
   readonly causes: readonly Cause[];
   /** The row of `docs/mapping.md`: what it says, and its address. */
   readonly rule: string;
@@ -13,9 +13,9 @@ export interface Reason {
 
 /** A part of what the upstream gets. */
 export interface ChatPlace {
-  /** `messages[0].content`, `header accept`, or `path`. */
+  /** The place's path: `messages[0].content`, `header accept`, or `path` for the URL's path. */
   readonly path: string;
-  /** `…` for a value that twenty fields became before. */
+  /** The value at the place; `…` if twenty fields before became the same value. */
   readonly value: unknown;
 }
 
@@ -24,11 +24,10 @@ export interface ExplainedField extends Reason {
   readonly field: string;
   readonly value?: unknown;
   readonly fate: Fate;
-  /** Where in the Chat request it can be seen. */
+  /** The places in the Chat request that the field became. */
   readonly becomes: readonly ChatPlace[];
-  /** Where in the Response it can be seen. */
+  /** The paths in the Response that repeat the field. */
   readonly in_response: readonly string[];
-  /** The dropped parts, as `x-responses-dropped` names them. */
   readonly dropped: readonly string[];
 }
 
@@ -55,10 +54,10 @@ export interface RequestExplanation {
   readonly request: { readonly method: string; readonly path: string };
   readonly outcome: 'sent' | 'catalog' | 'answered' | 'refused' | 'passed';
   readonly chat_request: UpstreamRequest | null;
-  /** The first is the one the client gets; the others are what it would get next. */
+  /** The refusals of the request. The client gets the first; the others would follow once it is repaired. */
   readonly refusals: readonly Refusal[];
   readonly fields: readonly ExplainedField[];
-  /** By their names in `x-responses-dropped`. */
+  /** The dropped parts, under their names in `x-responses-dropped`. */
   readonly dropped: readonly (Reason & { readonly name: string })[];
   /** Parts of the Chat request that come from no field of the request. */
   readonly added: readonly (ChatPlace & Pick<Reason, 'causes'>)[];
@@ -66,6 +65,6 @@ export interface RequestExplanation {
   readonly catalog: Reason | null;
   /** Why the client gets an empty Response, and nothing is sent upstream; null for any other request. */
   readonly answered: Reason | null;
-  /** Notes on what was not explained, and why. */
+  /** Notes on parts of the request that were not explained, and why. */
   readonly notes: readonly string[];
 }

@@ -5,31 +5,32 @@ import { type Place, type Places, partOf } from './places.ts';
 import type { SentRun } from './run-request.ts';
 
 /**
- * - `sent`: under its own name, with its own value; a message as a message, a call as a call, a function as a function.
- * - `renamed`: with its own value, under another name.
- * - `rewritten`: as something else.
- * - `in_response`: not sent; the Response shows it.
- * - `dropped`: left out, and named in `x-responses-dropped`.
- * - `left_out`: without any effect on the Chat request or the Response.
+ * What became of a field in the Chat request.
+ *
+ * - `sent`: it was sent under its own name and with its own value; a message as a message, a call as a call.
+ * - `renamed`: it was sent with its own value under another name.
+ * - `rewritten`: it became something else.
+ * - `in_response`: it was not sent, and the Response repeats it.
+ * - `dropped`: it was left out and listed in `x-responses-dropped`.
+ * - `left_out`: it had no effect on the Chat request or the Response.
  * - `absent`: the request does not set it.
  */
 export type Fate = 'sent' | 'renamed' | 'rewritten' | 'in_response' | 'dropped' | 'left_out' | 'absent';
 
-/** The fate of one field in one run. */
 type FieldOutcome = ReturnType<typeof outcomeOf>;
 
-/** Returns what became of the field with that value; `isRepeated` where the answer is a Response, which repeats its request. */
+/** Judges what became of a field with this value. `isRepeated`: the answer is a Response, which repeats fields. */
 export function outcomeOf(field: Path, value: unknown, run: SentRun, isRepeated: boolean) {
   const places = value === undefined ? [] : run.places.of(field);
   const isElement = field.length === 2 && (field[0] === 'input' || field[0] === 'tools') && recordOf(value) !== null;
   const becomes = isElement ? places : places.flatMap((place) => narrowed(place, field, value));
-  /** Names in `x-responses-dropped` that refer to it. */
+  /** The names in `x-responses-dropped` that refer to this field. */
   const dropped = run
     .droppedNear(field)
     .filter((name) => isAbout(name, field, value, run.provenance, becomes.length > 0));
-  /** Values of the field that the Response repeats, by path. */
+  /** The values of this field that the Response repeats, by path. */
   const repeated = isRepeated ? repeatedOf(field, value, run.provenance) : noChanges;
-  /** Values of an item or a tool that differ from the request, by key in the Chat request. */
+  /** The values of an item or a tool that differ from the request, by their key in the Chat request. */
   const changes = isElement ? changesOf(field, value, becomes, run.places) : noChanges;
   return { value, fate: fateOf(), becomes, dropped, repeated, changes };
 
@@ -43,14 +44,14 @@ export function outcomeOf(field: Path, value: unknown, run: SentRun, isRepeated:
   }
 }
 
-/** The last name in it, whatever the index after that. */
+/** The last name of a path, whatever index follows it. */
 function nameIn(path: Path): string | number | undefined {
   return path.findLast((step) => typeof step === 'string');
 }
 
 const noChanges: ReadonlyMap<string, unknown> = new Map();
 
-/** Whether a variation treats the field differently: what was done to it is not done there. */
+/** Whether another run treats the field differently from the usual one. */
 export function isOtherwise(usual: FieldOutcome, other: FieldOutcome): boolean {
   if (usual.dropped.some((name) => !other.dropped.includes(name))) return true;
   switch (usual.fate) {
@@ -74,7 +75,7 @@ export function isOtherwise(usual: FieldOutcome, other: FieldOutcome): boolean {
   }
 }
 
-/** Whether one of the places is that one, at any index, or contains its text. */
+/** Whether one of the places has the same path apart from its indices, or contains the place's text. */
 export function isThere({ path, value }: Place, places: readonly Place[]): boolean {
   const name = generalOf(pathText(path));
   return places.some(
@@ -83,7 +84,7 @@ export function isThere({ path, value }: Place, places: readonly Place[]): boole
   );
 }
 
-/** Whether a text, a message or its parts hold the whole of another's text, where messages were merged. */
+/** Whether a text, a message or its parts contain all paragraphs of another text, as after a merge. */
 function hasParagraphs(other: unknown, value: unknown): boolean {
   if (typeof other === 'string') return typeof value === 'string' && `\n\n${other}\n\n`.includes(`\n\n${value}\n\n`);
   if (Array.isArray(other)) return other.some((part) => hasParagraphs(valueAt(part, ['text']), value));
@@ -91,7 +92,7 @@ function hasParagraphs(other: unknown, value: unknown): boolean {
   return content !== undefined && hasParagraphs(valueAt(other, ['content']), content);
 }
 
-/** The part of the place that the field became; empty if it became no part of what surrounds it. */
+/** Narrows a place to the part of it that the field became. It is empty if the field became no part of that place. */
 function narrowed(place: Place, field: Path, value: unknown): readonly Place[] {
   const isOwn = place.sources.some((source) => isWithin(source, pathText(field)));
   if (isOwn && (typeof value !== 'string' || recordOf(place.value) === null)) return [place];
@@ -100,7 +101,7 @@ function narrowed(place: Place, field: Path, value: unknown): readonly Place[] {
   return isOwn ? [place] : [];
 }
 
-/** Whether a dropped name is about the field: as it was recorded, or by its path. */
+/** Whether a dropped name refers to the field: by the record of the translation, or by its path. */
 function isAbout(name: string, field: Path, value: unknown, provenance: RecordedProvenance, isSent: boolean): boolean {
   const path = pathText(field);
   if (isWithin(name, path)) return true;
@@ -126,10 +127,10 @@ function repeatedOf(field: Path, value: unknown, { result }: RecordedProvenance)
   return noChanges;
 }
 
-/** An item or a tool that has only another form in Chat: it differs as a whole. */
+/** The key of a change to the whole of an item or a tool, which has only another form in Chat. */
 const itself = 'itself';
 
-/** The parts of what an item or a tool became that are not as they were, by key; all of it where it has none of their keys. */
+/** The parts of an item or a tool that the translation changed, by key. Without any key left, it changed as a whole. */
 function changesOf(
   field: Path,
   value: unknown,
@@ -162,14 +163,14 @@ function entriesOf(path: Path, written: unknown): readonly (readonly [Path, unkn
   });
 }
 
-/** Whether both are the same text, the same parts, or the same object, one of them written as JSON. */
+/** Whether two contents have the same text, parts or object, of which one may be written as JSON. */
 function isSameContent(own: unknown, written: unknown): boolean {
   if (isSame(own, written)) return true;
   if (typeof written === 'string' && recordOf(own) !== null) return JSON.stringify(own) === written;
   return Array.isArray(own) && isSame(contentOf(own), contentOf(written));
 }
 
-/** Adjacent texts as one, and the contents of any other part, in terms of neither API. */
+/** Brings a content into neither API's form: adjacent texts are joined, and other parts are their contents. */
 function contentOf(content: unknown): readonly unknown[] {
   const said: unknown[] = [];
   const parts = Array.isArray(content) ? content : [{ text: content }];

@@ -16,12 +16,12 @@ export function fieldsOf(body: unknown): readonly Path[] {
 const splitLists = new Set(['input', 'tools', 'include']);
 const splitObjects = new Set(['text', 'reasoning', 'stream_options']);
 
-/** `input[3].content` as OpenAI's errors have it. */
+/** Writes a path as OpenAI's errors do: `input[3].content`. */
 export function pathText(path: Path): string {
   return path.map((step, index) => (typeof step === 'number' ? `[${step}]` : index === 0 ? step : `.${step}`)).join('');
 }
 
-/** The reverse; null for a text that is not a path. */
+/** Parses a path such as `input[3].content`; null for a text that is not a path. */
 export function pathOf(text: string): Path | null {
   if (!/^[^.[\]]+(\.[^.[\]]+|\[\d+\])*$/.test(text)) return null;
   return [...text.matchAll(/\[(\d+)\]|[^.[\]]+/g)].map(([name, index]) => (index === undefined ? name : Number(index)));
@@ -54,7 +54,7 @@ export function without(value: unknown, path: Path): unknown {
   );
 }
 
-/** A copy with a new value at that place. */
+/** Copies a value with another value at the path. */
 export function withValue(value: unknown, path: Path, replacement: unknown): unknown {
   const [step, ...rest] = path;
   if (step === undefined) return replacement;

@@ -1,4 +1,3 @@
-/** The text of `explain --help`. */
 export const helpText = `Usage: npm run explain -- [options] [FILE]                  (in a clone)
        docker run -i IMAGE explain [options] [FILE]
        responses-extproc explain [options] [FILE]           (where the package is installed)

@@ -3,11 +3,11 @@ import { type MappingRow, mappingRows } from './mapping-rows.ts';
 
 const byAnchor = new Map(mappingRows.map((row) => [row.anchor, row]));
 const rowOfCode = rowsByName(/^row-code-/);
-/** By the type of an item, a part or a tool, or by a key that any of them may have. */
+/** The rows of the mapping by the type of an item, a part or a tool, or by the name of a field. */
 const rowOfType = rowsByName(/^row-(?:item|part|tool)-/);
 const rowOfField = rowsByName(/^row-(?!code-|item-|part-|tool-)/);
 
-/** The first row of each name, among those with such anchors. */
+/** The rows of the mapping by the names in them, among those whose anchor matches. The first row of a name counts. */
 function rowsByName(anchors: RegExp): ReadonlyMap<string, MappingRow> {
   const rows = mappingRows.filter(({ anchor }) => anchors.test(anchor));
   return new Map(rows.toReversed().flatMap((row) => row.fields.map((field) => [field, row] as const)));
@@ -34,7 +34,7 @@ export function rowOf(path: string): MappingRow {
   return parent === '' ? row('row-unknown-fields') : rowOf(parent);
 }
 
-/** The row about a field with that value: for an item or a tool, that of its type. */
+/** The mapping's row about a field. For an item or a tool it is the row of its type. */
 export function rowOfValue(path: string, value: unknown): MappingRow {
   const [, list, inner] = /^(input|tools)\[\d+\](.*)$/.exec(path) ?? [];
   const type = valueAt(value, ['type']);

@@ -2,7 +2,7 @@ import { RecordedProvenance } from '../../filter/index.ts';
 import { isWithin } from '../../formats/json/paths.ts';
 import { isSame, type Path, pathText, recordOf, valueAt } from './fields.ts';
 
-/** A part of what the upstream gets, with the paths of the request that it was made of. */
+/** A part of the request to the upstream, with the paths in the client's request that it was made of. */
 export interface Place {
   /** In the Chat request; `header accept` and `path` are names of one step. */
   readonly path: Path;
@@ -19,11 +19,11 @@ export function placesIn({ result }: RecordedProvenance, body: unknown, others: 
     .map((place) => ({ ...place, value: valueAt(body, place.path) }))
     .filter(({ value }) => value !== undefined);
   const sourced = [...marked, ...others].flatMap((place) => place.sources.map((source) => ({ source, place })));
-  /** By place and element of the request, such as `input[3]`, the first of its keys that the place was made of. */
+  /** The first key of a request's element, such as `input[3]`, from which each path in the Chat request was made. */
   const keysOfPath = new Map(marked.map(({ path, sources }) => [pathText(path), keysByElement(sources)]));
   const byRoot = Map.groupBy(sourced, ({ source }) => rootOf(source));
 
-  /** Where that field can be seen: what it, or a part of it, became. */
+  /** The places that a field, or a part of it, became. */
   function of(field: Path): readonly Place[] {
     const name = pathText(field);
     // An element of a list may be known as the whole list.
@@ -40,7 +40,7 @@ export function placesIn({ result }: RecordedProvenance, body: unknown, others: 
   const ofBody = partsOfBody(body).filter(({ path }) => !roots.has(pathText(path)));
   // Messages, tools, fields and headers that come from no field of the request.
   const added = [...ofBody, ...others.filter(({ sources }) => sources.length === 0)];
-  /** The key of that element of the request which such a place, or a key of it, was made of; null for none. */
+  /** The key of a request's element, such as `input[3]`, that a place was made of; null for none. */
   function ownKeyAt(path: Path, element: Path): string | null {
     return keysOfPath.get(pathText(path))?.get(pathText(element)) ?? null;
   }
@@ -57,7 +57,7 @@ function keysByElement(sources: readonly string[]): ReadonlyMap<string, string> 
   return keys;
 }
 
-/** Indexes what was dropped by the top-level field or the element of a list that a name may be about: a history may have a thousand names. */
+/** Groups the dropped names by the field or element that they may refer to, because a history may have thousands. */
 export function droppedByRoot(names: readonly string[], { droppedFrom }: RecordedProvenance) {
   const byRoot = new Map<string, Set<string>>();
   for (const name of names) {
@@ -75,12 +75,12 @@ export function droppedByRoot(names: readonly string[], { droppedFrom }: Recorde
   };
 }
 
-/** The top-level field, or the element of a top-level list: `messages[2].content` is in `messages[2]`. */
+/** The top-level field or list element of a path. For `messages[2].content` it is `messages[2]`. */
 function rootOf(path: string): string {
   return /^[^.[]+(\[\d+\])?/.exec(path)?.[0] ?? path;
 }
 
-/** The top-level field alone. */
+/** The top-level field of a path. */
 function listOf(path: string): string {
   return /^[^.[]+/.exec(path)?.[0] ?? path;
 }
@@ -101,7 +101,7 @@ function* markedIn(thing: object, path: Path): Generator<Omit<Place, 'value'>> {
   }
 }
 
-/** Without parts that are inside another one. */
+/** Removes places that are inside another place. */
 function outermost(places: readonly Place[]): readonly Place[] {
   const unique = [...new Set(places)];
   const isInside = (path: Path, other: Path) =>
@@ -109,7 +109,7 @@ function outermost(places: readonly Place[]): readonly Place[] {
   return unique.filter(({ path }) => !unique.some((other) => isInside(path, other.path)));
 }
 
-/** The messages, the tools and the other fields of a Chat request. */
+/** Splits a Chat request into its messages, its tools and its other fields. */
 export function partsOfBody(body: unknown): readonly Place[] {
   return Object.entries(recordOf(body) ?? {}).flatMap(([name, value]) =>
     Array.isArray(value) && (name === 'messages' || name === 'tools')
@@ -118,10 +118,7 @@ export function partsOfBody(body: unknown): readonly Place[] {
   );
 }
 
-/**
- * The part of a place that a value inside a field became: the same value, preferably under the same name; else what has
- * that name; else a text that contains the value. Null if there is none.
- */
+/** Finds the part of a place that has this value, else this name, else a text that contains the value. */
 export function partOf(place: Place, name: string | number | undefined, value: unknown): Place | null {
   const all = [...partsOf(place)];
   const isNamed = ({ path }: Place) => path.at(-1) === name;
@@ -133,7 +130,7 @@ export function partOf(place: Place, name: string | number | undefined, value: u
   return found ?? null;
 }
 
-/** Chat has such keys for other things: the id of a call is the item's `call_id`. */
+/** Keys that mean something else in Chat. The id of a call is the item's `call_id`. */
 const bookkeeping: ReadonlySet<unknown> = new Set(['id', 'status']);
 
 function* partsOf(place: Place): Generator<Place> {
@@ -145,7 +142,7 @@ function* partsOf(place: Place): Generator<Place> {
   }
 }
 
-/** Whether a text contains the value, as it is or as JSON. */
+/** Whether a text contains the value, verbatim or as JSON. */
 function hasText(text: unknown, value: unknown): boolean {
   if (typeof text !== 'string' || value === '' || value == null) return false;
   return text.includes(typeof value === 'string' ? value : (JSON.stringify(value) ?? ''));

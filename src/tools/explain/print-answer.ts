@@ -42,7 +42,7 @@ function chunkLines(chunk: ReplayedChunk, left: number, style: Style, full: bool
   return rowLines(cells, shown, style);
 }
 
-/** Returns the text of what is particular to a chunk: the delta, the finish reason, the usage. */
+/** The particular part of a chunk, as text: the delta, the finish reason and the usage. */
 function chunkText(text: string): string {
   const data = text.trim().replace(/^data: ?/, '');
   const chunk = jsonOf(data);
@@ -60,7 +60,7 @@ function chunkText(text: string): string {
   return parts.length === 0 ? data.replaceAll(/\s+/g, ' ') : parts.join(' ');
 }
 
-/** Returns the event's type, then what is particular to the event: where it belongs, and what it adds. */
+/** The event's type and its particular part, as text: the place that it belongs to, and what it adds. */
 function eventText({ event, data }: ClientEvent, width: number, paint: Style['paint']): string {
   const record = recordOf(data);
   if (record === null) return printable(String(data));
@@ -72,7 +72,7 @@ function eventText({ event, data }: ClientEvent, width: number, paint: Style['pa
   return `${paint('cyan', printable(name))} ${paint('dim', rest)}`.trimEnd();
 }
 
-/** Sorts new fields first; ids and indices, which repeat, last. */
+/** Sorts an event's fields: new ones first; ids and indices, which each event repeats, last. */
 function byWeight(own: Readonly<Record<string, unknown>>): readonly (readonly [string, unknown])[] {
   const weightOf = (name: string) => (/_(id|index)$/.test(name) ? 1 : 0);
   return Object.entries(own).toSorted(([one], [other]) => weightOf(one) - weightOf(other));

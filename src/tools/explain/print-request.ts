@@ -33,7 +33,6 @@ export function printRequest(explanation: RequestExplanation, style: Style, full
 const passes = 'Not a request that this service translates: it passes as it is, body and all.';
 const isAnswered = 'Answered with an empty Response; the upstream is not asked';
 
-/** Headers that Envoy writes, which a saved exchange has in addition to the client's. */
 const envoys = /^x-(envoy-|forwarded-|request-id$)/;
 
 function headerLines(chat: UpstreamRequest, { paint, width }: Style): readonly string[] {
@@ -79,7 +78,7 @@ function fieldLines(fields: readonly ExplainedField[], style: Style, full: boole
 
 const fateWidth = 'in Response'.length;
 
-/** Three and more items or tools in a row that were only sent are one line. */
+/** Groups fields into lines. Three or more items or tools in a row that were sent unchanged share a line. */
 function grouped(fields: readonly ExplainedField[]): readonly (readonly ExplainedField[])[] {
   const groups: ExplainedField[][] = [];
   const listOf = ({ field }: ExplainedField) => /^(\w+)\[\d+\]$/.exec(field)?.[1];
@@ -97,7 +96,7 @@ function isPlain({ fate, becomes, dropped }: ExplainedField): boolean {
   return fate === 'sent' && dropped.length === 0 && new Set(becomes.map(elementOf)).size === 1;
 }
 
-/** The message or tool that a place is in. */
+/** The message or tool that a place is part of. */
 function elementOf({ path }: ChatPlace): string {
   return /^\w+(\[\d+\])?/.exec(path)?.[0] ?? path;
 }
@@ -133,7 +132,7 @@ function becomesText(group: readonly ExplainedField[], width: number): string {
   return cut(places.join(', '), Math.max(width - without.length, 40)) + without;
 }
 
-/** Consecutive elements of one list as one place. */
+/** Joins places that are consecutive elements of one list into one, such as `messages[1…3]`. */
 function joinedPlaces(places: readonly ChatPlace[]): readonly ChatPlace[] {
   const parts = places.map(({ path }) => /^(\w+)\[(\d+)\]$/.exec(path));
   const [first, last] = [parts[0], parts.at(-1)];
@@ -147,7 +146,7 @@ function placeText({ path, value }: ChatPlace, width: number): string {
     : printable(`${path}: `) + short(value, Math.max(12, width - path.length - 2));
 }
 
-/** Why: the flags and variables that decided, and what the mapping says; then where to read more. */
+/** Prints a reason: the flags and variables that decided, what the mapping says, and where to read more. */
 function reasonLines({ causes, rule, link }: Reason, { paint }: Style, width: number): readonly string[] {
   return [...causes.flatMap((cause) => wrap(causeText(cause), width)), ...wrap(rule, width), paint('dim', link)];
 }
@@ -158,7 +157,7 @@ function causeText({ kind, name, value, meaning, reason }: Cause): string {
   return `The profile’s flag ${name} is ${shown}.${reason === null ? '' : ` ${reason}`} (The flag: ${meaning})`;
 }
 
-/** A dropped name that its field, or the immediate answer, already explains is only listed. */
+/** Prints the dropped names. A name that a field's own lines explain is only listed. */
 function droppedLines({ dropped, fields, answered }: RequestExplanation, style: Style): readonly string[] {
   const explained = new Set(fields.flatMap((field) => field.dropped));
   const isExplained = ({ name }: { readonly name: string }) => answered !== null || explained.has(name);

@@ -60,7 +60,7 @@ export function requestIn(bytes: Buffer, path: string) {
   return { request: recordedRequest(value) ?? plainRequest(bytes, path), profile: null, startedAt: null, answer: null };
 }
 
-/** The client's request in an exchange, with the profile that it ran under and its time (Unix seconds). */
+/** The client's request in a recorded exchange, with the profile that it ran under and its time (Unix seconds). */
 export function requestOfExchange({ client_request: client, profile, started_at }: ExchangeFile) {
   const startedAt = Math.floor(Date.parse(started_at) / 1000);
   const headers = headersOf(client.headers.map(({ name, value: text }) => [name, text]));
@@ -114,7 +114,7 @@ function chunksOf(pieces: RecordedAnswer['chunks'], type: string): RecordedAnswe
 const emptyLine = /\r\n\r\n|\n\n|\r\r/g;
 const nothing = /(?!)/g;
 
-/** Where each piece ends: after that, and with the bytes. */
+/** The offsets at which the pieces between separators end; the last is the length of the bytes. */
 function endsIn(bytes: Buffer, after: RegExp): number[] {
   const ends = [...bytes.toString('latin1').matchAll(after)].map((match) => match.index + match[0].length);
   return ends.at(-1) === bytes.length || bytes.length === 0 ? ends : [...ends, bytes.length];
@@ -137,7 +137,7 @@ function plainRequest(body: Buffer, path: string): ClientRequest {
   return { method: 'POST', path, headers: new Map([['content-type', 'application/json']]), body };
 }
 
-/** Lower-case names; a repeated header is joined, as Envoy does. */
+/** Joins headers into a map with lower-case names. A repeated header gets one value with commas, as Envoy does it. */
 function headersOf(given: readonly (readonly [name: string, value: string])[]): Map<string, string> {
   const headers = new Map<string, string>();
   for (const [name, value] of given) {
@@ -156,7 +156,7 @@ function isLinesOfJson(bytes: Buffer): boolean {
 /** A limit above the values of any saved exchange; brackets alone take 35 times their bytes once they are parsed. */
 const maxValues = 5_000_000;
 
-/** Undefined for what is not JSON, or has more values than any exchange: such a request is refused unread. */
+/** Parses JSON; undefined for other text, and for JSON with more values than any exchange has. */
 function parsed(bytes: Buffer): unknown {
   // Does not decode an event stream of a hundred megabytes first.
   if (!/^\ufeff?\s*(?:[[{"\-\d]|true|false|null|$)/.test(bytes.toString('utf8', 0, 1024))) return undefined;

@@ -2,10 +2,10 @@ import { toolNamePattern } from '../../filter/index.ts';
 import { isSame, type Path, pathOf, recordOf, valueAt, without, withValue } from './fields.ts';
 import type { RefusedRun, RequestRun } from './run-request.ts';
 
-/** A body that is refused, and how. */
+/** A request's body with the refusal that it led to. */
 export interface RefusedBody {
   readonly body: unknown;
-  /** After a repair, a call without its output, or an output without its call, is no longer the client's mistake. */
+  /** True after a repair that separated a call from its output, which is not the client's mistake. */
   readonly isLenient: boolean;
   readonly run: RefusedRun;
 }
@@ -56,7 +56,7 @@ function mend({ body, isLenient, run }: RefusedBody): Pick<RefusedBody, 'body' |
   };
 }
 
-/** Something that is accepted in that place; null if the place must be left out. */
+/** A harmless value that is accepted at this place; null if the place must be left out. */
 function harmlessAt(place: Path, value: unknown, param: string): unknown {
   const [list, index, inner] = [place[0], place.at(-1), place.at(-2)];
   if (place.length === 1) return { model: 'model', input: '…' }[String(list)] ?? null;
@@ -70,7 +70,7 @@ function harmlessAt(place: Path, value: unknown, param: string): unknown {
   return inner === 'content' || inner === 'output' ? { type: 'input_text', text: '…' } : null;
 }
 
-/** A call stays a call with that id, so that its output still has one, unless the pairing itself is refused. */
+/** Builds a harmless item in place of a refused one. A call keeps its id for its output's sake. */
 function harmlessItem(value: unknown, param: string): unknown {
   const { call_id, type } = recordOf(value) ?? {};
   const isPairing = param.endsWith('.call_id') || param.endsWith(']');
@@ -81,7 +81,7 @@ function harmlessItem(value: unknown, param: string): unknown {
     : { type: 'function_call', call_id, name: 'removed', arguments: '{}' };
 }
 
-/** A call or an output without a usable id: its partner is unknown. */
+/** Whether the item is a call or an output without a usable id, which leaves its partner without one. */
 function losesItsPartner(place: Path, value: unknown): boolean {
   const { call_id, type } = recordOf(value) ?? {};
   const isOfPair = place[0] === 'input' && place.length === 2 && /_call(_output)?$/.test(String(type));

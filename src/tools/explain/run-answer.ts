@@ -18,7 +18,7 @@ export interface ClientEvent {
 
 /** A chunk of the upstream's answer, and what it caused. The keys are the machine form's. */
 export interface ReplayedChunk {
-  /** Counted from 1; null is the end of the upstream's body. */
+  /** The chunk's number, counted from 1; null for the end of the upstream's body. */
   readonly number: number | null;
   readonly at_ms: number | null;
   readonly text: string;
@@ -37,7 +37,7 @@ export function runAnswer(open: () => Exchange, answer: RecordedAnswer) {
   const collected = createCollector();
   for (const _chunk of replay(exchange, answer, collected));
   const { outcome, errorCode } = exchange.summary();
-  /** Replayed lazily, anew on each iteration, so that only one is in memory. */
+  /** The chunks are replayed anew on each iteration, so that only one is in memory. */
   const chunks = { [Symbol.iterator]: () => replay(open(), answer, createCollector()) };
   return { outcome, error_code: errorCode, chunks, ...collected.result() };
 }
@@ -65,7 +65,7 @@ function createCollector() {
   let status = 200;
   let headers: Readonly<Record<string, string>> = {};
   let isStream = false;
-  /** Inside the last event that has one. */
+  /** The Response inside the last event that has one. */
   let response: unknown = null;
 
   function readEvents(bytes: Buffer): ClientEvent[] {
@@ -78,7 +78,7 @@ function createCollector() {
   }
 
   return {
-    /** The events in these replies to the client. */
+    /** Collects the events in the replies that are sent to the client. */
     take(replies: readonly ExchangeReply[]): ClientEvent[] {
       const events: ClientEvent[] = [];
       for (const reply of replies) {
@@ -98,11 +98,11 @@ function createCollector() {
       }
       return events;
     },
-    /** Returns what the client gets; `response` is the final Response, null if there is none. */
+    /** What the client gets. `response` is the final Response, or null if there is none. */
     result() {
       const shown = Object.fromEntries(Object.entries(headers).filter(([name]) => !name.startsWith(':')));
       const text = Buffer.concat(json).toString();
-      /** The client's body where it is JSON: a Response, or an error; null for a stream. */
+      /** The client's body if it is JSON, a Response or an error; null for a stream. */
       const body = isStream ? null : (jsonOf(text) ?? text);
       return { status, headers: shown, body, response: isStream ? response : body };
     },

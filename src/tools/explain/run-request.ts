@@ -17,11 +17,11 @@ import type { Path } from './fields.ts';
 import { droppedByRoot, type Place, type Places, placesIn } from './places.ts';
 import { type AnswerRun, runAnswer } from './run-answer.ts';
 
-/** Settings that a request is run under: the service's configuration, and the profile that replaces the one it names. */
+/** What a request is run under: the service's configuration, with a profile that replaces the configured one. */
 export interface Setup {
   readonly config: Config;
   readonly profile: Profile;
-  /** The files that the configuration names, read once: an explanation runs a request a hundred times. */
+  /** The contents of the configured files. They are read once, because an explanation runs a request 100 times. */
   readonly files: OperatorFiles;
 }
 
@@ -33,46 +33,43 @@ export interface ClientRequest {
   readonly body: Buffer;
 }
 
-/** Options of an explanation. */
 export interface ExplainOptions {
   readonly setup: Setup;
   readonly request: ClientRequest;
-  /** Unix seconds. */
   readonly now: number;
-  /** The fields to explain; null for all. */
   readonly fields: readonly Path[] | null;
-  /** The beginning of links; empty for a path in the repository. */
+  /** The beginning of each link to the mapping; empty for a path in the repository. */
   readonly linkBase: string;
-  /** Bytes of request bodies that may be translated to find out why; some seconds of work by default. */
+  /** The most bytes of request bodies that are translated to find causes. The default takes some seconds. */
   readonly probedBytes?: number;
 }
 
-/** The result of a request; `passed` where it is not one for this service, and passes as it is. */
+/** The outcome of running a request. `passed` is a request that the service does not translate. */
 export type RequestRun = SentRun | CatalogRun | AnsweredRun | RefusedRun | { readonly type: 'passed' };
 
-/** A run with the request that the upstream gets. */
+/** The outcome of a request that is sent to the upstream. */
 interface UpstreamRun {
   readonly method: string;
   readonly path: string;
   /** All headers the upstream gets, lower-case names to values, without pseudo headers. */
   readonly headers: Readonly<Record<string, string>>;
   readonly headerChanges: Required<HeaderMutation>;
-  /** The exchange, which waits for the upstream's answer. */
+  /** The exchange of the run, which waits for the upstream's answer. */
   readonly exchange: Exchange;
 }
 
 export interface SentRun extends UpstreamRun {
   readonly type: 'sent';
-  /** The body as it is sent. */
+  /** The Chat request's body, as it is sent. */
   readonly body: Buffer;
   /** The body as a value, read when it is asked for; numbers that a JavaScript number would change are `JSON.rawJSON`. */
   readonly chat: unknown;
   readonly dropped: readonly string[];
-  /** Gives the names of `dropped` that may be about the field, or about a part of it. */
+  /** Finds dropped names that may refer to the field, or to a part of it. */
   readonly droppedNear: (field: Path) => readonly string[];
-  /** Which parts the request's fields became. */
+  /** The record of which field became which part of the Chat request. */
   readonly provenance: RecordedProvenance;
-  /** The same by place, made when it is asked for. */
+  /** The record of `provenance` by place in the Chat request. It is made when it is first read. */
   readonly places: Places;
 }
 
@@ -90,13 +87,13 @@ export interface AnsweredRun {
 
 export interface RefusedRun {
   readonly type: 'refused';
-  /** With the body, if it was read. */
+  /** The record of the request, with its body if the body was read. */
   readonly provenance: RecordedProvenance;
   readonly status: number;
   readonly error: ReturnType<ApiError['toObject']>;
 }
 
-/** The request with another body. */
+/** Copies the request with another body. */
 export function withBody(request: ClientRequest, value: unknown): ClientRequest {
   const headers = new Map(request.headers);
   for (const name of ['content-encoding', 'content-length']) headers.delete(name);
@@ -166,7 +163,7 @@ export function runRequest({ config, profile, files }: Setup, request: ClientReq
   };
 }
 
-/** The parts of a request that show in the upstream's path and headers. */
+/** Traces the parts of a request that become the upstream's path and headers. */
 function outsideOfBody(
   headers: ReadonlyMap<string, string>,
   { result }: RecordedProvenance,
@@ -183,7 +180,7 @@ function outsideOfBody(
   return places;
 }
 
-/** Translates an answer in JSON to this request. Uses the run's exchange up. */
+/** Translates a JSON answer to this request. The run's exchange cannot be used again. */
 export function answered({ exchange }: UpstreamRun, answer: unknown): AnswerRun {
   const chunks = [{ atMs: null, bytes: Buffer.from(JSON.stringify(answer)) }];
   return runAnswer(() => exchange, { status: 200, headers: new Map([['content-type', 'application/json']]), chunks });
@@ -206,21 +203,20 @@ export const plainAnswer = {
   usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
 };
 
-/** A server's list of models. */
 export const plainList = { object: 'list', data: [{ id: 'm', object: 'model' }] };
 
-/** JSON as the service reads it. Throws for what is not JSON in UTF-8. */
+/** Parses JSON as the service reads it. It throws for anything that is not JSON in UTF-8. */
 export function readJson(bytes: Uint8Array): unknown {
   return parseExactly(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
 }
 
-/** Whether a request is for the catalog of models, which has no body. */
+/** Whether the request asks for the model catalog, and so has no body. */
 export function isForCatalog(method: string, path: string): boolean {
   const route = routeOf(new Map(Object.entries({ ':method': method, ':path': path })));
   return route.type === 'pass' && route.operation !== null;
 }
 
-/** Returns the header changes of the first reply that has some for the request. */
+/** Finds the first reply that changes the request's headers, and returns its changes. */
 function changesOf(replies: readonly ExchangeReply[]): Required<HeaderMutation> {
   const [changes = {}] = replies.flatMap((reply) =>
     reply.type === 'request_headers' || reply.type === 'request_body' ? (reply.headers ?? []) : [],
@@ -232,7 +228,7 @@ function applied({ set, remove }: Required<HeaderMutation>, headers: HeaderMap):
   return new Map([...[...headers].filter(([name]) => !remove.includes(name)), ...Object.entries(set)]);
 }
 
-/** `resp_1`, `msg_1`, `msg_2`, … */
+/** Creates ids that are counted for each prefix: `resp_1`, `msg_1`, `msg_2`. */
 function createCountedIds(): (prefix: string) => string {
   const counts = new Map<string, number>();
   return (prefix) => {

@@ -1,12 +1,12 @@
 import { isExactNumber } from '../../formats/json/exact.ts';
 import { printable } from '../cli/style.ts';
 
-/** The text, cut to that length. */
+/** Cuts a text to a length. A text that was cut ends in `…`. */
 export function cut(text: string, most: number): string {
   return text.length <= most ? text : `${text.slice(0, Math.max(1, most - 1))}…`;
 }
 
-/** JSON on one line, no longer than that. */
+/** Writes a value as JSON on one line, cut to at most `most` characters. */
 export function short(value: unknown, most: number): string {
   return printable(cut(JSON.stringify(value) ?? '', most));
 }

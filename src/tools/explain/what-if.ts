@@ -9,15 +9,14 @@ import { type ExplainOptions, type RequestRun, runRequest, type Setup, withBody 
 export interface Cause {
   readonly kind: 'flag' | 'variable';
   readonly name: string;
-  /** The value that the flag or variable has. */
+  /** The value of the flag or variable in this run. */
   readonly value: unknown;
-  /** The meaning of the value. */
   readonly meaning: string;
-  /** Why this server, or this model, has this value, with the source; null where nothing is recorded. */
+  /** The reason why this server or model has the value, with its source; null if no reason is recorded. */
   readonly reason: string | null;
 }
 
-/** The same request under a variation. */
+/** The same request, run with one flag or variable changed. */
 export interface VariedRun {
   readonly cause: Cause;
   readonly run: RequestRun;
@@ -25,7 +24,7 @@ export interface VariedRun {
 
 export type WhatIf = ReturnType<typeof createWhatIf>;
 
-/** 256 MiB, a few seconds: docs/decisions/0006-cpu-of-a-request.md. */
+/** The default takes a few seconds: 256 MiB at the speed that docs/decisions/0006-cpu-of-a-request.md gives. */
 const defaultProbedBytes = 2 ** 28;
 
 const tooLarge = 'The request is too large to find out which flags and variables decided.';
@@ -37,8 +36,8 @@ export function createWhatIf(options: ExplainOptions, whole: unknown, model: str
   const notes: string[] = [];
 
   /**
-   * The request with this body under every variation whose result differs from `usual`. Empty for a body that is too large
-   * to be translated that often, `times` over; `notes` say so then.
+   * Runs the request with this body under every variation, and returns the runs that differ from `usual`. A body too
+   * large for that many runs gets none, and a note says so.
    */
   function runs(body: unknown, usual: RequestRun, times = 1): readonly VariedRun[] {
     const affordable = variations.length * request.body.length * times <= probedBytes;
@@ -58,7 +57,7 @@ export function createWhatIf(options: ExplainOptions, whole: unknown, model: str
   return { runs, notes };
 }
 
-/** The causes of all varied runs for which `isOtherwise` holds, each once. */
+/** The causes of those runs that differ in the way that `isOtherwise` asks about. Each cause comes once. */
 export function causesOf(
   runs: readonly VariedRun[],
   isOtherwise: (run: RequestRun, cause: Cause) => boolean,
@@ -103,7 +102,7 @@ const requestSettings = settingsIn({ exchange: settings.exchange, translation: s
 
 const flagNames = Object.keys(profileFlags) as (keyof ProfileFlags)[];
 
-/** Every value that a flag has in some built-in profile, by its JSON. */
+/** All values that a flag has in built-in profiles. The key of a value is its JSON. */
 const knownValues: ReadonlyMap<keyof ProfileFlags, ReadonlyMap<string, unknown>> = new Map(
   flagNames.map((name) => {
     const values: unknown[] = [...builtInProfiles.values()].map(({ profile }) => profile[name]);
@@ -113,14 +112,14 @@ const knownValues: ReadonlyMap<keyof ProfileFlags, ReadonlyMap<string, unknown>>
   }),
 );
 
-/** The profile for this model, without the rules for others. */
+/** Resolves a profile's rules for this model, and removes its rules for all other models. */
 function settledFor(profile: Profile, model: string): Profile {
   return { ...profileForModel(profile, model), models: [] };
 }
 
 /**
- * Runs a request under the profile for this model, and gives the flags that were read: changing any other flag changes
- * nothing. A request reads about a quarter of them.
+ * Runs a request under the profile for this model, and returns the flags that it read, about a quarter of all. A change
+ * to any other flag changes nothing.
  */
 function runAndFlagsRead(setup: Setup, model: string, run: (setup: Setup) => RequestRun) {
   const flags = new Set<string>();

@@ -34,15 +34,13 @@ const exchangeFile = z.object(
   {
     format: z.literal(format, must(`'${format}'`)),
     version: z.literal(version, must(`${version}, the only version of the file that this service reads`)),
-    /** The profile's name. */
     profile: text,
     started_at: z.iso.datetime({ offset: true, ...must('a time in ISO 8601') }),
     client_request: request,
-    /** Null where the request was refused. */
+    /** The request to the upstream; null if the client's request was refused. */
     chat_request: z.nullable(request),
     chat_response: z.nullable(response),
     client_response: z.nullable(response),
-    /** As `x-responses-dropped` names it. */
     dropped: z.array(text, must('a list of names')),
     outcome: text,
     error: z.nullable(z.record(z.string(), z.unknown(), must('an object or null'))),
@@ -70,17 +68,17 @@ export function readExchangeFile(value: unknown): ExchangeFile {
   throw new Error(result.error.issues.map(({ path, message }) => `${path.join('.') || 'file'}: ${message}`).join('\n'));
 }
 
-/** These bytes as a piece has them. */
+/** Builds a piece of a recorded body. */
 export function pieceOf(at_ms: number, bytes: Buffer): ExchangeFilePiece {
   return isUtf8(bytes) ? { at_ms, text: bytes.toString() } : { at_ms, base64: bytes.toString('base64') };
 }
 
-/** These bytes as a request has its body. */
+/** Builds the body of a recorded request. */
 export function bodyOf(bytes: Buffer): { readonly body: string } | { readonly base64: string } {
   return isUtf8(bytes) ? { body: bytes.toString() } : { base64: bytes.toString('base64') };
 }
 
-/** The bytes of a piece or of a request's body. */
+/** Decodes the bytes of a recorded piece or of a request's body. */
 export function bytesOf(content: ExchangeFilePiece | ExchangeFileRequest): Buffer {
   if ('base64' in content) return Buffer.from(content.base64, 'base64');
   return Buffer.from('text' in content ? content.text : content.body);

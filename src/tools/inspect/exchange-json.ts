@@ -4,10 +4,10 @@ import { exchangeFileHead, pieceOf } from '../files/exchange-file.ts';
 import type { Head, StoredExchange } from './exchange-store.ts';
 import { type BodyName, bodyNames, perBody } from './recording.ts';
 
-/** One line of the list, as JSON. */
+/** A row of the exchange list, as JSON. */
 export type ExchangeRow = ReturnType<typeof rowOf>;
 
-/** A part of one exchange, as JSON. */
+/** A part of one exchange, as JSON. A page loads an exchange part by part. */
 export type ExchangePart = ReturnType<typeof partOf>;
 
 /** A request that is to be explained: the exchange's file with an empty body, and the bytes of that body. */
@@ -16,10 +16,10 @@ export interface ExplainedRequest {
   readonly body: Buffer;
 }
 
-/** Characters shown of the name of the program that sent a request. */
+/** The most characters that are shown of a client program's name. */
 const maxClientLength = 120;
 
-/** The exchange as a line of the list. */
+/** Builds the row of the exchange list for an exchange. */
 export function rowOf(exchange: StoredExchange) {
   const {
     id,
@@ -42,7 +42,6 @@ export function rowOf(exchange: StoredExchange) {
     client: head?.get('user-agent')?.slice(0, maxClientLength) ?? null,
     endpoint: head === undefined ? null : endpointOf(method ?? '', path ?? ''),
     status: facts.status ?? statusOf(exchange.heads.client_response),
-    /** Pieces sent to the client. */
     pieces: pieces.client_response.length,
     first_event_ms: rounded(pieces.client_response[0]?.atMs ?? null),
     duration_ms: rounded(facts.duration_ms),
@@ -69,10 +68,13 @@ export function requestOf(exchange: StoredExchange): ExplainedRequest {
 /** Bytes of the pieces that are sent to a page at a time, or one piece more. */
 const partBytes = 1024 * 1024;
 
-/** The next part of an exchange, behind so many pieces of each body: the earliest of them, so that both sides grow together. */
+/**
+ * Builds the next part of an exchange, after the pieces that a page already has of each body. Pieces are taken by time,
+ * so that request and answer grow together.
+ */
 export function partOf(exchange: StoredExchange, from: Readonly<Record<BodyName, number>>) {
   const pieces = perBody((): ExchangeFilePiece[] => []);
-  /** The earliest that is not among them. */
+  /** Finds the earliest piece that is not part of the result yet. */
   function next() {
     const first = bodyNames.map((name) => ({ name, piece: exchange.pieces[name][from[name] + pieces[name].length] }));
     return first.reduce((best, each) =>
@@ -85,7 +87,7 @@ export function partOf(exchange: StoredExchange, from: Readonly<Record<BodyName,
     room -= piece.latin1.length;
   }
   const chat = exchange.heads.chat_request;
-  /** As it is downloaded, with nothing in its bodies. */
+  /** The file of the exchange, as the page downloads it, still without bodies. */
   const file: ExchangeFile = {
     ...fileHead(exchange),
     client_request: { ...requestHead(exchange.heads.client_request), body: '' },
@@ -115,7 +117,7 @@ function responseHead(head: Head | undefined) {
   return head === undefined ? null : { status: statusOf(head) ?? 200, headers: headersOf(head), pieces: [] };
 }
 
-/** For a stream: the time from its first delta to the upstream's last piece. */
+/** The tokens per second of a stream, from its first delta to the upstream's last piece; null for other answers. */
 function tokensPerSecond({ facts, pieces }: StoredExchange): number | null {
   const { tokens, first_token_ms: first, stream } = facts;
   const count = tokens?.output_tokens ?? 0;
@@ -129,12 +131,12 @@ function statusOf(head: Head | undefined): number | null {
   return status === undefined ? null : Number(status);
 }
 
-/** All headers except the pseudo headers. */
+/** The headers of a head, without its pseudo headers. */
 function headersOf(head: Head): { name: string; value: string }[] {
   return [...head].filter(([name]) => !name.startsWith(':')).map(([name, value]) => ({ name, value }));
 }
 
-/** The clock is no more precise than microseconds. */
+/** Rounds a time to microseconds, because the clock is no more precise. */
 function rounded<Time extends number | null>(ms: Time): Time {
   return (ms === null ? null : Math.round(ms * 1000) / 1000) as Time;
 }

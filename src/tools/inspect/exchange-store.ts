@@ -42,7 +42,6 @@ export function createExchangeStore(limits: StoreLimits = defaultStoreLimits) {
       exchange.hold(bytesPerExchange);
       return exchange;
     },
-    /** Oldest first. */
     list: (): readonly StoredExchange[] => [...exchanges.values()],
     get: (id: number) => exchanges.get(id),
     get heldBytes() {
@@ -54,64 +53,62 @@ export function createExchangeStore(limits: StoreLimits = defaultStoreLimits) {
 /** Names and values of headers by name, redacted, with the pseudo headers `:method`, `:path` and `:status`. */
 export type Head = ReadonlyMap<string, string>;
 
-/** Bytes of a body that came together, as Latin-1: half the memory of a buffer each, and a third of its time. */
+/** Bytes that arrived together, as Latin-1: half the memory of a buffer, and a third of its time. */
 export interface Piece {
   /** Milliseconds since the exchange began. */
   readonly atMs: number;
   readonly latin1: string;
 }
 
-/** Facts of an exchange as a whole, as JSON; grows while it runs. */
+/** Facts about a whole exchange, as JSON. They change while it runs. */
 export class ExchangeFacts {
   readonly request_id: string | null = null;
   readonly profile: string = '';
   readonly model: string | null = null;
   readonly stream: boolean | null = null;
-  /** `running` until it has ended. */
+  /** The exchange's outcome; `running` until it has ended. */
   readonly outcome: string = 'running';
   readonly status: number | null = null;
   readonly error_code: string | null = null;
-  /** The error that was thrown, with its stack and causes. */
+  /** The stack of the error that ended the exchange, with its causes. */
   readonly cause: string | null = null;
   readonly finish_reason: string | null = null;
   readonly tokens: ExchangeSummary['tokens'] = null;
   readonly dropped: readonly string[] = [];
-  /** Names of repairs in the answer. */
+  /** The names of the repairs that the filter made to the answer. */
   readonly repairs: readonly string[] = [];
-  /** Milliseconds until it ended, and until its first delta. */
+  /** The milliseconds until the exchange ended; `first_token_ms` counts those until its first delta. */
   readonly duration_ms: number | null = null;
   readonly first_token_ms: number | null = null;
 }
 
-/** The facts of an exchange before anything is known. */
 export const noFacts = new ExchangeFacts();
 
-/** How much of the memory one exchange may have: of a longer one, the beginning of its bodies is kept. */
+/** The share of the store's memory for one exchange. Of a larger one, only the beginning is kept. */
 const exchangeShare = 1 / 2;
-/** A longer explanation is made anew each time: it must not evict what it explains. */
+/** A longer explanation is not kept but made anew each time, because it would evict the exchange that it explains. */
 const maxExplanationBytes = 4 * 1024 * 1024;
-/** Longer pieces are kept as several, so that a page is sent little at a time. */
+/** A longer piece is kept as several pieces, so that a page can load it in small parts. */
 const maxPieceBytes = 64 * 1024;
 /** Bytes that a piece takes besides its characters: an object, a number, a string, their place in a list. */
 const bytesPerPiece = 96;
 const bytesPerText = 32;
 const bytesPerExchange = 4096;
 
-/** The record of one exchange. */
+/** The recorded data of one exchange, which the inspector shows. */
 export class StoredExchange {
   readonly id: number;
-  /** Unix milliseconds. */
   readonly startedAt: number;
   readonly pieces: Readonly<Record<BodyName, Piece[]>> = perBody(() => []);
   /** Bytes of each body that are not kept, because it is too long. */
   readonly omitted = perBody(() => 0);
-  /** Counts what was recorded: a page compares it with what it has shown. */
+  /** A counter of changes, by which a page knows whether its copy is current. */
   version = 0;
-  /** Which turn of a conversation it is; null if it is none, undefined until somebody asks. */
+  /** The exchange's place in a conversation: null if it is part of none, undefined until somebody asks. */
   turn: TurnLink | null | undefined;
   /** The user's last text in the request, on one line; null without one, undefined until somebody asks. */
   said: string | null | undefined;
-  /** The end of the request where that is no text of the user, `3 tool results`; null otherwise, undefined until somebody asks. */
+  /** The non-text end of the request, such as `3 tool results`; null if a text ends it, undefined if not looked up. */
   given: string | null | undefined;
   /** The model's first text in the answer, on one line; null without one, undefined until somebody asks. */
   answered: string | null | undefined;
@@ -119,13 +116,13 @@ export class StoredExchange {
   called: readonly string[] | undefined;
   /** The output of `explain --json` for its request, compressed; null until somebody asks, or where it is too long to be kept. */
   explanation: Buffer | null = null;
-  /** True once it was evicted: what is recorded after that is discarded. */
+  /** True once the exchange was evicted from the store. What is recorded after that is discarded. */
   isDiscarded = false;
-  /** Set by `setHead` and `setFacts`, which count what they hold. */
+  /** The heads of the bodies. Only `setHead` sets them, because it counts the bytes that they hold. */
   heads: Partial<Readonly<Record<BodyName, Head>>> = {};
   facts: ExchangeFacts = noFacts;
   readonly #maxBytes: number;
-  /** So many more bytes are held; fewer if negative. */
+  /** The store's counter of held bytes, which gets each change; a negative number frees bytes. */
   readonly #onHeld: (bytes: number) => void;
   #heldBytes = 0;
 
@@ -136,22 +133,21 @@ export class StoredExchange {
     this.#onHeld = onHeld;
   }
 
-  /** True once nothing more of the client's request will be recorded. */
+  /** True once no more of the client's request will be recorded. */
   get isRequestRecorded(): boolean {
     return this.facts !== noFacts;
   }
 
-  /** How many bytes more it may hold. */
+  /** The bytes that this exchange may still hold. */
   get room(): number {
     return this.isDiscarded ? 0 : Math.max(0, this.#maxBytes - this.#heldBytes);
   }
 
-  /** All bytes of that body that are kept. */
   bytesOf(body: BodyName): Buffer {
     return Buffer.from(this.pieces[body].map(({ latin1 }) => latin1).join(''), 'latin1');
   }
 
-  /** The head of that body; without one, the body is none: the upstream was not called after all. */
+  /** Sets the head of a body. Without a head the body does not exist: the upstream was not called after all. */
   setHead(body: BodyName, head: Head | undefined): void {
     if (this.isDiscarded) return;
     const { [body]: before, ...others } = this.heads;
@@ -159,7 +155,7 @@ export class StoredExchange {
     this.#changed(bytesOfHead(head) - bytesOfHead(before));
   }
 
-  /** Keeps bytes of that body, as many as there is room for. `atMs` is in milliseconds since the exchange began. */
+  /** Keeps a piece of the body, as far as there is room. `atMs` counts milliseconds since the exchange began. */
   addPiece(body: BodyName, atMs: number, latin1: string): void {
     if (this.isDiscarded) return;
     let at = 0;
@@ -189,21 +185,20 @@ export class StoredExchange {
     this.#changed(bytesOfFacts(facts) - bytesOfFacts(before));
   }
 
-  /** Keeps the explanation of its request, if that request is complete and there is room. */
+  /** Keeps the explanation of the exchange, if its request is complete and there is room. */
   keepExplanation(gzip: Buffer): void {
     if (!this.isRequestRecorded || gzip.length > Math.min(maxExplanationBytes, this.room)) return;
     this.explanation = gzip;
     this.hold(gzip.length);
   }
 
-  /** Counts bytes that are held for it; negative when they no longer are. */
+  /** Counts bytes that are held for this exchange; a negative number frees bytes. */
   hold(bytes: number): void {
     if (this.isDiscarded) return;
     this.#heldBytes += bytes;
     this.#onHeld(bytes);
   }
 
-  /** Frees what it holds. */
   discard(): void {
     for (const pieces of Object.values(this.pieces)) pieces.length = 0;
     this.heads = {};
@@ -219,7 +214,7 @@ export class StoredExchange {
   }
 }
 
-/** Where a part of at most that length ends, so that it cuts no character of UTF-8. */
+/** The end of a part of at most `length` bytes. It does not split a UTF-8 character. */
 export function endOfPart(latin1: string, start: number, length: number): number {
   let end = Math.min(latin1.length, start + length);
   if (end === latin1.length) return end;
@@ -231,7 +226,7 @@ function bytesOfHead(head: Head = new Map()): number {
   return bytesOfTexts([...head].flat());
 }
 
-/** Memory of the facts that vary in size. */
+/** The memory that the facts of variable length take. */
 function bytesOfFacts({ dropped, cause }: ExchangeFacts): number {
   return bytesOfTexts(dropped) + (cause?.length ?? 0);
 }

@@ -3,9 +3,9 @@ import type { StoredExchange } from './exchange-store.ts';
 
 /** Explains requests beside the service, one at a time. */
 export interface Explainer {
-  /** A page is open, so that somebody may ask soon. */
+  /** Prepares for a question, because a page is open. */
   prepare(): void;
-  /** No page is open. */
+  /** Frees what was prepared, because no page is open. */
   rest(): void;
   /**
    * The output of `explain --json`, compressed with gzip. Rejects with what it says where it could not, when it takes too
@@ -15,7 +15,7 @@ export interface Explainer {
   close(): void;
 }
 
-/** Explanations that wait for another one: a page asks for one at a time. */
+/** The most explanations that wait for another one. A page asks for one at a time. */
 const maxWaiting = 8;
 
 /**

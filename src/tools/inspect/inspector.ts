@@ -13,7 +13,7 @@ import { createRequestSender, readAtMost } from './send-request.ts';
 export interface InspectorOptions {
   readonly store: ExchangeStore;
   readonly version: string;
-  /** Base URL that the page's form sends requests to; null without one. */
+  /** The base URL that the page's form sends requests to; null for a page without a form. */
   readonly sendTo: string | null;
   readonly explainer: Explainer;
 }
@@ -21,9 +21,9 @@ export interface InspectorOptions {
 /** The pages of the inspector on the admin port, everything below `/inspect`. */
 export type Inspector = ReturnType<typeof createInspector>;
 
-/** Pages that are open at once. */
+/** The most pages that can be open at once. */
 const maxPages = 32;
-/** Characters that may be looked for. */
+/** The longest text that a page can search for. */
 const maxSearchLength = 1000;
 
 /** Throws when a file of the bundled page is missing. */
@@ -60,7 +60,7 @@ export function createInspector(options: InspectorOptions) {
     sendJson(response, 200, partOf(exchange, start as Record<BodyName, number>));
   }
 
-  /** `/inspect/exchanges/7/explanation` */
+  /** Answers `/inspect/exchanges/7/explanation` with the explanation of exchange 7. */
   async function sendExplanation(response: ServerResponse, exchange: StoredExchange): Promise<void> {
     const gone = goneSignalOf(response);
     try {
@@ -73,7 +73,7 @@ export function createInspector(options: InspectorOptions) {
     }
   }
 
-  /** `/inspect/send?path=/v1/responses` */
+  /** Answers `/inspect/send?path=/v1/responses`: sends the form's request to the proxy. */
   async function sendFromForm(request: IncomingMessage, response: ServerResponse, path: string): Promise<void> {
     if (request.method !== 'POST') return sendText(response, 405, 'only POST');
     const problem = originProblem(request.headers);
@@ -91,7 +91,7 @@ export function createInspector(options: InspectorOptions) {
     }
   }
 
-  /** `/inspect/models` */
+  /** Answers `/inspect/models` with the upstream's model list. */
   async function sendModels(request: IncomingMessage, response: ServerResponse): Promise<void> {
     if (sender === null) return sendText(response, 404, 'INSPECT_SEND_TO is not set.');
     try {
@@ -140,7 +140,7 @@ export function createInspector(options: InspectorOptions) {
   };
 }
 
-/** Aborts when the other side no longer waits. */
+/** Creates a signal that aborts when the client of this response has disconnected. */
 function goneSignalOf(response: ServerResponse): AbortSignal {
   const gone = new AbortController();
   response.once('close', () => gone.abort());

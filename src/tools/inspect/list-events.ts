@@ -14,14 +14,14 @@ export interface ListMessage {
   readonly held_bytes: number;
 }
 
-/** Exchanges with the text among those that have ended since the last such message. */
+/** The exchanges with the searched text, among those that ended since the last such message. */
 export interface FoundMessage {
   readonly ids: readonly number[];
 }
 
-/** How often changes are sent. */
+/** The pause between two messages with changes, in milliseconds. */
 const updateIntervalMs = 100;
-/** Below the idle timeout of the admin port, which closes what is silent: in intervals. */
+/** Pauses before a silent stream sends a comment. The admin port closes a connection that is silent for longer. */
 const heartbeatAfter = 40;
 
 /**

@@ -2,7 +2,7 @@ import { type BodyKind, hasError, maxKnownLength, type Redactor } from '../../fo
 import { endOfPart, type StoredExchange } from './exchange-store.ts';
 import { type BodyName, maxBodyBytes } from './recording.ts';
 
-/** A body while it is recorded. */
+/** A body while the inspector records it. */
 export type BodyRecord = ReturnType<typeof createBodyRecord>;
 
 /**
@@ -22,7 +22,7 @@ export function createBodyRecord(kept: StoredExchange, name: BodyName, redactor:
     kept.hold(bytes.length);
   }
 
-  /** Nothing more comes of it, or of its events. `decode` undoes its content coding. */
+  /** Ends the record: no more bytes or events of this body arrive. `decode` removes the body's content coding. */
   function end(at: number, decode = (bytes: Uint8Array) => bytes): void {
     const [only = noBytes, ...more] = held;
     const text = latin1Of(decode(more.length === 0 ? only : Buffer.concat(held)));
@@ -55,7 +55,7 @@ export function createBodyRecord(kept: StoredExchange, name: BodyName, redactor:
   };
 }
 
-/** Behind the last blank line; 0 if there is none. */
+/** The offset behind the last blank line of the bytes; 0 if there is none. */
 function endOfEvents(bytes: Uint8Array): number {
   const text = latin1Of(bytes);
   const ends = ['\n\n', '\n\r\n'].map((end) => [text.lastIndexOf(end), end.length] as const);

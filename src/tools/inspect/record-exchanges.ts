@@ -68,7 +68,7 @@ export function createRecorder(
 const handshake = { ':method': 'GET', ':path': '/v1/responses', upgrade: 'websocket' };
 const post = { ':method': 'POST', ':path': '/v1/responses', 'content-type': 'application/json' };
 
-/** The request that a message asks for, as it would be over HTTP, of the bytes that it came in; null for a message that is no turn. */
+/** Reads the HTTP request that a WebSocket message stands for; null for a message of another type. */
 function turnIn(message: Buffer): { readonly body: Buffer; readonly model: string | null } | null {
   try {
     const fields = readRawFields(message, maxModelValues) ?? new Map<string, Buffer>();
@@ -86,7 +86,7 @@ function turnIn(message: Buffer): { readonly body: Buffer; readonly model: strin
 }
 
 const [openBrace, closeBrace] = [Buffer.from('{'), Buffer.from('}')];
-/** A name of a model is one value. */
+/** A model name is a single JSON value. */
 const maxModelValues = 1;
 
 function recordWhole(bytes: Uint8Array, ...of: Parameters<typeof createBodyRecord>): void {
@@ -102,12 +102,11 @@ function createRecord(store: ExchangeStore, messageOf: MessageOf, summary: () =>
   const startedUnixMs = Date.now();
   const startedAt = performance.now();
   const redactor = new Redactor();
-  /** Null before the headers came, and for a probe. */
+  /** The record in the store. It is null before the headers came, and for a readiness check. */
   let kept: StoredExchange | null = null;
   let requestHeaders: HeaderMap = new Map();
-  /** Bodies that are not complete yet. */
   const bodies = new Map<BodyName, BodyRecord>();
-  /** A piece of the upstream's answer that is being handled, and how many events each chunk in it became. */
+  /** The piece of the upstream's answer that is being translated, with its time of arrival. */
   let arrived: { readonly at: number; readonly bytes: Uint8Array } | null = null;
   let eventsOfChunks: number[] = [];
   let upstreamAnswered = false;
@@ -236,7 +235,7 @@ function createRecord(store: ExchangeStore, messageOf: MessageOf, summary: () =>
     kept?.setHead('client_response', changed(kept.heads.chat_response, changes));
   }
 
-  /** As Envoy sends it on: it removes headers, then overwrites or adds some. */
+  /** A head as Envoy forwards it: after it removed some headers and set others. */
   function changed(head: Head = new Map(), { set = {}, remove = [] }: HeaderMutation = {}): Head {
     const rest = [...head].filter(([name]) => !remove.includes(name));
     return new Map([...rest, ...redactor.headers(Object.entries(set))]);
@@ -250,7 +249,7 @@ function createRecord(store: ExchangeStore, messageOf: MessageOf, summary: () =>
     bodies.get(name)?.push(at, bytes);
   }
 
-  /** Both bodies of the request are complete, or as much of them as there will be. */
+  /** Ends the records of the request's bodies. No more of them will come. */
   function endRequest(): void {
     const [client, chat] = [bodies.get('client_request'), bodies.get('chat_request')];
     if (kept === null || client === undefined) return;
@@ -262,7 +261,7 @@ function createRecord(store: ExchangeStore, messageOf: MessageOf, summary: () =>
     kept.setFacts(factsOf(summary()));
   }
 
-  /** The client's body without its content coding; unchanged if that cannot be undone. */
+  /** Removes the content coding of the client's body. A body that cannot be decoded stays as it is. */
   function decoded(bytes: Uint8Array): Uint8Array {
     const codings = parseContentCodings(requestHeaders.get('content-encoding') ?? null);
     if (codings === null || codings.length === 0 || bytes.length === 0) return bytes;

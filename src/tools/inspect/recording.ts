@@ -11,12 +11,12 @@ export const bodyNames = [
 ] as const;
 export type BodyName = (typeof bodyNames)[number];
 
-/** Something for each body. */
+/** Makes a value for each of the recorded bodies. */
 export function perBody<Value>(make: () => Value): Record<BodyName, Value> {
   return Object.fromEntries(bodyNames.map((name) => [name, make()])) as Record<BodyName, Value>;
 }
 
-/** Bytes of a body that are held until it is whole, or of an event until that is; those of a longer one are not kept. */
+/** The most bytes that are held until a body, or an event of a stream, is complete. Longer ones are not kept. */
 export const maxBodyBytes = 8 * 1024 * 1024;
 
 /** How `npm start` identifies its readiness checks: they are not a user's requests, and are not recorded. */
@@ -24,11 +24,11 @@ export const probeAgent = 'responses-extproc-probe';
 
 /** An exchange as a turn of a conversation, as JSON. */
 export interface TurnLink {
-  /** The exchange that it continues; null for the first turn of a conversation. */
+  /** The id of the exchange that this turn continues; null for the first turn of a conversation. */
   readonly parent: number | null;
   readonly messages: number;
   /** How many of the parent's messages begin this request too, byte for byte. */
   readonly kept_messages: number;
-  /** The first difference from the parent's request: a field, `messages[3]`; null if all of it is kept. */
+  /** The first field or message that differs from the parent's request; null if all of it is kept. */
   readonly differs_at: string | null;
 }

@@ -2,16 +2,16 @@ import { membersOf, type ByteRange as Range } from '../../formats/json/members.t
 import type { StoredExchange } from './exchange-store.ts';
 import { fieldsOf, maxMessages } from './turn-links.ts';
 
-/** Characters of the user's or the model's words that are shown, and of a tool's name. */
+/** The most characters of the user's or the model's words that a row shows. */
 const maxSaidLength = 240;
-/** Bytes that are read of a text for them. */
+/** The most bytes of a text that are read to find its first words. */
 const maxTextBytes = 4096;
-/** Names of tools in a row of the list. */
+/** The most tool names that a row shows. */
 const maxCalled = 8;
 
 /**
- * Notes in an exchange by what a person recognises it in the list: what the user said, once the request is complete, and what the
- * model said and called, once the answer is. Nothing large is parsed, since histories are long.
+ * Notes the words by which a person recognises an exchange in the list: the user's last text, the model's first text,
+ * and its tool calls. No large text is parsed, since histories are long.
  */
 export function noteWords(exchange: StoredExchange): void {
   const { facts, said, called } = exchange;
@@ -22,7 +22,7 @@ export function noteWords(exchange: StoredExchange): void {
   if (called === undefined && isOver) Object.assign(exchange, answerIn(exchange.bytesOf('client_response')));
 }
 
-/** Returns the user's last text in a Responses request, and what follows it at the end: results of tools, or images. */
+/** Finds the user's last text in a Responses request, and what follows it: tool results, or images. */
 export function askedIn(bytes: Buffer): Pick<StoredExchange, 'said' | 'given'> {
   const input = fieldsOf(bytes, 0).get('input');
   const items = input === undefined ? null : membersOf(bytes, input.start, maxMessages);
@@ -59,7 +59,7 @@ function mediaIn(bytes: Buffer, content?: Range): readonly string[] {
   });
 }
 
-/** The fields of each part of a content; none where it is no list. */
+/** The fields of each part of a message's content; none if the content is no list. */
 function partsIn(bytes: Buffer, content?: Range): readonly ReturnType<typeof fieldsOf>[] {
   const parts = content === undefined ? null : membersOf(bytes, content.start, maxMessages);
   return parts?.type === 'list' ? parts.members.map(({ start }) => fieldsOf(bytes, start)) : [];

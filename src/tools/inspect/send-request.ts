@@ -6,7 +6,7 @@ import { probeAgent } from './recording.ts';
 const maxRequestsUnderWay = 8;
 const modelsTimeoutMs = 10_000;
 const maxModelsBytes = 4 * 1024 * 1024;
-/** Values in a list of models: some hosts offer thousands, with a dozen fields each. */
+/** The most values of a model list that is parsed. Some hosts list thousands of models, with a dozen fields each. */
 const maxModelsValues = 200_000;
 const noBytes = Buffer.alloc(0);
 
@@ -67,7 +67,7 @@ export function createRequestSender(baseUrl: string, userAgent: string) {
   };
 }
 
-/** The `data` of a list; undefined where there is none, or too much. */
+/** The `data` of a model list; undefined if there is none, or too much. */
 function dataIn(json: string): unknown {
   try {
     return objectOf<{ data?: unknown }>(parseBounded(json, maxModelsValues))?.data;
@@ -76,7 +76,7 @@ function dataIn(json: string): unknown {
   }
 }
 
-/** All bytes; null if there are more than that. */
+/** Reads all bytes; null if there are more than `maxBytes`. */
 export async function readAtMost(maxBytes: number, pieces: AsyncIterable<Uint8Array>): Promise<Buffer | null> {
   const read: Uint8Array[] = [];
   let size = 0;

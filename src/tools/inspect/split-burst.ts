@@ -24,7 +24,7 @@ export function burstOf(
   });
 }
 
-/** The messages of a stream; the last one may be incomplete. */
+/** Splits a stream into its messages. The last one may be incomplete. */
 function messagesIn(bytes: Buffer): readonly Buffer[] {
   const text = bytes.toString('latin1');
   const ends = [...text.matchAll(/\r\n\r\n|\n\n/g)].map(({ index, 0: end }) => index + end.length);

@@ -4,9 +4,9 @@ import type { ExchangeStore, StoredExchange } from './exchange-store.ts';
 import type { TurnLink } from './recording.ts';
 import { promptFields } from './view/turn-changes.ts';
 
-/** Longer conversations are not linked. */
+/** The most messages of a request whose conversation is searched for. Longer conversations are not linked. */
 export const maxMessages = 20_000;
-/** The most fields that are read: the wanted ones come early in a request, or in a message. */
+/** The most fields of a request or a message that are read. The wanted fields come early. */
 const maxFields = 1000;
 
 /**
@@ -14,10 +14,10 @@ const maxFields = 1000;
  * one whose messages, system messages aside, its own begin with, followed by an answer. Clients do not say which.
  */
 export function createTurnLinker(store: ExchangeStore): (exchange: StoredExchange) => void {
-  /** The latest exchange by the hash of its messages. */
+  /** The latest exchange for each history; the key is the hash of its messages. */
   const latest = new Map<string, number>();
 
-  /** The exchange that it continues, and the hash of its own messages. */
+  /** Finds the exchange that a Chat request continues, and the hash of the request's own messages. */
   function placeOf({ messages }: ChatRequest): { readonly parent: number | null; readonly history: string } {
     let history = '';
     let parent: number | null = null;
@@ -56,10 +56,10 @@ function linkOf(request: ChatRequest, parent: number | null, before: ChatRequest
   return { parent, messages, kept_messages, differs_at };
 }
 
-/** A Chat request as hashes of its parts' bytes as sent, since a server's prefix cache compares those. */
+/** A Chat request as hashes of its parts as sent, because a server's prefix cache compares those bytes. */
 type ChatRequest = NonNullable<ReturnType<typeof readChatRequest>>;
 
-/** The parts of a Chat request's bytes; null if it is not one. Nothing is parsed, since histories are long. */
+/** Reads the parts of a Chat request from its bytes. Nothing is parsed, since histories are long. */
 export function readChatRequest(bytes: Buffer) {
   const fields = fieldsOf(bytes, 0);
   const messages = fields.get('messages');
@@ -70,7 +70,7 @@ export function readChatRequest(bytes: Buffer) {
     return range === undefined ? [] : [[name, hashOf(bytes, range)] as const];
   });
   return {
-    /** Hashes of what chat templates write before the messages, with the model, by field. */
+    /** The hashes of the fields that chat templates write before the messages, and of the model, by field. */
     fields: Object.fromEntries(hashes),
     messages: list.members.map((range) => ({ hash: hashOf(bytes, range), role: roleOf(bytes, range) })),
   };
@@ -80,7 +80,7 @@ function hashOf(bytes: Buffer, { start, end }: ByteRange = { start: 0, end: byte
   return hash('sha1', bytes.subarray(start, end), 'base64url').slice(0, 16);
 }
 
-/** `developer` is `system`; anything unknown is `user`. */
+/** The role of a message. `developer` counts as `system`, and an unknown role as `user`. */
 function roleOf(bytes: Buffer, { start }: ByteRange) {
   const role = fieldsOf(bytes, start).get('role');
   const text = role === undefined ? '' : bytes.toString('latin1', role.start + 1, role.end - 1);

@@ -9,12 +9,12 @@ const limitFields = ['max_tokens', 'max_completion_tokens'] as const;
 const choiceProbes = ['tool_required', 'tool_any', 'tool_named', 'tool_allowed', 'tool_none'];
 const refusable = ['presence_penalty', 'frequency_penalty', 'logprobs', 'stop'] as const;
 
-/** The effect of these can be seen, so that a profile without them can be wrong as well. */
+/** The effect of these fields shows in the answer, so that a profile that drops them can be wrong as well. */
 const seen = ['logprobs', 'stop'] as const;
 
 /**
- * Every flag that can be probed, with its probes; where rows of one flag disagree, the later one counts. Flags that are not
- * here say why in `upstream/profile.ts`.
+ * The probes behind every flag that can be probed; if rows of one flag disagree, the later row counts. A flag without a
+ * row says why in `upstream/profile.ts`.
  */
 export const allEvidence: readonly EvidenceRow[] = [
   { flags: ['path'], probes: [], read: (_findings, { path }) => equal('the URL', { path }) },
@@ -123,7 +123,7 @@ export function evidenceOf(findings: Findings, subject: Subject): Evidence[] {
   return allEvidence.flatMap((row) => row.read(findings, subject) ?? []);
 }
 
-/** The field that the server reads better; null if they are alike. */
+/** The field for limiting an answer that the server supports better; null if it supports both alike. */
 function betterLimit(findings: Findings): LimitField | null {
   const [older = 0, newer = 0] = limitFields.map((name) => {
     if (limitFound(findings, name, 'works')) return 2;
@@ -133,12 +133,12 @@ function betterLimit(findings: Findings): LimitField | null {
   return older > newer ? 'max_tokens' : 'max_completion_tokens';
 }
 
-/** If everything with a tool is refused, nothing follows for the other fields of the request. */
+/** True if the server refuses every request with a tool. Probes with tools then prove nothing about other fields. */
 function takesNone(findings: Findings): boolean {
   return found(findings, 'tool_call', ...failed) && found(findings, 'tool_stream', ...failed);
 }
 
-/** A row that counts unless calls themselves failed. */
+/** Builds evidence from a probe that fails. It counts only if the server accepts plain tool calls. */
 function besideCalls(probe: string, wanted: Parameters<typeof shows>[2]): EvidenceRow {
   return where(
     [probe],
@@ -172,7 +172,7 @@ function readRefused(findings: Findings): Evidence {
   };
 }
 
-/** Fields that every request is sent with, where they move reasoning out of the text and no better ones do. */
+/** Builds evidence for fields that move reasoning out of the text, unless a better probe works too. */
 function movedOut(probe: string, fields: Readonly<Record<string, string | boolean>>, better?: string): EvidenceRow {
   return {
     flags: ['defaults'],
@@ -201,7 +201,7 @@ function readTags(findings: Findings): Evidence | null {
   };
 }
 
-/** The substitute for each effort must be one that is accepted. */
+/** Finds the efforts that the server accepts, and for each other effort an accepted one as its substitute. */
 function readEfforts(findings: Findings, { model }: Subject): Evidence | null {
   const known = efforts.filter((effort) => found(findings, `effort_${effort}`, 'works', 'accepted', 'ignored'));
   const refused = efforts.filter((effort) => found(findings, `effort_${effort}`, ...failed));
@@ -223,7 +223,7 @@ function replacedBy({ effortRules }: ProfileFlags, effort: string, model: string
   return effortRules.find(({ models }) => models.test(model))?.efforts[effort];
 }
 
-/** The closest accepted effort, the greater of two; `none` replaces only the lowest. */
+/** The closest accepted effort, of two the greater. `none` only replaces the lowest effort. */
 function nearest(effort: (typeof efforts)[number], known: readonly (typeof efforts)[number][]): string {
   const at = efforts.indexOf(effort);
   const thinking = known.filter((other) => other !== 'none');
@@ -250,7 +250,7 @@ function readReplay(findings: Findings): Evidence | null {
   return equal('reasoning_replay', { reasoningReplay: 'none' }, ({ reasoningReplay }) => !refuses(reasoningReplay));
 }
 
-/** Each part of the flag counts only where its probe showed something. */
+/** Judges each part of the flag for tool choices. A part counts only if its own probe showed something. */
 function readChoice(findings: Findings): Evidence | null {
   if (takesNone(findings)) return null;
   // If the model never calls a tool, it shows nothing that it does not with `tool_choice`.

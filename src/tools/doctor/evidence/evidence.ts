@@ -9,17 +9,15 @@ export type Flags = Partial<ProfileFlags>;
  * accepts a field without an error does not contradict a flag not to send it.
  */
 export interface Evidence {
-  /** The probes it comes from. */
+  /** The names of the probes that this evidence comes from. */
   readonly from: string;
-  /** Whether the flags of a profile agree with what was found. */
+  /** Whether a profile with these flags agrees with the evidence. */
   fits(flags: ProfileFlags): boolean;
-  /** The flags that make a profile agree. */
+  /** Changes to the flags with which the profile agrees with the evidence. */
   change(flags: ProfileFlags): Flags;
 }
 
-/** The server and model that were probed. */
 export interface Subject {
-  /** The path of the Chat API. */
   readonly path: string;
   readonly model: string;
 }
@@ -28,11 +26,11 @@ export interface Subject {
 export interface EvidenceRow {
   readonly flags: readonly (keyof ProfileFlags)[];
   readonly probes: readonly string[];
-  /** The evidence in these findings; null if they are inconclusive. */
+  /** Derives evidence from the findings; null if they are inconclusive. */
   read(findings: Findings, subject: Subject): Evidence | null;
 }
 
-/** The flags have exactly these values, or others that `fits` accepts. */
+/** Evidence that the flags have exactly these values, or other values that `fits` accepts. */
 export function equal(
   from: string,
   wanted: Flags,
@@ -42,7 +40,7 @@ export function equal(
   return { from, fits, change: () => wanted };
 }
 
-/** A row: where that holds, the flags have these values, or others that `fits` accepts. */
+/** Builds a row of evidence: if the condition holds, the flags have these values, or others that fit. */
 export function where(
   probes: readonly string[],
   holds: (findings: Findings) => boolean,
@@ -53,7 +51,7 @@ export function where(
   return { flags: namesOf(wanted), probes, read: (findings) => (holds(findings) ? equal(from, wanted, fits) : null) };
 }
 
-/** A row: if the probe has one of these results, the flags have these values, or others that `fits` accepts. */
+/** Builds a row of evidence: after one of these results the flags have these values, or others that fit. */
 export function shows(probe: string, results: readonly Result[], wanted: Flags, fits?: Evidence['fits']): EvidenceRow {
   return where([probe], (findings) => found(findings, probe, ...results), wanted, fits);
 }

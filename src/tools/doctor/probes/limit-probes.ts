@@ -74,7 +74,7 @@ export const limitProbes: readonly ProbeRow[] = [
   },
 ];
 
-/** An error is the expected answer. */
+/** Builds a probe that expects an error as answer. */
 function errorProbe(name: string, asks: string, request: ProbeRow['request'], means: Meanings): ProbeRow {
   return { name, asks, tokens: 'few', expectsRefusal: true, request, judge: judgeError, means };
 }

@@ -11,7 +11,7 @@ const earlier = 'The user asks for the weather in Oslo. I will look it up with t
 /** Every effort of the Responses API, from least to most. */
 export const efforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const;
 
-/** Fields in which servers take earlier reasoning back, as the flag names them. */
+/** The message fields in which servers accept earlier reasoning, as the flag names them. */
 export const replayFields = ['reasoning_content', 'reasoning'] as const;
 
 export const reasoningProbes: readonly (ChatRow | ProbeRow)[] = [
@@ -55,7 +55,7 @@ export const reasoningProbes: readonly (ChatRow | ProbeRow)[] = [
   },
 ];
 
-/** Reasoning inside the text, and a field that is known to move it out. */
+/** Builds a probe for a request field that is known to move reasoning out of the text. */
 function fieldProbe(name: 'reasoning_split' | 'reasoning_format', value: unknown): ChatRow {
   return {
     name,
@@ -109,7 +109,7 @@ function askReplay(known: Known) {
   );
 }
 
-/** Earlier reasoning that is read makes the prompt longer. */
+/** Judges which fields of earlier reasoning the server reads. Reasoning that is read makes the prompt longer. */
 function judgeReplay(answers: Answers): Finding {
   const withFields = answers.slice(1).map(readChatAnswer);
   return judged(answers[0], ({ usage }) => {

@@ -56,13 +56,13 @@ export const serverProbes: readonly ProbeRow[] = [
   },
 ];
 
-/** The finding that access was denied; null if none of the answers is a 401 or 403. */
+/** The finding that access was denied, if one of the answers is a 401 or 403; else null. */
 function deniedIn(answers: readonly Answer[]): Finding | null {
   const denied = answers.find(({ status }) => status === 401 || status === 403);
   return denied === undefined ? null : notTested(`status ${denied.status}: access denied`);
 }
 
-/** The rows of a list of models; null where the answer is none. */
+/** The rows of a model list; null if the answer contains none. */
 function listedIn({ status, body }: Answer) {
   const data = status === 200 ? objectOf<{ data?: unknown }>(jsonOf(body))?.data : null;
   return Array.isArray(data) ? objectsOf<{ id?: unknown; owned_by?: unknown }>(data) : null;
@@ -115,7 +115,7 @@ interface LooseProps {
   readonly modalities?: unknown;
 }
 
-/** Where engines tell what they are: the facts and the words that an answer's body gives, or null. */
+/** The places at which engines describe themselves. A reader turns an answer's body into facts and words. */
 const signs: readonly { readonly path: `/${string}`; read(body: string): { words: string; facts: Facts } | null }[] = [
   {
     path: '/props',
@@ -175,7 +175,7 @@ export async function engineNamed(list: Answer, ask: (path: `/${string}`) => Pro
   return null;
 }
 
-/** Gateways that say nothing of themselves in a list of models, by the answer at a path of their own. */
+/** Gateways that do not name themselves in a model list. Their answer at a path of their own gives them away. */
 const gateways: readonly { readonly name: string; readonly path: `/${string}`; isIts(answer: Answer): boolean }[] = [
   {
     name: 'LiteLLM',
@@ -235,7 +235,7 @@ function judgeWindow([answer]: Answers): Finding {
   return ignored(`no num_ctx${trained === null ? '' : `; the model supports ${trained}`}`);
 }
 
-/** `Keep-Alive: timeout=5, max=100` */
+/** Reads the idle timeout from a header such as `Keep-Alive: timeout=5, max=100`. */
 function idleOf({ keepAlive }: Answer): Facts {
   const seconds = /timeout=(\d{1,6})/.exec(keepAlive ?? '')?.[1];
   return seconds === undefined ? {} : { idleSeconds: Number(seconds) };

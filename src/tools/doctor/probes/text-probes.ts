@@ -10,10 +10,10 @@ const sayHello = [user('Reply with the single word: hello')];
 const countToTwenty = [user('Count from 1 to 20 in words, one number after another.')];
 const count = [user('Count from 1 to 200 in words, one number after another.')];
 
-/** If an answer has more characters per allowed token, it had more tokens. */
+/** An answer with more characters for each allowed token must have had more tokens than were allowed. */
 const maxCharactersPerToken = 20;
 
-/** Less than any answer has. */
+/** A token limit below the length of any answer. */
 const minTokenLimit = 2;
 
 export const textProbes: readonly ChatRow[] = [
@@ -68,7 +68,7 @@ function limitProbe(name: LimitField): ChatRow {
   };
 }
 
-/** An answer that ended by itself does not show whether the limit was read: one that it must reach does. */
+/** Builds a probe whose limit the answer must reach: an answer that ends by itself does not show that it was read. */
 function shortLimitProbe(name: LimitField): ChatRow {
   return {
     name: `${name}_short`,
@@ -127,7 +127,7 @@ function judgeStream({ streamed, deltas, text, finish, done, isCumulative }: Rea
   return works(parts.filter((part) => part !== '').join(', '), isCumulative ? { cumulative: true } : {});
 }
 
-/** Reasoning inside the text, where there is some. */
+/** The fact that the text contains reasoning tags; no fact if it contains none. */
 export function tagFact({ text }: ReadAnswer): Facts {
   const tags = tagsIn(text);
   return tags === null ? {} : { tags };

@@ -89,7 +89,7 @@ export const turnProbes: readonly ChatRow[] = [
   },
 ];
 
-/** The turn that every agent's loop consists of; a form is tried only if those before it were refused. */
+/** Builds a probe of a finished call with its result. A form is tried only if the server refused those before it. */
 function resultProbe(name: string, form: CallForm): ChatRow {
   const { asks } = form;
   const sends = ({ findings }: Known) => {
@@ -109,7 +109,7 @@ function judgeTurn(read: ReadAnswer): Finding {
   return accepted(calls.length > 0 ? 'another call' : (sayingNothing(read)?.detail ?? quote(text)));
 }
 
-/** A request with finished calls, in the form that the server takes. */
+/** Builds a request with finished calls, in the form that the server accepts. */
 function inForm<Fields>(sends: (form: CallForm) => Fields): (known: Known) => Fields | string {
   return ({ findings }) => {
     const form = callFormOf(findings);

@@ -10,7 +10,7 @@ export function timeOfDay(unixMs: number): string {
   return clock.format(unixMs);
 }
 
-/** `9.3 ms`, `412 ms`, `3.4 s`, `2 min 5 s`; a dash for what is unknown. */
+/** Writes a duration: `9.3 ms`, `412 ms`, `3.4 s`, `2 min 5 s`, or a dash if it is unknown. */
 export function duration(ms: number | null): string {
   if (ms === null) return '–';
   if (ms < 10) return `${ms.toFixed(1)} ms`;
@@ -19,13 +19,13 @@ export function duration(ms: number | null): string {
   return `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1000)} s`;
 }
 
-/** `812 B`, `14.2 KiB`, `3.1 MiB`. */
+/** Writes a size in bytes: `812 B`, `14.2 KiB`, `3.1 MiB`. */
 export function size(bytes: number): string {
   if (bytes < 1024) return `${bytes} B`;
   return bytes < 1024 * 1024 ? `${(bytes / 1024).toFixed(1)} KiB` : `${(bytes / 1024 / 1024).toFixed(1)} MiB`;
 }
 
-/** `12,345`; a dash for what is unknown. */
+/** Writes a number as `12,345`, or as a dash if it is unknown. */
 export function count(number: number | null): string {
   return number === null ? '–' : number.toLocaleString('en-US');
 }
@@ -35,7 +35,7 @@ export function clientName(userAgent: string | null): string {
   return userAgent?.split(' ')[0] ?? '–';
 }
 
-/** How an outcome is coloured. */
+/** The colour class of an outcome. */
 export function toneOf(outcome: string): string {
   if (outcome === 'completed') return 'good';
   if (outcome === 'running' || outcome === 'open') return 'busy';

@@ -12,17 +12,16 @@ export interface About {
   readonly limits: StoreLimits;
 }
 
-/** A request to edit and to send. */
+/** A request that the user edits in the form before it is sent. */
 export interface Draft {
   readonly title: string;
   readonly path: string;
   readonly body: string;
 }
 
-/** How an answer is shown. */
 export type AnswerTab = 'Text' | 'Events' | 'JSON';
 
-/** Long enough to type a word. */
+/** The pause after the last key press before a search starts: long enough to type a word. */
 const searchAfterMs = 250;
 
 /** Everything the page shows, and what of it is selected. The page is drawn again with each change. */
@@ -31,37 +30,37 @@ export class Model {
   connection: 'connecting' | 'live' | 'lost' = 'connecting';
   heldBytes = 0;
   filter = '';
-  /** Whether bodies are still searched for the filter's text. */
+  /** True while the service still searches bodies for the filter's text. */
   isSearching = false;
-  /** The key that the form sends; not stored anywhere else. */
+  /** The API key that the form sends. It is stored nowhere else. */
   key = '';
-  /** The draft that the open form starts from; null while it is closed. */
+  /** The draft that the form starts from; null while the form is closed. */
   draft: Draft | null = null;
   selectedId: number | null = null;
-  /** The selected exchange, as far as it has come. */
+  /** The parts of the selected exchange that have arrived so far. */
   detail: ExchangeDetail | null = null;
-  /** Why the selected exchange is not shown. */
+  /** The reason why the selected exchange cannot be shown; null if it can. */
   problem: string | null = null;
-  /** How the answer is shown, of each exchange that can be shown so. */
+  /** The tab in which answers are shown, if the answer has that tab. */
   tab: AnswerTab = 'Text';
-  /** The only section shown; null if all are. */
+  /** The only section that is shown; null if all sections are. */
   alone: string | null = null;
   showsConversations = false;
   conversationId: number | null = null;
   readonly #draw: () => void;
   readonly #rows = new Map<number, ExchangeRow>();
-  /** Rows that are shown while the list is paused. */
+  /** The rows that are shown while the list is paused; null while it is not. */
   #frozen: readonly ExchangeRow[] | null = null;
-  /** Exchanges that have the filter's text in their bodies. */
+  /** The ids of the exchanges that contain the filter's text in their bodies. */
   #found = new Set<number>();
   #source: EventSource | null = null;
   #searchTimer: ReturnType<typeof setTimeout> | undefined;
-  /** Aborts when another exchange is selected. */
+  /** The controller that aborts loading when another exchange is selected. */
   #left = new AbortController();
   #isLoading = false;
-  /** The id of a request that the form sent, to select its exchange when it arrives. */
+  /** The request id that the form sent. Its exchange is selected when it arrives. */
   #awaited: string | null = null;
-  /** The id in a link to an exchange, until the list has arrived. */
+  /** The exchange id from the page's address, which is selected once the list has arrived. */
   #linked = location.hash.slice(1);
 
   constructor(draw: () => void) {
@@ -97,7 +96,7 @@ export class Model {
     return this.#frozen !== null;
   }
 
-  /** How many exchanges came since the list was paused. */
+  /** The number of exchanges that arrived since the list was paused. */
   get waiting(): number {
     const newest = this.#frozen?.[0]?.id ?? 0;
     return this.#frozen === null ? 0 : [...this.#rows.keys()].filter((id) => id > newest).length;
@@ -108,12 +107,12 @@ export class Model {
     this.#draw();
   }
 
-  /** The text that is looked for in bodies; empty for none. */
+  /** The text that bodies are searched for; empty for none. */
   get find(): string {
     return this.filter.trim();
   }
 
-  /** Whether that text is in the exchange's bodies. */
+  /** Whether the service found the filter's text in the bodies of this exchange. */
   isInBodies(id: number): boolean {
     return this.#found.has(id);
   }
@@ -130,7 +129,6 @@ export class Model {
     this.#draw();
   }
 
-  /** Conversations of more than one turn, newest first. */
   conversations(): readonly ConversationRow[] {
     return conversationsOf([...this.#rows.values()]);
   }
@@ -184,14 +182,14 @@ export class Model {
     this.#selectAwaited();
   }
 
-  /** All that there is of an exchange, part by part, behind what is known of it. Rejects with the reason. */
+  /** Loads all parts of an exchange that come after the known ones. It rejects with the reason. */
   async load(id: number, signal: AbortSignal, known: ExchangeDetail | null = null): Promise<ExchangeDetail> {
     const from = bodyNames.map((name) => known?.pieces[name].length ?? 0);
     const detail = joinParts(known, await this.ask<ExchangePart>(`exchanges/${id}?from=${from}`, { signal }));
     return detail.has_more ? this.load(id, signal, detail) : detail;
   }
 
-  /** Asks the service, with the form's key. Rejects with its words where it refuses. */
+  /** Asks the service with the form's key. It rejects with the service's message if the service refuses. */
   async ask<Answer>(path: string, init: RequestInit = {}): Promise<Answer> {
     const headers = new Headers(init.headers);
     if (this.key !== '') headers.set('authorization', `Bearer ${this.key}`);
@@ -229,7 +227,7 @@ export class Model {
     this.#selectLinked();
   }
 
-  /** Loads what is new of the selected exchange. */
+  /** Loads what the page does not have yet of the selected exchange. */
   async #loadSelected(): Promise<void> {
     const { selectedId: id } = this;
     const { signal } = this.#left;
@@ -272,7 +270,7 @@ export class Model {
   }
 }
 
-/** In front of a link to one of its turns. */
+/** The prefix of a page address that links to a turn of a conversation. */
 const conversationLink = 'conversation-';
 
 /** Numbers restart with the service; together with the time they identify an exchange forever. */
@@ -280,7 +278,7 @@ function linkOf({ id, started_at }: ExchangeRow): string {
   return `${id}-${started_at}`;
 }
 
-/** The text that the filter searches, in lower case. */
+/** The text of a row in which the filter looks for words, in lower case. */
 function wordsOf(row: ExchangeRow): string {
   const { client, model, outcome, status, error_code, path, method, profile, request_id, finish_reason, said, given } =
     row;
@@ -305,7 +303,7 @@ function wordsOf(row: ExchangeRow): string {
   return words.join(' ').toLowerCase();
 }
 
-/** Where a client would send requests. */
+/** The base URL to which a client would send requests. */
 export function baseOf({ about }: Model): string {
   return about?.send_to?.replace(/\/v1\/?$/, '') ?? 'http://127.0.0.1:10000';
 }

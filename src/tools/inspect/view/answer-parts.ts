@@ -6,9 +6,9 @@ import { parsed } from './timeline.ts';
 /** A part of an answer as a person reads it. */
 export interface AnswerPart {
   readonly kind: 'reasoning' | 'text' | 'refusal' | 'call' | 'other';
-  /** The tool of a call, or what else it is. */
+  /** The name of the called tool, or the type of any other part. */
   readonly name: string;
-  /** By which a later request answers a call; empty for other parts. */
+  /** The id by which a later request refers to this call; empty for parts that are not calls. */
   readonly callId: string;
   readonly text: string;
 }
@@ -27,7 +27,7 @@ export function answerParts(received: string, isStream: boolean): readonly Answe
   return isAnswer ? [] : [partOf('other', prettyText(received))];
 }
 
-/** The items of a stream that has not come to its end. */
+/** The items that a stream has delivered before its end. */
 function itemsSoFar(stream: string): readonly Fields[] {
   const items = new Map<unknown, Fields>();
   const texts = new Map<unknown, string>();

@@ -1,7 +1,7 @@
 import { redactionMark } from '../../../formats/credentials/names.ts';
 import type { ExchangeFileRequest } from '../../files/exchange-file.ts';
 
-/** Headers that curl writes itself, and those of the proxy. */
+/** The headers that curl writes itself, and those that the proxy adds. */
 const leftOut =
   /^(host|content-length|transfer-encoding|connection|accept-encoding|user-agent|te|x-envoy-.*|x-forwarded-.*|x-request-id)$/;
 
@@ -16,7 +16,7 @@ export function curlOf(request: ExchangeFileRequest, base: string): string {
   return parts.join(' \\\n  ');
 }
 
-/** With `$API_KEY`, as the shell reads it inside double quotes, for a credential. */
+/** Quotes a header for the shell. In a double-quoted word, `$API_KEY` stands for a redacted credential. */
 function headerWord({ name, value }: ExchangeFileRequest['headers'][number]): string {
   if (value !== redactionMark) return quoted(`${name}: ${value}`);
   return `"${name}: ${name === 'authorization' ? 'Bearer ' : ''}$API_KEY"`;

@@ -1,8 +1,8 @@
 import { parsed } from './timeline.ts';
 
-/** The texts that the deltas of a stream add up to, of Chat chunks and of Responses events. */
+/** Collects the texts that the deltas of a stream add up to, in Chat chunks and Responses events. */
 export function createDeltaTexts<Source>() {
-  /** Each text that arrives in deltas, a message or the arguments of one call, and where each delta's share of it ends. */
+  /** The collected texts of messages and of calls' arguments, with the offset at which each delta's share ends. */
   const texts = new Map<string, { text: string; readonly shares: { end: number; readonly source: Source }[] }>();
 
   function grow(place: string, more: string, source: Source): void {
@@ -17,7 +17,7 @@ export function createDeltaTexts<Source>() {
     else known.shares.push({ end: known.text.length, source });
   }
 
-  /** Adds each string in the delta to the one at the same place of the deltas before. */
+  /** Appends each string of a delta to the text that earlier deltas built at the same place. */
   function collect(value: unknown, place: string, depth: number, source: Source): void {
     if (typeof value === 'string' && value !== '') grow(place, value, source);
     if (typeof value !== 'object' || value === null || depth === deepest) return;
@@ -42,7 +42,7 @@ export function createDeltaTexts<Source>() {
       for (const choice of Array.isArray(choices) ? choices : [])
         collect(choice?.delta, step(choice?.index), 0, source);
     },
-    /** The messages that hold a share of one of these texts wherever it occurs; `wanted` is in lower case. */
+    /** Finds the messages that carry a part of one of these texts; `wanted` is in lower case. */
     find(wanted: readonly string[]): Set<Source> {
       const found = new Set<Source>();
       for (const { text, shares } of texts.values()) {
@@ -64,15 +64,15 @@ export function createDeltaTexts<Source>() {
   };
 }
 
-/** Fields of a delta that are no part of a longer text: chunks repeat them. */
+/** The fields of a delta that are repeated in each chunk and are no part of a longer text. */
 const wholeFields: ReadonlySet<string> = new Set(['id', 'index', 'role', 'type']);
 
-/** Upstreams may send anything; these are far from what any sends. */
+/** The limits of what is collected, far beyond what any server sends. An upstream may send anything. */
 const maxTexts = 10_000;
 const deepest = 8;
 const longestName = 64;
 
-/** An index or a name in the place of a text. */
+/** A step of a text's place: an index or a name. */
 function step(value: unknown): string {
   return typeof value === 'number' || typeof value === 'string' ? String(value).slice(0, longestName) : '';
 }

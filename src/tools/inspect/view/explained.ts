@@ -2,23 +2,22 @@ import type { ExplainedField, RequestExplanation } from '../../explain/explanati
 import type { Cause } from '../../explain/what-if.ts';
 import type { Explained, Mark } from './json-lines.ts';
 
-/** The part of the output of `explain --json` that the page shows. */
+/** The part of `explain --json` that the page shows. */
 export type ShownExplanation = Pick<RequestExplanation, 'refusals' | 'fields' | 'added'>;
 
-/** The explanation of a value on either side, as text. */
+/** The explanation of one value, as text beside either body. */
 export interface PlaceExplanation {
-  /** Where it is in the client's request, and what it is in the Chat request. */
+  /** The places in the client's request that a value comes from, and in `to` those that it became. */
   readonly from: readonly string[];
   readonly to: readonly string[];
-  /** `sent`, `dropped` and so on, as text. */
+  /** The value's fate in words, such as “sent as it is”. */
   readonly fate: string;
-  /** The rule, then what decided it; empty if there is nothing to say. */
+  /** The rule of the mapping and the causes that decided; empty if there is nothing to say. */
   readonly reasons: readonly string[];
-  /** An address, or a path in the repository. */
   readonly link: string | null;
 }
 
-/** An explanation as the two bodies show it: by path, marks, notes and the explanation of each place. */
+/** An explanation arranged for the two bodies: the marks and notes of each path. */
 export interface ExplainedBodies {
   readonly client: ReadonlyMap<string, ExplainedPlace>;
   readonly chat: ReadonlyMap<string, ExplainedPlace>;
@@ -28,7 +27,7 @@ interface ExplainedPlace extends Explained {
   readonly account: PlaceExplanation | null;
 }
 
-/** Which headers differ, as both sides show them. */
+/** Compares the headers of both requests, and marks those that differ. */
 export function comparedHeaders(client: Headers, chat: Headers): ExplainedBodies {
   const marks = (these: Headers, others: Headers) =>
     new Map(
@@ -42,7 +41,7 @@ export function comparedHeaders(client: Headers, chat: Headers): ExplainedBodies
 
 type Headers = Readonly<Record<string, string>>;
 
-/** The account of the place, or of the nearest enclosing one that has one; null without one. */
+/** The explanation of a place, or of the nearest enclosing place that has one; null if none has. */
 export function accountOf(places: ReadonlyMap<string, ExplainedPlace>, path: string): PlaceExplanation | null {
   for (let at = path; at !== ''; at = at.slice(0, Math.max(0, at.lastIndexOf('.'), at.lastIndexOf('[')))) {
     const account = places.get(at)?.account ?? null;
@@ -51,7 +50,7 @@ export function accountOf(places: ReadonlyMap<string, ExplainedPlace>, path: str
   return null;
 }
 
-/** How a field is marked, and its fate as text. */
+/** The mark and the words for each fate. */
 const fates: Readonly<Record<ExplainedField['fate'], readonly [Mark, string]>> = {
   sent: ['same', 'sent as it is'],
   renamed: ['moved', 'sent under another name'],

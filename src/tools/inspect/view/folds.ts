@@ -1,7 +1,7 @@
-/** Characters of JSON: what is shorter is read faster than it is unfolded. */
+/** A JSON text of fewer characters is not folded, since unfolding it takes longer than reading it. */
 const shortText = 300;
 
-/** The state that a pane begins with. */
+/** The folds and the scroll position that a pane starts with. */
 export interface Opening {
   /** The paths of what is long and the same in every turn: the tools, the instructions, and the messages that carry them. */
   readonly folded: readonly string[];
@@ -24,10 +24,10 @@ export function openingOf(body: unknown): Opening {
   };
 }
 
-/** The fields of a body, or of an item, that matter here. */
+/** The fields of a request or an item that decide about folds. */
 type Json = Readonly<Partial<Record<'tools' | 'instructions' | 'input' | 'messages' | 'role' | 'content', unknown>>>;
 
-/** Roles of messages that are the same in every turn. */
+/** The roles of messages that are the same in every turn. */
 const prompting: ReadonlySet<unknown> = new Set(['system', 'developer']);
 
 function isLong(value: unknown): boolean {

@@ -26,13 +26,13 @@ function conversationOf(turns: readonly ConversationTurn[]) {
   const rows = turns.map(({ row }) => row);
   const sum = (counts: readonly (number | undefined)[]) => counts.reduce<number>((all, each) => all + (each ?? 0), 0);
   return {
-    /** The id of the first known turn. */
+    /** The id of the first turn that is known. */
     id: rows[0]?.id ?? 0,
     turns,
     input: sum(rows.map(({ tokens }) => tokens?.input_tokens)),
     cached: sum(rows.map(({ tokens }) => tokens?.cached_tokens)),
     output: sum(rows.map(({ tokens }) => tokens?.output_tokens)),
-    /** Unix milliseconds. */
+    /** The start of the first turn, in Unix milliseconds. */
     start: Math.min(...rows.map(({ started_at }) => started_at)),
     end: Math.max(...rows.map(({ started_at, duration_ms }) => started_at + (duration_ms ?? 0))),
   };

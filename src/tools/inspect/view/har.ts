@@ -20,7 +20,7 @@ export function harOf(exchanges: readonly Exchange[], base: string, version: str
   return { log: { version: '1.2', creator: { name: 'responses-extproc inspector', version }, entries } };
 }
 
-/** The upstream's URL, if the request tells; otherwise `base`, the proxy's, which passes Chat requests on. */
+/** The upstream's URL, if the request's headers contain it; otherwise the proxy's own base URL. */
 export function upstreamOf({ headers }: ExchangeFileRequest, base: string): string {
   const host = headerOf(headers, 'host');
   return host === '' ? base : `http://${host}`;

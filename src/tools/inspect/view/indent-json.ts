@@ -9,7 +9,6 @@ export function prettyText(json: string): string {
   return safe ? pretty(value) : json.trim().replaceAll(/\n\s*/g, ' ');
 }
 
-/** A value as JSON with line breaks. */
 export function pretty(value: unknown): string {
   return JSON.stringify(value, null, 2);
 }

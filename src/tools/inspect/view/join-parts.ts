@@ -2,15 +2,15 @@ import type { ExchangeFilePiece } from '../../files/exchange-file.ts';
 import type { ExchangePart } from '../exchange-json.ts';
 import { bodyNames, perBody } from '../recording.ts';
 
-/** One exchange with all parts that have come: `file` is whole. */
+/** One exchange with all parts that have arrived, whose bodies are in `file`. */
 export type ExchangeDetail = ExchangePart;
 
-/** Adds a part to those before. The lists of pieces grow in place: there may be many, and each part has a few. */
+/** Appends a part to the exchange's earlier parts. The lists of pieces grow in place, because there are many. */
 export function joinParts(before: ExchangeDetail | null, part: ExchangePart): ExchangeDetail {
   const pieces: ExchangePart['pieces'] = before?.pieces ?? perBody(() => []);
   for (const name of bodyNames) for (const piece of part.pieces[name]) pieces[name].push(piece);
 
-  /** With its body; the same object as long as it does not grow, since reading it again takes time. */
+  /** The request with its body. The object stays the same until the body grows, since reading it takes time. */
   const request = (name: 'client_request' | 'chat_request') => {
     const [known = null, head] = [before?.file[name], part.file[name]];
     if (head === null || (known !== null && pieces[name].length > 0 && part.pieces[name].length === 0))
@@ -38,12 +38,12 @@ export function contentOf(pieces: readonly ExchangeFilePiece[]): { text: string 
   return { base64: btoa(bytes.join('')) };
 }
 
-/** As a page shows it. */
+/** The content as a page shows it. Bytes that are not text are marked as such. */
 export function textOf(content: ReturnType<typeof contentOf>): string {
   return 'text' in content ? content.text : `(not text) ${content.base64}`;
 }
 
-/** The bytes of a piece. */
+/** Decodes the bytes of a piece. */
 export function bytesOf(piece: ExchangeFilePiece): Uint8Array {
   if ('text' in piece) return new TextEncoder().encode(piece.text);
   return Uint8Array.from(atob(piece.base64), (character) => character.charCodeAt(0));

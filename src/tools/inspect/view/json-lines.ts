@@ -1,4 +1,4 @@
-/** The fate of a value; `moved`: the same value is on the other side, elsewhere or under another name. */
+/** How a value compares with the other side. `moved`: it is there in another place or under another name. */
 export type Mark = 'same' | 'moved' | 'changed' | 'only' | 'dropped';
 
 /** Facts about the value at a path. */
@@ -7,42 +7,41 @@ export interface Explained {
   readonly note: string | null;
 }
 
-/** One line of a body as it is shown. */
+/** A line of a body, as the page shows it. */
 export interface JsonLine {
   /** The path of the line's value: `input[3].content`; empty for the whole body, null for text that is not JSON. */
   readonly path: string | null;
   readonly depth: number;
-  /** The field's name, on the first line of its value. */
+  /** The field's name. Only the first line of its value has it. */
   readonly key: string | null;
   readonly text: string;
   readonly kind: 'string' | 'literal' | 'bracket' | 'plain';
   readonly mark: Mark | null;
-  /** The name that the field took, if it has another name on the other side. */
+  /** The field's name on the other side, if it has another name there. */
   readonly note: string | null;
-  /** Whether the line stands for a value that is folded. */
+  /** Whether this line stands for a folded value. */
   readonly isFolded: boolean;
   /** Whether the line contains part of the text that is searched for. */
   readonly isFound: boolean;
 }
 
 export interface JsonLineOptions {
-  /** Fates of values, by path. */
+  /** The comparison of each value with the other side, by path. */
   readonly explained?: ReadonlyMap<string, Explained> | undefined;
   /** Text to search for, ignoring case. */
   readonly find?: string;
-  /** Paths of values of which only the first line is shown. */
+  /** The paths of the values that are folded to one line. */
   readonly folded?: readonly string[];
-  /** Characters of a line. */
   readonly columns: number;
 }
 
 /** Characters of one string that are shown: nobody reads an image as a data URL. */
 const maxShownLength = 200_000;
 const indentWidth = 2;
-/** A line has at least this many characters of a text. */
+/** The least number of a text's characters on a line, however deep it is indented. */
 const leastWidth = 20;
 
-/** Where a value is, and what is said of it on its first line. */
+/** A value's position, with what its first line says about it. */
 interface Place extends Pick<JsonLine, 'depth' | 'key' | 'mark' | 'note'> {
   readonly path: string;
   readonly comma: '' | ',';
@@ -69,7 +68,7 @@ export function jsonLines(value: unknown, { explained, find = '', folded = [], c
     });
   }
 
-  /** The mark of the place is that of the enclosing value. */
+  /** Writes a value. Without a mark of its own, it has the mark of the value that contains it. */
   function write(value: unknown, place: Place): void {
     const { mark = place.mark, note = null } = explained?.get(place.path) ?? {};
     const width = columns - place.depth * indentWidth - (place.key?.length ?? 0) - 4;
@@ -144,7 +143,7 @@ export function textLines(text: string, columns: number, find = ''): JsonLine[] 
   });
 }
 
-/** Tells whether a part of the text contains some of what is searched for. */
+/** Creates the question whether a part of the text contains a piece of the searched text. */
 function finderIn(text: string, find: string): (start: number, end: number) => boolean {
   const wanted = find.toLowerCase();
   // A letter whose other case is longer would shift what follows.

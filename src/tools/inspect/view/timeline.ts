@@ -4,15 +4,15 @@ import type { ExchangeFilePiece } from '../../files/exchange-file.ts';
 import { lineOf, type ShownEvent } from './event-lines.ts';
 import { bytesOf } from './join-parts.ts';
 
-/** One message of a stream, or a piece of another body. */
+/** A message of a stream, or a piece of another body, on the time axis. */
 export interface TimelineEntry {
   readonly atMs: number;
-  /** The data that was sent, without `data: `. */
+  /** The text that was sent, without its `data: ` prefix. */
   readonly raw: string;
   readonly kind: 'data' | 'comment' | 'done' | 'bytes';
 }
 
-/** A line of the timeline: what came from the upstream, next to what was sent to the client for it. */
+/** A row of the timeline: a piece from the upstream, and what was sent to the client because of it. */
 export type TimelineRow = ReturnType<typeof timelineOf>[number];
 
 /** One side of an exchange as it arrived. */
@@ -39,7 +39,7 @@ export function timelineOf(upstream: Arrived, client: Arrived) {
     Array.from({ length: Math.max(upstream.length, client.length) }, (_, index) => ({
       upstream: upstream[index] ?? null,
       client: client[index] ?? null,
-      /** The first of the lines with the same time. */
+      /** True for the first line of those with the same time. */
       isFirst: index === 0,
     })),
   );
@@ -47,7 +47,7 @@ export function timelineOf(upstream: Arrived, client: Arrived) {
 
 const noEntries = (): TimelineEntry[] => [];
 
-/** Finds the messages in pieces that are cut anywhere. A message belongs to the piece that completes it. */
+/** Creates a reader that finds messages in pieces cut anywhere. A message belongs to the piece that completes it. */
 function createReader(isStream: boolean): (piece: ExchangeFilePiece) => TimelineEntry[] {
   const decoder = new TextDecoder();
   let buffered = '';
@@ -111,17 +111,17 @@ interface LooseChunk {
   readonly error?: unknown;
 }
 
-/** Levels of a value that is shown: what shows it calls itself for each. */
+/** The most levels of a shown value. The code that shows a value calls itself for each level. */
 const maxShownNesting = 500;
 
-/** Null if it is not JSON, or nested deeper than anybody reads. */
+/** Parses JSON; null for other text, and for values nested deeper than a page can show. */
 export function parsed(text: string): unknown {
   const isFlat = text.length <= 2 * maxShownNesting;
   if (!isFlat && scanJson(text, { maxNesting: maxShownNesting }).tooDeepAt !== null) return null;
   return jsonOf(text) ?? null;
 }
 
-/** Any value as a word: only a text or a number is one already. */
+/** Writes any value as one word. Numbers and strings are words already; upstreams may send anything. */
 export function wordOf(value: unknown): string {
   return typeof value === 'string' || typeof value === 'number'
     ? String(value)

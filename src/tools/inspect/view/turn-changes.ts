@@ -2,7 +2,7 @@ import { arrayOf, objectOf } from '../../../formats/json/loose.ts';
 
 interface Difference {
   readonly path: string;
-  /** The character at which two texts begin to differ; null for other values. */
+  /** The index of the first character that differs between two texts; null for values of other types. */
   readonly character: number | null;
   readonly before: string;
   readonly after: string;
@@ -24,14 +24,14 @@ export function turnChanges(earlier: unknown, later: unknown) {
   const differences = places.map(([path, before, after]) => differenceIn(path, before, after));
   const changed = Object.entries(b).filter(([name, value]) => name !== 'messages' && textOf(value) !== textOf(a[name]));
   return {
-    /** The first place in which the beginning of the prompt differs; null if all of it is kept. */
+    /** The first difference at the beginning of the prompt; null if all of it was kept. */
     difference: differences.find((difference) => difference !== null) ?? null,
     /** The names of the other fields that differ. */
     changed: changed.map(([name]) => name),
   };
 }
 
-/** In the order in which the values are written. */
+/** Finds the first difference between two values, in the order in which their fields are written. */
 function differenceIn(path: string, a: unknown, b: unknown): Difference | null {
   if (textOf(a) === textOf(b)) return null;
   if (typeof a === 'string' && typeof b === 'string') {
@@ -58,7 +58,7 @@ function excerpt(text: string, at: number): string {
   return `${from > 0 ? '…' : ''}${part}${from + shownLength < text.length ? '…' : ''}`;
 }
 
-/** As JSON; a missing value as an empty text. */
+/** The JSON of a value; an empty text if there is no value. */
 function textOf(value: unknown): string {
   return value === undefined ? '' : JSON.stringify(value);
 }

@@ -13,7 +13,7 @@ export function turnWords(chat: unknown, from: number) {
   };
 }
 
-/** How many messages come before the user's last one, with which a conversation begins whose turns before are not known. */
+/** The number of messages before the user's last one. A conversation whose earlier turns are unknown begins there. */
 export function beforeLastUser(chat: unknown): number {
   return messagesIn(chat).findLastIndex((message) => objectOf<Fields>(message)?.['role'] === 'user');
 }
@@ -29,10 +29,7 @@ function contentText(content: unknown): string {
     .join('\n');
 }
 
-/**
- * The result of each of these calls, where it is known. In a Chat request, ids that a server gave twice are made different: then
- * the order tells.
- */
+/** Finds the result of each call. Where ids repeat, the order decides, because a Chat request makes them different. */
 export function resultsOf(calls: readonly AnswerPart[], results: ReturnType<typeof turnWords>['results']) {
   // The first of several results with one id is that of the call.
   const byId = new Map(results.toReversed().map((result) => [result.callId, result]));

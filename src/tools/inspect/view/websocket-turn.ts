@@ -1,4 +1,4 @@
-/** Which turn of which connection a request was; null for one that came over HTTP. `websocket/forward.ts` makes these ids. */
+/** The WebSocket turn that a request belongs to: its connection and number. It is null for a request over HTTP. */
 export function webSocketTurnOf(requestId: string | null) {
   const [, connection, number] = /^(.+)-turn-(\d+)$/.exec(requestId ?? '') ?? [];
   return connection === undefined ? null : { connection, number: Number(number) };
