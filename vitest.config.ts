@@ -8,8 +8,9 @@ const limits = { testTimeout: 600_000, hookTimeout: 600_000 };
 
 /** What no suite can do without: each gets it below, whatever it says itself. */
 const rules = {
-  // A test that finds nothing to check fails, as does one that may fail; a run of the property tests can be had again.
-  setupFiles: ['no-empty-tables.ts', 'no-excused-tests.ts', 'random-seed.ts'].map((name) =>
+  // A test that finds nothing to check fails, as does one that may fail; a run of the property tests can be had again; what a test has
+  // started ends with the run.
+  setupFiles: ['no-empty-tables.ts', 'no-excused-tests.ts', 'random-seed.ts', 'children-end.ts'].map((name) =>
     join(import.meta.dirname, 'test/support', name),
   ),
   expect: {

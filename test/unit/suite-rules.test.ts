@@ -1,5 +1,7 @@
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { countTests, type VitestReport } from '../../scripts/tests/vitest-report.ts';
@@ -24,6 +26,7 @@ const [good, ...bad] = ['proves something', ...Object.keys(sabotages)] as const;
 
 /** They find vitest's package from here. */
 const root = join(import.meta.dirname, '../..');
+const vitest = join(root, 'node_modules/.bin/vitest');
 mkdirSync(join(root, '.cache'), { recursive: true });
 const folder = mkdtempSync(join(root, '.cache/suite-rules-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -54,27 +57,33 @@ let report: VitestReport;
 
 beforeAll(() => {
   const files = { ...sabotages, [good]: `test('a', () => { expect(1).toBe(1); });` };
-  for (const [name, text] of Object.entries(files))
-    writeFileSync(join(folder, `${name}.test.ts`), `import { describe, expect, test } from 'vitest';\n${text}\n`);
-  writeFileSync(
-    join(folder, 'vitest.config.ts'),
-    `import config from '${join(root, 'vitest.config.ts')}';
-     const own = { root: '${folder}', include: ['*.test.ts'], globalSetup: [], fileParallelism: true, sequence: {} };
-     const ours = config.test.projects.filter(({ test }) => ${JSON.stringify(different)}.includes(test.name));
-     const projects = ours.map(({ test }) => ({ test: { ...test, ...own } }));
-     export default { test: { ...config.test, root: '${folder}', projects } };`,
-  );
   const output = join(folder, 'report.json');
-  spawnSync(
-    join(root, 'node_modules/.bin/vitest'),
-    ['run', '--config', join(folder, 'vitest.config.ts'), '--reporter=json', `--outputFile=${output}`],
-    { cwd: folder },
-  );
+  spawnSync(vitest, [...argumentsFor('sabotages', files), '--reporter=json', `--outputFile=${output}`], {
+    cwd: folder,
+  });
   report = JSON.parse(readFileSync(output, 'utf8'));
 });
 
+/** Writes files of tests into a folder; gives vitest's arguments that run them in each suite. */
+function argumentsFor(name: string, files: Readonly<Record<string, string>>): readonly string[] {
+  mkdirSync(join(folder, name));
+  for (const [file, text] of Object.entries(files))
+    writeFileSync(join(folder, name, `${file}.test.ts`), `import { describe, expect, test } from 'vitest';\n${text}\n`);
+  const config = join(folder, `${name}.config.ts`);
+  writeFileSync(
+    config,
+    `import config from '${join(root, 'vitest.config.ts')}';
+     const own = { root: '${join(folder, name)}', include: ['*.test.ts'], globalSetup: [], fileParallelism: true, sequence: {} };
+     const ours = config.test.projects.filter(({ test }) => ${JSON.stringify(different)}.includes(test.name));
+     const projects = ours.map(({ test }) => ({ test: { ...test, ...own } }));
+     export default { test: { ...config.test, root: '${join(folder, name)}', projects } };`,
+  );
+  return ['run', '--config', config];
+}
+
 /** What a file came to, once for each suite. */
-const runsOf = (name: string) => report.testResults.filter((file) => file.name === join(folder, `${name}.test.ts`));
+const runsOf = (name: string) =>
+  report.testResults.filter((file) => file.name === join(folder, 'sabotages', `${name}.test.ts`));
 
 test('a file that proves something passes in every suite', () => {
   expect(suites.length).toBeGreaterThan(10);
@@ -86,4 +95,41 @@ test('a file that proves something passes in every suite', () => {
 test.each(bad)('a file that %s is red in every suite', (name) => {
   const failed = runsOf(name).filter((file) => countTests({ testResults: [file] }, true).failed > 0);
   expect(failed).toHaveLength(different.length);
+});
+
+test.each([
+  ['killed', 'SIGKILL', 1],
+  ['told to end', 'SIGTERM', 1],
+  ['interrupted at the terminal, as all processes of its group are', 'SIGINT', -1],
+] as const)('what tests have started ends with a run that is %s', async (_how, signal, direction) => {
+  // Each process has a connection, which ends when it does: one that a test starts, one in a group of its own, and the child of that one.
+  const connections = new Set<Socket>();
+  const server = createServer((connection) => {
+    connections.add(connection);
+    connection.on('error', () => {}).on('close', () => connections.delete(connection));
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const program = `require('node:net').connect(${port}, '127.0.0.1').on('close', () => process.exit());`;
+  const files = {
+    'starts processes': `
+      import { spawn } from 'node:child_process';
+      test('a', async () => {
+        const words = ['-e', ${JSON.stringify(program)}];
+        spawn(process.execPath, words);
+        spawn('sh', ['-c', '"$0" "$@" & "$0" "$@"; wait', process.execPath, ...words], { detached: true });
+        await new Promise(() => {});
+      });`,
+  };
+  const run = spawn(vitest, argumentsFor(signal, files), { cwd: folder, detached: true, stdio: 'ignore' });
+  const ended = once(run, 'exit');
+  try {
+    await expect.poll(() => connections.size).toBe(3 * different.length);
+    process.kill(direction * (run.pid ?? 0), signal);
+    await ended;
+    await expect.poll(() => connections.size).toBe(0);
+  } finally {
+    for (const connection of connections) connection.destroy();
+    server.close();
+  }
 });
