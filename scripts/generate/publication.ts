@@ -12,6 +12,11 @@ export function readVersions(changelog: string): { version: string; date: string
   }));
 }
 
+/** How npx is told to run a version: without a tag it takes the last release, and a candidate is `next`. */
+export function npxCommand(version: string): string {
+  return `npx responses-extproc${version.includes('-') ? '@next' : ''}`;
+}
+
 /** What README.md says of it. Throws when CHANGELOG.md has no version. */
 export function publicationSentences(changelog: string): { status: string; npx: string } {
   const [newest, ...former] = readVersions(changelog);
@@ -19,7 +24,7 @@ export function publicationSentences(changelog: string): { status: string; npx: 
   const last = newest.date === null ? former.find(({ date }) => date !== null) : newest;
   const becomes = last === undefined ? ', not published yet' : `, after ${last.version}`;
   const status = `${newest.version}${newest.date === null ? becomes : ` of ${newest.date}`}`;
-  const command = `\`npx responses-extproc${last?.version.includes('-') === true ? '@next' : ''} try\``;
+  const command = `\`${npxCommand(last?.version ?? '')} try\``;
   return {
     status: `**Status: ${status}.** What stays as it is: [compatibility](docs/compatibility.md).`,
     npx: `${last === undefined ? 'Once it is published, ' : ''}${command} does the same in any folder, without a clone.`,

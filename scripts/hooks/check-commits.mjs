@@ -26,6 +26,8 @@ export function problemsOf(message) {
   const body = rest.join('\n').replace(trailer, '').trim();
   const problems = [];
   if (!/^[^:]{2,60}: \S/.test(subject)) problems.push('the subject is not “part: what changes”');
+  if (subject.length > 72)
+    problems.push(`the subject has ${subject.length} characters; git and GitHub cut it after 72`);
   if (body.length < 20) problems.push('there is no body that says why, and what was seen');
   if (claim.test(subject) && !/^(docs|tests?|bench)\b/.test(subject) && !measured.test(body))
     problems.push(
@@ -50,9 +52,10 @@ if (import.meta.filename === process.argv[1]) {
   process.exitCode = wrong === 0 ? 0 : 1;
 }
 
-/** Hash and message of each commit. */
+/** Hash and message of each commit. A first push of a branch has a base of zeros, which no clone knows: then the last commit. */
 function commitsOf(range) {
-  const { status, stdout, stderr } = spawnSync('git', ['log', '--format=%h%x00%B%x01', range], { encoding: 'utf8' });
+  const given = /^0+\.\./.test(range) ? ['-1', range.replace(/^0+\.\./, '')] : [range];
+  const { status, stdout, stderr } = spawnSync('git', ['log', '--format=%h%x00%B%x01', ...given], { encoding: 'utf8' });
   if (status !== 0) {
     console.error(stderr.trim());
     process.exit(2);

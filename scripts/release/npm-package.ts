@@ -5,6 +5,7 @@
 import { chmodSync, cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { buildMesh, buildService } from '../build.ts';
+import { npxCommand } from '../generate/publication.ts';
 
 const root = join(import.meta.dirname, '../..');
 const files = [
@@ -34,7 +35,8 @@ export async function createNpmPackage(folder: string, repository?: string): Pro
     bin: { [name]: bin },
   };
   const readme = readFileSync(join(import.meta.dirname, 'npm-readme.md'), 'utf8');
-  writeFileSync(join(folder, 'README.md'), readme.replaceAll('](../../', `](${home}/blob/v${version}/`));
+  const named = readme.replaceAll('npx responses-extproc', npxCommand(version));
+  writeFileSync(join(folder, 'README.md'), named.replaceAll('](../../', `](${home}/blob/v${version}/`));
   writeFileSync(join(folder, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);
 }
 

@@ -3,6 +3,7 @@
  * output. Fails where a file has another version, where a stranger would read something that is not true once it is public, where
  * the image's bases are not pinned, and where a suite last ran before what it tests changed. RELEASING.md says what to do.
  */
+import { spawnSync } from 'node:child_process';
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readVersions } from '../generate/publication.ts';
@@ -110,12 +111,19 @@ export function unpinnedBases(dockerfile: string): string[] {
     .map(([, name, image]) => `Dockerfile, ${name}: ${image} has no digest: Renovate's pull request pins it`);
 }
 
+/** Why the release would have no notes, as a sentence; none where its section of CHANGELOG.md has words. */
+export function missingNotes(version: string): string[] {
+  const { status, stderr } = spawnSync(join(import.meta.dirname, 'release-notes.sh'), [version], { encoding: 'utf8' });
+  return status === 0 ? [] : [stderr.trim()];
+}
+
 if (import.meta.main) {
   const [, , tag = '', repository = ''] = process.argv;
   const facts = releaseFacts(tag, repository);
   const conflicts = [
     ...versionConflicts(facts.version),
     ...untrueWords(repository),
+    ...missingNotes(facts.version),
     ...unpinnedBases(readFileSync(join(root, 'Dockerfile'), 'utf8')),
     ...olderRuns().map((suite) => `test/last-runs.json: ${suite}: npm run nightly`),
   ];

@@ -8,7 +8,7 @@ notes=$(awk -v version="$1" '
   found
 ' CHANGELOG.md)
 if [ -z "${notes//[[:space:]]/}" ]; then
-  echo "CHANGELOG.md has no section ## $1" >&2
+  echo "CHANGELOG.md: no words in a section ## $1" >&2
   exit 1
 fi
 echo "$notes"

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { Client, credentials } from '@grpc/grpc-js';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { npxCommand } from '../../scripts/generate/publication.ts';
 import { createNpmPackage } from '../../scripts/release/npm-package.ts';
 import { healthService } from '../support/proto-definitions.ts';
 
@@ -38,7 +39,8 @@ test('the package says what it is, and needs no other', () => {
     keywords: expect.arrayContaining(['envoy', 'responses-api']),
   });
   const readme = readFileSync(join(folder, 'README.md'), 'utf8');
-  expect(readme).toContain('npx responses-extproc try');
+  expect(readme).toContain(`${npxCommand(version)} try`);
+  expect(npxCommand('1.0.0')).toBe('npx responses-extproc');
   expect(readme).toContain(`](https://example.com/responses-extproc/blob/v${version}/envoy/minimal.yaml)`);
   expect(readme).not.toMatch(/npm (?:start|run)|not published|\]\(\.\./);
 });

@@ -35,6 +35,7 @@ test.each([
   ['no body', 'stream: close a call first\n', 'there is no body that says why'],
   ['only trailers', 'stream: close a call first\n\nSigned-off-by: A Person <a@example.com>\n', 'there is no body'],
   ['only comments of git', 'stream: close a call\n\n# Please enter the commit message for your changes.\n', 'no body'],
+  ['a subject that is cut', `stream: ${'a'.repeat(65)}\n\n${body}`, 'the subject has 73 characters'],
   ['no part', `Fix a bug\n\n${body}`, 'the subject is not “part: what changes”'],
   ['speed without a figure', `${speed}\n\n${body}`, 'put the table of npm run bench -- --compare main into the body'],
 ])('refuses %s', (_name, message, problem) => {
@@ -50,4 +51,15 @@ test('looks at a range, and says which commit it is', () => {
     encoding: 'utf8',
   });
   expect(none.status).toBe(2);
+  // What GitHub calls the commit before the first of a branch.
+  const first = spawnSync(
+    process.execPath,
+    [join(root, 'scripts/hooks/check-commits.mjs'), `${'0'.repeat(40)}..HEAD`],
+    {
+      cwd: root,
+      encoding: 'utf8',
+    },
+  );
+  expect(`${first.stdout}${first.stderr}`).not.toContain('fatal');
+  expect([0, 1]).toContain(first.status);
 });

@@ -3,7 +3,13 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { publicationSentences } from '../../../scripts/generate/publication.ts';
-import { releaseFacts, unpinnedBases, untrueWords, versionConflicts } from '../../../scripts/release/release-facts.ts';
+import {
+  missingNotes,
+  releaseFacts,
+  unpinnedBases,
+  untrueWords,
+  versionConflicts,
+} from '../../../scripts/release/release-facts.ts';
 
 const root = join(import.meta.dirname, '../../..');
 const read = (path: string) => readFileSync(join(root, path), 'utf8');
@@ -110,4 +116,6 @@ test('the notes of a release are what CHANGELOG.md says of its version, and an u
   const notes = (of: string) => spawnSync(join(root, 'scripts/release/release-notes.sh'), [of], { encoding: 'utf8' });
   expect(notes(version)).toMatchObject({ status: 0, stdout: expect.stringContaining('- ') });
   expect(notes('99.0.0')).toMatchObject({ status: 1, stdout: '' });
+  expect(missingNotes(version)).toEqual([]);
+  expect(missingNotes('99.0.0')).toEqual(['CHANGELOG.md: no words in a section ## 99.0.0']);
 });
