@@ -155,11 +155,11 @@ function streamCases(): Case[] {
     caseOf('stream', 'encode a delta event', 1, () => encodeSseEvents(events)),
     caseOf('stream', 'content-encoding: identity', 1, () => plain?.push(together)),
     caseOf('stream', `exchange, a token a piece, ${streams} streams in turn`, perPiece, () =>
-      alone.map((body) => exchanges.next().handle({ type: 'response_body', body, endOfStream: false })),
+      alone.map((body) => [...exchanges.next().handle({ type: 'response_body', body, endOfStream: false })]),
     ),
-    caseOf('stream', `exchange, ${perPiece} tokens a piece, ${streams} streams in turn`, perPiece, () =>
-      exchanges.next().handle({ type: 'response_body', body: together, endOfStream: false }),
-    ),
+    caseOf('stream', `exchange, ${perPiece} tokens a piece, ${streams} streams in turn`, perPiece, () => [
+      ...exchanges.next().handle({ type: 'response_body', body: together, endOfStream: false }),
+    ]),
   ];
 }
 
@@ -181,7 +181,7 @@ function wholeCases(): Case[] {
   const completion = completionBody(512);
   const answered = (stream: boolean, body: Buffer) => () => {
     const exchange = openExchange(stream);
-    sink = exchange.handle({ type: 'response_body', body, endOfStream: true });
+    sink = [...exchange.handle({ type: 'response_body', body, endOfStream: true })];
     return exchange.summary();
   };
   const stream = Buffer.concat([together, Buffer.from('data: [DONE]\n\n')]);

@@ -11,9 +11,11 @@ import { json } from 'node:stream/consumers';
 import {
   ApiError,
   builtInProfiles,
+  type Clock,
   chatRequestBody,
   encodeSseEvents,
   StreamTranslator,
+  type TranslationSettings,
   translateCompletion,
   translateError,
   translateRequest,
@@ -25,7 +27,7 @@ const profile = builtInProfiles.get('generic')?.profile;
 if (profile === undefined) throw new Error('There is no profile generic.');
 
 /** What the service reads from its environment: docs/settings.md has the meaning of each. */
-const settings: Parameters<typeof translateRequest>[1] = {
+const settings: TranslationSettings = {
   profile,
   ...{ defaultModel: null, omittedStore: 'accept', reasoningEvents: 'reasoning', reasoningAlone: 'completed' },
   ...{ droppedTools: [], unsupportedItems: 'drop', unknownItems: 'text', unknownFields: 'forward', strictEcho: false },
@@ -38,7 +40,7 @@ const settings: Parameters<typeof translateRequest>[1] = {
   },
 };
 /** Time in Unix seconds, and unique ids: the filter has neither of its own. */
-const clock = { now: () => Date.now() / 1000, newId: (prefix: string) => `${prefix}_${randomUUID()}` };
+const clock: Clock = { now: () => Date.now() / 1000, newId: (prefix: string) => `${prefix}_${randomUUID()}` };
 
 async function respond(upstream: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const { chat, passthrough, context } = translateRequest(await json(request), settings, clock);

@@ -53,7 +53,7 @@ describe('a defect of ours in one call', () => {
     const guard = roomyGuard();
     const createExchange = (options: ExchangeOptions) => {
       const exchange = new Exchange(options);
-      exchange.repliesTo = () => {
+      exchange.handle = () => {
         throw new Error('a bug in the exchange');
       };
       return exchange;

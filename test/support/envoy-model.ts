@@ -1,7 +1,7 @@
 import { Exchange } from '../../src/filter/exchange/exchange.ts';
 import type { ExchangeOptions } from '../../src/filter/exchange/options.ts';
 import type { BodyMode, ExchangeEvent, ExchangeReply, HeaderMutation } from '../../src/filter/exchange/types.ts';
-import { exchangeOptions } from './exchange-options.ts';
+import { exchangeOptions, repliesOf } from './exchange-options.ts';
 
 /**
  * Envoy's side of an exchange, with its rules: what it sends in each body mode, what it waits for, what it does with the
@@ -99,7 +99,7 @@ function oneByOne(side: Side, message: HttpMessage, mode: BodyMode, exchange: Ex
   const bodies: Uint8Array[] = mode === 'NONE' ? [...message.pieces] : [];
   let bodyChanged = false;
   for (const event of eventsOf(side, message, mode)) {
-    const replies = exchange.handle(event);
+    const replies = repliesOf(exchange, event);
     if (replies.length !== 1) throw new Error(`${event.type} in ${mode} had ${replies.length} replies`);
     const [reply] = replies as [ExchangeReply];
     if (reply.type === 'immediate_response') throw new Immediate(immediate(reply));
@@ -129,7 +129,7 @@ function fullDuplex(side: Side, message: HttpMessage, exchange: Exchange): Arriv
   const bodies: Uint8Array[] = [];
   let ended: Arrived['ended'] | null = null;
   for (const event of eventsOf(side, message, 'FULL_DUPLEX_STREAMED')) {
-    for (const reply of exchange.handle(event)) {
+    for (const reply of repliesOf(exchange, event)) {
       if (ended === 'body' || ended === 'trailers') throw new Error(`${reply.type} after the end`);
       if (reply.type === 'immediate_response') {
         if (headers !== null) throw new Error('an immediate response after the headers resets the client');

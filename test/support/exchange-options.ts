@@ -1,5 +1,6 @@
+import type { Exchange } from '../../src/filter/exchange/exchange.ts';
 import type { ExchangeOptions } from '../../src/filter/exchange/options.ts';
-import type { BodyModes, HeaderMap } from '../../src/filter/exchange/types.ts';
+import type { BodyModes, ExchangeEvent, ExchangeReply, HeaderMap } from '../../src/filter/exchange/types.ts';
 import { createCountedIds, createdAt } from './context.ts';
 import { createTestSettings, defaultExchangeSettings } from './settings.ts';
 
@@ -21,6 +22,11 @@ export function exchangeOptions(changes: Partial<ExchangeOptions> & { profile?: 
     clock: { now: () => createdAt, newId: createCountedIds() },
     ...rest,
   };
+}
+
+/** All replies to one message, as Envoy gets them. */
+export function repliesOf(exchange: Exchange, event: ExchangeEvent): ExchangeReply[] {
+  return [...exchange.handle(event)];
 }
 
 export function headersOf(headers: Readonly<Record<string, string>>): HeaderMap {

@@ -2,6 +2,7 @@ import { globSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it, test } from 'vitest';
+import { signaturesIn } from '../support/signatures.ts';
 
 /**
  * The floors and their folders, each with the folders of its own floor that it may use: folders above it alone, so that data goes one
@@ -76,9 +77,8 @@ const floors: Readonly<Record<string, Readonly<Record<string, readonly string[]>
   program: { '': [] },
 };
 
-/** The only file of the filter that the others import, and the most names that it may have: a stranger reads them all. */
+/** The only file of the filter that the others import. */
 const face = 'filter/index.ts';
-const mostNames = 47;
 
 /** What a client of the proxy uses of the filter: errors, estimates, and tables of moves. What becomes of a turn is the exchange's business. */
 const ofWebSocket = /^(ApiError\w*|checkMove|estimated\w+|Moves)$/;
@@ -174,17 +174,33 @@ describe('the interface of the filter', () => {
     expect(ofFilter.filter((name) => within(name) !== face)).toEqual([]);
   });
 
-  test('has few names, and none that nobody outside uses', () => {
-    const names = [...readFileSync(join(root, face), 'utf8').matchAll(/^export (?:type )?\{([^}]*)\}/gm)]
-      .flatMap(([, list = '']) => list.split(','))
-      .map((name) => name.trim().replace(/^type /, ''))
-      .filter((name) => name !== '');
-    expect(names.length).toBeGreaterThan(40);
-    expect(names.length, 'Does the name belong here, or can its caller get it from what it has?').toBeLessThanOrEqual(
-      mostNames,
+  test('has the type of every parameter and result by name, and no name that nobody outside uses', () => {
+    const exported = new Map(
+      [...readFileSync(join(root, face), 'utf8').matchAll(/^export (?:type )?\{([^}]*)\} from '([^']+)'/gm)].flatMap(
+        ([, list = '', file = '']) =>
+          list.split(',').flatMap((one) => {
+            const name = one.trim().replace(/^type /, '');
+            return name === '' ? [] : [[name, join('filter', file)] as const];
+          }),
+      ),
     );
+    expect(exported.size).toBeGreaterThan(60);
+    const signatures = [...exported].flatMap(([name, file]) => signaturesIn(join(root, file), name));
+    // A result that is inferred, or a parameter that has no name, is one that its caller cannot write down.
+    expect(signatures.filter(({ unnamed }) => unnamed).map(({ where }) => where)).toEqual([]);
+    const named = new Set(signatures.flatMap(({ types }) => types));
+    expect([...named].filter((type) => !exported.has(type))).toEqual([]);
     const text = outside.map((file) => readFileSync(join(repository, file), 'utf8')).join('\n');
-    expect(names.filter((name) => !new RegExp(`\\b${name}\\b`).test(text))).toEqual([]);
+    const unused = [...exported.keys()].filter((name) => !named.has(name) && !new RegExp(`\\b${name}\\b`).test(text));
+    expect(unused).toEqual([]);
+  });
+
+  test.each(outside)('is used by its names in %s', (file) => {
+    const text = readFileSync(join(repository, file), 'utf8');
+    const [, list = ''] = /^import (?:type )?\{([^}]*)\} from '[^']*filter\/index\.ts'/m.exec(text) ?? [];
+    const names = list.split(',').map((name) => name.trim().replace(/^type /, ''));
+    const derived = [...text.matchAll(/\b(?:ReturnType|Parameters|ConstructorParameters)<(?:typeof )?(\w+)/g)];
+    expect(derived.map(([, name = '']) => name).filter((name) => names.includes(name))).toEqual([]);
   });
 
   test('gives a WebSocket nothing of an exchange or a translation', () => {

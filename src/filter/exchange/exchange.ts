@@ -5,7 +5,7 @@ import { RequestLeg } from './request/request-leg.ts';
 import { ResponseLeg } from './response/response-leg.ts';
 import { type Pace, runSteps, type Steps } from './steps.ts';
 import { billedFactsOf, type ExchangeReports, type ExchangeSummary, summaryOf } from './summary.ts';
-import { type ExchangeEvent, type ExchangeReply, type Hold, isRequestEvent, type Replies } from './types.ts';
+import { type ExchangeEvent, type Hold, isRequestEvent, type Replies } from './types.ts';
 import { nextUpdateAfter, usageMetadataOf, withMetadata } from './usage-metadata.ts';
 
 /** One HTTP request and its response: Envoy's messages in, the replies to them out. No clock, no sockets. */
@@ -47,14 +47,8 @@ export class Exchange {
     };
   }
 
-  /** All replies of `repliesTo` at once. */
-  handle(event: ExchangeEvent): ExchangeReply[] {
-    const replies = this.repliesTo(event);
-    return Array.isArray(replies) ? replies : [...replies];
-  }
-
   /** The replies to one message, all taken before the next. Throws `ProtocolError` for one that may not come now. */
-  repliesTo(event: ExchangeEvent): Replies {
+  handle(event: ExchangeEvent): Replies {
     if (isRequestEvent(event)) return runSteps(this.handleInSteps(event));
     this.#tap?.onEvent(event);
     if (this.#closed) return [];
@@ -73,7 +67,7 @@ export class Exchange {
    * of a request, which may have waited.
    */
   *handleInSteps(event: ExchangeEvent, refusal?: () => ApiError | null): Steps<Replies> {
-    if (!isRequestEvent(event) && event.type !== 'response_body') return this.repliesTo(event);
+    if (!isRequestEvent(event) && event.type !== 'response_body') return this.handle(event);
     this.#tap?.onEvent(event);
     if (this.#closed) return [];
     if (!isRequestEvent(event))

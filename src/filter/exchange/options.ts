@@ -1,4 +1,4 @@
-import type { NewId } from '../translate/shared/context.ts';
+import type { Clock } from '../translate/shared/context.ts';
 import type { TranslationSettings } from '../translate/shared/settings.ts';
 import type { ApiError } from '../wire/schema/api-error.ts';
 import type { BodyModes, ExchangeEvent, ExchangeReply, Hold, Replies } from './types.ts';
@@ -10,8 +10,7 @@ export interface ExchangeOptions extends ExchangeSettings {
   readonly refusal: ApiError | null;
   /** Counts what this exchange holds; an error refuses the exchange. */
   readonly hold: Hold;
-  /** `now` in Unix seconds. */
-  readonly clock: { now(): number; readonly newId: NewId };
+  readonly clock: Clock;
   readonly tap?: ExchangeTap | undefined;
 }
 

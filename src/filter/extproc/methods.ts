@@ -3,6 +3,10 @@ import { checkPath, healthCheckResponseStatusTag, servingStatus, watchPath } fro
 
 export type ServingStatus = Exclude<keyof typeof servingStatus, 'UNKNOWN'>;
 
+export interface HealthCheckResponse {
+  readonly status: ServingStatus;
+}
+
 /** `grpc.health.v1.Health`, as a gRPC server takes it. */
 export const healthService = {
   Check: healthMethod(checkPath, false),
@@ -15,7 +19,7 @@ function healthMethod(path: string, responseStream: boolean) {
     requestStream: false,
     responseStream,
     requestDeserialize: deserializeHealthCheck,
-    responseSerialize: ({ status }: { readonly status: ServingStatus }) =>
+    responseSerialize: ({ status }: HealthCheckResponse) =>
       Buffer.from([healthCheckResponseStatusTag, servingStatus[status]]),
     requestSerialize: onlyForClients,
     responseDeserialize: onlyForClients,

@@ -2,17 +2,17 @@ import { knownTypes } from './known-types.ts';
 import { responses } from './operations/responses.ts';
 import { requestToChat, type TranslatedRequest } from './request-to-chat/request.ts';
 import type { TranslatedOperation } from './request-to-chat/translated-operation.ts';
-import type { NewId } from './shared/context.ts';
+import type { Clock } from './shared/context.ts';
 import type { TranslationSettings } from './shared/settings.ts';
 
 /**
  * A JSON value, as the client sent it, as a Chat Completions request. Throws `ApiError` for the first mistake; then nothing may reach
- * the upstream. `clock.now` gives Unix seconds; `operation` is that of the request's path.
+ * the upstream. `operation` is that of the request's path.
  */
 export function translateRequest(
   body: unknown,
   settings: TranslationSettings,
-  clock: { readonly now: () => number; readonly newId: NewId },
+  clock: Clock,
   operation: TranslatedOperation = responses,
 ): TranslatedRequest {
   return requestToChat(body, { settings, clock, operation, known: knownTypes });

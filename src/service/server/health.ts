@@ -1,11 +1,10 @@
 import { type ServerUnaryCall, type ServerWritableStream, type sendUnaryData, status } from '@grpc/grpc-js';
-import type { healthService } from '../../filter/index.ts';
+import type { HealthCheckResponse } from '../../filter/index.ts';
 
 /** Service names that can be checked: the whole server, our service, and those that Kubernetes setups use. */
 const names: readonly string[] = ['', 'envoy.service.ext_proc.v3.ExternalProcessor', 'liveness', 'readiness'];
 
 type HealthCheckRequest = { readonly service: string };
-type HealthCheckResponse = Parameters<typeof healthService.Check.responseSerialize>[0];
 type Watcher = ServerWritableStream<HealthCheckRequest, HealthCheckResponse>;
 
 /** The standard gRPC health service. It serves from the start, because it is reachable only once the server is. */

@@ -8,7 +8,9 @@ import {
   type Exchange,
   type ExchangeEvent,
   type ExchangeReply,
+  type Pace,
   ProtocolError,
+  type Replies,
   serializeReply,
 } from '../../filter/index.ts';
 import type { Admission, Holder } from '../memory/overload.ts';
@@ -18,9 +20,6 @@ import type { GrpcCall, GrpcCallListener } from './grpc-call.ts';
 import { frameHeadBytes } from './message-frames.ts';
 import type { StepQueue } from './step-queue.ts';
 import type { Ticker, TickListener } from './ticker.ts';
-
-type Pace = ReturnType<Exchange['pace']>;
-type Replies = ReturnType<Exchange['repliesTo']>;
 
 export interface ProcessOptions {
   /** The exchange for this call, in the modes its first message names. */
@@ -184,7 +183,7 @@ export class ProcessCall implements GrpcCallListener, TickListener, Holder {
       this.#enqueue(state.opened, event, pace);
       return;
     }
-    this.#reply(state, exchange.repliesTo(event));
+    this.#reply(state, exchange.handle(event));
     this.#worked(event, startedAt);
   }
 
@@ -209,7 +208,7 @@ export class ProcessCall implements GrpcCallListener, TickListener, Holder {
       if (this.#state !== state) return true;
       const startedAt = performance.now();
       try {
-        const step = steps?.next() ?? { done: true, value: exchange.repliesTo(event) };
+        const step = steps?.next() ?? { done: true, value: exchange.handle(event) };
         this.#worked(event, startedAt);
         if (!step.done) return false;
         if (!this.#isPaused) this.#call.resume();

@@ -1,10 +1,10 @@
-import type { ApiError } from '../../filter/index.ts';
+import type { ApiError, ApiErrorObject } from '../../filter/index.ts';
 
 /** An error message: about one turn, or about a message that is not a turn. The connection stays usable. */
 export interface TurnError {
   readonly status: number;
   /** The API's error object; one that came over HTTP is passed on as it is. */
-  readonly error: ReturnType<ApiError['toObject']> | Readonly<Record<string, unknown>>;
+  readonly error: ApiErrorObject | Readonly<Record<string, unknown>>;
   /** `retry-after`, where the HTTP answer had one. */
   readonly headers?: Readonly<Record<string, string>>;
 }

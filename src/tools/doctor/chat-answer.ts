@@ -6,6 +6,7 @@ import {
   readErrorBody,
   StreamTranslator,
   ThinkTagReader,
+  type TranslatedCompletion,
   translateCompletion,
   translateRequest,
 } from '../../filter/index.ts';
@@ -18,7 +19,7 @@ import { settings } from '../../service/settings/settings-table.ts';
 import { toolNames } from './chat-body.ts';
 import type { Answer } from './probe-types.ts';
 
-type Response = ReturnType<typeof translateCompletion>['response'];
+type Response = TranslatedCompletion['response'];
 
 /** A tool call of an answer, with the arguments as text. */
 export interface AnsweredCall {

@@ -1,4 +1,4 @@
-import type { ApiError } from '../../filter/index.ts';
+import type { ApiErrorObject } from '../../filter/index.ts';
 import type { Fate } from './fates.ts';
 import type { Cause } from './what-if.ts';
 
@@ -34,7 +34,7 @@ export interface ExplainedField extends Reason {
 /** A refusal: what the client gets instead of an answer. */
 export interface Refusal extends Reason {
   readonly status: number;
-  readonly error: ReturnType<ApiError['toObject']>;
+  readonly error: ApiErrorObject;
 }
 
 /** The request that the upstream gets. */

@@ -1,4 +1,4 @@
-import type { Exchange, ExchangeReply, HeaderMap } from '../../filter/index.ts';
+import type { Exchange, HeaderMap, Replies } from '../../filter/index.ts';
 import { jsonOf } from '../../formats/json/loose.ts';
 import { SseDecoder } from '../../formats/sse/sse-decoder.ts';
 import { valueAt } from './fields.ts';
@@ -79,7 +79,7 @@ function createCollector() {
 
   return {
     /** Collects the events in the replies that are sent to the client. */
-    take(replies: readonly ExchangeReply[]): ClientEvent[] {
+    take(replies: Replies): ClientEvent[] {
       const events: ClientEvent[] = [];
       for (const reply of replies) {
         if (reply.type === 'immediate_response') {

@@ -1,5 +1,5 @@
 import {
-  type ApiError,
+  type ApiErrorObject,
   Exchange,
   type ExchangeOptions,
   type ExchangeReply,
@@ -90,7 +90,7 @@ export interface RefusedRun {
   /** The record of the request, with its body if the body was read. */
   readonly provenance: RecordedProvenance;
   readonly status: number;
-  readonly error: ReturnType<ApiError['toObject']>;
+  readonly error: ApiErrorObject;
 }
 
 /** Copies the request with another body. */
@@ -117,7 +117,7 @@ export function runRequest({ config, profile, files }: Setup, request: ClientReq
   const { exchange } = factory.open({}, modes, null);
   const headers = new Map([[':method', request.method], [':path', request.path], ...request.headers]);
   const hasBody = request.body.length > 0;
-  const replies = exchange.handle({ type: 'request_headers', headers, endOfStream: !hasBody });
+  const replies = [...exchange.handle({ type: 'request_headers', headers, endOfStream: !hasBody })];
   if (hasBody) replies.push(...exchange.handle({ type: 'request_body', body: request.body, endOfStream: true }));
   const immediate = replies.find((reply) => reply.type === 'immediate_response');
   if (immediate?.status === 200) return { type: 'answered', provenance, dropped: exchange.summary().dropped };

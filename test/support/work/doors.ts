@@ -18,7 +18,7 @@ import { createRecorder } from '../../../src/tools/inspect/record-exchanges.ts';
 import { perBody } from '../../../src/tools/inspect/recording.ts';
 import { explainSetupOf } from '../config-of-settings.ts';
 import { createdAt } from '../context.ts';
-import { exchangeOptions, headersOf } from '../exchange-options.ts';
+import { exchangeOptions, headersOf, repliesOf } from '../exchange-options.ts';
 import { processMethod } from '../proto-definitions.ts';
 import { addBytes, overFacts, requestHead } from '../recorded-exchange.ts';
 import { type SessionOptions, startWebSocketSession, type WebSocketSession } from '../websocket-session.ts';
@@ -296,11 +296,11 @@ const headers = headersOf({ ':method': 'POST', ':path': '/v1/responses', 'conten
 
 function record(store: ExchangeStore, request: Buffer, pieces: readonly Buffer[]): void {
   const exchange = createRecorder(store).createExchange(exchangeOptions());
-  exchange.handle({ type: 'request_headers', headers, endOfStream: false });
-  exchange.handle({ type: 'request_body', body: request, endOfStream: true });
+  repliesOf(exchange, { type: 'request_headers', headers, endOfStream: false });
+  repliesOf(exchange, { type: 'request_body', body: request, endOfStream: true });
   const answered = headersOf({ ':status': '200', 'content-type': 'text/event-stream' });
-  exchange.handle({ type: 'response_headers', headers: answered, endOfStream: false });
-  for (const body of pieces) exchange.handle({ type: 'response_body', body, endOfStream: false });
+  repliesOf(exchange, { type: 'response_headers', headers: answered, endOfStream: false });
+  for (const body of pieces) repliesOf(exchange, { type: 'response_body', body, endOfStream: false });
 }
 
 const chunks = (size: number) => times(size, () => ({ choices: [{ index: 0, delta: { content: 'ab' } }] }));

@@ -1,7 +1,7 @@
 import { Exchange } from '../../../src/filter/exchange/exchange.ts';
 import type { ExchangeEvent, ExchangeReply } from '../../../src/filter/exchange/types.ts';
 import type { TranslationSettings } from '../../../src/filter/translate/shared/settings.ts';
-import { exchangeOptions, headersOf } from '../exchange-options.ts';
+import { exchangeOptions, headersOf, repliesOf } from '../exchange-options.ts';
 
 /** Inputs of one kind, in any size. */
 export interface Family {
@@ -64,7 +64,7 @@ export class MeteredExchange {
   }
 
   handle(event: ExchangeEvent): void {
-    for (const reply of this.exchange.handle(event)) this.#count(reply);
+    for (const reply of repliesOf(this.exchange, event)) this.#count(reply);
   }
 
   request(body: Buffer, headers: Readonly<Record<string, string>> = {}): this {

@@ -1,4 +1,5 @@
 import { objectOf, textOf } from '../../../formats/json/loose.ts';
+import type { ApiError } from '../../wire/schema/api-error.ts';
 import type { LooseChunk, LooseMessage } from '../../wire/schema/chat-completion.ts';
 import { errorOfValue } from './error.ts';
 import { choiceOf } from './read/choices.ts';
@@ -14,26 +15,36 @@ const fieldsOfReasoning = [
   'thinking_blocks',
 ] as const;
 
-/** Facts of a chunk of a stream, or of a completion, read as the translation does: `doctor` infers the flags of a server from them. */
-export function factsOfChunk(value: unknown) {
+/** Facts of a chunk of a stream, or of a completion: `doctor` infers the flags of a server from them. */
+export interface ChunkFacts {
+  /** The error that stands in place of an answer; null for none. */
+  readonly error: ApiError | null;
+  readonly hasChoice: boolean;
+  /** The text of the delta, reasoning in tags included. */
+  readonly text: string;
+  /** The fields that hold reasoning, which may be hidden. */
+  readonly reasoningFields: readonly string[];
+  /** Tokens that have a logprob. */
+  readonly logprobs: number;
+  /** `''` without one. */
+  readonly fingerprint: string;
+}
+
+/** The facts of a chunk, read as the translation does. */
+export function factsOfChunk(value: unknown): ChunkFacts {
   const chunk = objectOf<LooseChunk>(value) ?? {};
   const choice = choiceOf(chunk);
   const delta = objectOf<LooseMessage>(choice?.delta);
   const message = delta ?? objectOf<LooseMessage>(choice?.message);
   return {
-    /** The error that stands in place of an answer; null for none. */
     error: errorOfValue(value),
     hasChoice: choice !== null,
-    /** The text of the delta, reasoning in tags included. */
     text: textOf(delta?.content),
-    /** The fields that hold reasoning, which may be hidden. */
     reasoningFields: fieldsOfReasoning.filter((field) => {
       const { text, details } = reasoningOf({ [field]: message?.[field] });
       return text !== '' || details.length > 0;
     }),
-    /** Tokens that have a logprob. */
     logprobs: logprobsOf(choice?.logprobs).length,
-    /** `''` without one. */
     fingerprint: textOf(chunk.system_fingerprint),
   };
 }

@@ -16,7 +16,8 @@ export interface ErrorAnswer {
 }
 
 /** A profile's own words for a prompt that is too long. */
-type Wordings = Profile['contextOverflow'];
+/** How a server says that a request was too long for the model. */
+export type Wordings = Profile['contextOverflow'];
 
 /** Maximum UTF-8 bytes of an upstream's message shown to a client. */
 const maxMessageBytes = 2048;

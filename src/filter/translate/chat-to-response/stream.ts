@@ -21,6 +21,11 @@ const maxMalformedInRow = 3;
 /** Characters of a keep-alive that is sent as data. */
 const maxKeepAlive = 64;
 
+/** The end of a stream, and how many events it became. */
+export interface StreamReport extends AnswerReport {
+  readonly events: number;
+}
+
 /**
  * Chat Completions chunks in, Responses events out, for one answer. After the terminal event every call gives none. Nothing
  * an upstream sends makes it throw: each oddity has a rule in `docs/answers.md` §2 and a case in `test/golden/stream-*.md`.
@@ -114,7 +119,7 @@ export class StreamTranslator {
   }
 
   /** The report, and the number of events sent. */
-  summary(): AnswerReport & { readonly events: number } {
+  summary(): StreamReport {
     return {
       ...this.response.report(this.finishReason, this.#unreadNames.names()),
       model: this.response.model,

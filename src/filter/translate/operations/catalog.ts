@@ -99,8 +99,15 @@ function reasoningLevelsOf(slug: string, { reasoningEffort, effortRules, effortW
   return levels.length > 1 ? levels.map(([effort, description]) => ({ effort, description })) : [];
 }
 
-/** Facts in an entry of a server's list of models; null for what it does not say. `contextWindow` is in tokens. */
-export function readListedModel(model: object) {
+/** Facts in an entry of a server's list of models; null for what it does not say. */
+export interface ListedModel {
+  /** In tokens. */
+  readonly contextWindow: number | null;
+  readonly takesImages: boolean | null;
+}
+
+/** The facts of one entry. */
+export function readListedModel(model: object): ListedModel {
   return { contextWindow: contextWindowIn(model), takesImages: takesImages(model) };
 }
 

@@ -2,7 +2,7 @@ import { objectOf } from '../../../formats/json/loose.ts';
 import type { Profile } from '../../upstream/profile.ts';
 import type { Loose } from '../../wire/schema/chat-completion.ts';
 import type { ChatCompletionRequest, Passthrough } from '../../wire/schema/chat-request.ts';
-import type { NewId, ResponseContext } from '../shared/context.ts';
+import type { Clock, ResponseContext } from '../shared/context.ts';
 import { Dropped, type UnknownType } from '../shared/dropped.ts';
 import { Growth } from '../shared/growth.ts';
 import type { InputMessage } from '../shared/parsed.ts';
@@ -41,8 +41,7 @@ export interface TranslatedRequest {
 /** Everything that a request is translated with. */
 export interface RequestTranslation {
   readonly settings: TranslationSettings;
-  /** `now` gives Unix seconds. */
-  readonly clock: { readonly now: () => number; readonly newId: NewId };
+  readonly clock: Clock;
   /** The operation of the request's path. */
   readonly operation: TranslatedOperation;
   readonly known: KnownTypes;

@@ -17,6 +17,12 @@ import type { ReasoningCarrier } from './settings.ts';
 /** Mints an id that is unique for all practical purposes: `newId('msg')` gives `msg_…`. */
 export type NewId = (prefix: string) => string;
 
+/** Time and ids, which the filter is given. `now` is in Unix seconds. */
+export interface Clock {
+  now(): number;
+  readonly newId: NewId;
+}
+
 /** The tool that a Chat function name stands for on the Responses side, where it is not a function of that name. */
 export type RestoredTool =
   | { readonly kind: 'function'; readonly name: string; readonly namespace?: string; readonly async?: true }

@@ -2,8 +2,8 @@ import type { ChatCompletionRequest, Passthrough } from '../../wire/schema/chat-
 import type { CreateResponseEcho } from '../../wire/schema/response-resource.ts';
 
 /** A field that an item may set in place of the request's own. */
-type Replaced = 'reasoning.effort' | 'text.format';
-type ItemPath = `input[${number}]`;
+export type Replaced = 'reasoning.effort' | 'text.format';
+export type ItemPath = `input[${number}]`;
 
 /**
  * Is told which fields of a request become which parts of the Chat request: what is read is marked with its path, and whatever is made

@@ -8,7 +8,7 @@ export type ApiErrorType = 'invalid_request' | 'not_found' | 'too_many_requests'
 export type ApiErrorObject = Pick<ApiError, 'type' | 'code' | 'param' | 'message'>;
 
 /** `type` is by the status, unless given. */
-type ApiErrorOptions = Pick<ApiError, 'status' | 'code'> &
+export type ApiErrorOptions = Pick<ApiError, 'status' | 'code'> &
   Partial<Pick<ApiError, 'type' | 'param' | 'headers' | 'cause'>>;
 
 /** An error the client reads: an HTTP status while headers can change, `response.failed` after that. */

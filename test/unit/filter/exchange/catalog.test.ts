@@ -3,7 +3,7 @@ import { Exchange } from '../../../../src/filter/exchange/exchange.ts';
 import type { ExchangeOptions } from '../../../../src/filter/exchange/options.ts';
 import type { BodyMode, ExchangeReply } from '../../../../src/filter/exchange/types.ts';
 import { ApiError } from '../../../../src/filter/wire/schema/api-error.ts';
-import { exchangeOptions, headersOf } from '../../../support/exchange-options.ts';
+import { exchangeOptions, headersOf, repliesOf } from '../../../support/exchange-options.ts';
 
 const list = '{ "object": "list", "data": [{"id": "m", "max_model_len": 4096}] }';
 const json = {
@@ -28,8 +28,8 @@ function run({ headers = json, pieces = [list], path, mode = 'FULL_DUPLEX_STREAM
     ':path': path ?? '/v1/models?client_version=0.169.0',
     'if-none-match': '"1"',
   });
-  const upstream = exchange.handle({ type: 'request_headers', headers: asked, endOfStream: true });
-  const client = exchange.handle({ type: 'response_headers', headers: headersOf(headers), endOfStream: false });
+  const upstream = repliesOf(exchange, { type: 'request_headers', headers: asked, endOfStream: true });
+  const client = repliesOf(exchange, { type: 'response_headers', headers: headersOf(headers), endOfStream: false });
   for (const [index, piece] of pieces.entries()) {
     const endOfStream = index === pieces.length - 1;
     client.push(...exchange.handle({ type: 'response_body', body: Buffer.from(piece), endOfStream }));
@@ -95,7 +95,7 @@ test('a list in pieces is read whole before its headers leave', () => {
 test('a long list is completed, a piece at a time as the proxy takes it', () => {
   const { exchange } = run({ pieces: [] });
   const body = Buffer.from(JSON.stringify({ data: [{ id: 'x'.repeat(300_000) }] }));
-  const replies = exchange.repliesTo({ type: 'response_body', body, endOfStream: true });
+  const replies = exchange.handle({ type: 'response_body', body, endOfStream: true });
   expect(Array.isArray(replies)).toBe(false);
   expect(JSON.parse(textOf([...replies])).models).toMatchObject([{ slug: 'x'.repeat(300_000) }]);
 });
@@ -115,10 +115,10 @@ test('a list larger than the limit is not ended while the upstream is silent in 
   const overloaded = new ApiError('Too much.', { status: 503, type: 'server_error', code: 'server_overloaded' });
   const exchange = new Exchange(exchangeOptions({ bodyLimits, stallTimeoutMs: 1000 }));
   const asked = headersOf({ ':method': 'GET', ':path': '/v1/models?client_version=0.169.0' });
-  exchange.handle({ type: 'request_headers', headers: asked, endOfStream: true });
-  exchange.handle({ type: 'response_headers', headers: headersOf(json), endOfStream: false });
+  repliesOf(exchange, { type: 'request_headers', headers: asked, endOfStream: true });
+  repliesOf(exchange, { type: 'response_headers', headers: headersOf(json), endOfStream: false });
   const send = (body: string, endOfStream: boolean) =>
-    exchange.handle({ type: 'response_body', body: Buffer.from(body), endOfStream });
+    repliesOf(exchange, { type: 'response_body', body: Buffer.from(body), endOfStream });
 
   const first = send(large.slice(0, 1100), false);
   for (const at of [0, 1000, 2000, 900_000]) expect(exchange.tick(at)).toEqual([]);
@@ -149,9 +149,9 @@ test('a list of exactly the limit is completed, one byte more is not', () => {
 test('an answer that is over before its body came, with trailers, is an error where nothing can follow them', () => {
   const exchange = new Exchange(exchangeOptions({ modes: { request: 'BUFFERED', response: 'BUFFERED' } }));
   const asked = headersOf({ ':method': 'GET', ':path': '/v1/models?client_version=0.169.0' });
-  exchange.handle({ type: 'request_headers', headers: asked, endOfStream: true });
-  exchange.handle({ type: 'response_headers', headers: headersOf(json), endOfStream: false });
-  const [reply] = exchange.handle({ type: 'response_trailers' });
+  repliesOf(exchange, { type: 'request_headers', headers: asked, endOfStream: true });
+  repliesOf(exchange, { type: 'response_headers', headers: headersOf(json), endOfStream: false });
+  const [reply] = repliesOf(exchange, { type: 'response_trailers' });
   expect(reply).toMatchObject({ type: 'immediate_response', status: 502 });
   expect(textOf([reply as ExchangeReply])).toContain('The upstream’s response is empty.');
   expect(exchange.summary()).toMatchObject({ errorCode: 'invalid_upstream_response' });

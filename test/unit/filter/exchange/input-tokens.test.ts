@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { Exchange } from '../../../../src/filter/exchange/exchange.ts';
 import type { BodyMode, ExchangeReply } from '../../../../src/filter/exchange/types.ts';
-import { exchangeOptions, headersOf } from '../../../support/exchange-options.ts';
+import { exchangeOptions, headersOf, repliesOf } from '../../../support/exchange-options.ts';
 
 const json = { ':status': '200', 'content-type': 'application/json' };
 const body = {
@@ -111,9 +111,9 @@ describe('what is no count is an error', () => {
     const exchange = new Exchange(exchangeOptions({ profile: 'vllm' }));
     ask(exchange, '/v1/responses/input_tokens', body);
     const headers = headersOf({ ...json, 'content-type': 'text/event-stream' });
-    exchange.handle({ type: 'response_headers', headers, endOfStream: false });
+    repliesOf(exchange, { type: 'response_headers', headers, endOfStream: false });
     const piece = Buffer.from('data: {"count":1}\n\n');
-    expect(exchange.handle({ type: 'response_body', body: piece, endOfStream: false })).toMatchObject([
+    expect(repliesOf(exchange, { type: 'response_body', body: piece, endOfStream: false })).toMatchObject([
       { type: 'immediate_response', status: 502 },
     ]);
   });
@@ -136,7 +136,7 @@ describe('what is no count is an error', () => {
 test('a server that cannot count: 501 before the body is read, and what counts them instead', () => {
   const exchange = new Exchange(exchangeOptions({ profile: 'ollama' }));
   const headers = headersOf({ ':method': 'POST', ':path': '/v1/responses/input_tokens' });
-  const [reply] = exchange.handle({ type: 'request_headers', headers, endOfStream: false });
+  const [reply] = repliesOf(exchange, { type: 'request_headers', headers, endOfStream: false });
   expect(reply).toMatchObject({ type: 'immediate_response', status: 501 });
   expect(JSON.parse(textOf([reply as ExchangeReply]))).toMatchObject({
     error: { type: 'invalid_request', code: 'not_implemented', message: expect.stringContaining("'usage'") },

@@ -4,7 +4,7 @@ import { keepLarge, repeatsMuch } from '../../../../src/filter/exchange/kept-ech
 import type { CreateResponseEcho } from '../../../../src/filter/wire/schema/response-resource.ts';
 import { JsonBytes } from '../../../../src/formats/json/parts.ts';
 import { createTestContext } from '../../../support/context.ts';
-import { exchangeOptions, headersOf } from '../../../support/exchange-options.ts';
+import { exchangeOptions, headersOf, repliesOf } from '../../../support/exchange-options.ts';
 
 const { echo } = createTestContext();
 const fields = ['instructions', 'tools', 'tool_choice', 'text', 'metadata'] as const;
@@ -49,12 +49,12 @@ describe('large tools', () => {
     const json = `[{"type":"function","name":"f","name":"g","description":"${description}"}]`;
     const body = Buffer.from(`{"model":"m","input":"Hi","tools":[],"tools":${json}}`);
     const path = { ':method': 'POST', ':path': '/v1/responses', 'content-type': 'application/json' };
-    exchange.handle({ type: 'request_headers', headers: headersOf(path), endOfStream: false });
-    const sent = exchange.handle({ type: 'request_body', body, endOfStream: true });
+    repliesOf(exchange, { type: 'request_headers', headers: headersOf(path), endOfStream: false });
+    const sent = repliesOf(exchange, { type: 'request_body', body, endOfStream: true });
     const headers = headersOf({ ':status': '200', 'content-type': 'application/json' });
-    exchange.handle({ type: 'response_headers', headers, endOfStream: false });
+    repliesOf(exchange, { type: 'response_headers', headers, endOfStream: false });
     const completion = Buffer.from('{"choices":[{"message":{"content":"Hi"},"finish_reason":"stop"}]}');
-    const answered = exchange.handle({ type: 'response_body', body: completion, endOfStream: true });
+    const answered = repliesOf(exchange, { type: 'response_body', body: completion, endOfStream: true });
     const [request, answer] = [sent, answered].map((replies) =>
       replies.map((reply) => ('body' in reply ? String(reply.body) : '')).join(''),
     );

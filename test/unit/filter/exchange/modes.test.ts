@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { Exchange } from '../../../../src/filter/exchange/exchange.ts';
 import type { BodyMode, BodyModes, ExchangeReply, HeaderMutation } from '../../../../src/filter/exchange/types.ts';
 import { type HttpMessage, play } from '../../../support/envoy-model.ts';
-import { exchangeOptions, headersOf } from '../../../support/exchange-options.ts';
+import { exchangeOptions, headersOf, repliesOf } from '../../../support/exchange-options.ts';
 import { faultsOfStream } from '../../../support/invariants.ts';
 import { inPiecesOf } from '../../../support/split.ts';
 import { eventLines } from '../../../support/stream-lines.ts';
@@ -246,10 +246,10 @@ test.each<[BodyMode, (string | undefined)[]]>([
 ])('what headers of an answer are changed when they come, in %s', (response, types) => {
   const exchange = new Exchange(exchangeOptions({ modes: { request: 'BUFFERED', response } }));
   const { headers, pieces } = request({}, 1000);
-  exchange.handle({ type: 'request_headers', headers: headersOf(headers), endOfStream: false });
-  exchange.handle({ type: 'request_body', body: pieces[0] ?? new Uint8Array(), endOfStream: true });
+  repliesOf(exchange, { type: 'request_headers', headers: headersOf(headers), endOfStream: false });
+  repliesOf(exchange, { type: 'request_body', body: pieces[0] ?? new Uint8Array(), endOfStream: true });
   const answered = headersOf({ ':status': '200', 'content-type': 'application/json; charset=utf-8' });
-  const replies = exchange.handle({ type: 'response_headers', headers: answered, endOfStream: false });
+  const replies = repliesOf(exchange, { type: 'response_headers', headers: answered, endOfStream: false });
   const changed = (reply: ExchangeReply) => ('headers' in reply ? (reply.headers as HeaderMutation) : undefined);
   expect(replies.map((reply) => [reply.type, changed(reply)?.set?.['content-type']])).toEqual(
     types.map((type) => ['response_headers', type]),
@@ -269,13 +269,13 @@ describe('trailers', () => {
     const exchange = new Exchange(exchangeOptions({ modes: { request: 'BUFFERED', response: 'BUFFERED' } }));
     const { headers, pieces } = request({}, 1000);
     const body = Buffer.concat(pieces);
-    exchange.handle({ type: 'request_headers', headers: headersOf(headers), endOfStream: false });
-    expect(exchange.handle({ type: 'request_body', body, endOfStream: false })).toMatchObject([
+    repliesOf(exchange, { type: 'request_headers', headers: headersOf(headers), endOfStream: false });
+    expect(repliesOf(exchange, { type: 'request_body', body, endOfStream: false })).toMatchObject([
       { type: 'request_body', headers: { set: { ':path': '/v1/chat/completions' } }, endOfStream: true },
     ]);
     const answered = headersOf({ ':status': '200', 'content-type': 'application/json' });
-    exchange.handle({ type: 'response_headers', headers: answered, endOfStream: false });
-    const [reply] = exchange.handle({ type: 'response_body', body: Buffer.from(completion), endOfStream: false });
+    repliesOf(exchange, { type: 'response_headers', headers: answered, endOfStream: false });
+    const [reply] = repliesOf(exchange, { type: 'response_body', body: Buffer.from(completion), endOfStream: false });
     const written = reply !== undefined && 'body' in reply ? String(reply.body) : '';
     expect(JSON.parse(written)).toMatchObject({ object: 'response', status: 'completed' });
   });

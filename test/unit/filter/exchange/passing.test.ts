@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { Exchange } from '../../../../src/filter/exchange/exchange.ts';
 import type { BodyMode, ExchangeEvent } from '../../../../src/filter/exchange/types.ts';
-import { exchangeOptions, headersOf } from '../../../support/exchange-options.ts';
+import { exchangeOptions, headersOf, repliesOf } from '../../../support/exchange-options.ts';
 
 const bytes = Buffer.from('abc');
 const noBytes = Buffer.alloc(0);
@@ -17,12 +17,12 @@ const legs = (['request', 'response'] as const).flatMap((side) =>
 /** An exchange that passes, whose leg has the headers. */
 function passing(side: 'request' | 'response', mode: BodyMode, endOfStream: boolean): Exchange {
   const exchange = new Exchange(exchangeOptions({ modes: { request: mode, response: mode } }));
-  exchange.handle({
+  repliesOf(exchange, {
     type: 'request_headers',
     headers: headers.request,
     endOfStream: side === 'response' || endOfStream,
   });
-  if (side === 'response') exchange.handle({ type: 'response_headers', headers: headers.response, endOfStream });
+  if (side === 'response') repliesOf(exchange, { type: 'response_headers', headers: headers.response, endOfStream });
   return exchange;
 }
 
@@ -40,8 +40,8 @@ describe.each(legs)('the $side that passes, in $mode', ({ side, mode }) => {
 
   test('goes on until its end', () => {
     const exchange = passing(side, mode, false);
-    expect(exchange.handle(body(false))).toEqual([passed(false)]);
-    expect(exchange.handle(body(true))).toEqual([passed(true)]);
+    expect(repliesOf(exchange, body(false))).toEqual([passed(false)]);
+    expect(repliesOf(exchange, body(true))).toEqual([passed(true)]);
   });
 
   // Envoy can send the end of a body twice (envoy#46237).
@@ -52,17 +52,17 @@ describe.each(legs)('the $side that passes, in $mode', ({ side, mode }) => {
     ['trailers without a body', [trailers]],
   ])('is over with %s: what comes then is discarded, and counted', (_, events) => {
     const exchange = passing(side, mode, events.length === 0);
-    for (const event of events) exchange.handle(event);
+    for (const event of events) repliesOf(exchange, event);
     const inBytes = side === 'request' ? 'requestIn' : 'responseIn';
     const before = exchange.summary().bytes[inBytes];
-    expect(exchange.handle(body(false))).toEqual(discarded(false));
-    expect(exchange.handle(body(true))).toEqual(discarded(true));
+    expect(repliesOf(exchange, body(false))).toEqual(discarded(false));
+    expect(repliesOf(exchange, body(true))).toEqual(discarded(true));
     expect(exchange.summary().bytes[inBytes]).toBe(before + 2 * bytes.length);
   });
 
   test('ends with the trailers as they came', () => {
     const exchange = passing(side, mode, false);
-    expect(exchange.handle(trailers)).toStrictEqual([{ type: `${side}_trailers` }]);
-    expect(exchange.handle(trailers)).toStrictEqual([{ type: `${side}_trailers` }]);
+    expect(repliesOf(exchange, trailers)).toStrictEqual([{ type: `${side}_trailers` }]);
+    expect(repliesOf(exchange, trailers)).toStrictEqual([{ type: `${side}_trailers` }]);
   });
 });

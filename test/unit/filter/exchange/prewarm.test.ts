@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { Exchange } from '../../../../src/filter/exchange/exchange.ts';
 import type { BodyMode, ExchangeReply } from '../../../../src/filter/exchange/types.ts';
-import { exchangeOptions, headersOf } from '../../../support/exchange-options.ts';
+import { exchangeOptions, headersOf, repliesOf } from '../../../support/exchange-options.ts';
 import { faultsOfResponse } from '../../../support/published-schema.ts';
 import { createTestSettings } from '../../../support/settings.ts';
 
@@ -92,26 +92,26 @@ test('messages of Envoy that come after it get no reply, and wait for nothing', 
   const { exchange } = run({ input: 'Hi'.repeat(200_000), generate: false });
   const end = { type: 'request_body', body: Buffer.alloc(0), endOfStream: true } as const;
   expect(exchange.pace(end)).toBe('at_once');
-  expect(exchange.handle(end)).toEqual([]);
-  expect(exchange.handle({ type: 'request_trailers' })).toEqual([]);
+  expect(repliesOf(exchange, end)).toEqual([]);
+  expect(repliesOf(exchange, { type: 'request_trailers' })).toEqual([]);
 });
 
 test('a body that ends in trailers is answered as well', () => {
   const modes = { request: 'FULL_DUPLEX_STREAMED', response: 'FULL_DUPLEX_STREAMED' } as const;
   const exchange = new Exchange(exchangeOptions({ settings, modes }));
-  exchange.handle({ type: 'request_headers', headers: headersOf(headers), endOfStream: false });
+  repliesOf(exchange, { type: 'request_headers', headers: headersOf(headers), endOfStream: false });
   const body = Buffer.from('{"model":"m","input":"Hi","generate":false}');
-  exchange.handle({ type: 'request_body', body, endOfStream: false });
-  expect(immediateOf(exchange.handle({ type: 'request_trailers' })).status).toBe(200);
+  repliesOf(exchange, { type: 'request_body', body, endOfStream: false });
+  expect(immediateOf(repliesOf(exchange, { type: 'request_trailers' })).status).toBe(200);
   expect(exchange.summary().outcome).toBe('completed');
 });
 
 test('a server that keeps prompts is asked', () => {
   const modes = { request: 'BUFFERED', response: 'FULL_DUPLEX_STREAMED' } as const;
   const exchange = new Exchange(exchangeOptions({ settings: createTestSettings({ profile: 'llama.cpp' }), modes }));
-  exchange.handle({ type: 'request_headers', headers: headersOf(headers), endOfStream: false });
+  repliesOf(exchange, { type: 'request_headers', headers: headersOf(headers), endOfStream: false });
   const body = Buffer.from('{"model":"m","input":"Hi","generate":false}');
-  const [sent] = exchange.handle({ type: 'request_body', body, endOfStream: true });
+  const [sent] = repliesOf(exchange, { type: 'request_body', body, endOfStream: true });
   expect(sent?.type).toBe('request_body');
   expect(exchange.summary()).toMatchObject({ outcome: 'open', dropped: [] });
 });

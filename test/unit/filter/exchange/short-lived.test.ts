@@ -1,7 +1,7 @@
 import { getHeapSpaceStatistics } from 'node:v8';
 import { expect, it } from 'vitest';
 import { Exchange } from '../../../../src/filter/exchange/exchange.ts';
-import { exchangeOptions, headersOf } from '../../../support/exchange-options.ts';
+import { exchangeOptions, headersOf, repliesOf } from '../../../support/exchange-options.ts';
 
 const options = exchangeOptions();
 const body = Buffer.from(JSON.stringify({ model: 'm', input: 'hello', stream: true }));
@@ -10,10 +10,10 @@ const perExchange = 16 * 1024;
 function open(): void {
   const exchange = new Exchange(options);
   const path = { ':method': 'POST', ':path': '/v1/responses', 'content-type': 'application/json' };
-  exchange.handle({ type: 'request_headers', headers: headersOf(path), endOfStream: false });
-  exchange.handle({ type: 'request_body', body, endOfStream: true });
+  repliesOf(exchange, { type: 'request_headers', headers: headersOf(path), endOfStream: false });
+  repliesOf(exchange, { type: 'request_body', body, endOfStream: true });
   const answer = headersOf({ ':status': '200', 'content-type': 'text/event-stream' });
-  exchange.handle({ type: 'response_headers', headers: answer, endOfStream: false });
+  repliesOf(exchange, { type: 'response_headers', headers: answer, endOfStream: false });
 }
 
 function longLived(): number {

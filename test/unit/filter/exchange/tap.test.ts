@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { Exchange } from '../../../../src/filter/exchange/exchange.ts';
 import type { ExchangeTap } from '../../../../src/filter/exchange/options.ts';
 import type { ExchangeEvent, ExchangeReply } from '../../../../src/filter/exchange/types.ts';
-import { exchangeOptions, headersOf } from '../../../support/exchange-options.ts';
+import { exchangeOptions, headersOf, repliesOf } from '../../../support/exchange-options.ts';
 
 const chunk = (content: string) => `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content } }] })}\n\n`;
 const piece = (text: string, endOfStream = false): ExchangeEvent => ({
@@ -55,8 +55,8 @@ it('a tap sees each message and each reply to it, in order, and changes none', (
   const tapped = new Exchange(exchangeOptions({ tap: tapInto(seen) }));
   const given: [ExchangeEvent | null, ExchangeReply][] = [];
   for (const event of events) {
-    const replies = tapped.handle(event);
-    expect(replies).toEqual(plain.handle(event));
+    const replies = repliesOf(tapped, event);
+    expect(replies).toEqual(repliesOf(plain, event));
     given.push(...replies.map((reply) => [event, reply] as [ExchangeEvent, ExchangeReply]));
   }
   expect(seen.events).toEqual(events);
@@ -72,12 +72,12 @@ it('a tap sees replies that are due because time has passed, and those in steps'
   const exchange = new Exchange(exchangeOptions({ tap: tapInto(seen), heartbeatMs: 1000 }));
   const [headers, body, ...answer] = events;
   if (headers === undefined || body?.type !== 'request_body') throw new Error('The request is missing.');
-  exchange.handle(headers);
+  repliesOf(exchange, headers);
   const steps = exchange.handleInSteps(body);
   let step = steps.next();
   while (!step.done) step = steps.next();
   expect(seen.replies.at(-1)?.[0]).toBe(body);
-  for (const event of answer.slice(0, 2)) exchange.handle(event);
+  for (const event of answer.slice(0, 2)) repliesOf(exchange, event);
   const before = seen.replies.length;
   for (const at of [0, 500, 1000, 1500, 2000]) exchange.tick(at);
   expect(seen.replies.slice(before)).toMatchObject([[null, { type: 'response_body' }]]);

@@ -3,7 +3,7 @@ import { Exchange } from '../../../../src/filter/exchange/exchange.ts';
 import { ProtocolError } from '../../../../src/filter/exchange/phases.ts';
 import { translatedTrailers } from '../../../../src/filter/exchange/response-headers.ts';
 import type { BodyMode, ExchangeEvent } from '../../../../src/filter/exchange/types.ts';
-import { exchangeOptions, headersOf } from '../../../support/exchange-options.ts';
+import { exchangeOptions, headersOf, repliesOf } from '../../../support/exchange-options.ts';
 
 const modes: readonly BodyMode[] = ['BUFFERED', 'STREAMED', 'FULL_DUPLEX_STREAMED'];
 const body = Buffer.from('{"model":"test-model","input":"Hi"}');
@@ -13,16 +13,16 @@ const responseEnd: ExchangeEvent = { type: 'response_body', body: Buffer.from('m
 function asked(mode: BodyMode, path = '/v1/responses'): Exchange {
   const exchange = new Exchange(exchangeOptions({ modes: { request: mode, response: mode } }));
   const headers = headersOf({ ':method': 'POST', ':path': path });
-  exchange.handle({ type: 'request_headers', headers, endOfStream: false });
-  exchange.handle({ type: 'request_body', body, endOfStream: true });
+  repliesOf(exchange, { type: 'request_headers', headers, endOfStream: false });
+  repliesOf(exchange, { type: 'request_body', body, endOfStream: true });
   return exchange;
 }
 
 function answered(exchange: Exchange): Exchange {
   const headers = headersOf({ ':status': '200', 'content-type': 'application/json' });
-  exchange.handle({ type: 'response_headers', headers, endOfStream: false });
+  repliesOf(exchange, { type: 'response_headers', headers, endOfStream: false });
   const completion = Buffer.from('{"choices":[{"message":{"content":"Hi"},"finish_reason":"stop"}]}');
-  exchange.handle({ type: 'response_body', body: completion, endOfStream: true });
+  repliesOf(exchange, { type: 'response_body', body: completion, endOfStream: true });
   return exchange;
 }
 
@@ -32,37 +32,41 @@ describe.each(modes)('in %s', (mode) => {
   // envoy#46237: large bodies in full duplex end twice. A second end in the reply would be one too many.
   test('an end of the request that is said twice is not said on twice', () => {
     const nothing = { type: 'request_body', body: Buffer.alloc(0), endOfStream: true };
-    expect(asked(mode).handle(requestEnd)).toEqual(duplex ? [] : [nothing]);
+    expect(repliesOf(asked(mode), requestEnd)).toEqual(duplex ? [] : [nothing]);
     const passed = asked(mode, '/v1/files').handle(requestEnd);
     expect(passed).toEqual(duplex ? [] : [nothing]);
   });
 
   test('a body after the end of the answer reaches nobody', () => {
     const nothing = { type: 'response_body', body: Buffer.alloc(0), endOfStream: true };
-    expect(answered(asked(mode)).handle(responseEnd)).toEqual(duplex ? [] : [nothing]);
+    expect(repliesOf(answered(asked(mode)), responseEnd)).toEqual(duplex ? [] : [nothing]);
   });
 
   test('trailers after the end of the answer lose the digests of the upstream’s bytes', () => {
-    const replies = answered(asked(mode)).handle({ type: 'response_trailers' });
+    const replies = repliesOf(answered(asked(mode)), { type: 'response_trailers' });
     expect(replies).toEqual(duplex ? [] : [translatedTrailers('response_trailers')]);
   });
 
   test('what was under way when a refusal left is answered with nothing', () => {
     const exchange = new Exchange(exchangeOptions({ modes: { request: mode, response: mode } }));
     const headers = headersOf({ ':method': 'GET', ':path': '/v1/responses/resp_1' });
-    expect(exchange.handle({ type: 'request_headers', headers, endOfStream: false })).toMatchObject([{ status: 404 }]);
-    expect(exchange.handle({ type: 'request_body', body, endOfStream: true })).toEqual([]);
-    expect(exchange.handle({ type: 'response_trailers' })).toEqual([]);
+    expect(repliesOf(exchange, { type: 'request_headers', headers, endOfStream: false })).toMatchObject([
+      { status: 404 },
+    ]);
+    expect(repliesOf(exchange, { type: 'request_body', body, endOfStream: true })).toEqual([]);
+    expect(repliesOf(exchange, { type: 'response_trailers' })).toEqual([]);
   });
 
   test('headers that come twice are an error of the protocol', () => {
     const headers = headersOf({ ':method': 'POST', ':path': '/' });
-    expect(() => asked(mode).handle({ type: 'request_headers', headers, endOfStream: false })).toThrow(ProtocolError);
+    expect(() => repliesOf(asked(mode), { type: 'request_headers', headers, endOfStream: false })).toThrow(
+      ProtocolError,
+    );
     const again: ExchangeEvent = {
       type: 'response_headers',
       headers: headersOf({ ':status': '200' }),
       endOfStream: false,
     };
-    expect(() => answered(asked(mode)).handle(again)).toThrow(ProtocolError);
+    expect(() => repliesOf(answered(asked(mode)), again)).toThrow(ProtocolError);
   });
 });

@@ -3,7 +3,7 @@ import { readFrozen } from '../../../../scripts/generate/public-names.ts';
 import { Exchange } from '../../../../src/filter/exchange/exchange.ts';
 import type { BodyMode, ExchangeReply } from '../../../../src/filter/exchange/types.ts';
 import { carry, type HttpMessage } from '../../../support/envoy-model.ts';
-import { exchangeOptions, headersOf } from '../../../support/exchange-options.ts';
+import { exchangeOptions, headersOf, repliesOf } from '../../../support/exchange-options.ts';
 import { inPiecesOf } from '../../../support/split.ts';
 
 const usage = {
@@ -43,7 +43,7 @@ function answer(body: string, headers: Readonly<Record<string, string>> = {}, tr
 }
 
 /** All replies to the messages of both. */
-function repliesTo(
+function handle(
   asked: HttpMessage,
   answered: HttpMessage | null,
   response: BodyMode = 'FULL_DUPLEX_STREAMED',
@@ -81,7 +81,7 @@ describe.each(bodyModes)('with the response in %s', (mode) => {
   ])('%s begins as an estimate and ends as what the upstream counted', (_name, stream, body) => {
     // What Envoy buffers in part and trailers follow looks like a body that was cut, and is refused.
     for (const trailers of mode === 'BUFFERED_PARTIAL' ? [false] : [false, true]) {
-      const told = metadataOf(repliesTo(request({ stream }), answer(body, {}, trailers), mode));
+      const told = metadataOf(handle(request({ stream }), answer(body, {}, trailers), mode));
       expect(told[0]).toEqual({ outcome: 'aborted', model: 'm', ...estimated(stream, 0) });
       expect(told.at(-1)).toEqual({ outcome: 'completed', model: 'm', upstream_model: 'm-2026', ...counts });
     }
@@ -89,14 +89,14 @@ describe.each(bodyModes)('with the response in %s', (mode) => {
 });
 
 it('has the keys that docs/compatibility.md promises, of these types', () => {
-  const [last = {}] = metadataOf(repliesTo(request(), answer(json))).toReversed();
+  const [last = {}] = metadataOf(handle(request(), answer(json))).toReversed();
   const types = Object.fromEntries(Object.entries(last).map(([key, value]) => [key, typeof value]));
   expect(types).toEqual(readFrozen()['metadata']);
 });
 
 /** Four bytes of what the upstream was sent are a token, as are four characters of what it answered. */
 function estimated(stream: boolean, outputTokens: number) {
-  const sent = bodyOf(repliesTo(request({ stream }), null));
+  const sent = bodyOf(handle(request({ stream }), null));
   const input = Math.ceil(sent.length / 4);
   return {
     tokens_from: 'estimate',
@@ -107,7 +107,7 @@ function estimated(stream: boolean, outputTokens: number) {
 }
 
 it.each(bodyModes)('begins in %s with the reply that carries the request for the upstream', (mode) => {
-  const replies = repliesTo(request(), null, 'FULL_DUPLEX_STREAMED', mode);
+  const replies = handle(request(), null, 'FULL_DUPLEX_STREAMED', mode);
   expect(metadataOf(replies)).toEqual([{ outcome: 'aborted', model: 'm', ...estimated(false, 0) }]);
   const first = mode === 'FULL_DUPLEX_STREAMED' ? 'request_headers' : 'request_body';
   expect(replies.find((reply) => 'metadata' in reply)?.type).toBe(first);
@@ -122,7 +122,7 @@ describe('while a stream runs', () => {
       ...(index % 2 === 0 ? {} : more),
     }));
     const pieces = chunks.map((chunk) => Buffer.from(`data: ${JSON.stringify(chunk)}\n\n`));
-    const told = metadataOf(repliesTo(request({ stream: true }), { ...answer(sse), pieces }));
+    const told = metadataOf(handle(request({ stream: true }), { ...answer(sse), pieces }));
     return told.slice(1, -1).map(({ output_tokens }) => output_tokens);
   }
 
@@ -146,7 +146,7 @@ describe('while a stream runs', () => {
       Buffer.from(`data: ${JSON.stringify({ choices: [{ index: 0, delta: piece }] })}\n\n`),
     );
     const told = metadataOf(
-      repliesTo(request({ stream: true, tools: [{ type: 'function', name: 'f', parameters: {} }] }), {
+      handle(request({ stream: true, tools: [{ type: 'function', name: 'f', parameters: {} }] }), {
         ...answer(sse),
         pieces,
       }),
@@ -163,13 +163,13 @@ describe('while a stream runs', () => {
 it('counts an image as a thousand tokens, whatever its bytes', () => {
   const image = { type: 'input_image', image_url: `data:image/png;base64,${'A'.repeat(100_000)}` };
   const input = [{ role: 'user', content: [image, { type: 'input_text', text: 'x'.repeat(4000) }] }];
-  const [told] = metadataOf(repliesTo(request({ input }), answer(json)));
+  const [told] = metadataOf(handle(request({ input }), answer(json)));
   expect(told?.['input_tokens']).toBeGreaterThan(2000);
   expect(told?.['input_tokens']).toBeLessThan(2100);
 });
 
 it('has no tokens where no model answers', () => {
-  const replies = repliesTo(request({}, '/v1/responses/input_tokens'), answer('{"count":7}'));
+  const replies = handle(request({}, '/v1/responses/input_tokens'), answer('{"count":7}'));
   expect(metadataOf(replies)).toEqual([
     { outcome: 'aborted', model: 'm' },
     { outcome: 'completed', model: 'm' },
@@ -178,18 +178,18 @@ it('has no tokens where no model answers', () => {
 
 it('has no tokens where the upstream answers before it has the request', () => {
   const exchange = new Exchange(exchangeOptions({ modes: { request: 'STREAMED', response: 'STREAMED' } }));
-  exchange.handle({ type: 'request_headers', headers: headersOf(request().headers), endOfStream: false });
+  repliesOf(exchange, { type: 'request_headers', headers: headersOf(request().headers), endOfStream: false });
   carry('response', answer(json), 'STREAMED', exchange);
   expect(exchange.summary()).toMatchObject({ outcome: 'failed', tokens: null, estimate: null });
 });
 
 it('is in the reply to the headers of an answer in JSON, from which filters can set headers', () => {
-  const replies = repliesTo(request(), answer(json)).filter(({ type }) => type.startsWith('response_'));
+  const replies = handle(request(), answer(json)).filter(({ type }) => type.startsWith('response_'));
   expect(replies[0]).toMatchObject({ type: 'response_headers', metadata: counts });
 });
 
 it('is in the reply that ends the client’s stream, though the upstream’s body goes on', () => {
-  const replies = repliesTo(request({ stream: true }), answer(sse, {}, true));
+  const replies = handle(request({ stream: true }), answer(sse, {}, true));
   const last = replies.findLast((reply) => 'metadata' in reply);
   const text = last !== undefined && 'body' in last ? String(last.body) : '';
   expect(last).toMatchObject({ type: 'response_body', metadata: counts });
@@ -208,7 +208,7 @@ it.each([
 ])(
   'stays an estimate where the upstream reported no usage, which the Response does not have (%s)',
   (_name, stream, body, tokens) => {
-    const replies = repliesTo(request({ stream }), answer(body));
+    const replies = handle(request({ stream }), answer(body));
     expect(metadataOf(replies).at(-1)).toEqual({
       outcome: 'completed',
       model: 'm',
@@ -225,7 +225,7 @@ it.each([
   ['that is a success without one', { headers: { ':status': '204' }, pieces: [] }],
 ])('is nothing to pay for a status %s', (_name, answered) => {
   const free = { input_tokens: 0, output_tokens: 0, total_tokens: 0, tokens_from: 'none' };
-  expect(metadataOf(repliesTo(request(), answered)).at(-1)).toMatchObject(free);
+  expect(metadataOf(handle(request(), answered)).at(-1)).toMatchObject(free);
 });
 
 it.each([
@@ -234,19 +234,19 @@ it.each([
   ['upstream_error', '{"error":{"message":"no"}}', { ':status': '500' }],
 ])('names the outcome %s', (outcome, body, headers) => {
   const stream = !body.startsWith('{');
-  expect(metadataOf(repliesTo(request({ stream }), answer(body, headers))).at(-1)).toMatchObject({
+  expect(metadataOf(handle(request({ stream }), answer(body, headers))).at(-1)).toMatchObject({
     outcome,
     model: 'm',
   });
 });
 
 it('is absent from what is passed through', () => {
-  expect(metadataOf(repliesTo(request({}, '/v1/chat/completions'), answer(json)))).toEqual([]);
+  expect(metadataOf(handle(request({}, '/v1/chat/completions'), answer(json)))).toEqual([]);
 });
 
 it('has no more than 200 characters of a name', () => {
   const named = JSON.stringify({ model: 'x'.repeat(5000), choices: [choice] });
-  expect(metadataOf(repliesTo(request(), answer(named))).at(-1)).toMatchObject({ upstream_model: 'x'.repeat(200) });
+  expect(metadataOf(handle(request(), answer(named))).at(-1)).toMatchObject({ upstream_model: 'x'.repeat(200) });
 });
 
 it('the summary has the parameters that the request sets, and none that it leaves out', () => {

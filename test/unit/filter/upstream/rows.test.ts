@@ -13,7 +13,7 @@ import type { Finding, Result } from '../../../../src/tools/doctor/probe-types.t
 import { allProbes } from '../../../../src/tools/doctor/probes/all-probes.ts';
 import { profileOfHost } from '../../../../src/tools/doctor/proposal.ts';
 import { createCountedIds } from '../../../support/context.ts';
-import { exchangeOptions, headersOf } from '../../../support/exchange-options.ts';
+import { exchangeOptions, headersOf, repliesOf } from '../../../support/exchange-options.ts';
 import { blockOf, type GoldenCase, goldenFolder, readGoldenCases } from '../../../support/golden.ts';
 import { streamContextOf } from '../../../support/golden-context.ts';
 import { runStream } from '../../../support/run-stream.ts';
@@ -130,8 +130,8 @@ function flagsThatAreRead(): ReadonlySet<string> {
     const options = exchangeOptions({ profile: 'vllm' });
     const exchange = new Exchange({ ...options, settings: { ...options.settings, profile: watched(vllm) } });
     const headers = headersOf({ ':method': 'POST', ':path': path });
-    exchange.handle({ type: 'request_headers', headers, endOfStream: false });
-    exchange.handle({ type: 'request_body', body: Buffer.from('{"model":"m","input":"Hi"}'), endOfStream: true });
+    repliesOf(exchange, { type: 'request_headers', headers, endOfStream: false });
+    repliesOf(exchange, { type: 'request_body', body: Buffer.from('{"model":"m","input":"Hi"}'), endOfStream: true });
   }
   const cases = readdirSync(goldenFolder)
     .filter((name) => name.endsWith('.md'))

@@ -4,6 +4,7 @@ import { createExchangeFactory } from '../../../../src/service/server/exchanges.
 import { createExchangeStore } from '../../../../src/tools/inspect/exchange-store.ts';
 import { createRecorder } from '../../../../src/tools/inspect/record-exchanges.ts';
 import { explainSetupOf } from '../../../support/config-of-settings.ts';
+import { repliesOf } from '../../../support/exchange-options.ts';
 import { detailOf } from '../../../support/recorded-exchange.ts';
 
 /** Names of headers, parameters and fields alike. */
@@ -156,16 +157,16 @@ function kept(recorded: Recorded, cuts: readonly number[]): string {
   const { path = '/v1/responses', headers = {}, body = {}, status = 200, answerHeaders = {} } = recorded;
   const lower = (given: object) => Object.entries(given).map(([name, value]) => [name.toLowerCase(), value] as const);
   const head = { ':method': 'POST', ':path': path, 'content-type': 'application/json' };
-  exchange.handle({
+  repliesOf(exchange, {
     type: 'request_headers',
     headers: new Map([...Object.entries(head), ...lower(headers)]),
     endOfStream: false,
   });
   const request = Buffer.from(JSON.stringify({ model: 'm', input: 'Hi', ...body }));
-  const replies = exchange.handle({ type: 'request_body', body: request, endOfStream: true });
+  const replies = repliesOf(exchange, { type: 'request_body', body: request, endOfStream: true });
   if (replies.every(({ type }) => type !== 'immediate_response')) {
     const answerHead = { ':status': String(status), 'content-type': 'application/json' };
-    exchange.handle({
+    repliesOf(exchange, {
       type: 'response_headers',
       headers: new Map([...Object.entries(answerHead), ...lower(answerHeaders)]),
       endOfStream: false,
@@ -174,7 +175,7 @@ function kept(recorded: Recorded, cuts: readonly number[]): string {
     const places = [...new Set(cuts.map((cut) => cut % answer.length))].sort((one, other) => one - other);
     [...places, answer.length].forEach((end, index) => {
       const piece = answer.subarray(places[index - 1] ?? 0, end);
-      exchange.handle({ type: 'response_body', body: piece, endOfStream: end === answer.length });
+      repliesOf(exchange, { type: 'response_body', body: piece, endOfStream: end === answer.length });
     });
   }
   const times = { duration: 1, firstByte: null, firstToken: null };

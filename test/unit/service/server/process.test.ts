@@ -492,9 +492,9 @@ test('the times of a call are those of its first message, its first byte, its fi
   onTestFinished(() => clock.mockRestore());
   const took = { request_headers: 1, request_body: 2, response_headers: 4, response_body: 8 } as const;
   class TimedExchange extends Exchange {
-    override repliesTo(event: ExchangeEvent) {
+    override handle(event: ExchangeEvent) {
       now += took[event.type as keyof typeof took] ?? 0;
-      return super.repliesTo(event);
+      return super.handle(event);
     }
   }
   const ticker = createTicker(1000);
@@ -548,7 +548,7 @@ test('a long answer that fails while it is sent ends its call, and its log line 
   const ticker = createTicker(1000);
   const defect = new TypeError('a defect');
   const exchange = Object.assign(new Exchange(exchangeOptions()), {
-    repliesTo: () =>
+    handle: () =>
       (function* () {
         yield* [];
         throw defect;

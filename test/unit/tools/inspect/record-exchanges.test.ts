@@ -5,7 +5,7 @@ import { rowOf } from '../../../../src/tools/inspect/exchange-json.ts';
 import { createExchangeStore } from '../../../../src/tools/inspect/exchange-store.ts';
 import { createRecorder } from '../../../../src/tools/inspect/record-exchanges.ts';
 import { maxBodyBytes, probeAgent } from '../../../../src/tools/inspect/recording.ts';
-import { exchangeOptions } from '../../../support/exchange-options.ts';
+import { exchangeOptions, repliesOf } from '../../../support/exchange-options.ts';
 import { detailOf, requestHead } from '../../../support/recorded-exchange.ts';
 
 const MiB = 1024 * 1024;
@@ -20,9 +20,9 @@ function recordedAfter(agent: string | null) {
       [':path', '/v1/responses'],
       ['user-agent', agent],
     ]);
-    exchange.handle({ type: 'request_headers', headers, endOfStream: false });
+    repliesOf(exchange, { type: 'request_headers', headers, endOfStream: false });
     const body = Buffer.from(JSON.stringify({ model: 'm', input: 'Are you there?' }));
-    exchange.handle({ type: 'request_body', body, endOfStream: true });
+    repliesOf(exchange, { type: 'request_body', body, endOfStream: true });
   }
   const times = { duration: 1, firstByte: null, firstToken: null, work: { request: 0, response: 0 } };
   observer({ exchange, metadata: {}, how: 'aborted', summary: exchange.summary(), times, cause: null });
@@ -40,9 +40,9 @@ it('has the heads as Envoy sends them on: it removes headers, then overwrites or
     ['content-length', '99'],
     ['x-own', 'a'],
   ]);
-  exchange.handle({ type: 'request_headers', headers, endOfStream: false });
+  repliesOf(exchange, { type: 'request_headers', headers, endOfStream: false });
   const body = Buffer.from(JSON.stringify({ model: 'm', input: 'Hi' }));
-  exchange.handle({ type: 'request_body', body, endOfStream: true });
+  repliesOf(exchange, { type: 'request_body', body, endOfStream: true });
   const [detail] = [...store.list()].map(detailOf);
   const { client_request: client, chat_request: chat } = detail?.file ?? {};
   const named = (request: typeof client | typeof chat) =>
@@ -69,8 +69,8 @@ it('keeps 8 MiB of a request, also of one that is longer when its compression is
     const modes = { request: 'FULL_DUPLEX_STREAMED', response: 'FULL_DUPLEX_STREAMED' } as const;
     const exchange = createRecorder(store).createExchange(exchangeOptions({ bodyLimits, modes }));
     const headers = new Map([...requestHead, ...(coding === '' ? [] : [['content-encoding', coding] as const])]);
-    exchange.handle({ type: 'request_headers', headers, endOfStream: false });
-    for (const body of pieces) exchange.handle({ type: 'request_body', body, endOfStream: body === pieces.at(-1) });
+    repliesOf(exchange, { type: 'request_headers', headers, endOfStream: false });
+    for (const body of pieces) repliesOf(exchange, { type: 'request_body', body, endOfStream: body === pieces.at(-1) });
     const [kept] = [...store.list()];
     const bytes = kept?.bytesOf('client_request').length ?? 0;
     expect(bytes).toBeGreaterThan(0);
@@ -85,7 +85,7 @@ it('counts what it keeps of a message on a WebSocket as any body: the beginning 
   const message = Buffer.from(JSON.stringify({ type: 'response.create', input: 'x'.repeat(10 * MiB) }));
   const { createExchange } = createRecorder(store, (id) => (id === 'long-turn-1' ? message : null));
   const headers = new Map([...requestHead, ['x-request-id', 'long-turn-1']]);
-  createExchange(exchangeOptions()).handle({ type: 'request_headers', headers, endOfStream: false });
+  repliesOf(createExchange(exchangeOptions()), { type: 'request_headers', headers, endOfStream: false });
   const [kept] = store.list();
   const bytes = kept?.bytesOf('websocket_message').length ?? 0;
   expect(bytes).toBeGreaterThan(maxBodyBytes / 2);
@@ -106,8 +106,12 @@ it('a row’s first event is never later than its end, whose call has a clock of
   const store = createExchangeStore();
   const { createExchange, observer } = createRecorder(store);
   const exchange = createExchange(exchangeOptions());
-  exchange.handle({ type: 'request_headers', headers: new Map(requestHead), endOfStream: false });
-  exchange.handle({ type: 'request_body', body: Buffer.from('{"model":"m","background":true}'), endOfStream: true });
+  repliesOf(exchange, { type: 'request_headers', headers: new Map(requestHead), endOfStream: false });
+  repliesOf(exchange, {
+    type: 'request_body',
+    body: Buffer.from('{"model":"m","background":true}'),
+    endOfStream: true,
+  });
   const times = { duration: 0.002, firstByte: 0.001, firstToken: 0.001, work: { request: 0, response: 0 } };
   observer({ exchange, metadata: {}, how: 'done', summary: exchange.summary(), times, cause: null });
   const [row] = [...store.list()].map(rowOf);
@@ -181,13 +185,13 @@ it.each([...hooksOfStore, 'messageOf'])('an exchange goes on as without a record
   const run = (exchange: Exchange) => {
     const streamed = `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content: 'Hi' } }] })}\n\n`;
     const replies = [
-      exchange.handle({ type: 'request_headers', headers: new Map(requestHead), endOfStream: false }),
-      exchange.handle({
+      repliesOf(exchange, { type: 'request_headers', headers: new Map(requestHead), endOfStream: false }),
+      repliesOf(exchange, {
         type: 'request_body',
         body: Buffer.from('{"model":"m","input":"Hi","stream":true}'),
         endOfStream: true,
       }),
-      exchange.handle({
+      repliesOf(exchange, {
         type: 'response_headers',
         headers: new Map([
           [':status', '200'],
@@ -195,8 +199,8 @@ it.each([...hooksOfStore, 'messageOf'])('an exchange goes on as without a record
         ]),
         endOfStream: false,
       }),
-      exchange.handle({ type: 'response_body', body: Buffer.from(streamed + streamed), endOfStream: false }),
-      exchange.handle({ type: 'response_body', body: Buffer.from('data: [DONE]\n\n'), endOfStream: true }),
+      repliesOf(exchange, { type: 'response_body', body: Buffer.from(streamed + streamed), endOfStream: false }),
+      repliesOf(exchange, { type: 'response_body', body: Buffer.from('data: [DONE]\n\n'), endOfStream: true }),
     ];
     return JSON.stringify(replies);
   };

@@ -4,6 +4,7 @@ import { createExchangeStore } from '../../../../src/tools/inspect/exchange-stor
 import { createRecorder } from '../../../../src/tools/inspect/record-exchanges.ts';
 import { chunkLabel, eventLabel, timelineOf } from '../../../../src/tools/inspect/view/timeline.ts';
 import { explainSetupOf } from '../../../support/config-of-settings.ts';
+import { repliesOf } from '../../../support/exchange-options.ts';
 import { detailOf } from '../../../support/recorded-exchange.ts';
 
 const chunk = (delta: object, more: object = {}) =>
@@ -47,11 +48,12 @@ function shown(pieces: readonly string[]): { readonly lines: string[]; readonly 
     [':status', '200'],
     ['content-type', 'text/event-stream'],
   ]);
-  exchange.handle({ type: 'request_headers', headers: requestHeaders, endOfStream: false });
-  exchange.handle({ type: 'request_body', body, endOfStream: true });
-  exchange.handle({ type: 'response_headers', headers: responseHeaders, endOfStream: false });
-  for (const piece of pieces) exchange.handle({ type: 'response_body', body: Buffer.from(piece), endOfStream: false });
-  exchange.handle({ type: 'response_body', body: Buffer.alloc(0), endOfStream: true });
+  repliesOf(exchange, { type: 'request_headers', headers: requestHeaders, endOfStream: false });
+  repliesOf(exchange, { type: 'request_body', body, endOfStream: true });
+  repliesOf(exchange, { type: 'response_headers', headers: responseHeaders, endOfStream: false });
+  for (const piece of pieces)
+    repliesOf(exchange, { type: 'response_body', body: Buffer.from(piece), endOfStream: false });
+  repliesOf(exchange, { type: 'response_body', body: Buffer.alloc(0), endOfStream: true });
   const stored = store.get(1);
   if (stored === undefined) throw new Error('nothing was recorded');
   const { chat_response, client_response } = detailOf(stored).file;

@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import { Exchange } from '../../../../../src/filter/exchange/exchange.ts';
-import { exchangeOptions, headersOf } from '../../../../support/exchange-options.ts';
+import { exchangeOptions, headersOf, repliesOf } from '../../../../support/exchange-options.ts';
 
 describe('what a refused request asked for', () => {
   const asked = (body: string) => {
     const exchange = new Exchange(exchangeOptions());
-    exchange.handle({
+    repliesOf(exchange, {
       type: 'request_headers',
       headers: headersOf({ ':method': 'POST', ':path': '/v1/responses' }),
       endOfStream: false,
     });
-    const [reply] = exchange.handle({ type: 'request_body', body: Buffer.from(body), endOfStream: true });
+    const [reply] = repliesOf(exchange, { type: 'request_body', body: Buffer.from(body), endOfStream: true });
     expect(reply).toMatchObject({ type: 'immediate_response', status: 400 });
     return exchange.summary().asked;
   };

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { Exchange } from '../../../../../src/filter/exchange/exchange.ts';
 import type { BodyModes, Hold } from '../../../../../src/filter/exchange/types.ts';
 import { ApiError } from '../../../../../src/filter/wire/schema/api-error.ts';
-import { exchangeOptions, headersOf } from '../../../../support/exchange-options.ts';
+import { exchangeOptions, headersOf, repliesOf } from '../../../../support/exchange-options.ts';
 
 const fullDuplex: BodyModes = { request: 'FULL_DUPLEX_STREAMED', response: 'FULL_DUPLEX_STREAMED' };
 const body = Buffer.from(JSON.stringify({ model: 'm', input: 'Hi' }));
@@ -18,13 +18,13 @@ function reserving(most = Number.POSITIVE_INFINITY) {
   };
   const exchange = new Exchange(exchangeOptions({ modes: fullDuplex, hold }));
   const begin = (announced: number) =>
-    exchange.handle({
+    repliesOf(exchange, {
       type: 'request_headers',
       headers: headersOf({ ':method': 'POST', ':path': '/v1/responses', 'content-length': String(announced) }),
       endOfStream: false,
     });
   const send = (piece: Buffer, endOfStream = false) =>
-    exchange.handle({ type: 'request_body', body: piece, endOfStream });
+    repliesOf(exchange, { type: 'request_body', body: piece, endOfStream });
   return { begin, send, held: () => held };
 }
 

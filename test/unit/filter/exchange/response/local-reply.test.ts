@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { Exchange } from '../../../../../src/filter/exchange/exchange.ts';
 import { responderOf } from '../../../../../src/filter/exchange/response/responder.ts';
 import type { Attributes, ExchangeReply } from '../../../../../src/filter/exchange/types.ts';
-import { exchangeOptions, headersOf } from '../../../../support/exchange-options.ts';
+import { exchangeOptions, headersOf, repliesOf } from '../../../../support/exchange-options.ts';
 
 const told = (attributes: Readonly<Record<string, string>>): Attributes => new Map(Object.entries(attributes));
 const rateLimited = told({
@@ -17,14 +17,14 @@ function respond(status: number, attributes?: Attributes, before: 'nothing' | 'h
   const exchange = new Exchange(exchangeOptions());
   if (before !== 'nothing') {
     const headers = headersOf({ ':method': 'POST', ':path': '/v1/responses', 'x-request-id': 'req-1' });
-    exchange.handle({ type: 'request_headers', headers, endOfStream: false });
+    repliesOf(exchange, { type: 'request_headers', headers, endOfStream: false });
   }
   if (before === 'request')
-    exchange.handle({ type: 'request_body', body: Buffer.from('{"model":"m","input":"Hi"}'), endOfStream: true });
+    repliesOf(exchange, { type: 'request_body', body: Buffer.from('{"model":"m","input":"Hi"}'), endOfStream: true });
   const body = status < 300 ? '' : '{"error":{"message":"Too fast","code":"rate_limit_exceeded"}}';
   const headers = headersOf({ ':status': String(status), ...(body && { 'content-type': 'application/json' }) });
   const more = attributes === undefined ? {} : { attributes };
-  const replies = exchange.handle({ type: 'response_headers', headers, endOfStream: body === '', ...more });
+  const replies = repliesOf(exchange, { type: 'response_headers', headers, endOfStream: body === '', ...more });
   if (body !== '')
     replies.push(...exchange.handle({ type: 'response_body', body: Buffer.from(body), endOfStream: true }));
   return { summary: exchange.summary(), replies };

@@ -13,7 +13,7 @@ import type { BodyModes, ExchangeReply, Hold } from '../../../../../src/filter/e
 import { ApiError } from '../../../../../src/filter/wire/schema/api-error.ts';
 import { takeCollector } from '../../../../../src/service/memory/heap.ts';
 import { createTestContext } from '../../../../support/context.ts';
-import { exchangeOptions, headersOf } from '../../../../support/exchange-options.ts';
+import { exchangeOptions, headersOf, repliesOf } from '../../../../support/exchange-options.ts';
 import { faultsOfStream } from '../../../../support/invariants.ts';
 import { wholeOf } from '../../../../support/whole-of.ts';
 
@@ -38,16 +38,16 @@ function begun(request: object, contentType: string, hold: Hold = () => null): E
   };
   const exchange = new Exchange(exchangeOptions({ modes, hold, bodyLimits }));
   const headers = headersOf({ ':method': 'POST', ':path': '/v1/responses', 'content-type': 'application/json' });
-  exchange.handle({ type: 'request_headers', headers, endOfStream: false });
+  repliesOf(exchange, { type: 'request_headers', headers, endOfStream: false });
   const body = Buffer.from(JSON.stringify({ model: 'm', input: 'Hi', instructions, ...request }));
-  exchange.handle({ type: 'request_body', body, endOfStream: true });
+  repliesOf(exchange, { type: 'request_body', body, endOfStream: true });
   const answered = headersOf({ ':status': '200', 'content-type': contentType });
-  exchange.handle({ type: 'response_headers', headers: answered, endOfStream: false });
+  repliesOf(exchange, { type: 'response_headers', headers: answered, endOfStream: false });
   return exchange;
 }
 
 const bodyOf = (exchange: Exchange, body: string, endOfStream = false) =>
-  exchange.repliesTo({ type: 'response_body', body: Buffer.from(body), endOfStream });
+  exchange.handle({ type: 'response_body', body: Buffer.from(body), endOfStream });
 
 function bytesOf(replies: Iterable<ExchangeReply>): Buffer[] {
   return [...replies].flatMap((reply) => (reply.type === 'response_body' ? [Buffer.from(reply.body ?? '')] : []));
@@ -115,7 +115,7 @@ describe('a long answer', () => {
     const exchange = begun({}, 'application/json');
     const completion = { choices: [{ message: { role: 'assistant', content: text }, finish_reason: 'stop' }] };
     bytesOf(bodyOf(exchange, JSON.stringify(completion)));
-    const replies = [...exchange.repliesTo({ type: 'response_trailers' })];
+    const replies = [...exchange.handle({ type: 'response_trailers' })];
     expect(replies.at(-1)).toMatchObject({ type: 'response_trailers' });
     expect(replies.filter((reply) => reply.type === 'response_body' && reply.endOfStream)).toEqual([]);
     expect(JSON.parse(Buffer.concat(bytesOf(replies)).toString())).toMatchObject({ status: 'completed' });

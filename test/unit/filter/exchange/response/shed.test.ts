@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { Exchange } from '../../../../../src/filter/exchange/exchange.ts';
 import type { BodyMode, ExchangeReply } from '../../../../../src/filter/exchange/types.ts';
 import { ApiError } from '../../../../../src/filter/wire/schema/api-error.ts';
-import { exchangeOptions, headersOf } from '../../../../support/exchange-options.ts';
+import { exchangeOptions, headersOf, repliesOf } from '../../../../support/exchange-options.ts';
 import { eventLines } from '../../../../support/stream-lines.ts';
 
 const short = new ApiError('Memory is short.', { status: 503, type: 'server_error', code: 'server_overloaded' });
@@ -23,11 +23,11 @@ function begun(
   const exchange = new Exchange(exchangeOptions({ modes: { request: 'BUFFERED', response } }));
   const headers = headersOf({ ':method': 'POST', ':path': '/v1/responses', 'x-request-id': 'req-1' });
   const body = Buffer.from(JSON.stringify({ model: 'test-model', input: 'Hi', stream }));
-  exchange.handle({ type: 'request_headers', headers, endOfStream: false });
-  exchange.handle({ type: 'request_body', body, endOfStream: true });
+  repliesOf(exchange, { type: 'request_headers', headers, endOfStream: false });
+  repliesOf(exchange, { type: 'request_body', body, endOfStream: true });
   const answer = headersOf({ ':status': status, ...(type !== null && { 'content-type': type }) });
-  exchange.handle({ type: 'response_headers', headers: answer, endOfStream: false });
-  if (bytes !== '') exchange.handle({ type: 'response_body', body: Buffer.from(bytes), endOfStream: false });
+  repliesOf(exchange, { type: 'response_headers', headers: answer, endOfStream: false });
+  if (bytes !== '') repliesOf(exchange, { type: 'response_body', body: Buffer.from(bytes), endOfStream: false });
   return exchange;
 }
 /** The text of these replies' bodies. */
@@ -87,7 +87,7 @@ describe('an answer that is ended for want of memory', () => {
 
   test('cannot be ended before the upstream has sent headers', () => {
     const exchange = new Exchange(exchangeOptions());
-    exchange.handle({
+    repliesOf(exchange, {
       type: 'request_headers',
       headers: headersOf({ ':method': 'POST', ':path': '/v1/responses' }),
       endOfStream: false,

@@ -19,7 +19,7 @@ function repliesTo(answer: Buffer, coding: string, mode: BodyMode, inSteps: bool
   exchange.handle({ type: 'request_body', body, endOfStream: true });
   exchange.handle({ type: 'response_headers', headers: headersOf(status), endOfStream: false });
   const event: ExchangeEvent = { type: 'response_body', body: answer, endOfStream: true };
-  return inSteps ? [...runSteps(exchange.handleInSteps(event))] : exchange.handle(event);
+  return inSteps ? [...runSteps(exchange.handleInSteps(event))] : [...exchange.handle(event)];
 }
 
 it.each<[string, Buffer, string]>([

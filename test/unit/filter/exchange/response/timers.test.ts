@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { Exchange } from '../../../../../src/filter/exchange/exchange.ts';
 import type { ExchangeOptions } from '../../../../../src/filter/exchange/options.ts';
 import type { ExchangeReply } from '../../../../../src/filter/exchange/types.ts';
-import { exchangeOptions, headersOf } from '../../../../support/exchange-options.ts';
+import { exchangeOptions, headersOf, repliesOf } from '../../../../support/exchange-options.ts';
 import { eventLines } from '../../../../support/stream-lines.ts';
 
 const chunk = (delta: object, finish: string | null = null): Buffer =>
@@ -13,15 +13,15 @@ function begun(fields: object, type: string, options: Partial<ExchangeOptions> =
   const exchange = new Exchange(exchangeOptions({ stallTimeoutMs: 1000, ...options }));
   const headers = headersOf({ ':method': 'POST', ':path': '/v1/responses' });
   const body = Buffer.from(JSON.stringify({ model: 'test-model', input: 'Hi', ...fields }));
-  exchange.handle({ type: 'request_headers', headers, endOfStream: false });
-  exchange.handle({ type: 'request_body', body, endOfStream: true });
+  repliesOf(exchange, { type: 'request_headers', headers, endOfStream: false });
+  repliesOf(exchange, { type: 'request_body', body, endOfStream: true });
   const answer = headersOf({ ':status': '200', 'content-type': type });
-  exchange.handle({ type: 'response_headers', headers: answer, endOfStream: false });
+  repliesOf(exchange, { type: 'response_headers', headers: answer, endOfStream: false });
   return exchange;
 }
 
 function send(exchange: Exchange, body: Buffer): ExchangeReply[] {
-  return exchange.handle({ type: 'response_body', body, endOfStream: false });
+  return repliesOf(exchange, { type: 'response_body', body, endOfStream: false });
 }
 
 /** The text of body replies, and whether they end the stream. */
@@ -82,7 +82,7 @@ describe('a silent upstream', () => {
     exchange.tick(0);
     exchange.tick(1000);
     expect(send(exchange, chunk({ content: 'b' }))).toEqual([]);
-    expect(exchange.handle({ type: 'response_trailers' })).toEqual([]);
+    expect(repliesOf(exchange, { type: 'response_trailers' })).toEqual([]);
     expect(exchange.tick(9000)).toEqual([]);
   });
 

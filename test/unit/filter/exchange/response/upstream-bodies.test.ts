@@ -7,7 +7,7 @@ import type { BodyMode, BodyModes, Hold } from '../../../../../src/filter/exchan
 import { ApiError } from '../../../../../src/filter/wire/schema/api-error.ts';
 import { createTestContext } from '../../../../support/context.ts';
 import { carry, type HttpMessage, play } from '../../../../support/envoy-model.ts';
-import { exchangeOptions, headersOf } from '../../../../support/exchange-options.ts';
+import { exchangeOptions, headersOf, repliesOf } from '../../../../support/exchange-options.ts';
 import { runs } from '../../../../support/property-runs.ts';
 import { inPiecesOf } from '../../../../support/split.ts';
 import { eventLines } from '../../../../support/stream-lines.ts';
@@ -141,9 +141,9 @@ describe('the kind of an answer', () => {
 test('an answer without a status counts as one that is no error', () => {
   const exchange = new Exchange(exchangeOptions());
   const { headers, pieces } = ask();
-  exchange.handle({ type: 'request_headers', headers: headersOf(headers), endOfStream: false });
-  exchange.handle({ type: 'request_body', body: pieces[0] ?? new Uint8Array(), endOfStream: true });
-  const [reply] = exchange.handle({ type: 'response_headers', headers: headersOf(json), endOfStream: true });
+  repliesOf(exchange, { type: 'request_headers', headers: headersOf(headers), endOfStream: false });
+  repliesOf(exchange, { type: 'request_body', body: pieces[0] ?? new Uint8Array(), endOfStream: true });
+  const [reply] = repliesOf(exchange, { type: 'response_headers', headers: headersOf(json), endOfStream: true });
   expect(reply).toMatchObject({ type: 'immediate_response', status: 502 });
   expect(exchange.summary().upstreamStatus).toBe(0);
 });
@@ -493,7 +493,7 @@ describe('a request with conditions or a range', () => {
     expect([statusOf(refused), codeOf(refused)]).toEqual(['400', 'unexpected_body']);
     const exchange = new Exchange(exchangeOptions());
     const event = { type: 'request_headers', headers: headersOf(preflight.headers), endOfStream: true } as const;
-    expect(exchange.handle(event)).toEqual([{ type: 'request_headers' }]);
+    expect(repliesOf(exchange, event)).toEqual([{ type: 'request_headers' }]);
   });
 
   test('a model that would leave its segment of the path is a 400', () => {
@@ -576,9 +576,9 @@ describe('headers', () => {
 test('an exchange that passes is open until an answer comes', () => {
   const exchange = new Exchange(exchangeOptions());
   const headers = headersOf({ ':method': 'GET', ':path': '/v1/files' });
-  exchange.handle({ type: 'request_headers', headers, endOfStream: true });
+  repliesOf(exchange, { type: 'request_headers', headers, endOfStream: true });
   expect(exchange.summary()).toMatchObject({ outcome: 'open', status: null });
-  exchange.handle({ type: 'response_headers', headers: headersOf({ ':status': '204' }), endOfStream: true });
+  repliesOf(exchange, { type: 'response_headers', headers: headersOf({ ':status': '204' }), endOfStream: true });
   expect(exchange.summary()).toMatchObject({ outcome: 'passed', status: 204, upstreamStatus: 204 });
 });
 
@@ -632,7 +632,7 @@ describe('an answer that comes before the request was complete', () => {
   test.each(modes)('is an error whatever it says ($request)', (mode) => {
     const begun = () => {
       const exchange = new Exchange(exchangeOptions({ modes: mode }));
-      exchange.handle({ type: 'request_headers', headers: headersOf(ask().headers), endOfStream: false });
+      repliesOf(exchange, { type: 'request_headers', headers: headersOf(ask().headers), endOfStream: false });
       return exchange;
     };
     const tooLarge = answered({ ':status': '413', 'content-type': 'text/plain' }, 'Payload Too Large');
