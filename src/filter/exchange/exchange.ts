@@ -49,9 +49,12 @@ export class Exchange {
 
   /** The replies to one message, all taken before the next. Throws `ProtocolError` for one that may not come now. */
   handle(event: ExchangeEvent): Replies {
-    if (isRequestEvent(event)) return runSteps(this.handleInSteps(event));
     this.#tap?.onEvent(event);
     if (this.#closed) return [];
+    if (isRequestEvent(event)) {
+      const replies = this.#requestLeg.handle(event);
+      return this.#checked(Array.isArray(replies) ? replies : runSteps(replies), event);
+    }
     if (event.type === 'response_headers' && event.attributes !== undefined)
       this.#requestLeg.onAnswered(event.attributes);
     return this.#checked(this.#responseLeg.handle(event, this.#requestLeg.outcome), event);
@@ -72,7 +75,8 @@ export class Exchange {
     if (this.#closed) return [];
     if (!isRequestEvent(event))
       return this.#checked(yield* this.#responseLeg.handleInSteps(event, this.#requestLeg.outcome), event);
-    return this.#checked(yield* this.#requestLeg.handle(event, refusal), event);
+    const replies = this.#requestLeg.handle(event, refusal);
+    return this.#checked(Array.isArray(replies) ? replies : yield* replies, event);
   }
 
   /**

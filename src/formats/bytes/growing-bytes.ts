@@ -12,11 +12,15 @@ export class GrowingBytes {
     return this.#length;
   }
 
-  /** `expected` are the bytes that there will be in all, as far as is known: room for them is made once. */
-  append(bytes: Uint8Array, expected = 0): void {
+  /**
+   * `expected` are the bytes that there will be in all, as far as is known: room for them is made once. `isLast`: they are read and cleared
+   * at once, so a view of others' memory will do.
+   */
+  append(bytes: Uint8Array, expected = 0, isLast = false): void {
     if (this.#buffer === null) {
       // Most are complete at once, or nearly.
-      this.#buffer = ownBytes(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length));
+      const view = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+      this.#buffer = isLast ? view : ownBytes(view);
       this.#length = bytes.length;
       return;
     }

@@ -25,7 +25,9 @@ export function* readRequestBody(
   if (plain.length === 0)
     throw ApiError.invalidRequest('invalid_json', null, 'The request body is empty. Send one JSON object.');
   if (plain !== bytes) yield;
-  return yield* parseJson(plain, limits.maxNesting, limits.maxValues, hold);
+  const parse = checkJson(plain, limits, hold);
+  yield;
+  return parse();
 }
 
 /** JSON by any of its names; a request that names no type is taken for JSON. */
@@ -67,14 +69,13 @@ const utf8 = new TextDecoder('utf-8', { fatal: true });
 /**
  * UTF-8 JSON as a value; a byte order mark is skipped. A number that a JavaScript number would change becomes a
  * `JSON.rawJSON` object, which is written as it was read: schemas hold 64-bit bounds. A body of more than `maxValues` is
- * refused. Throws `ApiError` (400, or 413 for too many values). The step between is reading the bytes as text.
+ * refused. Throws `ApiError` (400, or 413 for too many values). The first step is reading the bytes as text, and what it returns the second.
  */
-export function* parseJson(
+export function checkJson(
   bytes: Uint8Array,
-  maxNesting: number,
-  maxValues: number,
+  { maxNesting, maxValues }: { readonly maxNesting: number; readonly maxValues: number },
   hold: Hold = () => null,
-): Steps<unknown> {
+): () => unknown {
   let text: string;
   try {
     text = utf8.decode(bytes);
@@ -96,13 +97,14 @@ export function* parseJson(
   // upstream's body in pieces, whole, and in the message that carries it. `npm run test:sizing` has the costliest shapes.
   const overload = bytes.length < smallBodyBytes ? null : hold(13 * bytes.length + 200 * values, bytes.length);
   if (overload !== null) throw overload;
-  yield;
-  try {
-    return mayLoseNumbers ? parseExactly(text) : JSON.parse(text);
-  } catch (cause) {
-    const message = `The request body is not valid JSON: ${reasonOf(cause)}. Send one JSON object.`;
-    throw new ApiError(message, { status: 400, code: 'invalid_json', cause });
-  }
+  return () => {
+    try {
+      return mayLoseNumbers ? parseExactly(text) : JSON.parse(text);
+    } catch (cause) {
+      const message = `The request body is not valid JSON: ${reasonOf(cause)}. Send one JSON object.`;
+      throw new ApiError(message, { status: 400, code: 'invalid_json', cause });
+    }
+  };
 }
 
 /** Fewer bytes are translated before anything could be counted. */

@@ -35,6 +35,8 @@ export interface RequestLegReport {
   readonly upstreamBytes: number;
 }
 
+type BodyEvent = Extract<RequestEvent, { type: 'request_body' }>;
+
 const noBytes = Buffer.alloc(0);
 const smallBodyBytes = 16 * 1024;
 
@@ -63,14 +65,14 @@ export class RequestLeg {
   }
 
   /**
-   * The replies to one message; until the last step the leg takes no other. `refusal` is asked at the first, since the message
-   * may have waited for it. Throws `ProtocolError` for a message that the phase does not allow.
+   * The replies to one message, or the steps to them where it completes a body: until the last the leg takes no other message. `refusal` is
+   * asked first, since the message may have waited. Throws `ProtocolError` for a message that the phase does not allow.
    */
-  *handle(event: RequestEvent, refusal: () => ApiError | null = () => null): Steps<ExchangeReply[]> {
+  handle(event: RequestEvent, refusal?: () => ApiError | null): ExchangeReply[] | Steps<ExchangeReply[]> {
     checkEvent(requestMoves, this.#phase, event.type);
     try {
-      throwIfAny(refusal());
-      return yield* this.#handle(event);
+      throwIfAny(refusal?.() ?? null);
+      return this.#handle(event);
     } catch (thrown) {
       return this.#refuse(event.type, ApiError.from(thrown));
     }
@@ -100,12 +102,12 @@ export class RequestLeg {
     };
   }
 
-  *#handle(event: RequestEvent): Steps<ExchangeReply[]> {
+  #handle(event: RequestEvent): ExchangeReply[] | Steps<ExchangeReply[]> {
     switch (this.#phase) {
       case 'awaiting_headers':
         return event.type === 'request_headers' ? this.#onHeaders(event) : [];
       case 'collecting_body':
-        return yield* event.type === 'request_body' ? this.#onBody(event) : this.#onTrailers();
+        return event.type === 'request_body' ? this.#onBody(event) : this.#onTrailers();
       case 'translated':
         if (event.type === 'request_trailers') return [translatedTrailers(event.type)];
         return event.type === 'request_body' ? discard(event, this.#mode === 'FULL_DUPLEX_STREAMED') : [];
@@ -164,7 +166,7 @@ export class RequestLeg {
     }
   }
 
-  *#onBody({ type, body, endOfStream }: Extract<RequestEvent, { type: 'request_body' }>): Steps<ExchangeReply[]> {
+  #onBody({ type, body, endOfStream }: BodyEvent): ExchangeReply[] | Steps<ExchangeReply[]> {
     this.#clientBytes += body.length;
     this.#checkSize(this.#clientBytes);
     if (this.#mode === 'BUFFERED_PARTIAL' && !endOfStream)
@@ -174,20 +176,28 @@ export class RequestLeg {
     const bytes = Math.max(this.#announcedBytes, this.#clientBytes);
     throwIfAny(this.#options.hold(bytes, bytes));
     const isLast = endOfStream || this.#mode === 'BUFFERED';
-    if (isLast && this.#body === null) return yield* this.#translate(type, body);
+    if (isLast && this.#body === null) return this.#translate(type, body);
     this.#body ??= new GrowingBytes();
     this.#body.append(body);
-    if (isLast) return yield* this.#translate(type, this.#body.whole());
+    if (isLast) return this.#translate(type, this.#body.whole());
     this.#move(type, 'collecting_body');
     // The bytes are buffered until the body is complete.
     return this.#mode === 'STREAMED' ? [{ type, body: noBytes, endOfStream: false }] : [];
   }
 
   *#translate(event: 'request_body' | 'request_trailers', bytes: Uint8Array): Steps<ExchangeReply[]> {
-    const request = { operation: this.#operation, headers: this.#headers, bytes };
-    const prepared = yield* prepareRequest(request, this.#options, (body) => {
-      this.#asked = askedOf(body);
-    });
+    try {
+      const request = { operation: this.#operation, headers: this.#headers, bytes };
+      const prepared = yield* prepareRequest(request, this.#options, (body) => {
+        this.#asked = askedOf(body);
+      });
+      return this.#send(event, prepared);
+    } catch (thrown) {
+      return this.#refuse(event, ApiError.from(thrown));
+    }
+  }
+
+  #send(event: 'request_body' | 'request_trailers', prepared: PreparedRequest): ExchangeReply[] {
     const path = upstreamPath(this.#template, this.#path, prepared.model);
     const { body, context, dropped, unknownTypes, sessionHash, inputTokens } = prepared;
     if (!context.answer.asksUpstream) return this.#answer(event, prepared);
@@ -228,9 +238,9 @@ export class RequestLeg {
     }
   }
 
-  *#onTrailers(): Steps<ExchangeReply[]> {
+  #onTrailers(): Steps<ExchangeReply[]> {
     if (this.#mode === 'FULL_DUPLEX_STREAMED')
-      return yield* this.#translate('request_trailers', this.#body?.whole() ?? noBytes);
+      return this.#translate('request_trailers', this.#body?.whole() ?? noBytes);
     // Every body message already has its reply; no message is left to carry the translated body.
     const { request } = this.#options.modes;
     const message = `A request with trailers cannot be translated in the request body mode ${request}. Send the request without trailers.`;

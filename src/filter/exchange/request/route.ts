@@ -28,7 +28,7 @@ export function routeOf(headers: HeaderMap): Route {
   const target = headers.get(':path') ?? '';
   const [path, query] = pathAndQuery(target);
   const raw = (path.endsWith('/') ? path.slice(0, -1) : path).split('/');
-  const segments = raw.map(decodeSegment);
+  const segments = path.includes('%') ? raw.map(decodeSegment) : raw;
   const at = segments.findLastIndex((segment, index) => segment === 'v1' && isOwn(segments[index + 1]));
   if (at === -1) {
     const meant = meantPath(path);

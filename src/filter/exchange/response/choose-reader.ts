@@ -48,18 +48,18 @@ function createSniffer(create: (kind: Kind, state: AnswerState) => UpstreamBodyR
   }
 
   return {
-    push(bytes) {
-      if (reader !== null) return reader.push(bytes);
+    push(bytes, isLast) {
+      if (reader !== null) return reader.push(bytes, isLast);
       buffered = buffered.length === 0 ? bytes : Buffer.concat([buffered, bytes]);
       state.bufferedBytes = buffered.length;
       const kind = kindOfBytes(buffered);
-      return kind === null ? nothing : decide(kind).push(buffered);
+      return kind === null ? nothing : decide(kind).push(buffered, isLast);
     },
     start: () => reader?.start() ?? nothing,
     end(error, isShed) {
       if (reader !== null) return reader.end(error, isShed);
       const chosen = decide('neither');
-      return error !== undefined || buffered.length === 0 ? chosen.end(error) : chosen.push(buffered);
+      return error !== undefined || buffered.length === 0 ? chosen.end(error) : chosen.push(buffered, true);
     },
     state,
   };

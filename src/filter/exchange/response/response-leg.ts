@@ -267,7 +267,7 @@ export class ResponseLeg {
   }
 
   #onBody(event: BodyEvent, current: OpenBody): Replies {
-    return this.#refusedPart(event) ?? this.#deliverRead(event, current, this.#read(current, event.body));
+    return this.#refusedPart(event) ?? this.#deliverRead(event, current, this.#read(current, event));
   }
 
   #refusedPart({ type, endOfStream }: BodyEvent): Replies | null {
@@ -276,17 +276,21 @@ export class ResponseLeg {
     return this.#refuse(type, ApiError.answerTooLarge(message));
   }
 
-  #deliverRead({ type, endOfStream }: BodyEvent, current: OpenBody, out: ClientBytes): Replies {
-    // In BUFFERED a single message carries the whole body, with or without trailers after it.
-    const isLast = endOfStream || this.#mode === 'BUFFERED';
-    return isLast
+  #deliverRead(event: BodyEvent, current: OpenBody, out: ClientBytes): Replies {
+    const { type } = event;
+    return this.#isLast(event)
       ? this.#deliver(type, current, joined(out, current.reader.end()), 'body')
       : this.#deliver(type, current, out, 'open');
   }
 
-  #read(current: OpenBody, body: Uint8Array): ClientBytes {
+  /** In BUFFERED a single message carries the whole body, with or without trailers after it. */
+  #isLast({ endOfStream }: BodyEvent): boolean {
+    return endOfStream || this.#mode === 'BUFFERED';
+  }
+
+  #read(current: OpenBody, event: BodyEvent): ClientBytes {
     if (current.reader.state.isComplete) return noBytes;
-    return this.#checked(current, current.reader.push(this.#decode(current, body)));
+    return this.#checked(current, current.reader.push(this.#decode(current, event.body), this.#isLast(event)));
   }
 
   /** Null where the answer is ended meanwhile. */

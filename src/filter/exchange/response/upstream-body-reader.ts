@@ -6,8 +6,8 @@ import type { ClientBytes } from './long-body.ts';
 
 /** Makes the client's body from the upstream's, bytes from bytes; the leg decides when to send, with what headers. */
 export interface UpstreamBodyReader {
-  /** Decompressed bytes of the upstream's body in, the client's bytes out: whole events, or nothing yet. */
-  push(bytes: Buffer): ClientBytes;
+  /** Decompressed bytes of the upstream's body in, the client's bytes out: whole events, or nothing yet. After the last, `end` follows. */
+  push(bytes: Buffer, isLast?: boolean): ClientBytes;
   /** Begins the client's stream before the upstream has sent anything; only for a client that wants one, and before `isComplete`. */
   start(): ClientBytes;
   /**

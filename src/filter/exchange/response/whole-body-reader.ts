@@ -44,6 +44,7 @@ export function createWholeBodyReader(
 
   /** Reports the error as an HTTP status, or in the body where the headers have been sent. */
   function refuse(error: ApiError): ClientBytes {
+    body.clear();
     const isInStream = mayReplaceStatus && context?.stream === true && isToldInStream(error);
     decide(committed || isInStream ? 'translated' : error, { ...emptyReport, error, status: 'failed' });
     if (!committed && !isInStream) return nothing;
@@ -85,12 +86,12 @@ export function createWholeBodyReader(
   }
 
   return {
-    push(bytes) {
+    push(bytes, isLast) {
       if (state.isComplete) return nothing;
       if (kind === 'neither') return refuse(ApiError.invalidUpstream(notAnApi));
       if (kind === 'json' && body.length + bytes.length > limit) return refuse(tooLarge('a response', limit));
       // The beginning of an error is enough to translate it.
-      body.append(bytes.subarray(0, limit - body.length));
+      body.append(bytes.subarray(0, limit - body.length), 0, isLast);
       state.bufferedBytes = body.length;
       // Where each message has one reply, the next message may be trailers, and a reply to them carries no body.
       if (!committed) return nothing;
@@ -99,7 +100,6 @@ export function createWholeBodyReader(
     },
     start: () => nothing,
     end(error) {
-      if (error !== undefined) body.clear();
       if (state.isComplete) return nothing;
       return error === undefined ? finish() : refuse(error);
     },

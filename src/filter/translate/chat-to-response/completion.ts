@@ -76,6 +76,11 @@ export function emptyAnswer(context: ResponseContext): Pick<TranslatedCompletion
 /** The one choice, or all of them as parts of one answer. Null if there is none. */
 function wholeChoice(body: LooseChunk): LooseChoice | null {
   const choices = choicesOf(body);
+  const [first, second] = choices;
+  if (first !== undefined && second === undefined) {
+    const message = messageOf(first);
+    return message === null ? null : { message, finish_reason: finishReasonOf(first), logprobs: first.logprobs };
+  }
   const parts = new ChoiceParts();
   const keys = parts.keysOf(choices);
   const keyed = choices.map((choice, position) => ({ key: keys[position] ?? position, choice }));

@@ -32,6 +32,7 @@ const ownFields = {
 };
 export type ExtensionPlace = keyof typeof ownFields;
 
+const noFields = {};
 const maxFieldLength = 64 * 1024;
 
 /**
@@ -68,7 +69,9 @@ export class Extensions {
   }
 
   fields(place: ExtensionPlace = 'response'): Readonly<Record<string, unknown>> {
-    return Object.fromEntries(Array.from(this.#fields.get(place) ?? [], ([name, json]) => [name, JSON.parse(json)]));
+    const fields = this.#fields.get(place);
+    if (fields === undefined) return noFields;
+    return Object.fromEntries(Array.from(fields, ([name, json]) => [name, JSON.parse(json)]));
   }
 
   /** The counts with the upstream's own beside them. */

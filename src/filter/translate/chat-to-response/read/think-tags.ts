@@ -144,7 +144,8 @@ export class ThinkTagReader {
 /** The state after the start, or null while it cannot be decided yet. White space before the tag belongs to it. */
 function openedBy(text: string, implicitThink: boolean, isEnd: boolean): { state: Begun; rest: string } | null {
   const trimmed = text.trimStart();
-  const tag = openingTags.find((candidate) => trimmed.startsWith(candidate));
+  const mayBeTag = /^[<[]/.test(trimmed);
+  const tag = mayBeTag ? openingTags.find((candidate) => trimmed.startsWith(candidate)) : undefined;
   if (tag !== undefined) {
     const closingTags = openings.get(tag) ?? null;
     const rest = trimmed.slice(tag.length);

@@ -1,12 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { parseJson } from '../../../../../src/filter/exchange/request/request-body.ts';
-import { runSteps } from '../../../../../src/filter/exchange/steps.ts';
+import { checkJson } from '../../../../../src/filter/exchange/request/request-body.ts';
 import type { Hold } from '../../../../../src/filter/exchange/types.ts';
 import { ApiError } from '../../../../../src/filter/wire/schema/api-error.ts';
 
 const big = '12345678901234567890';
 const parse = (text: string) =>
-  runSteps(parseJson(Buffer.from(text), 64, Number.POSITIVE_INFINITY)) as { readonly number: unknown };
+  checkJson(Buffer.from(text), { maxNesting: 64, maxValues: Number.POSITIVE_INFINITY })() as {
+    readonly number: unknown;
+  };
 
 describe('a number that a double would change', () => {
   it('is written as it was read', () => {
@@ -27,7 +28,7 @@ describe('a number that a double would change', () => {
 });
 
 describe('what a body takes while it is translated', () => {
-  const read = (text: string, hold: Hold) => runSteps(parseJson(Buffer.from(text), 64, 1000, hold));
+  const read = (text: string, hold: Hold) => checkJson(Buffer.from(text), { maxNesting: 64, maxValues: 1000 }, hold)();
   const body = (size: number) => '[1,2]'.padEnd(size);
 
   it('is counted by its bytes and values, from 64 KiB on', () => {
@@ -56,10 +57,10 @@ describe('a body of many values', () => {
     ['texts', '"",', 1],
   ])('is refused before it is parsed: %s', (_, value, weight) => {
     const many = (count: number) => Buffer.from(`[${value.repeat(count)}1]`);
-    const most = 1000;
-    const fitting = Math.floor((most - 2) / weight);
-    expect(runSteps(parseJson(many(fitting), 64, most))).toHaveLength(fitting + 1);
-    expect(() => runSteps(parseJson(many(fitting + 1), 64, most))).toThrow(
+    const limits = { maxNesting: 64, maxValues: 1000 };
+    const fitting = Math.floor((limits.maxValues - 2) / weight);
+    expect(checkJson(many(fitting), limits)()).toHaveLength(fitting + 1);
+    expect(() => checkJson(many(fitting + 1), limits)).toThrow(
       expect.objectContaining({ status: 413, code: 'request_too_large' }),
     );
   });
@@ -68,7 +69,7 @@ describe('a body of many values', () => {
 describe('a body that is refused', () => {
   const refusal = (bytes: Uint8Array) => {
     try {
-      runSteps(parseJson(bytes, 2, 6));
+      checkJson(bytes, { maxNesting: 2, maxValues: 6 })();
     } catch (thrown) {
       return (thrown as ApiError).status === undefined
         ? thrown
