@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { stringify } from 'yaml';
+import { parse, stringify } from 'yaml';
 import { chartGoldens, habits } from '../../scripts/generate/chart-goldens.ts';
 import { staleFiles } from '../../scripts/generate/generate.ts';
 import { manifests, renderChart, renderInstall } from '../../scripts/generate/kubernetes-render.ts';
@@ -134,6 +134,22 @@ test.each([
   expect(namesOf('GatewayClass')).toEqual([gatewayClass]);
   const all = documents.map(({ text }) => /^ {2}name: (\S+)/m.exec(text)?.[1] ?? '');
   expect(all.filter((one) => !/^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$/.test(one))).toEqual([]);
+});
+
+test('a release that lacks every value that is empty by default, as after helm upgrade --reuse-values, is the same', () => {
+  const emptyIn = (values: object, path: string): string[] =>
+    Object.entries(values).flatMap(([name, value]: [string, unknown]) => {
+      if (value === '' || (value !== null && typeof value === 'object' && Object.keys(value).length === 0))
+        return [`${path}${name}=null`];
+      const isMap = value !== null && typeof value === 'object' && !Array.isArray(value);
+      return isMap ? emptyIn(value, `${path}${name}.`) : [];
+    });
+  const empty = emptyIn(parse(readFileSync(join(chart, 'values.yaml'), 'utf8')), '');
+  expect(empty.length).toBeGreaterThan(50);
+  for (const kind of ['envoy-gateway', 'istio'])
+    expect(renderChart(['--set', `gateway.kind=${kind},${empty.join(',')}`])).toEqual(
+      renderChart(['--set', `gateway.kind=${kind}`]),
+    );
 });
 
 test.each(['heapMiB', 'gateway.messageTimeout', 'gateway.auth.apiKey.secretName'])(

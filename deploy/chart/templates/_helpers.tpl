@@ -10,7 +10,8 @@ replicas, a port, a user.
 {{- $values := .values -}}
 {{- range $name, $default := .defaults -}}
 {{- $isMap := kindIs "map" $default -}}
-{{- if has $name (list "labels" "requests" "limits") -}}
+{{- if eq $name "labels" }}{{ $_ := set $values $name (get $values $name | default dict) -}}
+{{- else if has $name (list "requests" "limits") -}}
 {{- else if hasKey $values $name -}}
 {{- if $isMap }}{{ include "rx.fill" (dict "values" (get $values $name) "defaults" $default) }}{{ end -}}
 {{- else if $isMap -}}{{- $_ := set $values $name $default -}}
