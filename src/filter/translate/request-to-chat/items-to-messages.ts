@@ -1,3 +1,4 @@
+import type { Profile } from '../../upstream/profile.ts';
 import type { ChatMessage, OpaqueFields } from '../../wire/schema/chat-request.ts';
 import type { Growth } from '../shared/growth.ts';
 import type { InputMessage, InputReasoning } from '../shared/parsed.ts';
@@ -103,20 +104,23 @@ export function translateMessages(
     if (turn !== undefined && turn.waiting.size > 0) {
       for (const other of turn.deferred.splice(0)) put(chatMessageOf(other, profile));
     } else if (turn !== undefined && (turn.text !== null || turn.refusal !== null || turn.answered)) close();
-    const open = openTurn();
-    carry(open, item, 'content');
-    carryKeys(open, item, { content: 'content' });
-    const refusals = item.content.flatMap((part) => (part.type === 'refusal' ? [part.refusal] : []));
-    const text = joinText(item.content);
-    if (refusals.length > 0) {
-      open.refusal = (open.refusal ?? '') + refusals.join('');
-      if (profile.refusalField) {
-        carry(open, item, 'refusal');
-        carryKeys(open, item, { refusal: 'content' });
-      }
-    }
-    if (refusals.length === 0 || text !== '') open.text = (open.text ?? '') + text;
+    addWords(openTurn(), item, profile);
   }
+}
+
+function addWords(turn: AssistantTurn, item: InputMessage, { refusalField }: Profile): void {
+  carry(turn, item, 'content');
+  carryKeys(turn, item, { content: 'content' });
+  const refusals = item.content.flatMap((part) => (part.type === 'refusal' ? [part.refusal] : []));
+  const text = joinText(item.content);
+  if (refusals.length > 0) {
+    turn.refusal = (turn.refusal ?? '') + refusals.join('');
+    if (refusalField) {
+      carry(turn, item, 'refusal');
+      carryKeys(turn, item, { refusal: 'content' });
+    }
+  }
+  if (refusals.length === 0 || text !== '') turn.text = (turn.text ?? '') + text;
 }
 
 /**

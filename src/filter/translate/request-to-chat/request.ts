@@ -5,7 +5,7 @@ import type { ChatCompletionRequest, Passthrough } from '../../wire/schema/chat-
 import type { Clock, ResponseContext } from '../shared/context.ts';
 import { Dropped, type UnknownType } from '../shared/dropped.ts';
 import { Growth } from '../shared/growth.ts';
-import type { InputMessage } from '../shared/parsed.ts';
+import type { CreateResponse, InputItem, InputMessage } from '../shared/parsed.ts';
 import { carry, nothingRecorded } from '../shared/provenance.ts';
 import { invalidValue, missingParameter, unsupportedParameter } from '../shared/request-errors.ts';
 import type { TranslationSettings } from '../shared/settings.ts';
@@ -23,7 +23,7 @@ import { nameOfCall } from './passes/message-pass.ts';
 import { translateTextFormat } from './text-format-to-chat.ts';
 import { translateToolChoice } from './tool-choice-to-chat.ts';
 import { createToolTable, type OfferedTool } from './tools-to-chat.ts';
-import type { TranslatedOperation } from './translated-operation.ts';
+import type { Constraints, TranslatedOperation } from './translated-operation.ts';
 
 export interface TranslatedRequest {
   /** The request for the upstream, without `passthrough`: `chatRequestBody` has both. */
@@ -58,132 +58,185 @@ export function requestToChat(
   const { provenance = nothingRecorded } = configured;
   provenance.begin(body);
   const settings = settingsForModel(configured, body);
-  const { profile } = settings;
   const dropped = new Dropped(provenance);
   const reading: RequestReading = { settings, dropped, provenance, known };
   const { request, passthrough } = parseRequest(body, reading);
-  const { input } = request;
   const model = request.model || settings.defaultModel;
   if (model === null || model === '') throw missingParameter('model');
+  const { input } = request;
   if (input === null) throw missingParameter('input', 'Send a string, or an array of items.');
-  const operation = accepted.forRequest(request, profile);
+  const operation = accepted.forRequest(request, settings.profile);
   operation.check(request, settings);
   if (request.prewarm !== null && !operation.prewarms) dropped.push(request.prewarm);
-  const given = withholdReasoning(input, request.reasoning?.context, reading);
-  const growth = new Growth(body);
-  const tools = createToolTable(request.tools, reading, growth);
-  const choice = translateToolChoice(request.tool_choice, tools, request.text.format, reading);
-  const format = translateTextFormat(request.text.format, choice.tools.length > 0, reading);
-  const logprobsAt = request.include.indexOf('message.output_text.logprobs');
-  const wanted = operation.constraints({
-    tools: choice.tools,
-    toolChoice: choice.chat,
-    format: format.chat,
-    formatText: format.system,
-    logprobs: (request.top_logprobs ?? 0) > 0 || logprobsAt !== -1,
-  });
-  const offered = wanted.tools;
-  if (offered.length > 0 && !profile.tools) {
-    throw unsupportedParameter(
-      'tools',
-      `The upstream (profile '${profile.name}') does not accept tools. Leave 'tools' out.`,
-    );
-  }
-  const { items, maxTokens } = operation.conversation(request, given.items, reading);
-  const instructions = systemMessage(request.instructions);
-  if (instructions !== null) provenance.mark(instructions, 'instructions');
-  const formatInWords = systemMessage(wanted.formatText);
-  if (formatInWords !== null) carry(formatInWords, request.text.format);
-  const messages = translateMessages(
-    pairCalls(items, settings),
-    [instructions, formatInWords].filter((message) => message !== null),
-    settings,
-    tools,
-    growth,
-  );
-  if (messages.length === 0 && operation.answer.asksUpstream) {
-    throw invalidValue('input', `'input' contains nothing to answer. Send at least one message.`);
-  }
-  const stream = request.stream ?? false;
 
-  const written = new ChatWriter(request, reading);
-  written.put('model', model, 'model');
-  written.put('messages', messages, null);
-  if (stream) {
-    written.put('stream', true, 'stream');
-    written.put('stream_options', streamOptions(profile), 'stream');
-  }
-  const chatTools = offered.map((tool) => tool.chat);
-  if (offered.length > 0) written.put('tools', chatTools, null);
-  if (profile.toolStream && stream && offered.length > 0) written.put('tool_stream', true, 'stream');
-  written.put('tool_choice', wanted.toolChoice, request.tool_choice);
-  written.put('response_format', wanted.format, request.text.format);
-  // OpenAI refuses the field without tools, and some servers refuse it always. Only `false` differs from the default.
-  if (offered.length > 0 && profile.parallelToolCalls) written.copy('parallel_tool_calls', 'parallel_tool_calls');
-  else if (offered.length > 0 && request.parallel_tool_calls === false) dropped.push('parallel_tool_calls');
-  written.put(profile.maxTokensField, maxTokens, (operation.prewarms ? request.prewarm : null) ?? 'max_output_tokens');
-  putSampling(written);
-  if (wanted.logprobs) {
-    written.put('logprobs', true, 'top_logprobs', logprobsAt === -1 ? null : `include[${logprobsAt}]`);
-    written.put('top_logprobs', request.top_logprobs || null, 'top_logprobs');
-  }
-  putVendorFields(written);
-  written.copy('moderation', 'moderation');
-  if (profile.guardrails) written.copy('guardrails', 'guardrails');
-  if (profile.stubTools && written.chat.tools === undefined) putStubTools(written);
-  const effort = request.reasoning?.effort ?? null;
-  // The client's own switch is all that it wants to set of the server's reasoning.
-  const hasSwitch = profile.reasoningEffort === 'thinking_and_effort' || profile.reasoningEffort === 'thinking_keep';
-  if (!hasSwitch || !passthrough.has('thinking')) {
-    const tools = offered.length === 0 ? 'none' : isRequired(wanted.toolChoice) ? 'required' : 'offered';
-    const made = translateEffort(effort, { model, tools }, reading);
-    for (const name of Object.keys(made) as (keyof typeof made)[])
-      written.put(name, made[name] ?? null, provenance.pathOf('reasoning.effort'));
-  }
-  const { chat } = written;
-  const backfill = profile.reasoningBackfill;
-  const thinking = objectOf<Loose<'type'>>(passthrough.get('thinking') ?? chat.thinking);
-  if (backfill?.on === 'calls_while_thinking' && thinking?.type === 'disabled')
-    written.put('messages', withoutBackfill(messages, backfill.text), null);
-  putDefaults(chat, passthrough, profile);
+  const question: Question = { body, request, input, model, operation, passthrough };
+  const translated = translateQuestion(question, reading);
+  const { chat } = writeChat(question, translated, reading);
+  const { choice, wanted } = translated;
   const echo = echoOf(request, {
     model,
-    tier: tierOf(request.service_tier, profile),
+    tier: tierOf(request.service_tier, settings.profile),
     toolChoice: choice.echo,
-    format: format.echo,
-    withheld: given.withheld,
+    format: translated.formatEcho,
+    withheld: translated.withheld,
     dropped,
     strict: settings.strictEcho,
   });
   const wantsEncryptedReasoning = request.include.includes('reasoning.encrypted_content');
   const obfuscate = request.stream_options?.include_obfuscation ?? false;
   provenance.finish({ chat, passthrough, echo, wantsEncryptedReasoning, obfuscate });
-
+  const context: ResponseContext = {
+    answer: operation.answer,
+    stream: request.stream ?? false,
+    echo,
+    ...contextOfTools(wanted.tools),
+    earlierCallIds: new Set(input.flatMap((item) => (item.kind === 'call' ? [item.callId] : []))),
+    allowedTools: choice.allowed,
+    requiresCall: isRequired(wanted.toolChoice),
+    wantsEncryptedReasoning,
+    wantsLogprobs: wanted.logprobs,
+    obfuscate,
+    reasoningEvents: settings.reasoningEvents,
+    reasoningAlone: settings.reasoningAlone,
+    profile: settings.profile,
+    createdAt: Math.floor(clock.now()),
+    now: () => Math.floor(clock.now()),
+    newId: clock.newId,
+  };
   return {
     chat,
     passthrough: operation.passthrough(passthrough),
-    context: {
-      answer: operation.answer,
-      stream,
-      echo,
-      toolNames: new Set(offered.map(({ name }) => name)),
-      restoredTools: new Map(offered.filter(isRestored).map(({ name, origin }) => [name, origin])),
-      foundTools: new Map(offered.flatMap(({ name, found }) => (found === null ? [] : [[name, found]]))),
-      earlierCallIds: new Set(input.flatMap((item) => (item.kind === 'call' ? [item.callId] : []))),
-      allowedTools: choice.allowed,
-      requiresCall: isRequired(wanted.toolChoice),
-      wantsEncryptedReasoning,
-      wantsLogprobs: wanted.logprobs,
-      obfuscate,
-      reasoningEvents: settings.reasoningEvents,
-      reasoningAlone: settings.reasoningAlone,
-      profile,
-      createdAt: Math.floor(clock.now()),
-      now: () => Math.floor(clock.now()),
-      newId: clock.newId,
-    },
+    context,
     dropped: dropped.names(),
     unknownTypes: dropped.unknownTypes(),
+  };
+}
+
+/** A request that was parsed, and what is asked with it. */
+interface Question {
+  readonly body: unknown;
+  readonly request: CreateResponse;
+  readonly input: readonly InputItem[];
+  readonly model: string;
+  readonly operation: TranslatedOperation;
+  readonly passthrough: Map<string, unknown>;
+}
+
+/** The index in `include` that asks for logprobs; -1 if none does. */
+function logprobsAt({ include }: CreateResponse): number {
+  return include.indexOf('message.output_text.logprobs');
+}
+
+/** Translates the parts of a request, each by its own file. Throws `ApiError`. */
+function translateQuestion({ body, request, input, operation }: Question, reading: RequestReading) {
+  const { settings, provenance } = reading;
+  const { profile } = settings;
+  const given = withholdReasoning(input, request.reasoning?.context, reading);
+  const growth = new Growth(body);
+  const tools = createToolTable(request.tools, reading, growth);
+  const choice = translateToolChoice(request.tool_choice, tools, request.text.format, reading);
+  const format = translateTextFormat(request.text.format, choice.tools.length > 0, reading);
+  const wanted = operation.constraints({
+    tools: choice.tools,
+    toolChoice: choice.chat,
+    format: format.chat,
+    formatText: format.system,
+    logprobs: (request.top_logprobs ?? 0) > 0 || logprobsAt(request) !== -1,
+  });
+  if (wanted.tools.length > 0 && !profile.tools) {
+    const message = `The upstream (profile '${profile.name}') does not accept tools. Leave 'tools' out.`;
+    throw unsupportedParameter('tools', message);
+  }
+  const { items, maxTokens } = operation.conversation(request, given.items, reading);
+  const instructions = systemMessage(request.instructions);
+  if (instructions !== null) provenance.mark(instructions, 'instructions');
+  const formatInWords = systemMessage(wanted.formatText);
+  if (formatInWords !== null) carry(formatInWords, request.text.format);
+  const leading = [instructions, formatInWords].filter((message) => message !== null);
+  const messages = translateMessages(pairCalls(items, settings), leading, settings, tools, growth);
+  if (messages.length === 0 && operation.answer.asksUpstream)
+    throw invalidValue('input', `'input' contains nothing to answer. Send at least one message.`);
+  return { messages, maxTokens, choice, wanted, formatEcho: format.echo, withheld: given.withheld };
+}
+
+/** Writes the upstream's request. */
+function writeChat(
+  question: Question,
+  { messages, maxTokens, wanted }: ReturnType<typeof translateQuestion>,
+  reading: RequestReading,
+): ChatWriter {
+  const { request, model, operation, passthrough } = question;
+  const { profile } = reading.settings;
+  const written = new ChatWriter(request, reading);
+  written.put('model', model, 'model');
+  written.put('messages', messages, null);
+  if (request.stream) {
+    written.put('stream', true, 'stream');
+    written.put('stream_options', streamOptions(profile), 'stream');
+  }
+  putConstraints(written, wanted);
+  written.put(profile.maxTokensField, maxTokens, (operation.prewarms ? request.prewarm : null) ?? 'max_output_tokens');
+  putSampling(written);
+  if (wanted.logprobs) {
+    const at = logprobsAt(request);
+    written.put('logprobs', true, 'top_logprobs', at === -1 ? null : `include[${at}]`);
+    written.put('top_logprobs', request.top_logprobs || null, 'top_logprobs');
+  }
+  putVendorFields(written);
+  written.copy('moderation', 'moderation');
+  if (profile.guardrails) written.copy('guardrails', 'guardrails');
+  if (profile.stubTools && written.chat.tools === undefined) putStubTools(written);
+  putReasoning(written, wanted, question, reading);
+  putDefaults(written.chat, passthrough, profile);
+  return written;
+}
+
+function putConstraints(written: ChatWriter, { tools, toolChoice, format }: Constraints): void {
+  const { request, profile, dropped } = written;
+  const areOffered = tools.length > 0;
+  if (areOffered) {
+    written.put(
+      'tools',
+      Array.from(tools, (tool) => tool.chat),
+      null,
+    );
+    if (profile.toolStream && request.stream) written.put('tool_stream', true, 'stream');
+  }
+  written.put('tool_choice', toolChoice, request.tool_choice);
+  written.put('response_format', format, request.text.format);
+  // OpenAI refuses the field without tools, and some servers refuse it always. Only `false` differs from the default.
+  if (areOffered && profile.parallelToolCalls) written.copy('parallel_tool_calls', 'parallel_tool_calls');
+  else if (areOffered && request.parallel_tool_calls === false) dropped.push('parallel_tool_calls');
+}
+
+function putReasoning(
+  written: ChatWriter,
+  { tools, toolChoice }: Constraints,
+  { request, model, passthrough }: Question,
+  reading: RequestReading,
+): void {
+  const { reasoningEffort, reasoningBackfill: backfill } = written.profile;
+  // The client's own switch is all that it wants to set of the server's reasoning.
+  const hasSwitch = reasoningEffort === 'thinking_and_effort' || reasoningEffort === 'thinking_keep';
+  if (!hasSwitch || !passthrough.has('thinking')) {
+    const offered = tools.length === 0 ? 'none' : isRequired(toolChoice) ? 'required' : 'offered';
+    const made = translateEffort(request.reasoning?.effort ?? null, { model, tools: offered }, reading);
+    for (const name of Object.keys(made) as (keyof typeof made)[])
+      written.put(name, made[name] ?? null, reading.provenance.pathOf('reasoning.effort'));
+  }
+  const thinking = objectOf<Loose<'type'>>(passthrough.get('thinking') ?? written.chat.thinking);
+  if (backfill?.on === 'calls_while_thinking' && thinking?.type === 'disabled')
+    written.put('messages', withoutBackfill(written.chat.messages, backfill.text), null);
+}
+
+/** The names by which an answer calls the tools, and what each stands for. */
+function contextOfTools(
+  tools: readonly OfferedTool[],
+): Pick<ResponseContext, 'toolNames' | 'restoredTools' | 'foundTools'> {
+  return {
+    toolNames: new Set(tools.map(({ name }) => name)),
+    restoredTools: new Map(tools.filter(isRestored).map(({ name, origin }) => [name, origin])),
+    foundTools: new Map(tools.flatMap(({ name, found }) => (found === null ? [] : [[name, found]]))),
   };
 }
 

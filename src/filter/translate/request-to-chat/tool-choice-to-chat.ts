@@ -27,127 +27,148 @@ export function translateToolChoice(
   choice: ToolChoiceRequest | null,
   table: ToolTable,
   format: TextFormatRequest,
-  { settings, dropped }: Reading,
+  reading: Reading,
 ): ToolChoice {
-  const { toolChoice: support } = settings.profile;
-  // Where the server takes one of both, the format is worth more than tools that may not be called.
-  const offersUncalled = support.sent && (format.type === 'text' || !excludesTools(settings.profile));
-  const all = table.offered;
-  let namespaces: Map<string | undefined, readonly OfferedTool[]> | null = null;
-  if (choice === null) return { chat: undefined, tools: all, allowed: null, echo: 'auto' };
+  if (choice === null) return { chat: undefined, tools: table.offered, allowed: null, echo: 'auto' };
+  const choices = new Choices(table, format, reading);
   switch (choice.type) {
-    case 'mode': {
-      const made = choiceOfMode(choice.mode, all);
-      return { ...made, allowed: choice.mode === 'none' ? new Set() : null, echo: modeInForce(choice.mode, made.chat) };
-    }
-    case 'named': {
-      const tool = offeredBy(choice.tool);
-      if (!support.named) leaveOut(choice.tool.extensions, choice.tool.at);
-      const made = support.named ? { chat: byName(tool, choice.tool), tools: all } : choiceOfMode('required', [tool]);
-      const named = echoOf(choice.tool);
-      const echo = made.chat === undefined ? { type: 'allowed_tools', tools: [named], mode: 'auto' } : named;
-      return { ...made, allowed: new Set([tool.name]), echo };
-    }
+    case 'mode':
+      return choices.ofMode(choice.mode);
+    case 'named':
+      return choices.ofTool(choice.tool);
     case 'allowed_tools':
-      return choiceOfAllowed(choice);
+      return choices.ofAllowed(choice);
+  }
+}
+
+class Choices {
+  readonly #table: ToolTable;
+  readonly #support: Reading['settings']['profile']['toolChoice'];
+  readonly #strictEcho: boolean;
+  readonly #dropped: Reading['dropped'];
+  readonly #offersUncalled: boolean;
+  #namespaces: Map<string | undefined, readonly OfferedTool[]> | null = null;
+
+  constructor(table: ToolTable, format: TextFormatRequest, { settings, dropped }: Reading) {
+    this.#table = table;
+    this.#support = settings.profile.toolChoice;
+    this.#strictEcho = settings.strictEcho;
+    this.#dropped = dropped;
+    // Where the server takes one of both, the format is worth more than tools that may not be called.
+    this.#offersUncalled = this.#support.sent && (format.type === 'text' || !excludesTools(settings.profile));
   }
 
-  /** Where `required` is not sent, nothing holds the answer to a call that must come. */
-  function modeInForce(mode: ToolChoiceMode, sent: ToolChoice['chat']): ToolChoiceMode {
-    return mode === 'required' && sent === undefined ? 'auto' : mode;
+  ofMode(mode: ToolChoiceMode): ToolChoice {
+    const made = this.#inMode(mode, this.#table.offered);
+    return { ...made, allowed: mode === 'none' ? new Set() : null, echo: modeInForce(mode, made.chat) };
+  }
+
+  ofTool(chosen: ChosenTool): ToolChoice {
+    const tool = this.#offeredBy(chosen);
+    const { named: isNamed } = this.#support;
+    if (!isNamed) this.#leaveOut(chosen.extensions, chosen.at);
+    const made = isNamed
+      ? { chat: byName(tool, chosen), tools: this.#table.offered }
+      : this.#inMode('required', [tool]);
+    const named = this.#echoOf(chosen);
+    const echo = made.chat === undefined ? { type: 'allowed_tools', tools: [named], mode: 'auto' } : named;
+    return { ...made, allowed: new Set([tool.name]), echo };
+  }
+
+  ofAllowed({ mode, tools: given, extensions }: ToolChoiceRequest & { type: 'allowed_tools' }): ToolChoice {
+    const tools = given.filter((tool) => this.#isOffered(tool));
+    // Every tool of the list was left out of the request's tools too: none may be called.
+    if (tools.length === 0) {
+      const made = mode === 'required' ? this.#inMode(mode, []) : this.#inMode('none', this.#table.offered);
+      return { ...made, allowed: new Set(), echo: 'none' };
+    }
+    const listed = tools.flatMap((chosen) => this.#membersOf(chosen).map((tool) => ({ tool, chosen })));
+    const names = new Set(listed.map(({ tool }) => tool.name));
+    // The mode wins over the list, whether or not the upstream keeps to it.
+    const allowed = mode === 'none' ? new Set<string>() : names;
+    const echoed = { type: 'allowed_tools', tools: tools.map((tool) => this.#echoOf(tool)) };
+    const echo = { ...echoed, mode };
+    if (this.#support.allowed && mode !== 'none') {
+      const chosen = listed.map(({ tool, chosen: entry }) => byName(tool, entry));
+      const chat = { type: 'allowed_tools', allowed_tools: { mode, tools: chosen }, ...extensions } as const;
+      return { chat, tools: this.#table.offered, allowed, echo };
+    }
+    this.#leaveOut(extensions, param);
+    for (const tool of tools) this.#leaveOut(tool.extensions, tool.at);
+    if (this.#support.allowed) return { chat: mode, tools: this.#table.offered, allowed, echo };
+    // Offering fewer tools changes the prompt and so misses the upstream's prompt cache, but there is no field for it.
+    const offered = this.#table.offered.filter(({ name }) => names.has(name));
+    const made = this.#inMode(mode, offered);
+    return { ...made, allowed, echo: { ...echoed, mode: modeInForce(mode, made.chat) } };
   }
 
   /** One of the three modes, over these tools. */
-  function choiceOfMode(mode: ToolChoiceMode, tools: readonly OfferedTool[]): Pick<ToolChoice, 'chat' | 'tools'> {
+  #inMode(mode: ToolChoiceMode, tools: readonly OfferedTool[]): Pick<ToolChoice, 'chat' | 'tools'> {
     if (mode === 'required') {
       if (tools.length === 0)
         throw invalidValue(
           param,
           `'tool_choice' is 'required', but no tools are offered. Offer at least one tool, or leave 'tool_choice' out.`,
         );
-      if (!support.sent || support.required === 'ignored') {
-        dropped.push(param);
+      if (!this.#support.sent || this.#support.required === 'ignored') {
+        this.#dropped.push(param);
         return { chat: undefined, tools };
       }
-      if (support.required === null) {
+      if (this.#support.required === null) {
         throw unsupportedValue(
           param,
           `The upstream cannot be required to call a tool. Send 'auto' as 'tool_choice', or name a function: {"type": "function", "name": …}.`,
         );
       }
-      return { chat: support.required, tools };
+      return { chat: this.#support.required, tools };
     }
-    if (mode === 'none' && !offersUncalled) return { chat: undefined, tools: [] };
-    return { chat: support.sent && tools.length > 0 ? mode : undefined, tools };
+    if (mode === 'none' && !this.#offersUncalled) return { chat: undefined, tools: [] };
+    return { chat: this.#support.sent && tools.length > 0 ? mode : undefined, tools };
   }
 
   /** Names the server's own keys of a choice for which Chat has no object. */
-  function leaveOut(extensions: ExtensionKeys | null, at: string): void {
-    for (const key of Object.keys(extensions ?? {})) dropped.pushKey(generalOf(at), key);
-  }
-
-  function choiceOfAllowed({
-    mode,
-    tools: given,
-    extensions,
-  }: ToolChoiceRequest & { type: 'allowed_tools' }): ToolChoice {
-    const tools = given.filter(isOffered);
-    // Every tool of the list was left out of the request's tools too: none may be called.
-    if (tools.length === 0) {
-      const made = mode === 'required' ? choiceOfMode(mode, []) : choiceOfMode('none', all);
-      return { ...made, allowed: new Set(), echo: 'none' };
-    }
-    const listed = tools.flatMap((chosen) => membersOf(chosen).map((tool) => ({ tool, chosen })));
-    const names = new Set(listed.map(({ tool }) => tool.name));
-    // The mode wins over the list, whether or not the upstream keeps to it.
-    const allowed = mode === 'none' ? new Set<string>() : names;
-    const echoed = { type: 'allowed_tools', tools: tools.map(echoOf) };
-    const echo = { ...echoed, mode };
-    if (support.allowed && mode !== 'none') {
-      const chosen = listed.map(({ tool, chosen: entry }) => byName(tool, entry));
-      const chat = { type: 'allowed_tools', allowed_tools: { mode, tools: chosen }, ...extensions } as const;
-      return { chat, tools: all, allowed, echo };
-    }
-    leaveOut(extensions, param);
-    for (const tool of tools) leaveOut(tool.extensions, tool.at);
-    if (support.allowed) return { chat: mode, tools: all, allowed, echo };
-    // Offering fewer tools changes the prompt and so misses the upstream's prompt cache, but there is no field for it.
-    const offered = all.filter(({ name }) => names.has(name));
-    const made = choiceOfMode(mode, offered);
-    return { ...made, allowed, echo: { ...echoed, mode: modeInForce(mode, made.chat) } };
+  #leaveOut(extensions: ExtensionKeys | null, at: string): void {
+    for (const key of Object.keys(extensions ?? {})) this.#dropped.pushKey(generalOf(at), key);
   }
 
   /** False for a search that OpenAI's servers would run: it is left out of the request's tools too. */
-  function isOffered({ type, name, at }: ChosenTool): boolean {
-    const isLeftOut = type === 'tool_search' && table.find(name, null) === undefined;
-    if (isLeftOut) dropped.push(`${at}.${type}`);
+  #isOffered({ type, name, at }: ChosenTool): boolean {
+    const isLeftOut = type === 'tool_search' && this.#table.find(name, null) === undefined;
+    if (isLeftOut) this.#dropped.push(`${at}.${type}`);
     return !isLeftOut;
   }
 
   /** The chosen tool, or all of a namespace; none for a namespace that was listed before. */
-  function membersOf(chosen: ChosenTool): readonly OfferedTool[] {
-    if (chosen.type !== 'namespace') return [offeredBy(chosen)];
-    namespaces ??= Map.groupBy(all, ({ origin }) => ('namespace' in origin ? origin.namespace : undefined));
-    const members = namespaces.get(chosen.name);
+  #membersOf(chosen: ChosenTool): readonly OfferedTool[] {
+    if (chosen.type !== 'namespace') return [this.#offeredBy(chosen)];
+    this.#namespaces ??= Map.groupBy(this.#table.offered, ({ origin }) =>
+      'namespace' in origin ? origin.namespace : undefined,
+    );
+    const members = this.#namespaces.get(chosen.name);
     if (members === undefined) throw notFound(chosen);
-    namespaces.set(chosen.name, []);
+    this.#namespaces.set(chosen.name, []);
     return members;
   }
 
-  function offeredBy(chosen: ChosenTool): OfferedTool {
-    const tool = table.find(chosen.name, chosen.namespace);
+  #offeredBy(chosen: ChosenTool): OfferedTool {
+    const tool = this.#table.find(chosen.name, chosen.namespace);
     if (tool === undefined) throw notFound(chosen);
     return tool;
   }
 
-  function echoOf(chosen: ChosenTool): unknown {
+  #echoOf(chosen: ChosenTool): unknown {
     const { type, name, namespace } = chosen;
     // The published schema has functions only, and no namespaces.
-    if (settings.strictEcho) return { type: 'function', name };
-    const kind = type ?? offeredBy(chosen).origin.kind;
+    if (this.#strictEcho) return { type: 'function', name };
+    const kind = type ?? this.#offeredBy(chosen).origin.kind;
     if (kind !== 'function' && kind !== 'custom' && kind !== 'namespace') return { type: kind };
     return { type: kind, name, ...(namespace === null ? {} : { namespace }) };
   }
+}
+
+/** Where `required` is not sent, nothing holds the answer to a call that must come. */
+function modeInForce(mode: ToolChoiceMode, sent: ToolChoice['chat']): ToolChoiceMode {
+  return mode === 'required' && sent === undefined ? 'auto' : mode;
 }
 
 function notFound({ name, param: at }: ChosenTool): Error {
