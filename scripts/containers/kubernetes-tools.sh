@@ -35,6 +35,8 @@ server="-X k8s.io/component-base/version.gitVersion=v$kubernetes -X k8s.io/compo
 
 # build NAME VERSION COMMAND…: runs the command, which writes the tool, unless it is there in this version.
 build() {
+  exec 9>"$bin/$1.lock" # Tests ask for the same tool at the same time: one builds it, the others wait.
+  command -v flock >/dev/null && flock 9
   [ "$(cat "$bin/$1.version" 2>/dev/null)" != "$2" ] || [ ! -x "$bin/$1" ] || return 0
   echo "Building $1 …" >&2
   GOFLAGS=$flags nice -n 10 "${@:3}"
