@@ -168,7 +168,16 @@ export const refusals: readonly (readonly [values: string, message: RegExp])[] =
   [hosted(0, { 'tls.enabled': 'false', 'tls.caSecret': 'ca' }), /gateway\.upstreams: a: tls needs tls\.enabled=true/],
   [upstream(0, { 'service.name': 's', 'tls.enabled': 'true' }), /gateway\.upstreams: a: .* needs tls\.sni/],
   [hosted(0, { 'tls.enabled': 'false', 'apiKey.name': 'key' }), /upstreams: a: apiKey would leave the cluster/],
-  [hosted(0, { 'apiKey.name': 'key', 'apiKey.header': 'host' }), /apiKey\.header: host is not a header for a key/],
+  ...[
+    ...['host', 'content-length', 'content-type', 'connection', 'transfer-encoding', 'te', 'upgrade', 'cdn-loop'],
+    'x-gateway-model-name',
+  ].map(
+    (header) =>
+      [
+        hosted(0, { 'apiKey.name': 'key', 'apiKey.header': header }),
+        RegExp(`apiKey\\.header: ${header} is not`),
+      ] as const,
+  ),
   [
     `gateway.kind=envoy-gateway,${hosted(0, { 'apiKey.name': 'key', 'apiKey.key': 'token' })}`,
     /apiKey\.key: Envoy Gateway reads only the key credential of a Secret/,
