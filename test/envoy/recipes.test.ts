@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { codeBlocks } from '../../scripts/tests/readme-commands.ts';
@@ -24,6 +24,23 @@ afterAll(async () => {
   await Promise.all([provider.close(), impostor.close()]);
   authority.remove();
 });
+
+test.each(readdirSync(recipes).filter((name) => name.endsWith('.yaml')))(
+  'envoy/recipes/%s answers a request, with its provider and its service here',
+  async (name) => {
+    const mesh = await startTestMesh({
+      configFile: join(recipes, name),
+      edit(config) {
+        const outside = config.static_resources.clusters.filter((cluster) => 'transport_socket' in cluster);
+        expect(outside).toHaveLength(1);
+        for (const { name: cluster } of outside) useProvider(config, cluster, provider, authority);
+      },
+    });
+    for (const upstream of [provider, mesh.upstream]) upstream.script('any', answer);
+    expect((await mesh.client.responses.create({ model: 'any', input: 'Hi' })).output_text).toBe('Hi');
+    await mesh.close();
+  },
+);
 
 describe('envoy/recipes/hosted.yaml', () => {
   const configFile = join(recipes, 'hosted.yaml');
