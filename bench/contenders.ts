@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Child, startChild } from '../mesh/child-process.ts';
 import { findEnvoy } from '../mesh/envoy-binary.ts';
 import { type EnvoyConfig, placeEnvoy } from '../mesh/envoy-config.ts';
-import { anyFreePort, untilListening } from '../mesh/ports.ts';
+import { anyFreePort, waitUntilListening } from '../mesh/ports.ts';
 import type { ContenderName } from './arguments.ts';
 import type { LoadOptions, LoadReport } from './load.ts';
 import { cpuSeconds, residentBytes } from './process-figures.ts';
@@ -137,7 +137,7 @@ async function startEnvoy(
     const gone = new AbortController();
     void envoy.ended.then(() => gone.abort());
     try {
-      await untilListening(port, AbortSignal.any([gone.signal, AbortSignal.timeout(30_000)]));
+      await waitUntilListening(port, AbortSignal.any([gone.signal, AbortSignal.timeout(30_000)]));
       await untilServing({ port, api }, gone.signal);
       return { envoy, port };
     } catch (error) {
@@ -172,7 +172,7 @@ export async function startService(root: string): Promise<Started> {
   const port = await anyFreePort();
   const environment = { ...process.env, EXTPROC_PORT: String(port) };
   const child = startPinned('service', measuredCore, join(root, 'bench/contender.sh'), [], () => {}, environment);
-  await Promise.race([untilListening(port, AbortSignal.timeout(30_000)), diedOf(child)]);
+  await Promise.race([waitUntilListening(port, AbortSignal.timeout(30_000)), diedOf(child)]);
   return { port, child };
 }
 

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Child, startChild } from '../mesh/child-process.ts';
-import { accepts, anyFreePort } from '../mesh/ports.ts';
+import { anyFreePort, isListening } from '../mesh/ports.ts';
 import { cpuSeconds, residentBytes } from './process-figures.ts';
 import { median } from './table.ts';
 import { measureYoung } from './young.ts';
@@ -76,7 +76,7 @@ async function startListening(root: string): Promise<Start & { readonly child: C
   void child.ended.then(() => {
     ended = true;
   });
-  while (!(await accepts({ host: '127.0.0.1', port }))) {
+  while (!(await isListening({ host: '127.0.0.1', port }))) {
     if (ended) throw new Error(`The service did not start: ${lines.join('\n')}`);
     await sleep(2);
   }

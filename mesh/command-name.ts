@@ -13,7 +13,7 @@ export interface CommandNames {
 }
 
 /** Tells the package for npm, whose program has the package's name, from a clone. */
-export function commandNamesFor(program: string, environment: NodeJS.ProcessEnv): CommandNames {
+export function chooseCommandNames(program: string, environment: NodeJS.ProcessEnv): CommandNames {
   if (!/^responses-extproc(?:\.mjs)?$/.test(basename(program)))
     return {
       plain: 'npm start',
@@ -25,4 +25,4 @@ export function commandNamesFor(program: string, environment: NodeJS.ProcessEnv)
   return { plain: `${service} try`, beforeOptions: `${service} try`, service, envoy: `${service} envoy` };
 }
 
-export const thisCommand: CommandNames = commandNamesFor(process.argv[1] ?? '', process.env);
+export const thisCommand: CommandNames = chooseCommandNames(process.argv[1] ?? '', process.env);

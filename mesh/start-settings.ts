@@ -21,7 +21,7 @@ export interface MeshPorts {
 }
 
 /** Envoy's configuration. Writes the authorities of an upstream into the folder, and uses them in this process too. */
-export function envoyConfigFor(
+export function buildEnvoyConfig(
   options: MeshOptions,
   environment: NodeJS.ProcessEnv,
   ports: MeshPorts,
@@ -34,7 +34,7 @@ export function envoyConfigFor(
     setDefaultCACertificates(trusted); // for our own requests
     writeFileSync(authorities, trusted.join('\n'));
   }
-  return placedConfig(options, environment, ports, authorities);
+  return buildPlacedConfig(options, environment, ports, authorities);
 }
 
 /** Where systems keep the authorities that they trust: Debian and Ubuntu, Fedora and RHEL, Alpine and macOS. */
@@ -48,7 +48,7 @@ const systemAuthorities = [
  * The text of `--print-envoy-config`: what the mesh would give Envoy, with the addresses of envoy.yaml, and in its first lines how
  * to start the service and Envoy with it.
  */
-export function printedEnvoyConfig(options: MeshOptions, environment: NodeJS.ProcessEnv): string {
+export function writeEnvoyConfig(options: MeshOptions, environment: NodeJS.ProcessEnv): string {
   const ports = {
     listen: options.port ?? 10_000,
     admin: 9901,
@@ -58,7 +58,7 @@ export function printedEnvoyConfig(options: MeshOptions, environment: NodeJS.Pro
     page: 0,
   };
   const authorities = systemAuthorities.find((file) => existsSync(file)) ?? systemAuthorities[0];
-  const config = placedConfig(options, environment, ports, authorities);
+  const config = buildPlacedConfig(options, environment, ports, authorities);
   const profile = options.profile === undefined ? '' : `UPSTREAM_PROFILE=${options.profile} `;
   return `# Envoy's configuration as \`${thisCommand.plain}\` runs it, with the addresses of envoy/envoy.yaml, which explains each setting.
 ${options.upstreamKey === undefined ? '' : '# It contains the key of the Chat server: let nobody else read it.\n'}#
@@ -68,7 +68,7 @@ ${options.upstreamKey === undefined ? '' : '# It contains the key of the Chat se
 ${stringify(config, { lineWidth: 0 })}`;
 }
 
-function placedConfig(
+function buildPlacedConfig(
   { upstream, upstreamKey, profile }: MeshOptions,
   environment: NodeJS.ProcessEnv,
   ports: MeshPorts,
@@ -92,7 +92,7 @@ function placedConfig(
 }
 
 /** The service's environment variables. The user's own values for pages and workers prevail over the mesh's. */
-export function serviceEnvironment({ profile }: MeshOptions, environment: NodeJS.ProcessEnv, ports: MeshPorts) {
+export function buildServiceEnvironment({ profile }: MeshOptions, environment: NodeJS.ProcessEnv, ports: MeshPorts) {
   const { ADMIN_LISTEN = `127.0.0.1:${ports.page}`, WORKERS = '1' } = environment;
   // It is a page of the admin port, and of one process.
   const { INSPECT = ADMIN_LISTEN === 'off' || WORKERS !== '1' ? 'off' : 'on' } = environment;
@@ -110,7 +110,7 @@ export function serviceEnvironment({ profile }: MeshOptions, environment: NodeJS
 }
 
 /** Lines that name pages to open in a browser: Envoy's admin page, the service's metrics and its inspector. */
-export function pagesOf(
+export function listPages(
   { ADMIN_LISTEN: listen, INSPECT }: Readonly<Record<'ADMIN_LISTEN' | 'INSPECT', string>>,
   version: string,
   admin: number,
@@ -122,6 +122,6 @@ export function pagesOf(
   return INSPECT === 'on' ? `${envoy}See each request and what it becomes: http://${place}/inspect\n` : envoy;
 }
 
-export function chosenProfile({ profile }: MeshOptions, { UPSTREAM_PROFILE }: NodeJS.ProcessEnv): string {
+export function chooseProfile({ profile }: MeshOptions, { UPSTREAM_PROFILE }: NodeJS.ProcessEnv): string {
   return profile ?? (UPSTREAM_PROFILE || 'generic');
 }

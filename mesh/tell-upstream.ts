@@ -1,6 +1,6 @@
 import { builtInProfiles } from '../src/filter/index.ts';
 import { thisCommand } from './command-name.ts';
-import { modelToShow } from './upstream-check.ts';
+import { chooseModelToShow } from './upstream-check.ts';
 import { intervalMs, type UpstreamNews, watchMs } from './watch-upstream.ts';
 
 /** The facts about the mesh and its upstream that the printed lines contain. */
@@ -29,7 +29,7 @@ export function createTeller({ url, upstream, profile: chosen, curl, pages }: To
     return line;
   }
 
-  function paragraphsOf(news: UpstreamNews): string[] {
+  function splitParagraphs(news: UpstreamNews): string[] {
     switch (news.type) {
       case 'awaited':
         isAwaited = true;
@@ -44,19 +44,19 @@ export function createTeller({ url, upstream, profile: chosen, curl, pages }: To
           : `\n${href} ${isAwaited ? 'answered' : 'answers now,'} after ${Math.round(news.afterMs / 1000)} s.`;
         return [
           since,
-          listOf(models),
+          writeList(models),
           ready(),
-          `${curl(modelToShow(models) ?? 'MODEL')}\n`,
-          proposalOf(profile, chosen),
+          `${curl(chooseModelToShow(models) ?? 'MODEL')}\n`,
+          writeProposal(profile, chosen),
         ];
       }
       case 'unusable': {
         const { models } = news.state;
         isReady = false;
         return [
-          listOf(models),
+          writeList(models),
           `\nWARNING ${url} is open, but its Chat server cannot be used: ${href}: ${news.problem}\n`,
-          `${curl(modelToShow(models) ?? 'MODEL')}\n`,
+          `${curl(chooseModelToShow(models) ?? 'MODEL')}\n`,
           isFirst
             ? `${thisCommand.plain} asks it again every ${intervalMs / 1000} s, for ${watchMs / 60_000} minutes.\n`
             : '',
@@ -68,19 +68,19 @@ export function createTeller({ url, upstream, profile: chosen, curl, pages }: To
   }
 
   return (news) => {
-    const paragraphs = [...paragraphsOf(news), isFirst ? pages : ''];
+    const paragraphs = [...splitParagraphs(news), isFirst ? pages : ''];
     isFirst = false;
     return paragraphs.filter((paragraph) => paragraph !== '').join('\n');
   };
 
-  function listOf(models: readonly string[]): string {
+  function writeList(models: readonly string[]): string {
     if (models.length === 0) return '';
     return `\n${href} has ${models.slice(0, 8).join(', ')}${models.length > 8 ? `, … (${models.length})` : ''}`;
   }
 }
 
 /** Proposes the built-in profile for the engine that the server says it is; empty if nothing is to be changed. */
-function proposalOf(profile: string | null, chosen: string): string {
+function writeProposal(profile: string | null, chosen: string): string {
   const row = builtInProfiles.get(profile ?? '');
   if (row === undefined || profile === chosen || !builtInProfiles.has(chosen)) return '';
   const flags = Object.keys(row.reasons).join(', ');

@@ -1,8 +1,8 @@
 import { explainUnreachable } from '../src/tools/cli/unreachable.ts';
-import { askBelow, explainAddress, isAbsent, isPage } from '../src/tools/doctor/chat-address.ts';
+import { createAskBelow, explainAddress, isAbsent, isPage } from '../src/tools/doctor/chat-address.ts';
 import { readChatAnswer } from '../src/tools/doctor/chat-answer.ts';
-import { saysItLoads } from '../src/tools/doctor/model-list.ts';
-import { engineNamed, modelNamesIn } from '../src/tools/doctor/probes/server-probes.ts';
+import { isStillLoading } from '../src/tools/doctor/model-list.ts';
+import { findNamedEngine, readModelNames } from '../src/tools/doctor/probes/server-probes.ts';
 import { createSend } from '../src/tools/doctor/send-probe.ts';
 
 /** The result of querying a Chat server. */
@@ -31,49 +31,49 @@ export interface Asking {
 export async function askUpstream(url: URL, asking: Asking): Promise<UpstreamState> {
   const base = new URL(url);
   base.pathname = url.pathname.replace(/\/+$/, '');
-  const list = await ask(base, asking, 'models');
-  const models = modelNamesIn(list);
+  const list = await askPath(base, asking, 'models');
+  const models = readModelNames(list);
   const state = (problem: string | null, answer: Answer, profile: string | null = null) => ({
     ...{ models: models ?? [], problem, profile },
-    isLoading: answer.outcome === 'timed_out' || saysItLoads(answer),
+    isLoading: answer.outcome === 'timed_out' || isStillLoading(answer),
   });
-  const unreachable = failureOf(list, base, asking);
+  const unreachable = explainFailure(list, base, asking);
   if (unreachable !== null) return state(unreachable, list);
-  const chat = await ask(base, asking, 'chat');
+  const chat = await askPath(base, asking, 'chat');
   // An empty request is expected to be refused; only errors that any request would get count.
-  const failure = models !== null && chat.status >= 500 ? null : failureOf(chat, base, asking);
+  const failure = models !== null && chat.status >= 500 ? null : explainFailure(chat, base, asking);
   if (failure !== null) return state(failure, chat);
   if (isAbsent(chat) || isPage(chat))
     return state(
       await explainAddress(
         base,
         chat,
-        askBelow((chatUrl) => senderFor(chatUrl, asking)),
+        createAskBelow((chatUrl) => createSender(chatUrl, asking)),
       ),
       chat,
     );
   // As the doctor reads it: a server of another kind may have an answer to anything.
   const read = readChatAnswer(chat);
-  if (read.type === 'broken') return state(notChat(base, read.message), chat);
+  if (read.type === 'broken') return state(describeNotChat(base, read.message), chat);
   if (models?.length === 0) return state('it lists no models. Load one.', chat);
-  const profile = await engineNamed(list, (path) => ask(base, asking, path));
+  const profile = await findNamedEngine(list, (path) => askPath(base, asking, path));
   return state(null, chat, profile);
 }
 
-function ask(base: URL, asking: Asking, path: 'models' | 'chat' | `/${string}`) {
-  const send = (chatUrl: URL) => senderFor(chatUrl, asking);
-  if (path === 'models' || path === 'chat') return askBelow(send)(base, path);
+function askPath(base: URL, asking: Asking, path: 'models' | 'chat' | `/${string}`) {
+  const send = (chatUrl: URL) => createSender(chatUrl, asking);
+  if (path === 'models' || path === 'chat') return createAskBelow(send)(base, path);
   return send(base)({ path }, { probe: 'start', index: 0 });
 }
 
-function senderFor(chatUrl: URL, { key, timeoutMs, signal }: Asking) {
+function createSender(chatUrl: URL, { key, timeoutMs, signal }: Asking) {
   return createSend({ chatUrl, key: key ?? null, timeoutMs, promptMs: timeoutMs, ...(signal && { signal }) });
 }
 
-type Answer = Awaited<ReturnType<typeof ask>>;
+type Answer = Awaited<ReturnType<typeof askPath>>;
 
 /** Failures that do not depend on the path. */
-function failureOf(answer: Answer, url: URL, { key, timeoutMs }: Asking): string | null {
+function explainFailure(answer: Answer, url: URL, { key, timeoutMs }: Asking): string | null {
   const { outcome, status, reason, location } = answer;
   if (outcome === 'timed_out')
     return `it accepts the connection, but does not answer within ${timeoutMs / 1000} s. Is it still loading, or is this another kind of server?`;
@@ -91,7 +91,7 @@ function failureOf(answer: Answer, url: URL, { key, timeoutMs }: Asking): string
   return null;
 }
 
-function notChat(base: URL, message: string): string {
+function describeNotChat(base: URL, message: string): string {
   return `it is not a Chat server: ${base.pathname.replace(/\/$/, '')}/chat/completions answers with ${message}`;
 }
 
@@ -99,6 +99,6 @@ function notChat(base: URL, message: string): string {
 const notForChat = /embed|rerank|whisper|tts|transcri|moderation|dall-e|image/i;
 
 /** A model for an example, from those that a server lists; undefined if it lists none. */
-export function modelToShow(models: readonly string[]): string | undefined {
+export function chooseModelToShow(models: readonly string[]): string | undefined {
   return models.find((name) => !notForChat.test(name)) ?? models[0];
 }

@@ -1,6 +1,13 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { answerDemo, type DemoAnswer, type DemoRequest, demoModels, textOf, words } from './demo-model.ts';
+import {
+  answerDemo,
+  countWords,
+  type DemoAnswer,
+  type DemoRequest,
+  demoModels,
+  readMessageText,
+} from './demo-model.ts';
 
 /** A small Chat Completions server, so that the mesh can be tried without a model. */
 export interface EmbeddedUpstream {
@@ -11,9 +18,9 @@ export interface EmbeddedUpstream {
 /** Starts the embedded upstream, by default on a free port of 127.0.0.1. */
 export async function startEmbeddedUpstream({ host = '127.0.0.1', port = 0 } = {}): Promise<EmbeddedUpstream> {
   const server = createServer((request, response) => {
-    answer(request, response).catch((error: unknown) => {
+    answerRequest(request, response).catch((error: unknown) => {
       if (response.headersSent) response.destroy();
-      else fail(response, 400, error instanceof Error ? error.message : String(error));
+      else sendError(response, 400, error instanceof Error ? error.message : String(error));
     });
   });
   await new Promise<void>((resolve, reject) => {
@@ -31,38 +38,40 @@ export async function startEmbeddedUpstream({ host = '127.0.0.1', port = 0 } = {
   };
 }
 
-async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function answerRequest(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const path = request.url?.split('?')[0];
   if (request.method === 'GET' && path === '/v1/models') {
     const data = demoModels.map((id) => ({ id, object: 'model', created: 0, owned_by: 'responses-extproc' }));
     return sendJson(response, 200, { object: 'list', data });
   }
-  if (request.method !== 'POST' || path !== '/v1/chat/completions') return fail(response, 404, `No such path: ${path}`);
+  if (request.method !== 'POST' || path !== '/v1/chat/completions')
+    return sendError(response, 404, `No such path: ${path}`);
   const pieces: Buffer[] = [];
   for await (const piece of request) pieces.push(piece);
   const chat = JSON.parse(Buffer.concat(pieces).toString('utf8')) as DemoRequest;
   const status = Number(/^demo-error-([45]\d\d)$/.exec(chat.model)?.[1]);
-  if (status) return fail(response, status, `The model ${chat.model} always fails.`);
-  if (!chat.model.startsWith('demo')) return fail(response, 404, `The model ${chat.model} does not exist: try demo.`);
+  if (status) return sendError(response, status, `The model ${chat.model} always fails.`);
+  if (!chat.model.startsWith('demo'))
+    return sendError(response, 404, `The model ${chat.model} does not exist: try demo.`);
 
-  if (!Array.isArray(chat.messages)) return fail(response, 400, 'messages must be an array.');
+  if (!Array.isArray(chat.messages)) return sendError(response, 400, 'messages must be an array.');
   const demo = answerDemo(chat);
-  if (chat.stream !== true) return sendJson(response, 200, completionOf(chat, demo));
+  if (chat.stream !== true) return sendJson(response, 200, buildCompletion(chat, demo));
   response.writeHead(200, { 'content-type': 'text/event-stream' });
   const pause = chat.model === 'demo-slow' ? 300 : 20;
-  for (const delta of deltasOf(demo)) {
-    send(response, chunkOf(chat, delta, null));
+  for (const delta of splitIntoDeltas(demo)) {
+    send(response, buildChunk(chat, delta, null));
     await sleep(pause);
     if (response.destroyed) return;
   }
-  send(response, chunkOf(chat, {}, finishOf(demo)));
+  send(response, buildChunk(chat, {}, chooseFinishReason(demo)));
   if (chat.stream_options?.include_usage)
-    send(response, { ...chunkOf(chat, {}, null), choices: [], usage: usageOf(chat, demo) });
+    send(response, { ...buildChunk(chat, {}, null), choices: [], usage: countUsage(chat, demo) });
   response.end('data: [DONE]\n\n');
 }
 
 /** Splits an answer into deltas: the role, then a word at a time, then each call's arguments in pieces. */
-function* deltasOf({ reasoning, text, calls }: DemoAnswer): Generator<Record<string, unknown>> {
+function* splitIntoDeltas({ reasoning, text, calls }: DemoAnswer): Generator<Record<string, unknown>> {
   yield { role: 'assistant', content: '' };
   for (const word of reasoning.match(/\s*\S+/g) ?? []) yield { reasoning_content: word };
   for (const word of text.match(/\s*\S+/g) ?? []) yield { content: word };
@@ -73,7 +82,7 @@ function* deltasOf({ reasoning, text, calls }: DemoAnswer): Generator<Record<str
   }
 }
 
-function completionOf(chat: DemoRequest, demo: DemoAnswer): unknown {
+function buildCompletion(chat: DemoRequest, demo: DemoAnswer): unknown {
   const message = {
     role: 'assistant',
     content: demo.calls.length > 0 ? null : demo.text,
@@ -82,27 +91,27 @@ function completionOf(chat: DemoRequest, demo: DemoAnswer): unknown {
       ? {}
       : { tool_calls: demo.calls.map(({ id, ...call }) => ({ id, type: 'function', function: call })) }),
   };
-  const choices = [{ index: 0, message, finish_reason: finishOf(demo) }];
-  return { ...stamp(chat), object: 'chat.completion', choices, usage: usageOf(chat, demo) };
+  const choices = [{ index: 0, message, finish_reason: chooseFinishReason(demo) }];
+  return { ...buildStamp(chat), object: 'chat.completion', choices, usage: countUsage(chat, demo) };
 }
 
-function chunkOf(chat: DemoRequest, delta: Record<string, unknown>, finish_reason: string | null): object {
-  return { ...stamp(chat), object: 'chat.completion.chunk', choices: [{ index: 0, delta, finish_reason }] };
+function buildChunk(chat: DemoRequest, delta: Record<string, unknown>, finish_reason: string | null): object {
+  return { ...buildStamp(chat), object: 'chat.completion.chunk', choices: [{ index: 0, delta, finish_reason }] };
 }
 
-function stamp(chat: DemoRequest): object {
+function buildStamp(chat: DemoRequest): object {
   return { id: 'chatcmpl-demo', created: 0, model: chat.model };
 }
 
-function finishOf(demo: DemoAnswer): string {
+function chooseFinishReason(demo: DemoAnswer): string {
   return demo.calls.length > 0 ? 'tool_calls' : 'stop';
 }
 
-function usageOf(chat: DemoRequest, demo: DemoAnswer): unknown {
-  const prompt_tokens = chat.messages.reduce((sum, message) => sum + words(textOf(message)), 0);
-  const reasoning_tokens = words(demo.reasoning);
+function countUsage(chat: DemoRequest, demo: DemoAnswer): unknown {
+  const prompt_tokens = chat.messages.reduce((sum, message) => sum + countWords(readMessageText(message)), 0);
+  const reasoning_tokens = countWords(demo.reasoning);
   const completion_tokens =
-    reasoning_tokens + words(demo.text) + words(demo.calls.map((call) => call.arguments).join(' '));
+    reasoning_tokens + countWords(demo.text) + countWords(demo.calls.map((call) => call.arguments).join(' '));
   return {
     prompt_tokens,
     completion_tokens,
@@ -120,7 +129,7 @@ function sendJson(response: ServerResponse, status: number, value: unknown): voi
   response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(value));
 }
 
-function fail(response: ServerResponse, status: number, message: string): void {
+function sendError(response: ServerResponse, status: number, message: string): void {
   if (status === 429) response.setHeader('retry-after', '7');
   sendJson(response, status, { error: { message, type: 'demo_error', param: null, code: null } });
 }

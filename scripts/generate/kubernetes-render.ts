@@ -6,7 +6,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
-import { clusterOf, connectionManagerOf, routeOf } from '../../mesh/envoy-config.ts';
+import { findCluster, findConnectionManager, findEnvoyRoute } from '../../mesh/envoy-config.ts';
 import { builtInProfiles, profilesFile } from '../../src/filter/index.ts';
 import { settingsIn } from '../../src/service/settings/setting.ts';
 import { settings } from '../../src/service/settings/settings-table.ts';
@@ -165,14 +165,14 @@ export const chartFiles: Generator = {
   source: 'envoy/envoy.yaml',
   files() {
     const config = parse(readFileSync(join(root, 'envoy/envoy.yaml'), 'utf8'));
-    const manager = connectionManagerOf(config);
+    const manager = findConnectionManager(config);
     const [{ typed_config: log }] = manager['access_log'] as [
       { typed_config: { log_format: { json_format: unknown } } },
     ];
     const { connection_keepalive } = manager['http2_protocol_options'] as Record<string, unknown>;
     const { mappers } = manager['local_reply_config'] as { mappers: { body_format_override: unknown }[] };
     const [pass] = manager.route_config.virtual_hosts[0].request_headers_to_add as [{ header: unknown }];
-    const { typed_extension_protocol_options, health_checks } = clusterOf(config, 'responses_extproc');
+    const { typed_extension_protocol_options, health_checks } = findCluster(config, 'responses_extproc');
     const parts = {
       accessLog: log.log_format.json_format,
       connection: {
@@ -181,7 +181,7 @@ export const chartFiles: Generator = {
       },
       localReplies: { mappers },
       unauthorized: mappers.find((mapper) => JSON.stringify(mapper).includes('invalid_api_key'))?.body_format_override,
-      loop: { header: pass.header, route: routeOf(config, 'loop') },
+      loop: { header: pass.header, route: findEnvoyRoute(config, 'loop') },
       filter: manager.http_filters[0].typed_config,
       service: { typed_extension_protocol_options, health_checks },
     };

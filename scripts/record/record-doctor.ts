@@ -9,11 +9,11 @@
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { plainStyle } from '../../src/tools/cli/style.ts';
+import { createPlainStyle } from '../../src/tools/cli/style.ts';
 import { diagnose } from '../../src/tools/doctor/doctor-command.ts';
-import { readOptions } from '../../src/tools/doctor/doctor-options.ts';
+import { parseDoctorOptions } from '../../src/tools/doctor/doctor-options.ts';
 import type { Answer, ProbeRequest } from '../../src/tools/doctor/probe-types.ts';
-import { textReport } from '../../src/tools/doctor/report.ts';
+import { writeTextReport } from '../../src/tools/doctor/report.ts';
 import { createSend } from '../../src/tools/doctor/send-probe.ts';
 
 const { values, positionals } = parseArgs({
@@ -21,7 +21,7 @@ const { values, positionals } = parseArgs({
   options: { steer: { type: 'string', default: '' }, note: { type: 'string', default: '' } },
 });
 const [name = '', url = '', model = ''] = positionals;
-const options = model === '' ? null : readOptions([url, '--model', model], process.env);
+const options = model === '' ? null : parseDoctorOptions([url, '--model', model], process.env);
 if (options === null) {
   console.error('usage: node scripts/record/record-doctor.ts NAME URL MODEL [--steer WORDS] [--note TEXT]');
   process.exit(2);
@@ -42,7 +42,7 @@ const folder = new URL('../../test/recordings/doctor/', import.meta.url);
 mkdirSync(folder, { recursive: true });
 const about = { model, note: values.note, recorded: new Date().toISOString().slice(0, 10) };
 writeFileSync(new URL(`${name}.json`, folder), `${JSON.stringify({ about, answers }, null, 1)}\n`);
-process.stdout.write(textReport(report, plainStyle(120)));
+process.stdout.write(writeTextReport(report, createPlainStyle(120)));
 
 /** Times differ from run to run, and only one line of the metrics is read. */
 function kept(answer: Answer): Answer {

@@ -7,7 +7,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Child, startChild } from '../../mesh/child-process.ts';
-import { portIsFree } from '../../mesh/ports.ts';
+import { isPortFree } from '../../mesh/ports.ts';
 import { readmeCommands } from '../tests/readme-commands.ts';
 
 type PaneName = 'mesh' | 'client';
@@ -46,7 +46,7 @@ const maxWaitMs = 1500;
 async function record(readme: string): Promise<readonly RecordedLine[]> {
   const { start, curl } = readmeCommands(readme);
   const port = Number(/127\.0\.0\.1:(\d+)/.exec(curl)?.[1]);
-  if (!(await portIsFree(port))) throw new Error(`README's request goes to port ${port}, which is taken.`);
+  if (!(await isPortFree(port))) throw new Error(`README's request goes to port ${port}, which is taken.`);
   const lines: RecordedLine[] = [];
   const begun = performance.now();
   const add = (pane: PaneName, kind: RecordedLine['kind'], text: string): void => {

@@ -1,13 +1,13 @@
 import {
-  bytesOf,
+  decodeRecorded,
   type ExchangeFile,
   type ExchangeFilePiece,
   type ExchangeFileRequest,
 } from '../../src/tools/files/exchange-file.ts';
-import { textOfBase64Url } from '../../src/tools/inspect/view/event-lines.ts';
-import { isStream } from '../../src/tools/inspect/view/final-response.ts';
-import { pretty, prettyText } from '../../src/tools/inspect/view/indent-json.ts';
-import { parsed } from '../../src/tools/inspect/view/timeline.ts';
+import { decodeBase64Url } from '../../src/tools/inspect/view/event-lines.ts';
+import { isEventStream } from '../../src/tools/inspect/view/final-response.ts';
+import { indentJsonText, writeIndentedJson } from '../../src/tools/inspect/view/indent-json.ts';
+import { parseShown } from '../../src/tools/inspect/view/timeline.ts';
 import { eventLines } from '../../test/support/stream-lines.ts';
 
 /** A case for `test/golden`: a new file, or text to append to an existing one. */
@@ -17,7 +17,7 @@ export interface GoldenCaseFile {
   readonly markdown: string;
 }
 
-/** As `endpointOf` has it: a request that is not translated has no case. */
+/** As `findEndpoint` has it: a request that is not translated has no case. */
 type Endpoint = string | null;
 
 const createdAt = 1_800_000_000;
@@ -37,9 +37,9 @@ export function requestCase(file: ExchangeFile, endpoint: Endpoint, title: strin
   const blocks = [
     block('json request', sent),
     ...(settings === null ? [] : [block('json settings', settings)]),
-    ...(error === null ? [] : [block('json error', pretty({ status: error.status, error: error.error }))]),
+    ...(error === null ? [] : [block('json error', writeIndentedJson({ status: error.status, error: error.error }))]),
     ...(chat === null ? [] : [block('json chat', withCountedIds(chat, idsIn(sent)))]),
-    ...(chat === null || file.dropped.length === 0 ? [] : [block('json dropped', pretty(file.dropped))]),
+    ...(chat === null || file.dropped.length === 0 ? [] : [block('json dropped', writeIndentedJson(file.dropped))]),
   ];
   return { name: 'request-saved.md', markdown: caseOf('Requests that were saved', title, file, blocks) };
 }
@@ -59,18 +59,20 @@ export function answerCase(file: ExchangeFile, endpoint: Endpoint, title: string
   const request = [block('json request', sent), ...(settings === null ? [] : [block('json settings', settings)])];
   const received = textOfPieces(client.pieces);
   const bytes = bytesOfPieces(upstream.pieces);
-  if (isStream(client)) {
-    const chunks = isStream(upstream) ? streamBlock(bytes) : block('json upstream json', prettyText(bytes.toString()));
+  if (isEventStream(client)) {
+    const chunks = isEventStream(upstream)
+      ? streamBlock(bytes)
+      : block('json upstream json', indentJsonText(bytes.toString()));
     const events = eventLines(withCountedIds(withoutComments(received), new Set()));
     const blocks = [...request, chunks, block('events client', events.join('\n'))];
     return { name: 'stream-saved.md', markdown: caseOf('Streams that were saved', title, file, blocks) };
   }
-  const response = parsed(received);
-  if (isStream(upstream) || typeof response !== 'object' || response === null) return null;
+  const response = parseShown(received);
+  if (isEventStream(upstream) || typeof response !== 'object' || response === null) return null;
   const blocks = [
     ...request,
-    block('json upstream', prettyText(bytes.toString())),
-    block('json client', withCountedIds(pretty(asRunnerHasIt(response)), new Set())),
+    block('json upstream', indentJsonText(bytes.toString())),
+    block('json client', withCountedIds(writeIndentedJson(asRunnerHasIt(response)), new Set())),
   ];
   return { name: 'completion-saved.md', markdown: caseOf('JSON answers that were saved', title, file, blocks) };
 }
@@ -89,7 +91,10 @@ function errorCase(file: ExchangeFile, title: string): GoldenCaseFile | null {
     ...(retryAfter === undefined ? {} : { headers: { 'retry-after': retryAfter.value } }),
   };
   const body = textOfPieces(upstream.pieces);
-  const blocks = [block('http upstream', `${head.join('\n')}\n\n${body}`), block('json client', pretty(outcome))];
+  const blocks = [
+    block('http upstream', `${head.join('\n')}\n\n${body}`),
+    block('json client', writeIndentedJson(outcome)),
+  ];
   return { name: 'errors-saved.md', markdown: caseOf('Errors that were saved', title, file, blocks) };
 }
 
@@ -158,7 +163,7 @@ function asRunnerHasIt(response: object): unknown {
   };
   return JSON.parse(JSON.stringify(atRunnersTime), (key, value: unknown) =>
     key === 'encrypted_content' && typeof value === 'string' && value.startsWith('orr1.')
-      ? JSON.parse(textOfBase64Url(value.slice('orr1.'.length)))
+      ? JSON.parse(decodeBase64Url(value.slice('orr1.'.length)))
       : value,
   );
 }
@@ -177,12 +182,12 @@ function settingsOf(file: ExchangeFile, endpoint: string): string | null {
     ...(file.profile === 'generic' ? {} : { profile: file.profile }),
     ...(endpoint === 'responses' ? {} : { endpoint }),
   };
-  return Object.keys(settings).length === 0 ? null : pretty(settings);
+  return Object.keys(settings).length === 0 ? null : writeIndentedJson(settings);
 }
 
 function errorOf({ client_response: client }: ExchangeFile): { status: number; error: object } | null {
   if (client === null) return null;
-  const body = parsed(textOfPieces(client.pieces));
+  const body = parseShown(textOfPieces(client.pieces));
   if (typeof body !== 'object' || body === null || !('error' in body)) return null;
   return typeof body.error === 'object' && body.error !== null ? { status: client.status, error: body.error } : null;
 }
@@ -190,12 +195,12 @@ function errorOf({ client_response: client }: ExchangeFile): { status: number; e
 /** The body in a readable form; null if it is not JSON. */
 function jsonOf(request: ExchangeFileRequest): string | null {
   if (!('body' in request)) return null;
-  const value = parsed(request.body);
-  return typeof value === 'object' && value !== null ? prettyText(request.body) : null;
+  const value = parseShown(request.body);
+  return typeof value === 'object' && value !== null ? indentJsonText(request.body) : null;
 }
 
 function bytesOfPieces(pieces: readonly ExchangeFilePiece[]): Buffer {
-  return Buffer.concat(pieces.map(bytesOf));
+  return Buffer.concat(pieces.map(decodeRecorded));
 }
 
 function textOfPieces(pieces: readonly ExchangeFilePiece[]): string {

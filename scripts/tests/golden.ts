@@ -8,8 +8,8 @@ import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { type ExchangeFile, readExchangeFile } from '../../src/tools/files/exchange-file.ts';
-import { endpointOf } from '../../src/tools/inspect/exchange-json.ts';
+import { type ExchangeFile, parseExchangeFile } from '../../src/tools/files/exchange-file.ts';
+import { findEndpoint } from '../../src/tools/inspect/exchange-json.ts';
 import { goldenFolder, readGoldenCases } from '../../test/support/golden.ts';
 import { answerCase, requestCase } from './golden-case.ts';
 import { runVitest } from './vitest-report.ts';
@@ -103,12 +103,12 @@ function addCase(download: string, given: string | undefined, ofRequest: boolean
 function caseOfExchange(download: string, ofRequest: boolean) {
   let exchange: ExchangeFile;
   try {
-    exchange = readExchangeFile(JSON.parse(readFileSync(download, 'utf8')));
+    exchange = parseExchangeFile(JSON.parse(readFileSync(download, 'utf8')));
   } catch (thrown) {
     fail(`${download} is not what “Download JSON” writes: ${thrown instanceof Error ? thrown.message : thrown}`);
   }
   const title = `Saved from ${basename(download, '.json')}`;
-  const endpoint = endpointOf(exchange.client_request.method, exchange.client_request.path);
+  const endpoint = findEndpoint(exchange.client_request.method, exchange.client_request.path);
   const made = ofRequest ? requestCase(exchange, endpoint, title) : answerCase(exchange, endpoint, title);
   if (made === null)
     fail(

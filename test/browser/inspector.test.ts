@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import { bytesOf, readExchangeFile } from '../../src/tools/files/exchange-file.ts';
+import { decodeRecorded, parseExchangeFile } from '../../src/tools/files/exchange-file.ts';
 import { inspectedMesh } from '../support/inspected-mesh.ts';
 import { completion, delta, done, eventStream, finish, gate, usage } from '../support/upstream.ts';
 import { openWebSocket } from '../support/websocket-client.ts';
@@ -230,13 +230,13 @@ describe('the inspector', () => {
     await page.getByRole('option', { name: /downloaded.*completed/ }).click();
     const { name, text } = await download(() => page.getByRole('button', { name: 'Download JSON' }).click());
     expect(name).toMatch(/^exchange-downloaded-\d+\.json$/);
-    const file = readExchangeFile(JSON.parse(text));
+    const file = parseExchangeFile(JSON.parse(text));
     expect(file).toMatchObject({
       outcome: 'completed',
       profile: 'generic',
       chat_request: { path: '/v1/chat/completions' },
     });
-    const sent = file.chat_response?.pieces.map((piece) => bytesOf(piece).toString()).join('');
+    const sent = file.chat_response?.pieces.map((piece) => decodeRecorded(piece).toString()).join('');
     expect(sent).toContain('data: [DONE]');
   });
 

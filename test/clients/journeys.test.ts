@@ -6,8 +6,8 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { type Child, startChild } from '../../mesh/child-process.ts';
 import { findEnvoy } from '../../mesh/envoy-binary.ts';
-import { type EnvoyConfig, routeOf } from '../../mesh/envoy-config.ts';
-import { untilListening } from '../../mesh/ports.ts';
+import { type EnvoyConfig, findEnvoyRoute } from '../../mesh/envoy-config.ts';
+import { waitUntilListening } from '../../mesh/ports.ts';
 import { codeBlocks } from '../../scripts/tests/readme-commands.ts';
 import { commandsIn, type OwnPorts, ownPorts, type Started, startedBy } from '../support/doc-commands.ts';
 import { putBefore } from '../support/guide-config.ts';
@@ -56,7 +56,7 @@ async function followYourOwnEnvoy(edit = (config: string) => config): Promise<st
   writeFileSync(file, ports.put(edit(read(run?.args.at(-1) ?? ''))));
   // Envoys of one machine share memory unless they are told not to.
   envoy = startChild('envoy', findEnvoy(process.env).path, ['-c', file, '--disable-hot-restart', '-l', 'error']);
-  await untilListening(ports.of('10000'), AbortSignal.timeout(60_000));
+  await waitUntilListening(ports.of('10000'), AbortSignal.timeout(60_000));
   return `http://127.0.0.1:${ports.of('10000')}`;
 }
 
@@ -81,7 +81,7 @@ describe('your own Envoy, then Codex for a team', () => {
     const url = await followYourOwnEnvoy((text) => {
       const config = parse(text) as EnvoyConfig;
       putBefore(config, [keys]);
-      Object.assign(routeOf(config, 'websocket').typed_per_filter_config ?? {}, parse(websocketKeys));
+      Object.assign(findEnvoyRoute(config, 'websocket').typed_per_filter_config ?? {}, parse(websocketKeys));
       return stringify(config);
     });
     upstream.script('/v1/models?client_version=0.171.0', { body: [modelList] });

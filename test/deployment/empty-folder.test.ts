@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { anyFreePort, untilListening } from '../../mesh/ports.ts';
+import { anyFreePort, waitUntilListening } from '../../mesh/ports.ts';
 import { createNpmPackage } from '../../scripts/release/npm-package.ts';
 import { commandsIn, ownPorts } from '../support/doc-commands.ts';
 import { completion, startScriptedUpstream } from '../support/upstream.ts';
@@ -97,7 +97,7 @@ test('the configuration that `try` prints, and the two commands above it, answer
   const variables = `LISTEN=127.0.0.1:${ports.of('50051')} ADMIN_LISTEN=off DRAIN_DELAY_MS=0`;
   await npx(`${variables} ${ports.put(service)}`).says(/"msg":"listening"/);
   npx(`${envoy.replace('FILE', file)} --disable-hot-restart`);
-  await untilListening(ports.of('10000'), AbortSignal.timeout(240_000));
+  await waitUntilListening(ports.of('10000'), AbortSignal.timeout(240_000));
   const response = await fetch(`http://127.0.0.1:${ports.of('10000')}/v1/responses`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },

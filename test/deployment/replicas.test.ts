@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { findEnvoy } from '../../mesh/envoy-binary.ts';
-import { connectionManagerOf } from '../../mesh/envoy-config.ts';
+import { findConnectionManager } from '../../mesh/envoy-config.ts';
 import { addEndpoint, untilHealthy } from '../support/envoy-clusters.ts';
 import { failures, startFailingReplica, untilMet } from '../support/failing-replica.ts';
 import { startTestMesh } from '../support/mesh.ts';
@@ -16,7 +16,7 @@ describe('two replicas', () => {
     const mesh = await startTestMesh({
       edit(config) {
         addEndpoint(config, 'responses_extproc', { host: '127.0.0.1', port: bad.port });
-        const mode = connectionManagerOf(config).http_filters[0].typed_config.processing_mode;
+        const mode = findConnectionManager(config).http_filters[0].typed_config.processing_mode;
         mode['request_body_mode'] = 'FULL_DUPLEX_STREAMED';
         mode['request_trailer_mode'] = 'SEND';
       },

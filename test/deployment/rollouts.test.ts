@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { clusterOf, type EnvoyCluster } from '../../mesh/envoy-config.ts';
-import { portIsFree } from '../../mesh/ports.ts';
+import { type EnvoyCluster, findCluster } from '../../mesh/envoy-config.ts';
+import { isPortFree } from '../../mesh/ports.ts';
 import { createAuthority, replaceFiles } from '../support/certificates.ts';
 import { addEndpoint, untilHealthy } from '../support/envoy-clusters.ts';
 import { startTestMesh } from '../support/mesh.ts';
@@ -36,7 +36,7 @@ describe('two workers with a UNIX socket each, and a replica on TCP', () => {
     const mesh = await startTestMesh({
       concurrency: 1,
       edit(config) {
-        const cluster = clusterOf(config, 'responses_extproc');
+        const cluster = findCluster(config, 'responses_extproc');
         cluster['type'] = 'STATIC'; // sockets have no name to resolve
         const endpoints: unknown[] = cluster.load_assignment.endpoints[0].lb_endpoints;
         for (const address of workers.listen)
@@ -84,7 +84,7 @@ describe('two replicas', () => {
       concurrency: 2,
       edit(config) {
         addEndpoint(config, 'responses_extproc', { host: '127.0.0.1', port });
-        for (const check of clusterOf(config, 'responses_extproc')['health_checks'] as Record<string, string>[])
+        for (const check of findCluster(config, 'responses_extproc')['health_checks'] as Record<string, string>[])
           check['interval'] = '0.5s'; // shipped as 3 s: on a busy machine Envoy might be told twice only after the delay
       },
     });
@@ -112,7 +112,7 @@ describe('two replicas', () => {
       leaving.child.kill('SIGTERM');
       await untilHealthy(mesh.admin, 1);
       // The delay is over once nothing listens there.
-      await expect.poll(() => portIsFree(port)).toBe(true);
+      await expect.poll(() => isPortFree(port)).toBe(true);
       const before = statuses.length;
       await expect.poll(() => statuses.length).toBeGreaterThan(before + 100);
       over.yet = true;
@@ -138,7 +138,7 @@ describe('mTLS between Envoy and the service', () => {
       environment: { TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile, TLS_CLIENT_CA_FILE: authority.caFile },
       edit(config) {
         // The service's certificate is for `localhost`. Envoy is ready with that name; the cluster `other` wants another.
-        const cluster = clusterOf(config, 'responses_extproc');
+        const cluster = findCluster(config, 'responses_extproc');
         const other = { ...structuredClone(cluster), name: 'other' };
         config.static_resources.clusters.push(other);
         speakTls(cluster, 'localhost', pair);
@@ -165,7 +165,7 @@ describe('mTLS between Envoy and the service', () => {
     const envoyPair = authority.issue('envoy');
     const mesh = await startTestMesh({
       environment: { TLS_CERT_FILE: files.certFile, TLS_KEY_FILE: files.keyFile, TLS_CLIENT_CA_FILE: caFile },
-      edit: (config) => speakTls(clusterOf(config, 'responses_extproc'), 'localhost', { ...envoyPair, caFile }),
+      edit: (config) => speakTls(findCluster(config, 'responses_extproc'), 'localhost', { ...envoyPair, caFile }),
     });
     try {
       mesh.upstream.script('tls', { body: [completion({ content: 'Safe.' })] });

@@ -1,6 +1,6 @@
 import { connect } from 'node:http2';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { connectionManagerOf, responsesRouteOf } from '../../mesh/envoy-config.ts';
+import { findConnectionManager, findResponsesRoute } from '../../mesh/envoy-config.ts';
 import type { BodyMode } from '../../src/filter/exchange/types.ts';
 import { startTestMesh, type TestMesh, type TestMeshOptions } from '../support/mesh.ts';
 import { completion, delta, done, eventStream, finish } from '../support/upstream.ts';
@@ -18,7 +18,7 @@ async function startMesh(request: BodyMode, response: BodyMode, { trailers = 'SK
   const mesh = await startTestMesh({
     ...more,
     edit(config) {
-      const mode = connectionManagerOf(config).http_filters[0].typed_config.processing_mode;
+      const mode = findConnectionManager(config).http_filters[0].typed_config.processing_mode;
       mode['request_body_mode'] = request;
       mode['response_body_mode'] = response;
       mode['request_trailer_mode'] = trailers;
@@ -58,7 +58,7 @@ describe('response body mode BUFFERED', () => {
     async (_name, route, status) => {
       const mesh = await startMesh('BUFFERED', 'BUFFERED', {
         edit(config) {
-          const responses = responsesRouteOf(config);
+          const responses = findResponsesRoute(config);
           if (!route) delete responses['request_body_buffer_limit'];
         },
       });

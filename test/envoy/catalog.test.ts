@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { connectionManagerOf } from '../../mesh/envoy-config.ts';
+import { findConnectionManager } from '../../mesh/envoy-config.ts';
 import { startTestMesh, type TestMesh } from '../support/mesh.ts';
 
 let mesh: TestMesh;
@@ -62,7 +62,7 @@ describe('an upstream that falls silent in the middle of its list', () => {
     impatient = await startTestMesh({
       environment: { UPSTREAM_IDLE_TIMEOUT_MS: '400', MAX_RESPONSE_BYTES: '1024' },
       edit(config) {
-        const { routes } = connectionManagerOf(config).route_config.virtual_hosts[0];
+        const { routes } = findConnectionManager(config).route_config.virtual_hosts[0];
         for (const route of routes) if (route.name === 'catalog') route.route = { ...route.route, idle_timeout: '6s' };
       },
     });

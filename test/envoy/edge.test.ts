@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { clusterOf, connectionManagerOf, type EnvoyConfig } from '../../mesh/envoy-config.ts';
+import { type EnvoyConfig, findCluster, findConnectionManager } from '../../mesh/envoy-config.ts';
 import { shippedEnvoyConfig } from '../../mesh/parts.ts';
 import { createAuthority } from '../support/certificates.ts';
 import { startTestMesh, type TestMesh } from '../support/mesh.ts';
@@ -101,7 +101,7 @@ describe('the edge', () => {
 test('where Envoy checks keys, a request without one is a 401 in the API’s form, and the upstream’s own 401 is the upstream’s', async () => {
   const mesh = await startTestMesh({
     edit(config) {
-      (connectionManagerOf(config).http_filters as unknown as object[]).unshift({
+      (findConnectionManager(config).http_filters as unknown as object[]).unshift({
         name: 'keys',
         typed_config: {
           '@type': 'type.googleapis.com/envoy.extensions.filters.http.api_key_auth.v3.ApiKeyAuth',
@@ -129,7 +129,7 @@ describe('limits that are lowered for a test', () => {
   test('a request body that does not arrive in time is a 408 in the API’s form, and its memory is free', async () => {
     const mesh = await startTestMesh({
       edit(config) {
-        const manager = connectionManagerOf(config);
+        const manager = findConnectionManager(config);
         expect(manager['request_timeout']).toBe('120s');
         manager['request_timeout'] = '1s';
       },
@@ -163,7 +163,7 @@ describe('limits that are lowered for a test', () => {
   test('a translator that is stuck is told from an upstream that is slow', async () => {
     const mesh = await startTestMesh({
       edit(config) {
-        connectionManagerOf(config).http_filters[0].typed_config['message_timeout'] = '0.5s';
+        findConnectionManager(config).http_filters[0].typed_config['message_timeout'] = '0.5s';
       },
     });
     try {
@@ -219,9 +219,9 @@ describe('what envoy.yaml has ready to be switched on', () => {
     copyFileSync(pair.keyFile, join(folder, 'gateway.key'));
     const mesh = await startTestMesh({
       edit(config) {
-        const { http_filters, ...manager } = connectionManagerOf(config);
+        const { http_filters, ...manager } = findConnectionManager(config);
         const on = switchedOn();
-        const { http_filters: filtersOn, tracing } = connectionManagerOf(on);
+        const { http_filters: filtersOn, tracing } = findConnectionManager(on);
         expect(filtersOn.length).toBe(http_filters.length + 1);
         const [limit] = filtersOn;
         limit.typed_config['token_bucket'] = { max_tokens: 3, tokens_per_fill: 1, fill_interval: '3600s' };
@@ -235,8 +235,8 @@ describe('what envoy.yaml has ready to be switched on', () => {
         Object.assign(config.static_resources.listeners[0].filter_chains[0], {
           transport_socket: (chain as { transport_socket?: unknown }).transport_socket,
         });
-        clusterOf(config, 'chat')['health_checks'] = clusterOf(on, 'chat')['health_checks'];
-        config.static_resources.clusters.push(clusterOf(on, 'otel_collector'));
+        findCluster(config, 'chat')['health_checks'] = findCluster(on, 'chat')['health_checks'];
+        config.static_resources.clusters.push(findCluster(on, 'otel_collector'));
       },
     });
     try {

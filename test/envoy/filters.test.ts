@@ -3,7 +3,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import { type IncomingMessage, request } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { connectionManagerOf } from '../../mesh/envoy-config.ts';
+import { findConnectionManager } from '../../mesh/envoy-config.ts';
 import { addClusterLike } from '../support/envoy-clusters.ts';
 import { startTestMesh, type TestMesh } from '../support/mesh.ts';
 import { completion, delta, done, eventStream, finish } from '../support/upstream.ts';
@@ -28,7 +28,7 @@ function withFilter(settings: Record<string, unknown>, cluster = 'other'): Promi
   return startTestMesh({
     edit(config) {
       addClusterLike(config, 'responses_extproc', 'other', { host: '127.0.0.1', port: other.port });
-      const filters = connectionManagerOf(config).http_filters as unknown as object[];
+      const filters = findConnectionManager(config).http_filters as unknown as object[];
       filters.unshift({
         name: 'other',
         typed_config: {
@@ -81,7 +81,7 @@ test('authentication in front of the service refuses a stranger before the body 
   const key = generateKeyPairSync('rsa', { modulusLength: 2048 }).publicKey.export({ format: 'jwk' });
   const mesh = await startTestMesh({
     edit(config) {
-      const filters = connectionManagerOf(config).http_filters as unknown as object[];
+      const filters = findConnectionManager(config).http_filters as unknown as object[];
       filters.unshift({
         name: 'envoy.filters.http.jwt_authn',
         typed_config: {
@@ -129,7 +129,7 @@ test('a filter in observability_mode is answered with nothing, and disturbs noth
 test('a service that hangs is a 504 in the API’s form after message_timeout', async () => {
   const mesh = await startTestMesh({
     edit(config) {
-      connectionManagerOf(config).http_filters[0].typed_config['message_timeout'] = '2s';
+      findConnectionManager(config).http_filters[0].typed_config['message_timeout'] = '2s';
     },
   });
   try {

@@ -2,7 +2,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { connectionManagerOf, type EnvoyConfig, type EnvoyRoute, routeOf } from '../../mesh/envoy-config.ts';
+import { type EnvoyConfig, type EnvoyRoute, findConnectionManager, findEnvoyRoute } from '../../mesh/envoy-config.ts';
 import { codeBlocks } from '../../scripts/tests/readme-commands.ts';
 import { putBefore } from '../support/guide-config.ts';
 import { startTestMesh } from '../support/mesh.ts';
@@ -49,9 +49,9 @@ test('your-own-envoy: a configuration that knew nothing of the filter translates
   const mesh = await startTestMesh({
     edit(config) {
       // What somebody had before: everything goes to the Chat server. The filter and its clusters are as envoy.yaml has them.
-      const [host] = connectionManagerOf(config).route_config.virtual_hosts;
+      const [host] = findConnectionManager(config).route_config.virtual_hosts;
       const before = { name: 'all', match: { prefix: '/' }, route: { cluster: 'chat' } };
-      const [first, ...others] = named.map((name) => routeOf(minimal, name)) as [EnvoyRoute, ...EnvoyRoute[]];
+      const [first, ...others] = named.map((name) => findEnvoyRoute(minimal, name)) as [EnvoyRoute, ...EnvoyRoute[]];
       host.routes = [first, ...others, before];
     },
   });

@@ -1,6 +1,6 @@
 import { connect } from 'node:http2';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { connectionManagerOf, responsesRouteOf } from '../../mesh/envoy-config.ts';
+import { findConnectionManager, findResponsesRoute } from '../../mesh/envoy-config.ts';
 import { startTestMesh, type TestMesh } from '../support/mesh.ts';
 import { completion } from '../support/upstream.ts';
 
@@ -9,11 +9,11 @@ describe.each(['BUFFERED', 'FULL_DUPLEX_STREAMED'])('request body mode %s', (mod
   beforeAll(async () => {
     mesh = await startTestMesh({
       edit(config) {
-        const { processing_mode } = connectionManagerOf(config).http_filters[0].typed_config;
+        const { processing_mode } = findConnectionManager(config).http_filters[0].typed_config;
         processing_mode['request_body_mode'] = mode;
         processing_mode['request_trailer_mode'] = 'SEND';
         // The router keeps the body for retries, and Envoy sends what it keeps twice when trailers follow (envoy#45470).
-        const route = responsesRouteOf(config);
+        const route = findResponsesRoute(config);
         if (mode === 'FULL_DUPLEX_STREAMED') delete route.route['retry_policy'];
       },
     });

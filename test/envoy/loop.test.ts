@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
-import { addressOf, clusterOf, type EnvoyConfig } from '../../mesh/envoy-config.ts';
+import { buildAddress, type EnvoyConfig, findCluster } from '../../mesh/envoy-config.ts';
 import { startTestMesh } from '../support/mesh.ts';
 import { openWebSocket } from '../support/websocket-client.ts';
 import { says } from '../support/websocket-mesh.ts';
 
 /** Has the upstream's address lead to another Envoy, or to this one. */
 function leadTo(config: EnvoyConfig, port = config.static_resources.listeners[0].address.socket_address.port_value) {
-  const [{ lb_endpoints: endpoints }] = clusterOf(config, 'chat').load_assignment.endpoints;
-  endpoints[0].endpoint.address = addressOf({ host: '127.0.0.1', port });
+  const [{ lb_endpoints: endpoints }] = findCluster(config, 'chat').load_assignment.endpoints;
+  endpoints[0].endpoint.address = buildAddress({ host: '127.0.0.1', port });
 }
 
 test('an upstream whose address leads back gets each request three times, and the client a 508 that says so', async () => {

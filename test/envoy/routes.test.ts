@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { connectionManagerOf, type EnvoyRoute, responsesRouteOf } from '../../mesh/envoy-config.ts';
+import { type EnvoyRoute, findConnectionManager, findResponsesRoute } from '../../mesh/envoy-config.ts';
 import { startTestMesh, type TestMesh } from '../support/mesh.ts';
 import { completion } from '../support/upstream.ts';
 
@@ -7,8 +7,8 @@ let mesh: TestMesh;
 beforeAll(async () => {
   mesh = await startTestMesh({
     edit(config) {
-      const { routes } = connectionManagerOf(config).route_config.virtual_hosts[0];
-      const shipped = responsesRouteOf(config);
+      const { routes } = findConnectionManager(config).route_config.virtual_hosts[0];
+      const shipped = findResponsesRoute(config);
       const routeFor = (
         prefix: string,
         metadata: Record<string, string>,

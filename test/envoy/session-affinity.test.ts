@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { clusterOf } from '../../mesh/envoy-config.ts';
+import { findCluster } from '../../mesh/envoy-config.ts';
 import { addEndpoint } from '../support/envoy-clusters.ts';
 import { startTestMesh, type TestMesh } from '../support/mesh.ts';
 import { completion, type ScriptedUpstream, startScriptedUpstream } from '../support/upstream.ts';
@@ -20,7 +20,7 @@ describe('two Chat servers behind consistent hashing', () => {
       environment: { SESSION_HEADER: 'x-session-affinity' },
       edit(config) {
         addEndpoint(config, 'chat', { host: '127.0.0.1', port: second.port });
-        Object.assign(clusterOf(config, 'chat'), clusterBlock);
+        Object.assign(findCluster(config, 'chat'), clusterBlock);
         const [manager] = config.static_resources.listeners[0].filter_chains[0].filters;
         for (const { routes } of manager.typed_config.route_config.virtual_hosts)
           for (const { route } of routes) if (route !== undefined) Object.assign(route, routeBlock);

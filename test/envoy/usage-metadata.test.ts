@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { clusterOf, connectionManagerOf, type EnvoyConfig } from '../../mesh/envoy-config.ts';
+import { type EnvoyConfig, findCluster, findConnectionManager } from '../../mesh/envoy-config.ts';
 import { addClusterLike } from '../support/envoy-clusters.ts';
 import { askAndLeave, estimatedTokens } from '../support/leaving-client.ts';
 import { type LogLine, startTestMesh, type TestMesh } from '../support/mesh.ts';
@@ -38,9 +38,9 @@ function useMetadata(config: EnvoyConfig, limiter: RateLimitService): void {
   const block = /^## Tokens in Envoy$.*?^```yaml$(.*?)^```$/ms.exec(readme)?.[1] ?? '';
   // As long as a busy machine needs; Envoy forgets what it could not tell in time.
   const filters = parse(block.replace('timeout: 1s', 'timeout: 60s')) as object[];
-  (connectionManagerOf(config).http_filters as unknown as object[]).unshift(...filters);
+  (findConnectionManager(config).http_filters as unknown as object[]).unshift(...filters);
   addClusterLike(config, 'responses_extproc', 'rate_limit', { host: '127.0.0.1', port: limiter.port });
-  Reflect.deleteProperty(clusterOf(config, 'rate_limit'), 'health_checks');
+  Reflect.deleteProperty(findCluster(config, 'rate_limit'), 'health_checks');
 }
 
 describe('what Envoy knows of an answer', () => {

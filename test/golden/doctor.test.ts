@@ -4,13 +4,13 @@
  */
 import { expect, it } from 'vitest';
 import { jsonWithPatterns } from '../../src/formats/json/json-with-patterns.ts';
-import { plainStyle, styleFor } from '../../src/tools/cli/style.ts';
+import { createPlainStyle, createStyle } from '../../src/tools/cli/style.ts';
 import { diagnose } from '../../src/tools/doctor/doctor-command.ts';
 import type { Answer, Finding } from '../../src/tools/doctor/probe-types.ts';
 import { allProbes } from '../../src/tools/doctor/probes/all-probes.ts';
-import { engineNamed } from '../../src/tools/doctor/probes/server-probes.ts';
+import { findNamedEngine } from '../../src/tools/doctor/probes/server-probes.ts';
 import { proposeProfile } from '../../src/tools/doctor/proposal.ts';
-import { jsonReport, type Report, textReport } from '../../src/tools/doctor/report.ts';
+import { type Report, writeJsonReport, writeTextReport } from '../../src/tools/doctor/report.ts';
 import { answersOfAllKinds, call, json, plainAnswer, said } from '../support/doctor-answers.ts';
 import { doctorRecordings, replayDoctor } from '../support/doctor-recordings.ts';
 import { goldenTexts } from '../support/golden-text.ts';
@@ -141,19 +141,19 @@ const servers: Readonly<Record<string, { readonly behaviour: Behaviour; readonly
   },
 };
 it.each(doctorRecordings)('the report on the recorded answers of %s', async (name) => {
-  await golden.expect(`recorded-${name}.txt`, textReport(await replayDoctor(name), plainStyle(120)));
+  await golden.expect(`recorded-${name}.txt`, writeTextReport(await replayDoctor(name), createPlainStyle(120)));
 });
 
 it('a report in colours on a narrow terminal; a wide one has lines of 140', async () => {
   const report = await replayDoctor('vllm-wrong-parser');
-  const at = (columns: number) => styleFor({ env: { FORCE_COLOR: '1' }, stdout: { columns } as NodeJS.WriteStream });
-  await golden.expect('narrow-in-colours.txt', textReport(report, at(60)).replaceAll('\u001b', '␛'));
-  expect(textReport(report, at(200))).toBe(textReport(report, at(140)));
-  expect(textReport(report, at(139))).not.toBe(textReport(report, at(140)));
+  const at = (columns: number) => createStyle({ env: { FORCE_COLOR: '1' }, stdout: { columns } as NodeJS.WriteStream });
+  await golden.expect('narrow-in-colours.txt', writeTextReport(report, at(60)).replaceAll('\u001b', '␛'));
+  expect(writeTextReport(report, at(200))).toBe(writeTextReport(report, at(140)));
+  expect(writeTextReport(report, at(139))).not.toBe(writeTextReport(report, at(140)));
 });
 
 it('the report for programs', async () => {
-  await golden.expect('recorded-llama.cpp-as-json.txt', jsonReport(await replayDoctor('llama.cpp')));
+  await golden.expect('recorded-llama.cpp-as-json.txt', writeJsonReport(await replayDoctor('llama.cpp')));
 });
 
 it('the reports on servers that do all or little, and each request that they are sent', async () => {
@@ -462,7 +462,7 @@ it.each([
   ],
 ] as const)('an engine is named by %s', async (_name, answers: Readonly<Record<string, Answer>>, engine, paths) => {
   const asked: string[] = [];
-  const found = await engineNamed(answers['models'] ?? listed({}), async (path) => {
+  const found = await findNamedEngine(answers['models'] ?? listed({}), async (path) => {
     asked.push(path);
     return answers[path] ?? notThere;
   });

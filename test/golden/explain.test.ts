@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { plainStyle } from '../../src/tools/cli/style.ts';
+import { createPlainStyle } from '../../src/tools/cli/style.ts';
 import { explainRequest } from '../../src/tools/explain/explain-request.ts';
 import type { RequestExplanation } from '../../src/tools/explain/explanation.ts';
 import { mappingRows } from '../../src/tools/explain/mapping-rows.ts';
 import { printAnswer } from '../../src/tools/explain/print-answer.ts';
 import { printRequest } from '../../src/tools/explain/print-request.ts';
-import { answerIn } from '../../src/tools/explain/read-input.ts';
+import { readRecordedAnswer } from '../../src/tools/explain/read-input.ts';
 import { type AnswerRun, runAnswer } from '../../src/tools/explain/run-answer.ts';
 import { type ClientRequest, runRequest } from '../../src/tools/explain/run-request.ts';
 import { explainSetupOf } from '../support/config-of-settings.ts';
@@ -16,7 +16,7 @@ import { eventLines } from '../support/stream-lines.ts';
 import { upstreamOf } from '../support/upstream-notation.ts';
 
 /** Every case of a request and of a stream, as `explain` shows it: what it says is what the service does. */
-const plain = plainStyle(100);
+const plain = createPlainStyle(100);
 const anchors = new Set(mappingRows.map(({ anchor }) => anchor));
 
 const paths = { compact: '/v1/responses/compact', input_tokens: '/v1/responses/input_tokens' };
@@ -100,7 +100,7 @@ describe.each(streams)('$where $title', (golden) => {
     if (run.type !== 'sent') throw new Error('the request was not sent');
     const isJson = blockOf(golden, 'upstream json') !== null;
     const bytes = isJson ? Buffer.from(blockOf(golden, 'upstream json') ?? '') : upstreamOf(golden);
-    const answer = answerIn(bytes, 200);
+    const answer = readRecordedAnswer(bytes, 200);
     expect(Buffer.concat([...answer.chunks].map((chunk) => chunk.bytes)).equals(bytes)).toBe(true);
     const open = () => {
       const again = runRequest(setup, requestOf(body, undefined), createdAt);

@@ -10,8 +10,8 @@ import { afterAll, expect, it } from 'vitest';
 import { explain } from '../../src/tools/explain/explain-command.ts';
 import { explainRequest } from '../../src/tools/explain/explain-request.ts';
 import type { RequestExplanation } from '../../src/tools/explain/explanation.ts';
-import { pathOf } from '../../src/tools/explain/fields.ts';
-import { short as shortJson } from '../../src/tools/explain/shorten-json.ts';
+import { readPath } from '../../src/tools/explain/fields.ts';
+import { writeShortJson as shortJson } from '../../src/tools/explain/shorten-json.ts';
 import { type ExchangeFile, exchangeFileHead } from '../../src/tools/files/exchange-file.ts';
 import { explainSetupOf } from '../support/config-of-settings.ts';
 import { createdAt } from '../support/context.ts';
@@ -430,7 +430,7 @@ it('what becomes of the fields of many requests', async () => {
     const whole = { model: 'm', input: 'Hi', ...body };
     const headers = new Map([['content-type', 'application/json']]);
     const request = { method: 'POST', path: '/v1/responses', headers, body: Buffer.from(JSON.stringify(whole)) };
-    const named = (fields ?? Object.keys(body)).map((field) => pathOf(field) ?? []);
+    const named = (fields ?? Object.keys(body)).map((field) => readPath(field) ?? []);
     const of = (paths: typeof named | null) =>
       explainRequest({ setup: explainSetupOf(settings), request, now: createdAt, fields: paths, linkBase: '' });
     const lines = fatesIn(of(fields === undefined ? null : named));

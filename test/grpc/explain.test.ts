@@ -6,7 +6,7 @@ import { gzipSync } from 'node:zlib';
 import { afterAll, describe, expect, it } from 'vitest';
 import { readFrozen } from '../../scripts/generate/public-names.ts';
 import { type ExplanationFile, explain as explainCommand } from '../../src/tools/explain/explain-command.ts';
-import { bytesOf, type ExchangeFile, exchangeFileHead } from '../../src/tools/files/exchange-file.ts';
+import { decodeRecorded, type ExchangeFile, exchangeFileHead } from '../../src/tools/files/exchange-file.ts';
 import { connectExtProc } from '../support/extproc-client.ts';
 import { loadDetail } from '../support/recorded-exchange.ts';
 import { runSubcommand } from '../support/run-subcommand.ts';
@@ -412,10 +412,10 @@ describe('a saved exchange', () => {
       const { chat_request, answer, dropped } = await explained([fileOf('saved.json', JSON.stringify(recorded))]);
       const { chat_request: sent, client_response: received } = recorded;
       if (sent === null || received === null) throw new Error('The exchange has no other side.');
-      expect(JSON.stringify(chat_request?.body)).toBe(bytesOf(sent).toString());
+      expect(JSON.stringify(chat_request?.body)).toBe(decodeRecorded(sent).toString());
       expect(chat_request?.path).toBe(sent.path);
       expect(dropped.map(({ name }) => name)).toEqual(recorded.dropped);
-      const events = eventsOf(received.pieces.map((piece) => bytesOf(piece).toString()).join(''));
+      const events = eventsOf(received.pieces.map((piece) => decodeRecorded(piece).toString()).join(''));
       const replayed = answer?.chunks.flatMap((one) => one.events.map(({ event }) => event)) ?? [];
       expect(replayed.filter((event) => event !== null)).toEqual(events.map(({ type }) => type));
     } finally {

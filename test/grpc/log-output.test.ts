@@ -3,7 +3,7 @@ import { closeSync, constants, mkdtempSync, openSync, readFileSync, readSync, rm
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { anyFreePort, untilListening } from '../../mesh/ports.ts';
+import { anyFreePort, waitUntilListening } from '../../mesh/ports.ts';
 import { createLogOutput } from '../../src/service/telemetry/log-output.ts';
 import { connectExtProc } from '../support/extproc-client.ts';
 import { holdTimers } from '../support/held-timers.ts';
@@ -131,8 +131,8 @@ describe('a service', () => {
     const ended = new Promise<number | string | null>((resolve) => {
       child.once('exit', (code, signal) => resolve(code ?? signal));
     });
-    await untilListening(grpc, AbortSignal.timeout(240_000));
-    await untilListening(admin, AbortSignal.timeout(240_000));
+    await waitUntilListening(grpc, AbortSignal.timeout(240_000));
+    await waitUntilListening(admin, AbortSignal.timeout(240_000));
     const client = connectExtProc(`127.0.0.1:${grpc}`);
     return {
       async exchange(): Promise<void> {

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { type Child, startChild } from '../../mesh/child-process.ts';
-import { clusterOf, connectionManagerOf, type EnvoyConfig } from '../../mesh/envoy-config.ts';
-import { anyFreePort, untilListening } from '../../mesh/ports.ts';
+import { type EnvoyConfig, findCluster, findConnectionManager } from '../../mesh/envoy-config.ts';
+import { anyFreePort, waitUntilListening } from '../../mesh/ports.ts';
 import { addClusterLike } from '../support/envoy-clusters.ts';
 import { startTestMesh, type TestMesh } from '../support/mesh.ts';
 import { completion, type ScriptedUpstream, startScriptedUpstream } from '../support/upstream.ts';
@@ -46,7 +46,7 @@ beforeAll(async () => {
   );
   const over = new AbortController();
   const ended = router.ended.then((how) => Promise.reject(new Error(`bbr ended: ${how}`)));
-  await Promise.race([untilListening(grpc, over.signal), ended]).finally(() => over.abort());
+  await Promise.race([waitUntilListening(grpc, over.signal), ended]).finally(() => over.abort());
   hosted = await startScriptedUpstream();
   process.env['PROVIDER_API_KEY'] = 'sk-of-the-provider';
   mesh = await startTestMesh({
@@ -63,7 +63,7 @@ afterAll(async () => {
 /** The router's filter in the place of the script, on the routes too; the hosted upstream here, without TLS. */
 function useRouter(config: EnvoyConfig, port: number): void {
   const [filter] = parse(block) as [{ name: string }];
-  const manager = connectionManagerOf(config);
+  const manager = findConnectionManager(config);
   const lua = (manager.http_filters as unknown as { name: string }[]).findIndex(({ name }) => name.endsWith('.lua'));
   manager.http_filters.splice(lua, 1, filter as never);
   for (const route of manager.route_config.virtual_hosts[0].routes) {
@@ -73,10 +73,10 @@ function useRouter(config: EnvoyConfig, port: number): void {
     delete filters['envoy.filters.http.lua'];
   }
   addClusterLike(config, 'responses_extproc', 'body_based_router', { host: '127.0.0.1', port });
-  const router = clusterOf(config, 'body_based_router');
+  const router = findCluster(config, 'body_based_router');
   delete router['health_checks'];
   delete router['outlier_detection'];
-  const upstream = clusterOf(config, 'hosted');
+  const upstream = findCluster(config, 'hosted');
   delete upstream.transport_socket;
   upstream.load_assignment.endpoints[0].lb_endpoints[0].endpoint.address = {
     socket_address: { address: '127.0.0.1', port_value: hosted.port },

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { clusterOf, connectionManagerOf } from '../../mesh/envoy-config.ts';
+import { findCluster, findConnectionManager } from '../../mesh/envoy-config.ts';
 import { renderChart } from '../../scripts/generate/kubernetes-render.ts';
 import { envoyVersions } from '../matrix/versions.ts';
 import { createAuthority } from '../support/certificates.ts';
@@ -203,7 +203,7 @@ describe('the guide’s budget of tokens', () => {
     const limiter = await startRateLimitService(10);
     const mesh = await startTestMesh({
       edit(config) {
-        const envoyYaml = connectionManagerOf(config);
+        const envoyYaml = findConnectionManager(config);
         Reflect.deleteProperty(envoyYaml, 'local_reply_config'); // Envoy Gateway has none: the service words the refusal
         const { http_filters, route_config } = envoyYaml;
         const filter = filters.find(({ name }) => name === limiterName) ?? {};
@@ -215,7 +215,7 @@ describe('the guide’s budget of tokens', () => {
         };
         const cluster = typedConfig.rateLimitService.grpcService.envoyGrpc.clusterName;
         addClusterLike(config, 'responses_extproc', cluster, { host: '127.0.0.1', port: limiter.port });
-        Reflect.deleteProperty(clusterOf(config, cluster), 'health_checks');
+        Reflect.deleteProperty(findCluster(config, cluster), 'health_checks');
       },
     });
     try {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { clusterOf, connectionManagerOf } from '../../mesh/envoy-config.ts';
+import { findCluster, findConnectionManager } from '../../mesh/envoy-config.ts';
 import { addClusterLike } from '../support/envoy-clusters.ts';
 import { startTestMesh, type TestMesh } from '../support/mesh.ts';
 import { completion, delta, done, eventStream, finish } from '../support/upstream.ts';
@@ -21,8 +21,8 @@ function meshWithPicker(envoy: string, place: string, picker: EndpointPicker): P
     envoy: install(),
     edit(config) {
       addClusterLike(config, 'responses_extproc', 'picker', { host: '127.0.0.1', port: picker.port });
-      delete clusterOf(config, 'picker')['health_checks'];
-      const filters = connectionManagerOf(config).http_filters as unknown as object[];
+      delete findCluster(config, 'picker')['health_checks'];
+      const filters = findConnectionManager(config).http_filters as unknown as object[];
       const filter = {
         name: 'picker',
         typed_config: {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { connectionManagerOf, responsesRouteOf } from '../../mesh/envoy-config.ts';
+import { findConnectionManager, findResponsesRoute } from '../../mesh/envoy-config.ts';
 import type { BodyMode } from '../../src/filter/exchange/types.ts';
 import { askAndLeave, estimatedTokens } from '../support/leaving-client.ts';
 import { startTestMesh, type TestMesh } from '../support/mesh.ts';
@@ -13,14 +13,14 @@ function meshIn(version: string, request: BodyMode, response: BodyMode): Promise
   return startTestMesh({
     ...envoyOf(version),
     edit(config) {
-      const mode = connectionManagerOf(config).http_filters[0].typed_config.processing_mode;
+      const mode = findConnectionManager(config).http_filters[0].typed_config.processing_mode;
       mode['request_body_mode'] = request;
       mode['response_body_mode'] = response;
       // Full duplex demands trailers.
       mode['request_trailer_mode'] = request === 'FULL_DUPLEX_STREAMED' ? 'SEND' : 'SKIP';
       mode['response_trailer_mode'] = response === 'FULL_DUPLEX_STREAMED' ? 'SEND' : 'SKIP';
       if (request !== 'BUFFERED_PARTIAL') return;
-      const route = responsesRouteOf(config);
+      const route = findResponsesRoute(config);
       delete route['request_body_buffer_limit'];
     },
   });

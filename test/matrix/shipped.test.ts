@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { request as httpRequest } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { connectionManagerOf, responsesRouteOf } from '../../mesh/envoy-config.ts';
+import { findConnectionManager, findResponsesRoute } from '../../mesh/envoy-config.ts';
 import { shippedEnvoyConfig } from '../../mesh/parts.ts';
 import { addDeadCluster } from '../support/envoy-clusters.ts';
 import { startTestMesh, type TestMesh } from '../support/mesh.ts';
@@ -16,8 +16,8 @@ describe.each([...envoyVersions])('Envoy %s on the shipped configuration', (vers
       envoy: install(),
       edit(config) {
         addDeadCluster(config);
-        const { routes } = connectionManagerOf(config).route_config.virtual_hosts[0];
-        const shipped = responsesRouteOf(config);
+        const { routes } = findConnectionManager(config).route_config.virtual_hosts[0];
+        const shipped = findResponsesRoute(config);
         for (const [prefix, route] of Object.entries({ '/dead/': { cluster: 'dead' }, '/short/': { timeout: '0.3s' } }))
           routes.unshift({ ...shipped, match: { prefix }, route: { ...shipped.route, ...route } });
       },

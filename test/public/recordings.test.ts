@@ -6,7 +6,7 @@ import type { ResponseContext } from '../../src/filter/translate/shared/context.
 import { translateRequest } from '../../src/filter/translate/translate-request.ts';
 import { ApiError } from '../../src/filter/wire/schema/api-error.ts';
 import type { ResponseResource } from '../../src/filter/wire/schema/response-resource.ts';
-import { profileOfHost } from '../../src/tools/doctor/proposal.ts';
+import { findProfileOfHost } from '../../src/tools/doctor/proposal.ts';
 import { createCountedIds } from '../support/context.ts';
 import { faultsOfStream } from '../support/invariants.ts';
 import { plainReading, saidBy } from '../support/plain-reading.ts';
@@ -32,7 +32,7 @@ const answers = [...new Map(recorded.map((answer) => [answer.body, answer])).val
 const servers = [...new Set(answers.map(({ server }) => server))];
 
 describe.each(servers)('%s', (server) => {
-  const profile = profileOfHost(server)?.name ?? 'generic';
+  const profile = findProfileOfHost(server)?.name ?? 'generic';
   const ofServer = answers.filter((answer) => answer.server === server);
 
   it.each(ofServer)('says what $source says', async ({ body, tools }) => {

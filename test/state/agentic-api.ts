@@ -3,7 +3,7 @@ import { chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, renameSy
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Child, startChild } from '../../mesh/child-process.ts';
-import { anyFreePort, untilListening } from '../../mesh/ports.ts';
+import { anyFreePort, waitUntilListening } from '../../mesh/ports.ts';
 
 const requirements = join(import.meta.dirname, 'requirements.txt');
 
@@ -79,6 +79,6 @@ export async function startStateTier(
     throw new Error(`agentic-server ended (${end}):\n${lines.join('\n')}`);
   });
   failed.catch(() => {});
-  await Promise.race([untilListening(port, over.signal), failed]).finally(() => over.abort());
+  await Promise.race([waitUntilListening(port, over.signal), failed]).finally(() => over.abort());
   return { url: `http://127.0.0.1:${port}`, stop: () => child.stop() };
 }

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { addressOf, clusterOf, type EnvoyConfig, type HostAndPort } from '../../mesh/envoy-config.ts';
+import { buildAddress, type EnvoyConfig, findCluster, type HostAndPort } from '../../mesh/envoy-config.ts';
 
 /** Adds a copy of the cluster `from` under another name, with its only endpoint at another address. */
 export function addClusterLike(config: EnvoyConfig, from: string, name: string, place: HostAndPort): void {
-  const copy = structuredClone(clusterOf(config, from));
+  const copy = structuredClone(findCluster(config, from));
   copy.name = name;
-  copy.load_assignment.endpoints[0].lb_endpoints[0].endpoint.address = addressOf(place);
+  copy.load_assignment.endpoints[0].lb_endpoints[0].endpoint.address = buildAddress(place);
   config.static_resources.clusters.push(copy);
 }
 
@@ -16,8 +16,8 @@ export function addDeadCluster(config: EnvoyConfig): void {
 
 /** Adds one more endpoint to a cluster. */
 export function addEndpoint(config: EnvoyConfig, cluster: string, place: HostAndPort): void {
-  clusterOf(config, cluster).load_assignment.endpoints[0].lb_endpoints.push({
-    endpoint: { address: addressOf(place) },
+  findCluster(config, cluster).load_assignment.endpoints[0].lb_endpoints.push({
+    endpoint: { address: buildAddress(place) },
   });
 }
 

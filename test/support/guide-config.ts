@@ -1,7 +1,7 @@
 /** Configurations of Envoy, changed as a guide says. */
 import { expect } from 'vitest';
 import { parse } from 'yaml';
-import { addressOf, clusterOf, connectionManagerOf, type EnvoyConfig } from '../../mesh/envoy-config.ts';
+import { buildAddress, type EnvoyConfig, findCluster, findConnectionManager } from '../../mesh/envoy-config.ts';
 import type { CertificateAuthority } from './certificates.ts';
 import type { ScriptedUpstream } from './upstream.ts';
 
@@ -9,7 +9,7 @@ const authorities = { trusted_ca: { filename: '/etc/ssl/certs/ca-certificates.cr
 
 /** Puts HTTP filters of a guide, as YAML, where it says: before ext_proc. */
 export function putBefore(config: EnvoyConfig, blocks: readonly string[]): void {
-  const filters = connectionManagerOf(config).http_filters as unknown as object[];
+  const filters = findConnectionManager(config).http_filters as unknown as object[];
   filters.unshift(...blocks.flatMap((block) => parse(block) as object[]));
 }
 
@@ -20,9 +20,9 @@ export function useProvider(
   { port }: ScriptedUpstream,
   authority: CertificateAuthority,
 ): void {
-  const found = clusterOf(config, cluster);
+  const found = findCluster(config, cluster);
   const [endpoint] = found.load_assignment.endpoints[0].lb_endpoints;
-  endpoint.endpoint.address = addressOf({ host: '127.0.0.1', port });
+  endpoint.endpoint.address = buildAddress({ host: '127.0.0.1', port });
   const { common_tls_context } = Object(found.transport_socket).typed_config;
   expect(common_tls_context.validation_context).toMatchObject(authorities);
   common_tls_context.validation_context.trusted_ca.filename = authority.caFile;

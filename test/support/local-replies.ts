@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import type { EnvoyBinary } from '../../mesh/envoy-binary.ts';
-import { clusterOf, connectionManagerOf, type EnvoyConfig } from '../../mesh/envoy-config.ts';
+import { type EnvoyConfig, findCluster, findConnectionManager } from '../../mesh/envoy-config.ts';
 import { shippedEnvoyConfig } from '../../mesh/parts.ts';
 import { addClusterLike } from './envoy-clusters.ts';
 import { startTestMesh, type TestMesh } from './mesh.ts';
@@ -16,7 +16,7 @@ const typeOf = (name: string) => `type.googleapis.com/envoy.extensions.filters.h
 /** The rate limit that the shipped file has ready to be switched on, with three tokens. */
 function shippedRateLimit(): object {
   const text = readFileSync(shippedEnvoyConfig, 'utf8').replace(/^( *)#: /gm, '$1');
-  const [filter] = connectionManagerOf(parse(text) as EnvoyConfig).http_filters;
+  const [filter] = findConnectionManager(parse(text) as EnvoyConfig).http_filters;
   filter.typed_config['token_bucket'] = { max_tokens: 3, tokens_per_fill: 1, fill_interval: '3600s' };
   return filter;
 }
@@ -95,7 +95,7 @@ export function describeLocalReplies(name: string, tellsAll: boolean, envoy?: ()
         ...(envoy !== undefined && { envoy: envoy() }),
         edit(config) {
           addClusterLike(config, 'chat', 'authorizer', { host: '127.0.0.1', port });
-          const manager = connectionManagerOf(config);
+          const manager = findConnectionManager(config);
           const filters = manager.http_filters as unknown as object[];
           filters.unshift(cors, jwtAuthn(), extAuthz, shippedRateLimit());
           filters.splice(-1, 0, rbac);
@@ -166,7 +166,7 @@ export function describeLocalReplies(name: string, tellsAll: boolean, envoy?: ()
       const gone = await startTestMesh({
         ...(envoy !== undefined && { envoy: envoy() }),
         edit(config) {
-          clusterOf(config, 'chat').load_assignment.endpoints[0].lb_endpoints.splice(0);
+          findCluster(config, 'chat').load_assignment.endpoints[0].lb_endpoints.splice(0);
         },
       });
       try {

@@ -6,15 +6,15 @@ import { OpenAI } from 'openai';
 import type { Child } from '../../mesh/child-process.ts';
 import { type EnvoyBinary, findEnvoy } from '../../mesh/envoy-binary.ts';
 import {
-  addressOf,
-  clusterOf,
-  connectionManagerOf,
+  buildAddress,
   type EnvoyCluster,
   type EnvoyConfig,
+  findCluster,
+  findConnectionManager,
   placeEnvoy,
 } from '../../mesh/envoy-config.ts';
 import { shippedEnvoyConfig, startEnvoy, startService, stopAtOnce } from '../../mesh/parts.ts';
-import { anyFreePort, untilListening } from '../../mesh/ports.ts';
+import { anyFreePort, waitUntilListening } from '../../mesh/ports.ts';
 import { type ServiceMain, serviceMain } from './service-main.ts';
 import { readLogLine } from './service-process.ts';
 import { type ScriptedUpstream, startScriptedUpstream } from './upstream.ts';
@@ -97,9 +97,9 @@ export async function startTestMesh(options: TestMeshOptions = {}): Promise<Test
     upstream: at(upstream.port),
     webSocket: options.webSocket === true ? at(webSocket) : undefined,
   });
-  makePatient(clusterOf(config, 'responses_extproc'));
+  makePatient(findCluster(config, 'responses_extproc'));
   // Shipped as 10 s, which a large request may take on a slow machine.
-  for (const { typed_config } of connectionManagerOf(config).http_filters as {
+  for (const { typed_config } of findConnectionManager(config).http_filters as {
     typed_config: Record<string, unknown>;
   }[])
     if ('message_timeout' in typed_config) typed_config['message_timeout'] = '120s';
@@ -146,7 +146,7 @@ export async function startTestMesh(options: TestMeshOptions = {}): Promise<Test
     },
     async replaceEnvoy() {
       const first = envoy;
-      config.admin.address = addressOf(at(await anyFreePort()));
+      config.admin.address = buildAddress(at(await anyFreePort()));
       envoy = await start();
       first.kill('SIGKILL');
       await first.ended;
@@ -192,7 +192,7 @@ async function startTestService(
     child = startService({ ...program.environment, ...stopAtOnce, ...environment, ...ports }, onLine, program.main);
     const over = new AbortController();
     const failed = endedUnasked(child, raw);
-    await Promise.race([untilListening(port, over.signal), failed]).finally(() => over.abort());
+    await Promise.race([waitUntilListening(port, over.signal), failed]).finally(() => over.abort());
   }
   const adminUrl = `http://127.0.0.1:${metrics}`;
   const admin = async (path: string) => (await fetch(adminUrl + path)).text();

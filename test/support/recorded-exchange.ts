@@ -1,4 +1,4 @@
-import { type ExchangePart, partOf } from '../../src/tools/inspect/exchange-json.ts';
+import { buildExchangePart, type ExchangePart } from '../../src/tools/inspect/exchange-json.ts';
 import { type ExchangeFacts, noFacts, type StoredExchange } from '../../src/tools/inspect/exchange-store.ts';
 import type { Explainer } from '../../src/tools/inspect/explain-once.ts';
 import { type BodyName, bodyNames } from '../../src/tools/inspect/recording.ts';
@@ -38,7 +38,7 @@ export function detailOf(exchange: StoredExchange): ExchangeDetail {
 
 function partAfter(exchange: StoredExchange, before: ExchangeDetail | null): ExchangePart {
   const counts = bodyNames.map((name) => [name, before?.pieces[name].length ?? 0]);
-  return JSON.parse(JSON.stringify(partOf(exchange, Object.fromEntries(counts))));
+  return JSON.parse(JSON.stringify(buildExchangePart(exchange, Object.fromEntries(counts))));
 }
 
 /** What a service has recorded, part by part. */

@@ -1,4 +1,4 @@
-import { lineOf, type ShownEvent } from '../../src/tools/inspect/view/event-lines.ts';
+import { type ShownEvent, writeEventLine } from '../../src/tools/inspect/view/event-lines.ts';
 
 /** The events of a stream's text; comments and `[DONE]` left out. */
 export function eventsOf(stream: string): ShownEvent[] {
@@ -13,7 +13,7 @@ export function eventLines(stream: string): string[] {
     if (block === '') continue;
     const data = block.split('\n').find((line) => line.startsWith('data: {'));
     if (data === undefined) lines.push(block.replace(/^data: /, ''));
-    else lines.push(lineOf(JSON.parse(data.slice('data: '.length)) as ShownEvent));
+    else lines.push(writeEventLine(JSON.parse(data.slice('data: '.length)) as ShownEvent));
   }
   return lines;
 }

@@ -316,13 +316,14 @@ test('a file’s name says which it is: none occurs twice', () => {
   expect(names.filter((name, at) => names.indexOf(name) !== at)).toEqual([]);
 });
 
-const commented = globSync(['src/**/*.{ts,tsx}', 'mesh/*.ts'], { cwd: join(root, '..') });
+const sources = globSync(['src/**/*.{ts,tsx}', 'mesh/*.ts'], { cwd: join(root, '..') });
 
-test('no two exported types share a name', () => {
-  const names = commented.flatMap((file) =>
-    [...readFileSync(join(root, '..', file), 'utf8').matchAll(/^export (?:interface|type|class) (\w+)/gm)].map(
-      ([, name]) => name,
-    ),
+test.each([
+  ['types', /^export (?:interface|type|class) (\w+)/gm],
+  ['functions', /^export (?:async )?function\*? (\w+)|^export const (\w+)[^=\n]*= (?:async )?\([^\n]*=>/gm],
+])('no two exported %s share a name', (_what, exported) => {
+  const names = sources.flatMap((file) =>
+    [...readFileSync(join(root, '..', file), 'utf8').matchAll(exported)].map(([, one, other]) => one ?? other),
   );
   expect(names.length).toBeGreaterThan(300);
   expect(names.filter((name, at) => names.indexOf(name) !== at)).toEqual([]);

@@ -1,5 +1,6 @@
 import { parseDocument } from 'yaml';
 import * as z from 'zod/mini';
+import { isJsonObject } from '../../formats/json/exact.ts';
 import { LinearRegExp } from './linear-regexp.ts';
 import { type FlagName, type ModelRule, type Profile, type ProfileFlags, pattern, profileFlags } from './profile.ts';
 import { builtInProfiles } from './profiles.ts';
@@ -16,12 +17,12 @@ type Fields = Readonly<Record<string, unknown>>;
 /** The profiles of an operator’s file, YAML or JSON, by name; `file` is its name. Throws `ProfilesFileError`. */
 export function readProfilesFile(text: string, file: string): ReadonlyMap<string, Profile> {
   const content = parseFile(text, file);
-  const { profiles: entries, $schema = '', ...others } = isObject(content) ? content : {};
+  const { profiles: entries, $schema = '', ...others } = isJsonObject(content) ? content : {};
   const problems = Object.keys(others).map((key) => `unknown key '${key}'; profiles belong under 'profiles'`);
   const profiles = new Map<string, Profile>();
   if (typeof $schema !== 'string') problems.push(`'$schema' must be text${gotOf($schema)}`);
   if (entries === undefined) problems.push("the file must have the key 'profiles' with a profile for each name");
-  else if (!isObject(entries)) problems.push("'profiles' must be an object with a profile for each name");
+  else if (!isJsonObject(entries)) problems.push("'profiles' must be an object with a profile for each name");
   else for (const [name, entry] of Object.entries(entries)) readProfile(name, entry);
 
   function readProfile(name: string, entry: unknown): void {
@@ -29,7 +30,7 @@ export function readProfilesFile(text: string, file: string): ReadonlyMap<string
     if (!profileName.test(name))
       problems.push(`${where}: a name is 1 to 64 letters, digits, dots, dashes and underscores`);
     if (builtInProfiles.has(name)) problems.push(`${where} has the name of a built-in profile`);
-    if (!isObject(entry)) {
+    if (!isJsonObject(entry)) {
       problems.push(`${where} must be an object of flags`);
       return;
     }
@@ -37,10 +38,10 @@ export function readProfilesFile(text: string, file: string): ReadonlyMap<string
     const base = builtInProfiles.get(String(baseName))?.profile;
     if (base === undefined)
       problems.push(`${where}: 'extends' must be one of ${[...builtInProfiles.keys()].join(', ')}${gotOf(baseName)}`);
-    if (!isObject(models))
+    if (!isJsonObject(models))
       problems.push(`${where}: 'models' must have an object of flags for each regular expression${gotOf(models)}`);
     const own = readFlags(given, where, flags);
-    const rules = Object.entries(isObject(models) ? models : {}).flatMap(([match, rule]) =>
+    const rules = Object.entries(isJsonObject(models) ? models : {}).flatMap(([match, rule]) =>
       readRule(match, rule, where),
     );
     if (base === undefined) return;
@@ -51,8 +52,8 @@ export function readProfilesFile(text: string, file: string): ReadonlyMap<string
 
   function readRule(match: string, rule: unknown, where: string): ModelRule[] {
     const ofRule = `${where}, models '${match}'`;
-    const flags = isObject(rule) ? readFlags(rule, ofRule, modelFlags) : {};
-    if (!isObject(rule)) problems.push(`${ofRule} must be an object of flags`);
+    const flags = isJsonObject(rule) ? readFlags(rule, ofRule, modelFlags) : {};
+    if (!isJsonObject(rule)) problems.push(`${ofRule} must be an object of flags`);
     const read = pattern.safeParse(match);
     if (read.success) return [{ match: linear(read.data, `${where}, models:`) as RegExp, flags }];
     problems.push(`${where}, models: '${match}' ${read.error.issues[0]?.message}`);
@@ -81,7 +82,7 @@ export function readProfilesFile(text: string, file: string): ReadonlyMap<string
   /** The value, with each regular expression in it matched in linear time; any other is a problem. */
   function linear(value: unknown, where: string): unknown {
     if (Array.isArray(value)) return value.map((one) => linear(one, where));
-    if (isObject(value) && !(value instanceof RegExp))
+    if (isJsonObject(value) && !(value instanceof RegExp))
       return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, linear(one, where)]));
     try {
       return value instanceof RegExp ? new LinearRegExp(value) : value;
@@ -136,10 +137,6 @@ export function profilesFileJsonSchema() {
   const profiles = z.record(z.string().check(z.regex(profileName)), profile);
   const file = z.strictObject({ $schema: z.optional(z.string()), profiles });
   return z.toJSONSchema(file, { io: 'input', target: 'draft-7' });
-}
-
-function isObject(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function parseFile(text: string, file: string): unknown {

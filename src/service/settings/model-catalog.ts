@@ -1,3 +1,4 @@
+import { isJsonObject } from '../../formats/json/exact.ts';
 import { messageOf } from './error-texts.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -13,20 +14,16 @@ export function readCatalog(text: string): ReadonlyMap<string, Fields> {
   } catch (error) {
     throw new Error(`it is not JSON: ${messageOf(error)}`);
   }
-  if (!isObject(file)) throw new Error('it is not an object');
+  if (!isJsonObject(file)) throw new Error('it is not an object');
   return new Map(Object.entries(file).map(([model, fields]) => [model, fieldsOf(model, fields)]));
 }
 
 function fieldsOf(model: string, fields: unknown): Fields {
-  if (!isObject(fields)) throw new Error(`'${model}' must be an object of fields (got ${JSON.stringify(fields)})`);
+  if (!isJsonObject(fields)) throw new Error(`'${model}' must be an object of fields (got ${JSON.stringify(fields)})`);
   if ('slug' in fields)
     throw new Error(`'${model}': 'slug' is the model's name, by which Codex finds it; leave it out`);
   const { context_window: tokens } = fields;
   if (tokens !== undefined && !(Number.isSafeInteger(tokens) && Number(tokens) > 0))
     throw new Error(`'${model}': 'context_window' must be a whole number above 0 (got ${JSON.stringify(tokens)})`);
   return fields;
-}
-
-function isObject(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

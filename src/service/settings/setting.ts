@@ -50,7 +50,7 @@ export function optional<const Variable extends string, Value extends string | n
 }
 
 /** A setting that names a file, read at the start: the code gets its content, or `unset` without one. */
-export function contentOf<const Variable extends string, Content>(
+export function readContent<const Variable extends string, Content>(
   variable: Variable,
   meaning: string,
   file: FileForm<Content>,

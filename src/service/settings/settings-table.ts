@@ -2,7 +2,7 @@ import type { ExchangeSettings, OperatorSettings } from '../../filter/index.ts';
 import { defaultCatalogInstructions, defaultCompactionPrompt } from './default-texts.ts';
 import { anyText, choice, count, filePath, flag, limit, list, milliseconds, path, share, text, url } from './form.ts';
 import { readCatalog } from './model-catalog.ts';
-import { contentOf, optional, setting, type TableOf } from './setting.ts';
+import { optional, readContent, setting, type TableOf } from './setting.ts';
 
 const MiB = 1024 * 1024;
 const mostBytes = 2 ** 31 - 1;
@@ -193,7 +193,7 @@ const ofExchange = {
     'Request header that is set from `prompt_cache_key`, for Envoy’s consistent hashing (envoy/README.md); not in request body modes that send the headers before the body.',
     (name) => [name === '' ? 'x-session' : ''],
   ),
-  sessionHashKey: contentOf(
+  sessionHashKey: readContent(
     'SESSION_HASH_KEY_FILE',
     'File with a secret of 16 characters or more, the same for every replica: without a `prompt_cache_key`, `SESSION_HEADER` is a hash, under that secret, of the model, the instructions, the tools and the user’s first message. Unset, there is none.',
     { maxBytes: 4096, takes: 'a secret of 16 characters or more', read: readSecret, others: [null] },
@@ -345,7 +345,7 @@ const ofTranslation = {
     'Echo only values that the published schema allows (`schema: null`, no `minimal` effort).',
   ),
   compaction: {
-    prompt: contentOf(
+    prompt: readContent(
       'COMPACTION_PROMPT_FILE',
       'File with the prompt for the summary when a client compacts its conversation (UTF-8, at most 64 KiB).',
       prompt,
@@ -362,7 +362,7 @@ const ofTranslation = {
   },
   catalog: {
     contextWindow,
-    overrides: contentOf(
+    overrides: readContent(
       'MODEL_CATALOG_FILE',
       'JSON file with fields of the catalog for Codex by model, and under `*` for all: `{"qwen3": {"context_window": 32768}}`.',
       {
@@ -373,7 +373,7 @@ const ofTranslation = {
       },
       readCatalog('{}'),
     ),
-    instructions: contentOf(
+    instructions: readContent(
       'CATALOG_INSTRUCTIONS_FILE',
       'File with the system prompt that the catalog gives Codex in place of its own (UTF-8, at most 64 KiB).',
       prompt,

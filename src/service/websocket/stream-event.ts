@@ -1,4 +1,5 @@
 import { parseBounded } from '../../formats/json/bounded.ts';
+import { objectOf } from '../../formats/json/loose.ts';
 
 /** A Response as an event carries it; only its id is certain. */
 export interface RunningResource {
@@ -36,14 +37,14 @@ const withItem = /^response\.output_item\.(?:added|done)$/;
  * refuses.
  */
 export function readStreamEvent(data: string, maxValues: number): StreamEvent | null {
-  const fields = parsed(data, maxValues);
-  if (!isObject(fields) || typeof fields.type !== 'string') return null;
+  const fields = objectOf<LooseObject>(parsed(data, maxValues));
+  if (typeof fields?.type !== 'string') return null;
   if (withResponse.test(fields.type))
-    return isObject(fields.response) && typeof fields.response.id === 'string'
+    return typeof objectOf<LooseObject>(fields.response)?.id === 'string'
       ? { kind: 'response', fields: fields as EventFields & { readonly response: RunningResource } }
       : null;
   if (withItem.test(fields.type))
-    return isObject(fields.item) && typeof fields.output_index === 'number'
+    return objectOf<LooseObject>(fields.item) !== null && typeof fields.output_index === 'number'
       ? { kind: 'item', fields: fields as EventFields & ItemFields }
       : null;
   return { kind: fields.type === 'error' ? 'error' : 'other', fields: fields as EventFields };
@@ -64,8 +65,4 @@ function parsed(data: string, maxValues: number): unknown {
   } catch {
     return null;
   }
-}
-
-function isObject(value: unknown): value is LooseObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,41 +1,41 @@
 import type { Terminal } from './terminal.ts';
 
 /** The colours of the output, and its width in characters. */
-export type Style = ReturnType<typeof plainStyle>;
+export type Style = ReturnType<typeof createPlainStyle>;
 
 export type Colour = keyof typeof codes;
 
 const codes = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, blue: 34, magenta: 35, cyan: 36 } as const;
 
 /** Colours on a terminal, none in a pipe; overridden by `NO_COLOR` (no-color.org), then `FORCE_COLOR`. */
-export function styleFor({ env, stdout }: Pick<Terminal, 'env' | 'stdout'>): Style {
+export function createStyle({ env, stdout }: Pick<Terminal, 'env' | 'stdout'>): Style {
   const { NO_COLOR: none = '', FORCE_COLOR: forced = '', TERM: terminal } = env;
   const wanted = forced === '' ? stdout.isTTY === true && terminal !== 'dumb' : forced !== '0';
   const width = Math.max(60, stdout.columns || 120);
-  if (!wanted || none !== '') return plainStyle(width);
+  if (!wanted || none !== '') return createPlainStyle(width);
   return { width, paint: (colour, text) => (text === '' ? '' : `\x1b[${codes[colour]}m${text}\x1b[0m`) };
 }
 
 /** A style without colours, for text of the given width. */
-export function plainStyle(width: number) {
+export function createPlainStyle(width: number) {
   return { width, paint: (_colour: Colour, text: string) => text };
 }
 
 /** Text that is safe for a terminal: what moves its cursor or turns its direction is escaped as in JSON. */
-export function printable(text: string): string {
+export function escapeControls(text: string): string {
   const escaped = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
   return text.replaceAll(/\p{Cc}|\p{Bidi_Control}/gu, escaped);
 }
 
 /** The whole output with control characters as escapes, except line ends and the colours of `Style`: everything printed passes through it last. */
-export function withoutActive(text: string): string {
+export function escapeOutput(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: the style's own colours begin with one
-  return text.replaceAll(/(?!\n|\x1b\[\d{1,2}m)(?:\p{Cc}|\p{Bidi_Control})/gu, printable);
+  return text.replaceAll(/(?!\n|\x1b\[\d{1,2}m)(?:\p{Cc}|\p{Bidi_Control})/gu, escapeControls);
 }
 
 /** Breaks a text between words into lines of at most `width` characters. Each line after the first is indented. */
-export function wrap(text: string, width: number, indent = ''): readonly string[] {
-  const [first = '', ...words] = printable(text).split(' ');
+export function wrapText(text: string, width: number, indent = ''): readonly string[] {
+  const [first = '', ...words] = escapeControls(text).split(' ');
   const lines = [first];
   for (const word of words) {
     const line = `${lines.at(-1)} ${word}`;

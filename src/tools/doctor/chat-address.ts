@@ -1,12 +1,12 @@
 import type { Answer, ProbeRequest } from './probe-types.ts';
-import { modelNamesIn } from './probes/server-probes.ts';
+import { readModelNames } from './probes/server-probes.ts';
 import type { Send } from './send-probe.ts';
 
 /** Asks a server below a base URL (`https://host/v1`) for its models, or with an empty request, which costs nothing. */
 export type AskBelow = (base: URL, path: 'models' | 'chat' | 'responses') => Promise<Answer>;
 
 /** Makes an `AskBelow` from a function that creates a sender for each URL of a Chat API. */
-export function askBelow(senderFor: (chatUrl: URL) => Send): AskBelow {
+export function createAskBelow(senderFor: (chatUrl: URL) => Send): AskBelow {
   return (base, path) => {
     const own = base.pathname.replace(/\/+$/, '');
     const chatUrl = new URL(base);
@@ -46,7 +46,7 @@ export async function explainAddress(base: URL, chat: Answer, ask: AskBelow): Pr
     other.pathname = path;
     if (other.href === base.href) continue;
     const answer = await ask(other, 'models');
-    if ([401, 403].includes(answer.status) || modelNamesIn(answer) !== null)
+    if ([401, 403].includes(answer.status) || readModelNames(answer) !== null)
       return `${said} It has ${path}: give ${other.href}`;
   }
   return `${said} The address must be the base URL of its Chat API, which mostly ends in /v1.`;

@@ -91,7 +91,7 @@ export function readChatAnswer(answer: Answer): ChatAnswer {
  * caller must give timers a chance in between.
  */
 export function* readChatAnswerInSteps(answer: Answer): Generator<void, ChatAnswer> {
-  const read = known.get(answer) ?? (yield* stepsOf(answer));
+  const read = known.get(answer) ?? (yield* readSteps(answer));
   known.set(answer, read);
   return read;
 }
@@ -101,27 +101,27 @@ export function giveUpReading(answer: Answer): void {
   known.set(answer, { type: 'unanswered', message: 'its answer could not be read in the time that was left' });
 }
 
-function* stepsOf(answer: Answer): Generator<void, ChatAnswer> {
+function* readSteps(answer: Answer): Generator<void, ChatAnswer> {
   if (answer.outcome === 'too_large') return { type: 'broken', message: answer.reason };
   if (answer.outcome === 'unreachable') return { type: 'unanswered', message: answer.reason };
   if (answer.outcome === 'timed_out') return { type: 'unanswered', message: `${answer.reason} (--timeout)` };
   if (answer.status < 200 || answer.status >= 300) {
-    const message = shorten(readErrorBody(answer.body, answer.contentType).message || 'without a message');
+    const message = shortenToLine(readErrorBody(answer.body, answer.contentType).message || 'without a message');
     // Some servers refuse with a 500; with the others the request was not the cause.
     if (inTrouble.has(answer.status) && answer.status !== 500)
       return { type: 'unanswered', message: `${answer.status}: ${message}` };
     return { type: 'error', status: answer.status, message };
   }
   try {
-    return isStream(answer.status, answer.contentType) ? yield* readStream(answer) : readJson(answer);
+    return isStreamed(answer.status, answer.contentType) ? yield* readStream(answer) : readCompletion(answer);
   } catch (error) {
     if (!(error instanceof ApiError || error instanceof SseLimitError)) throw error;
-    return { type: 'broken', message: shorten(error.message) };
+    return { type: 'broken', message: shortenToLine(error.message) };
   }
 }
 
 /** Is an answer with that status and type read as a stream? */
-export function isStream(status: number, contentType: string | null): boolean {
+export function isStreamed(status: number, contentType: string | null): boolean {
   return status >= 200 && status < 300 && (contentType?.includes('event-stream') ?? false);
 }
 
@@ -131,13 +131,13 @@ export function hasReasoned({ reasoning, reasoningFields }: ReadAnswer): boolean
 }
 
 /** The form of reasoning in a text: tags or channels at its start, a closing tag alone, or none. */
-export function tagsIn(text: string): 'whole' | 'closing' | null {
-  if (readTags(text, false).text !== text) return 'whole';
-  return readTags(text, true).thinking.trim() === text.trim() ? null : 'closing';
+export function findTags(text: string): 'whole' | 'closing' | null {
+  if (separateTags(text, false).text !== text) return 'whole';
+  return separateTags(text, true).thinking.trim() === text.trim() ? null : 'closing';
 }
 
 /** The text on one line, without control characters, cut to `most` characters: by default as a table has room for. */
-export function shorten(text: string, most = 300): string {
+export function shortenToLine(text: string, most = 300): string {
   const line = text
     .slice(0, maxRawLength)
     .replace(/[\p{Cc}\p{Cf}\s]+/gu, ' ')
@@ -145,22 +145,22 @@ export function shorten(text: string, most = 300): string {
   return line.length > most ? `${line.slice(0, most)}…` : line;
 }
 
-function emptiness({ status, body }: Answer): string {
+function describeEmptiness({ status, body }: Answer): string {
   return body.trim() === ''
     ? `a ${status} without a body`
-    : `a ${status} that is not a Chat Completion: ${shorten(body)}`;
+    : `a ${status} that is not a Chat Completion: ${shortenToLine(body)}`;
 }
 
 /** Yields the chunks of a stream, then `done`. All chunks together would take 100 times the stream's memory. */
-function* chunksOf(body: string): Generator<object | 'done'> {
+function* splitChunks(body: string): Generator<object | 'done'> {
   const bytes = Buffer.from(body);
   const decoder = new SseDecoder({ maxEventBytes });
   for (let at = 0; at < bytes.length; at += pieceBytes)
-    yield* chunksIn(decoder.push(bytes.subarray(at, at + pieceBytes)));
-  yield* chunksIn(decoder.finish());
+    yield* readChunks(decoder.push(bytes.subarray(at, at + pieceBytes)));
+  yield* readChunks(decoder.finish());
 }
 
-function* chunksIn(messages: ReturnType<SseDecoder['push']>): Generator<object | 'done'> {
+function* readChunks(messages: ReturnType<SseDecoder['push']>): Generator<object | 'done'> {
   for (const message of messages) {
     const data = message.type === 'event' ? readSseData(message.data) : null;
     if (data === null) continue;
@@ -208,39 +208,39 @@ class SeenChunks {
 /** Throws `SseLimitError` for an event that is too large. */
 function* readStream(answer: Answer): Generator<void, ChatAnswer> {
   const seen = new SeenChunks();
-  const translator = new StreamTranslator(contextFor(true));
+  const translator = new StreamTranslator(createContext(true));
   let [deltas, done] = [0, false];
-  for (const chunk of chunksOf(answer.body)) {
+  for (const chunk of splitChunks(answer.body)) {
     yield;
     done = chunk === 'done';
     if (chunk === 'done') break;
     const error = seen.add(chunk);
-    if (error !== null) return { type: 'error', status: answer.status, message: shorten(error) };
+    if (error !== null) return { type: 'error', status: answer.status, message: shortenToLine(error) };
     if (translator.push(chunk).some((event) => 'delta' in event)) deltas += 1;
   }
-  if (!seen.hasChoice) return { type: 'broken', message: emptiness(answer) };
+  if (!seen.hasChoice) return { type: 'broken', message: describeEmptiness(answer) };
   translator.finish(done ? 'done' : 'eof');
   const finish = translator.summary().finishReason ?? '';
-  const facts = factsOf(translator.response.final?.output ?? [], seen);
+  const facts = collectFacts(translator.response.final?.output ?? [], seen);
   return { type: 'answer', streamed: true, done, deltas, finish, usage: translator.response.usage, ...facts };
 }
 
 /** Throws `ApiError` if it is not an answer. */
-function readJson(answer: Answer): ChatAnswer {
+function readCompletion(answer: Answer): ChatAnswer {
   const completion = objectOf(jsonOf(answer.body));
   const seen = new SeenChunks();
   const error = seen.add(completion);
-  if (error !== null) return { type: 'error', status: answer.status, message: shorten(error) };
-  if (!seen.hasChoice) return { type: 'broken', message: emptiness(answer) };
-  const { response, finishReason } = translateCompletion(completion, contextFor(false));
+  if (error !== null) return { type: 'error', status: answer.status, message: shortenToLine(error) };
+  if (!seen.hasChoice) return { type: 'broken', message: describeEmptiness(answer) };
+  const { response, finishReason } = translateCompletion(completion, createContext(false));
   const { output, usage } = response;
   const deltas = output.length === 0 ? 0 : 1;
-  const facts = factsOf(output, seen);
+  const facts = collectFacts(output, seen);
   return { type: 'answer', streamed: false, done: false, finish: finishReason ?? '', usage, deltas, ...facts };
 }
 
 /** The context in which an answer is read, as for a plain request with the probes' tools. Tags stay in the text. */
-function contextFor(stream: boolean) {
+function createContext(stream: boolean) {
   const generic = builtInProfiles.get('generic')?.profile;
   if (generic === undefined) throw new Error('There is no profile generic.');
   const tools = [...toolNames].map((name) => ({ type: 'function', name }));
@@ -252,34 +252,34 @@ function contextFor(stream: boolean) {
 /** The translation's default settings, except that reasoning comes as a summary. */
 const usual = { ...valuesOf(settings.translation, readConfig({})), reasoningEvents: 'summary' as const };
 
-function factsOf(output: Response['output'], seen: SeenChunks) {
+function collectFacts(output: Response['output'], seen: SeenChunks) {
   const text = output
     .flatMap((item) => (item.type === 'message' ? item.content : []))
     .map((part) => (part.type === 'output_text' ? part.text : ''))
     .join('');
-  const tags = tagsIn(text);
+  const tags = findTags(text);
   return {
     text,
-    said: tags === null ? text : readTags(text, tags === 'closing').text,
+    said: tags === null ? text : separateTags(text, tags === 'closing').text,
     reasoning: output
       .flatMap((item) => (item.type === 'reasoning' ? item.summary : []))
       .map((part) => part.text)
       .join(''),
     reasoningFields: [...seen.reasoningFields],
-    calls: output.flatMap(callOf),
+    calls: output.flatMap(readCall),
     logprobs: seen.logprobs,
     fingerprint: seen.fingerprint,
     isCumulative: seen.isCumulative(),
   };
 }
 
-function callOf(item: Response['output'][number]): AnsweredCall[] {
+function readCall(item: Response['output'][number]): AnsweredCall[] {
   if (item.type === 'function_call') return [{ id: item.call_id, name: item.name, arguments: item.arguments }];
   return item.type === 'custom_tool_call' ? [{ id: item.call_id, name: item.name, arguments: item.input }] : [];
 }
 
 /** Separates reasoning tags from a text, as the product would with the flags that fit the server. */
-function readTags(text: string, implicitThink: boolean) {
+function separateTags(text: string, implicitThink: boolean) {
   const reader = new ThinkTagReader({ implicitThink });
   const [most, rest] = [reader.push(text), reader.finish()];
   return { thinking: most.thinking + rest.thinking, text: most.text + rest.text };

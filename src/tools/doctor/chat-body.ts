@@ -1,4 +1,4 @@
-import { found, taken } from './findings.ts';
+import { hasResult, isAccepted } from './findings.ts';
 import { type Findings, fewTokens, type Known, type ProbeRequest, type Result } from './probe-types.ts';
 
 /** A Chat message that a probe sends. */
@@ -12,9 +12,9 @@ const ofCity = {
 };
 
 /** A tool that the probes offer to the model. */
-export const getWeather = tool('get_weather', 'The weather of a city, now');
-export const getTime = tool('get_time', 'The local time in a city, now');
-export const strictWeather = tool('get_weather', 'The weather of a city, now', { strict: true });
+export const getWeather = buildTool('get_weather', 'The weather of a city, now');
+export const getTime = buildTool('get_time', 'The local time in a city, now');
+export const strictWeather = buildTool('get_weather', 'The weather of a city, now', { strict: true });
 
 /** The names of all tools that probes offer. */
 export const toolNames: ReadonlySet<string> = new Set(['get_weather', 'get_time', 'write_note']);
@@ -24,24 +24,28 @@ export const weatherQuestion = 'What is the weather in Oslo? Use the tool get_we
 export const twoCities =
   'What is the weather in Oslo, and what is it in Rome? Call get_weather once for each city, both at once.';
 
-export function user(content: unknown): Message {
+export function buildUser(content: unknown): Message {
   return { role: 'user', content };
 }
 
-export function assistant(content: string): Message {
+export function buildAssistant(content: string): Message {
   return { role: 'assistant', content };
 }
 
-export function system(content: string): Message {
+export function buildSystem(content: string): Message {
   return { role: 'system', content };
 }
 
 /** Builds a POST to the Chat API. `many` asks for tokens enough to judge the text; `fields` override all others. */
-export function chat(known: Known, tokens: 'few' | 'many', fields: Readonly<Record<string, unknown>>): ProbeRequest {
-  const field = limitFieldOf(known.findings);
+export function buildChat(
+  known: Known,
+  tokens: 'few' | 'many',
+  fields: Readonly<Record<string, unknown>>,
+): ProbeRequest {
+  const field = findLimitField(known.findings);
   const limit = tokens === 'few' ? Math.min(fewTokens, known.manyTokens) : known.manyTokens;
   // Some models take tools only without reasoning: probes of their tools turn it off.
-  const effort = 'tools' in fields && taken(known.findings, 'tools_no_effort');
+  const effort = 'tools' in fields && isAccepted(known.findings, 'tools_no_effort');
   return {
     path: 'chat',
     body: {
@@ -56,18 +60,18 @@ export function chat(known: Known, tokens: 'few' | 'many', fields: Readonly<Reco
 export type LimitField = 'max_tokens' | 'max_completion_tokens';
 
 /** Whether a probe for a limiting field had this result. If inconclusive, the probe with the shorter limit decides. */
-export function limitFound(findings: Findings, name: LimitField, result: Result): boolean {
-  const shorter = found(findings, name, 'accepted') && found(findings, `${name}_short`, 'works', 'ignored');
-  return found(findings, shorter ? `${name}_short` : name, result);
+export function hasLimitResult(findings: Findings, name: LimitField, result: Result): boolean {
+  const shorter = hasResult(findings, name, 'accepted') && hasResult(findings, `${name}_short`, 'works', 'ignored');
+  return hasResult(findings, shorter ? `${name}_short` : name, result);
 }
 
 /** The field that limits the length of an answer on this server; null if the server accepts neither of the two. */
-function limitFieldOf(findings: Findings): LimitField | null {
+function findLimitField(findings: Findings): LimitField | null {
   for (const result of ['works', 'accepted'] as const)
     for (const name of ['max_tokens', 'max_completion_tokens'] as const)
-      if (limitFound(findings, name, result)) return name;
+      if (hasLimitResult(findings, name, result)) return name;
   // An ignored field does no harm, and other models may read it.
-  return limitFound(findings, 'max_tokens', 'ignored') ? 'max_tokens' : null;
+  return hasLimitResult(findings, 'max_tokens', 'ignored') ? 'max_tokens' : null;
 }
 
 /** A form in which a Chat history can contain a finished call. */
@@ -91,13 +95,13 @@ export const callForms: ReadonlyMap<string, CallForm> = new Map<string, CallForm
 ]);
 
 /** The form of finished calls that the server accepts; null if it accepts none, or none was tried. */
-export function callFormOf(findings: Findings): CallForm | null {
-  for (const [name, form] of callForms) if (taken(findings, name)) return form;
+export function findCallForm(findings: Findings): CallForm | null {
+  for (const [name, form] of callForms) if (isAccepted(findings, name)) return form;
   return null;
 }
 
 /** An assistant's calls of `get_weather`, one for each city, and the tool's answers. */
-export function finishedCalls(form: CallForm, cities: readonly string[], fields: object = {}): Message[] {
+export function buildFinishedCalls(form: CallForm, cities: readonly string[], fields: object = {}): Message[] {
   const calls = cities.map((city, index) => ({
     id: form.nineCharacterIds ? `pR0b3Ca1${index}` : `call_probe_${index}`,
     city,
@@ -125,6 +129,6 @@ export function finishedCalls(form: CallForm, cities: readonly string[], fields:
   ];
 }
 
-function tool(name: string, description: string, more: object = {}) {
+function buildTool(name: string, description: string, more: object = {}) {
   return { type: 'function', function: { name, description, parameters: ofCity, ...more } };
 }

@@ -1,5 +1,5 @@
 import { type ReadAnswer, readChatAnswer } from './chat-answer.ts';
-import { chat } from './chat-body.ts';
+import { buildChat } from './chat-body.ts';
 import { accepted, broken, notTested, refused } from './findings.ts';
 import type { Answer, Finding, Known, Probe, ProbeRequest } from './probe-types.ts';
 
@@ -19,21 +19,21 @@ export type ProbeRow = Omit<Probe, 'group' | 'requests'> & Partial<Pick<Probe, '
 type Fields = Readonly<Record<string, unknown>>;
 
 /** Builds the probe that a row of a group describes. */
-export function probeOf(group: Probe['group'], row: ChatRow | ProbeRow): Probe {
+export function buildProbe(group: Probe['group'], row: ChatRow | ProbeRow): Probe {
   if ('request' in row) return { requests: 1, ...row, group };
   const { sends, judge, tokens = judge === undefined ? 'few' : 'many', means = {}, ...rest } = row;
   return {
     ...{ ...rest, group, tokens, means, requests: 1 },
     request(known): readonly ProbeRequest[] | string {
       const fields = typeof sends === 'function' ? sends(known) : sends;
-      return typeof fields === 'string' ? fields : [chat(known, tokens, fields)];
+      return typeof fields === 'string' ? fields : [buildChat(known, tokens, fields)];
     },
-    judge: ([answer], known) => judged(answer, (read) => judge?.(read, known) ?? accepted('answered')),
+    judge: ([answer], known) => judgeAnswer(answer, (read) => judge?.(read, known) ?? accepted('answered')),
   };
 }
 
 /** Judges a Chat answer by what was answered; errors and broken answers are judged here. */
-export function judged(answer: Answer, judge: (answer: ReadAnswer) => Finding): Finding {
+export function judgeAnswer(answer: Answer, judge: (answer: ReadAnswer) => Finding): Finding {
   const read = readChatAnswer(answer);
   switch (read.type) {
     case 'error':

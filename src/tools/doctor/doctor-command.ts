@@ -3,20 +3,20 @@ import { dirname } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import { UsageError } from '../cli/parse-options.ts';
-import { styleFor } from '../cli/style.ts';
+import { createStyle } from '../cli/style.ts';
 import type { Subcommand, Terminal } from '../cli/terminal.ts';
-import { askBelow, explainAddress } from './chat-address.ts';
-import { callFormOf } from './chat-body.ts';
-import { type DoctorOptions, helpText, readOptions } from './doctor-options.ts';
+import { createAskBelow, explainAddress } from './chat-address.ts';
+import { findCallForm } from './chat-body.ts';
+import { type DoctorOptions, helpText, parseDoctorOptions } from './doctor-options.ts';
 import { askForModels } from './model-list.ts';
 import type { Answer } from './probe-types.ts';
 import { allProbes } from './probes/all-probes.ts';
-import { modelNamesIn } from './probes/server-probes.ts';
+import { readModelNames } from './probes/server-probes.ts';
 import { type Proposal, proposeProfile } from './proposal.ts';
-import { announcement, jsonReport, type Report, textReport, verdictOf } from './report.ts';
-import { listNames, runProbes, worstCase } from './run-probes.ts';
+import { judgeServer, type Report, writeAnnouncement, writeJsonReport, writeTextReport } from './report.ts';
+import { computeWorstCase, listNames, runProbes } from './run-probes.ts';
 import { createSend, type Send } from './send-probe.ts';
-import { warningsOf } from './warnings.ts';
+import { listWarnings } from './warnings.ts';
 
 const exitCodes = { usable: 0, unusable: 1, unclear: 3, no_such_model: 4 } as const;
 const usageErrorExitCode = 2;
@@ -27,7 +27,7 @@ export const doctor: Subcommand = async (args, terminal) => {
   const { env, stdout, stderr } = terminal;
   let options: DoctorOptions | null;
   try {
-    options = readOptions(args, env);
+    options = parseDoctorOptions(args, env);
     if (options?.save != null) checkSavePath(options.save);
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
@@ -61,10 +61,10 @@ async function examine(given: DoctorOptions, terminal: Terminal, signal: AbortSi
     now: () => performance.now(),
     sleep: (milliseconds) => sleep(milliseconds, undefined, { signal }).catch(() => {}),
   });
-  const names = modelNamesIn(list) ?? [];
+  const names = readModelNames(list) ?? [];
   const [only] = names;
   if (given.model === '' && (only === undefined || names.length > 1)) {
-    const known = only === undefined ? '' : ` The server has: ${withoutKey(listNames(names), key)}.`;
+    const known = only === undefined ? '' : ` The server has: ${hideKey(listNames(names), key)}.`;
     stderr.write(`--model is missing. Give the name that the server uses for the model.${known} ${hint}`);
     return usageErrorExitCode;
   }
@@ -73,29 +73,29 @@ async function examine(given: DoctorOptions, terminal: Terminal, signal: AbortSi
   // The first probe asks for the list too: it gets the one that is here.
   const send: Send = (request, from) =>
     request.path === 'models' && from.probe === 'models' ? Promise.resolve(list) : sender(request, from);
-  const spending = worstCase(allProbes, limits);
+  const spending = computeWorstCase(allProbes, limits);
   // In JSON mode standard output is the report alone.
-  (json ? stderr : stdout).write(announcement(shownUrl(chatUrl), model, spending, limits));
+  (json ? stderr : stdout).write(writeAnnouncement(hideQuery(chatUrl), model, spending, limits));
   const report = await diagnose(options, send, {
     signal,
     onProgress,
     longestReadMs: given.timeout * 1000,
-    explainAddress: (answer) => explainAddressOf(options, answer, signal),
-    goOn: async (what) => options.keepGoing || ask(`${what}. Go on?`, terminal, signal),
+    explainAddress: (answer) => createExplainAddress(options, answer, signal),
+    goOn: async (what) => options.keepGoing || askUser(`${what}. Go on?`, terminal, signal),
   });
   if (stderr.isTTY) stderr.write('\r\u001b[K');
-  const text = json ? jsonReport(report) : textReport(report, styleFor(terminal));
-  stdout.write(withoutKey(text, key));
+  const text = json ? writeJsonReport(report) : writeTextReport(report, createStyle(terminal));
+  stdout.write(hideKey(text, key));
   if (save !== null && report.proposal !== null) {
     writeFileSync(save, report.proposal.file, { flag: 'wx' });
     stderr.write(`The profile is in ${save}.\n`);
   } else if (save !== null) stderr.write(`${save} was not written: the run was not completed.\n`);
-  if (!json && report.proposal !== null) stdout.write(tryLine(options, report.proposal));
+  if (!json && report.proposal !== null) stdout.write(writeTryLine(options, report.proposal));
   return exitCodes[report.verdict.outcome];
 }
 
 /** Explains why there is no Chat API at the URL, and which address the user may have meant. */
-function explainAddressOf(
+function createExplainAddress(
   { chatUrl, key, timeout }: DoctorOptions,
   answer: Answer,
   signal: AbortSignal,
@@ -103,15 +103,15 @@ function explainAddressOf(
   const base = new URL(chatUrl);
   base.pathname = chatUrl.pathname.replace(/\/chat\/completions$/, '');
   base.search = '';
-  const ask = askBelow((at) => createSend({ chatUrl: at, key, timeoutMs: timeout * 1000, signal }));
+  const ask = createAskBelow((at) => createSend({ chatUrl: at, key, timeoutMs: timeout * 1000, signal }));
   return explainAddress(base, answer, ask);
 }
 
 /** The shell command that runs the whole mesh with this server, from a clone. It contains no secret. */
-function tryLine({ chatUrl, key, save }: DoctorOptions, { name, differences }: Proposal): string {
+function writeTryLine({ chatUrl, key, save }: DoctorOptions, { name, differences }: Proposal): string {
   const file = differences.length === 0 ? '' : `UPSTREAM_PROFILES_FILE=${save ?? 'FILE'} `;
   const withKey = key === null ? '' : 'UPSTREAM_KEY=… ';
-  const base = shownUrl(chatUrl).replace(/\/chat\/completions$/, '');
+  const base = hideQuery(chatUrl).replace(/\/chat\/completions$/, '');
   return `To try it in a clone:\n  ${file}${withKey}npm start -- --upstream ${base} --profile ${name}\n`;
 }
 
@@ -138,27 +138,27 @@ export async function diagnose(
     ...(explainAddress !== undefined && { explainAddress }),
     ...(longestReadMs !== undefined && { longestReadMs }),
     now: () => performance.now(),
-    takeTurn: () => setImmediate(),
+    yieldToOthers: () => setImmediate(),
     onProbe: ({ name, asks }, index) => onProgress(`${index + 1}/${allProbes.length} ${name}: ${asks}`),
   });
   const isInTheClear = chatUrl.protocol === 'http:' && !/^(localhost|127\.[\d.]+|\[::1\])$/.test(chatUrl.hostname);
   // A profile made from half the evidence would look complete.
   const proposal = run.stopped === null && run.ranOut === null ? proposeProfile(run.findings, chatUrl, model) : null;
   return {
-    url: shownUrl(chatUrl),
+    url: hideQuery(chatUrl),
     model,
     limits,
     run,
     proposal,
-    warnings: warningsOf(run.findings, key !== null && isInTheClear),
+    warnings: listWarnings(run.findings, key !== null && isInTheClear),
     verdict: run.noSuchModel
       ? { outcome: 'no_such_model', failing: [] }
-      : verdictOf(run.findings, callFormOf(run.findings) !== null),
+      : judgeServer(run.findings, findCallForm(run.findings) !== null),
   };
 }
 
 /** Asks the user a question on the terminal. Without a terminal the answer is no. */
-async function ask(question: string, { stdin, stderr }: Terminal, signal: AbortSignal): Promise<boolean> {
+async function askUser(question: string, { stdin, stderr }: Terminal, signal: AbortSignal): Promise<boolean> {
   if (!stdin.isTTY || !stderr.isTTY) return false;
   const lines = createInterface({ input: stdin, output: stderr });
   // In raw mode Ctrl-C is a character that only the line reader gets.
@@ -174,7 +174,7 @@ async function ask(question: string, { stdin, stderr }: Terminal, signal: AbortS
 }
 
 /** The URL without its query, because some servers take keys there. */
-function shownUrl({ origin, pathname }: URL): string {
+function hideQuery({ origin, pathname }: URL): string {
   return `${origin}${pathname}`;
 }
 
@@ -185,6 +185,6 @@ function checkSavePath(path: string): void {
 }
 
 /** Removes the key from a text of the server, because servers quote keys in their errors. */
-function withoutKey(text: string, key: string | null): string {
+function hideKey(text: string, key: string | null): string {
   return key === null ? text : text.replaceAll(key, '[key]');
 }

@@ -1,6 +1,6 @@
 import { parseOptions, UsageError } from '../cli/parse-options.ts';
 
-export type DoctorOptions = NonNullable<ReturnType<typeof readOptions>>;
+export type DoctorOptions = NonNullable<ReturnType<typeof parseDoctorOptions>>;
 
 const options = {
   model: { type: 'string', short: 'm', default: '' },
@@ -21,7 +21,7 @@ const options = {
  * Reads the arguments after `doctor`; null when help is asked for. `env` is where the variable of the key is. Throws
  * `UsageError`.
  */
-export function readOptions(args: readonly string[], env: Readonly<Record<string, string | undefined>>) {
+export function parseDoctorOptions(args: readonly string[], env: Readonly<Record<string, string | undefined>>) {
   const { values, positionals } = parseOptions(args, options);
   if (values.help) return null;
   const [url, ...more] = positionals;
@@ -31,7 +31,7 @@ export function readOptions(args: readonly string[], env: Readonly<Record<string
   if (/[^\x21-\x7e]/.test(key))
     throw new UsageError('The key contains characters that cannot be part of a key (white space?).');
   return {
-    chatUrl: chatUrlOf(url),
+    chatUrl: parseChatUrl(url),
     key: key === '' ? null : key,
     /** The model's name; empty if the command line has none, and the server is asked for its list. */
     model: values.model,
@@ -39,20 +39,20 @@ export function readOptions(args: readonly string[], env: Readonly<Record<string
     /** Path of the profiles file; null for standard output. */
     save: values.save ?? null,
     limits: {
-      requests: countOf(values, 'max-requests'),
-      tokensPerRequest: countOf(values, 'max-tokens'),
-      tokens: countOf(values, 'max-total-tokens'),
-      seconds: countOf(values, 'max-time'),
+      requests: parseCount(values, 'max-requests'),
+      tokensPerRequest: parseCount(values, 'max-tokens'),
+      tokens: parseCount(values, 'max-total-tokens'),
+      seconds: parseCount(values, 'max-time'),
     },
     /** Seconds that one request may take. */
-    timeout: countOf(values, 'timeout'),
+    timeout: parseCount(values, 'timeout'),
     /** The run goes on after a timeout without a question to the user. */
     keepGoing: values['keep-going'],
   };
 }
 
 /** Reads the address of a Chat API: a base URL as SDKs take it, a bare host, or the API's own URL. */
-function chatUrlOf(text: string): URL {
+function parseChatUrl(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:'))
     throw new UsageError(`'${text}' is not a URL: give http://HOST:PORT/v1 or https://….`);
@@ -67,7 +67,7 @@ function chatUrlOf(text: string): URL {
 
 type CountName = 'max-requests' | 'max-tokens' | 'max-total-tokens' | 'max-time' | 'timeout';
 
-function countOf(values: Readonly<Record<CountName, string>>, name: CountName): number {
+function parseCount(values: Readonly<Record<CountName, string>>, name: CountName): number {
   const count = Number(values[name]);
   if (!/^\d{1,7}$/.test(values[name]) || count < 1)
     throw new UsageError(`--${name} must be a whole number of at least 1 (got '${values[name]}').`);

@@ -1,5 +1,5 @@
 import { jsonOf, objectOf } from '../../formats/json/loose.ts';
-import { type AnsweredCall, hasReasoned, type ReadAnswer, shorten } from './chat-answer.ts';
+import { type AnsweredCall, hasReasoned, type ReadAnswer, shortenToLine } from './chat-answer.ts';
 import { ignored, notTested } from './findings.ts';
 import type { Finding } from './probe-types.ts';
 
@@ -8,7 +8,7 @@ const callMarkup =
   /<tool_call>|<function=|\[TOOL_CALLS\]|<\|python_tag\|>|<\|tool_calls?_(?:begin|section)|<｜tool▁calls?/;
 
 /** The inconclusive finding for an answer that was cut short or is all reasoning; null for any other answer. */
-export function sayingNothing(answer: ReadAnswer): Finding | null {
+export function judgeSilence(answer: ReadAnswer): Finding | null {
   if (answer.said.trim() !== '' || answer.calls.length > 0) return null;
   const reasoned = hasReasoned(answer);
   if (answer.finish === 'length') {
@@ -23,17 +23,17 @@ export function judgeCalls(answer: ReadAnswer, wanted: (calls: readonly Answered
   if (answer.calls.length > 0) {
     const finding = wanted(answer.calls);
     // The server is not to blame for arguments that were cut at the limit.
-    const whole = answer.finish === 'length' || answer.calls.every(({ arguments: text }) => isObject(text));
+    const whole = answer.finish === 'length' || answer.calls.every(({ arguments: text }) => isObjectText(text));
     return whole ? finding : { ...finding, facts: { ...finding.facts, badArguments: true } };
   }
-  const cut = sayingNothing(answer);
+  const cut = judgeSilence(answer);
   if (cut !== null) return cut;
-  if (showsMarkup(answer)) return ignored('the call came as text of the answer', { callAsText: true });
+  if (hasMarkup(answer)) return ignored('the call came as text of the answer', { callAsText: true });
   return ignored(answer.said === '' ? 'no call, and no text' : 'text instead of a call');
 }
 
 /** Does the text contain the markup of a call? */
-export function showsMarkup({ text }: ReadAnswer): boolean {
+export function hasMarkup({ text }: ReadAnswer): boolean {
   return callMarkup.test(text);
 }
 
@@ -43,10 +43,10 @@ export function describeCalls(calls: readonly AnsweredCall[]): string {
 }
 
 /** Whether the text is a JSON object. */
-export function isObject(text: string): boolean {
+export function isObjectText(text: string): boolean {
   return objectOf(jsonOf(text)) !== null;
 }
 
-export function quote(text: string): string {
-  return `“${shorten(text, 40)}”`;
+export function quoteBeginning(text: string): string {
+  return `“${shortenToLine(text, 40)}”`;
 }

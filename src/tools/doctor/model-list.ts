@@ -20,7 +20,7 @@ interface Wait {
 }
 
 /** Does the server say that it is still loading its model, as llama.cpp and vLLM do with a 503? */
-export function saysItLoads({ status, body }: Answer): boolean {
+export function isStillLoading({ status, body }: Answer): boolean {
   return status === 503 && /load/i.test(body);
 }
 
@@ -30,7 +30,7 @@ export async function askForModels(send: Send, { timeout, limits }: Patience, wa
   let told: string | null = null;
   for (;;) {
     const answer = await send({ path: 'models' }, { probe: 'models', index: 0 });
-    const isLoading = saysItLoads(answer);
+    const isLoading = isStillLoading(answer);
     const isSilent = answer.outcome === 'timed_out' && answer.status === 0;
     const seconds = isLoading ? limits.seconds : isSilent ? timeout : 0;
     if (wait.isOver() || wait.now() - begun >= seconds * 1000) return answer;

@@ -7,9 +7,9 @@ import {
   profilesFile,
 } from '../../filter/index.ts';
 import { jsonWithPatterns } from '../../formats/json/json-with-patterns.ts';
-import { evidenceOf } from './evidence/all-evidence.ts';
+import { collectEvidence } from './evidence/all-evidence.ts';
 import type { Evidence } from './evidence/evidence.ts';
-import { factOf } from './findings.ts';
+import { findFact } from './findings.ts';
 import type { Findings } from './probe-types.ts';
 
 /** A flag in which the server differs from the profile, with the probes that say so. */
@@ -33,12 +33,12 @@ const unconfirmedFlagCost = 0.5;
  * with the fewest wrong and unconfirmed flags.
  */
 export function proposeProfile(findings: Findings, url: URL, model: string) {
-  const evidence = evidenceOf(findings, { path: url.pathname, model });
+  const evidence = collectEvidence(findings, { path: url.pathname, model });
   const { base, because } = chooseBase(evidence, findings, url.hostname, model);
-  const differences = differencesOf(evidence, base, model);
-  const own = nameFor(model);
-  const file = fileFor(base, own, differences, model);
-  check(file, own, evidence, model);
+  const differences = listDifferences(evidence, base, model);
+  const own = buildProfileName(model);
+  const file = writeProfilesFile(base, own, differences, model);
+  checkProfilesFile(file, own, evidence, model);
   return {
     /** The built-in profile that comes closest, and why that one, in a few words. */
     base: base.name,
@@ -54,36 +54,36 @@ export function proposeProfile(findings: Findings, url: URL, model: string) {
 }
 
 function chooseBase(evidence: readonly Evidence[], findings: Findings, host: string, model: string) {
-  const ofHost = profileOfHost(host);
+  const ofHost = findProfileOfHost(host);
   if (ofHost !== undefined) return { base: ofHost, because: `the host is ${host}` };
-  const ofEngine = builtInProfiles.get(factOf(findings, 'software') ?? '')?.profile;
+  const ofEngine = builtInProfiles.get(findFact(findings, 'software') ?? '')?.profile;
   if (ofEngine !== undefined) return { base: ofEngine, because: 'the engine says so' };
   // An engine would have identified itself.
   const others = [...builtInProfiles.values()].filter(({ recognisedBy }) => !('engine' in recognisedBy));
   const [generic, ...rest] = others.map(({ profile }) => profile);
   if (generic === undefined) throw new Error('There are no profiles.');
-  const scoreFor = (profile: Profile) => scoreOf(evidence, profile, generic, model);
+  const scoreFor = (profile: Profile) => computeScore(evidence, profile, generic, model);
   const base = rest.reduce((best, other) => (scoreFor(other) < scoreFor(best) ? other : best), generic);
   return { base, because: 'it comes closest to what the probes found' };
 }
 
-export function profileOfHost(host: string): Profile | undefined {
+export function findProfileOfHost(host: string): Profile | undefined {
   return [...builtInProfiles.values()].find(
-    ({ recognisedBy }) => 'hosts' in recognisedBy && recognisedBy.hosts.some((pattern) => matches(pattern, host)),
+    ({ recognisedBy }) => 'hosts' in recognisedBy && recognisedBy.hosts.some((pattern) => isMatch(pattern, host)),
   )?.profile;
 }
 
-function matches(pattern: string, host: string): boolean {
+function isMatch(pattern: string, host: string): boolean {
   const [start = '', end] = pattern.split('*');
   if (end === undefined) return host === pattern;
   return host.length > start.length + end.length && host.startsWith(start) && host.endsWith(end);
 }
 
-function scoreOf(evidence: readonly Evidence[], profile: Profile, generic: Profile, model: string): number {
+function computeScore(evidence: readonly Evidence[], profile: Profile, generic: Profile, model: string): number {
   const flags = profileForModel(profile, model);
-  const conflicts = differencesOf(evidence, profile, model).length;
+  const conflicts = listDifferences(evidence, profile, model).length;
   // The flags in which the profile differs from generic without evidence.
-  const told = new Set(differencesOf(evidence, generic, model).map(({ flag }) => flag));
+  const told = new Set(listDifferences(evidence, generic, model).map(({ flag }) => flag));
   const assumptions = flagNames.filter(
     (name) => JSON.stringify(flags[name]) !== JSON.stringify(generic[name]) && !told.has(name) && name !== 'path',
   ).length;
@@ -92,7 +92,7 @@ function scoreOf(evidence: readonly Evidence[], profile: Profile, generic: Profi
 
 const flagNames = Object.keys(profileFlags) as (keyof ProfileFlags)[];
 
-function differencesOf(evidence: readonly Evidence[], base: Profile, model: string): Difference[] {
+function listDifferences(evidence: readonly Evidence[], base: Profile, model: string): Difference[] {
   let flags: ProfileFlags = profileForModel(base, model);
   const differences = new Map<keyof ProfileFlags, Difference>();
   for (const { fits, change, from } of evidence) {
@@ -107,7 +107,7 @@ function differencesOf(evidence: readonly Evidence[], base: Profile, model: stri
 }
 
 /** `probed-` and the model's name, in characters that a profile's name may have; no built-in profile is called so. */
-function nameFor(model: string): string {
+function buildProfileName(model: string): string {
   const words = model
     .toLowerCase()
     .replace(/[^\w.-]+/g, '-')
@@ -115,7 +115,7 @@ function nameFor(model: string): string {
   return `probed-${words}`.replace(/-+$/, '');
 }
 
-function fileFor(base: Profile, name: string, differences: readonly Difference[], model: string): string {
+function writeProfilesFile(base: Profile, name: string, differences: readonly Difference[], model: string): string {
   // What a rule of the base sets for this model is set by a rule again: a flag would count for all other models too.
   const rules = base.models.filter(({ match }) => match.test(model));
   const byModel = new Set<string>(rules.flatMap(({ flags }) => Object.keys(flags)));
@@ -135,7 +135,7 @@ function fileFor(base: Profile, name: string, differences: readonly Difference[]
 }
 
 /** Reads the proposed profiles file as the service does. It throws unless the flags are those that were found. */
-function check(file: string, name: string, evidence: readonly Evidence[], model: string): void {
+function checkProfilesFile(file: string, name: string, evidence: readonly Evidence[], model: string): void {
   const profile = profilesFile().readProfilesFile(file, 'the proposed file').get(name);
   if (profile === undefined) throw new Error(`The proposed file has no profile ${name}.`);
   const flags = profileForModel(profile, model);

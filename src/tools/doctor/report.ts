@@ -1,7 +1,7 @@
 import { jsonWithPatterns } from '../../formats/json/json-with-patterns.ts';
-import { document, indentOf, rowLines, section } from '../cli/columns.ts';
-import { type Colour, type Style, wrap } from '../cli/style.ts';
-import { found, lacking, meaningOf, twoSentences } from './findings.ts';
+import { computeIndent, joinSections, writeSection, writeTableRow } from '../cli/columns.ts';
+import { type Colour, type Style, wrapText } from '../cli/style.ts';
+import { explainResult, hasResult, joinSentences, lacking } from './findings.ts';
 import type { Finding, Findings, Probe, Result } from './probe-types.ts';
 import { allProbes } from './probes/all-probes.ts';
 import type { Proposal } from './proposal.ts';
@@ -34,17 +34,17 @@ const shown: Readonly<Record<Result, { readonly text: string; readonly colour: C
 };
 
 /** Decides from the essential probes whether the server is usable. An untested one leaves the verdict open. */
-export function verdictOf(findings: Findings, turnTaken: boolean): Verdict {
+export function judgeServer(findings: Findings, turnTaken: boolean): Verdict {
   const essential = allProbes.filter((probe) => probe.essential).map(({ name }) => name);
   const needed = turnTaken ? essential : [...essential, 'tool_result'];
-  const failing = needed.filter((name) => found(findings, name, ...lacking));
+  const failing = needed.filter((name) => hasResult(findings, name, ...lacking));
   if (failing.length > 0) return { outcome: 'unusable', failing };
-  const open = essential.filter((name) => found(findings, name, 'not_tested'));
+  const open = essential.filter((name) => hasResult(findings, name, 'not_tested'));
   return { outcome: open.length > 0 || !turnTaken ? 'unclear' : 'usable', failing: open };
 }
 
 /** Returns the text to print before the first request. */
-export function announcement(url: string, model: string, spending: Spending, limits: Limits): string {
+export function writeAnnouncement(url: string, model: string, spending: Spending, limits: Limits): string {
   const { requests, inputTokens, outputTokens } = spending;
   return `Probing ${url} with the model ${model}.
 At most ${requests} requests, ${outputTokens} output tokens and about ${inputTokens} input tokens, in at most ${limits.seconds} s. Usually it is far less.
@@ -52,7 +52,7 @@ At most ${requests} requests, ${outputTokens} output tokens and about ${inputTok
 }
 
 /** The report as text: a table by groups, the profile, the warnings. */
-export function textReport(report: Report, style: Style): string {
+export function writeTextReport(report: Report, style: Style): string {
   const { run, proposal, warnings } = report;
   const width = Math.min(style.width, 140);
   const listed = allProbes.flatMap((probe) => {
@@ -69,19 +69,19 @@ export function textReport(report: Report, style: Style): string {
   ];
   const groups = [...Map.groupBy(listed, ({ probe }) => probe.group)].flatMap(([group, rows]) => {
     const lines = rows.flatMap(({ probe, finding }) =>
-      rowOf(probe, finding, run.findings, nameWidth, width - 2, style),
+      writeProbeRow(probe, finding, run.findings, nameWidth, width - 2, style),
     );
-    return section(group, lines, style);
+    return writeSection(group, lines, style);
   });
-  const agents = warnings.flatMap((warning) => wrap(`- ${warning}`, width, '  '));
+  const agents = warnings.flatMap((warning) => wrapText(`- ${warning}`, width, '  '));
   const { requests, inputTokens, outputTokens } = run.spent;
-  const text = document([
-    [...rowLines(titles, ['what was seen, and what it means'], style), ...groups],
-    wrap(endOf(run), width).filter((line) => line !== ''),
-    proposal === null ? [] : profileLines(proposal, width, style),
+  const text = joinSections([
+    [...writeTableRow(titles, ['what was seen, and what it means'], style), ...groups],
+    wrapText(describeEnd(run), width).filter((line) => line !== ''),
+    proposal === null ? [] : writeProfile(proposal, width, style),
     agents.length === 0 ? [] : [style.paint('bold', 'For Codex and other agents'), ...agents],
     [
-      ...wrap(verdictText(report.verdict), width),
+      ...wrapText(writeVerdict(report.verdict), width),
       `Spent: ${requests} requests, ${outputTokens} output tokens, ${inputTokens} input tokens.`,
     ],
   ]);
@@ -89,20 +89,22 @@ export function textReport(report: Report, style: Style): string {
 }
 
 /** Why a run ended early, or asked less than everything; empty if it did not. */
-function endOf({ stopped, ranOut }: Run): string {
+function describeEnd({ stopped, ranOut }: Run): string {
   if (stopped !== null) return `STOPPED: ${stopped}`;
   if (ranOut !== null) return `No profile is proposed, because the run stopped early: ${ranOut}. Raise that limit.`;
   return '';
 }
 
 /** The JSON report for programs. */
-export function jsonReport({ url, model, limits, run, proposal, warnings, verdict }: Report): string {
+export function writeJsonReport({ url, model, limits, run, proposal, warnings, verdict }: Report): string {
   const { stopped, ranOut, spent } = run;
   const findings = allProbes.flatMap(({ name, group, asks, means }) => {
     const finding = run.findings.get(name);
     if (finding === undefined) return [];
     const { result, detail } = finding;
-    return [{ probe: name, group, asks, result, detail, means: meaningOf({ means }, result, run.findings) ?? null }];
+    return [
+      { probe: name, group, asks, result, detail, means: explainResult({ means }, result, run.findings) ?? null },
+    ];
   });
   const profile = proposal && {
     name: proposal.name,
@@ -118,7 +120,7 @@ export function jsonReport({ url, model, limits, run, proposal, warnings, verdic
 const variants = /^(?:tool_any|tools_no_effort|json_object|window|tool_result_.*|reasoning_.*|.*_short)$/;
 
 /** Prints a probe's row of the report: what it asks, its result, what was seen, and what that means. */
-function rowOf(
+function writeProbeRow(
   probe: Probe,
   { result, detail }: Finding,
   findings: Findings,
@@ -126,22 +128,25 @@ function rowOf(
   width: number,
   style: Style,
 ): string[] {
-  const meaning = meaningOf(probe, result, findings);
-  const told = meaning === undefined ? detail : twoSentences(detail, meaning);
+  const meaning = explainResult(probe, result, findings);
+  const told = meaning === undefined ? detail : joinSentences(detail, meaning);
   const cells = [
     { text: probe.name, width: nameWidth },
     { ...shown[result], width: resultWidth },
   ];
-  return rowLines(cells, wrap(told, Math.max(width - indentOf([nameWidth, resultWidth]), 30)), style);
+  return writeTableRow(cells, wrapText(told, Math.max(width - computeIndent([nameWidth, resultWidth]), 30)), style);
 }
 
 /** The least width of the report's first column, so that the tables of most runs look alike. */
 const leastNameWidth = 21;
 const resultWidth = 10;
 
-function profileLines(proposal: Proposal, width: number, style: Style): string[] {
+function writeProfile(proposal: Proposal, width: number, style: Style): string[] {
   const { base, because, differences, name, file } = proposal;
-  const lines = [style.paint('bold', 'Profile'), ...wrap(`The profile that fits best is ${base} (${because}).`, width)];
+  const lines = [
+    style.paint('bold', 'Profile'),
+    ...wrapText(`The profile that fits best is ${base} (${because}).`, width),
+  ];
   if (differences.length === 0) return [...lines, `No flag differs: UPSTREAM_PROFILE=${name}`];
   const what = differences.length === 1 ? 'One flag differs' : `${differences.length} flags differ`;
   return [
@@ -152,7 +157,7 @@ function profileLines(proposal: Proposal, width: number, style: Style): string[]
   ];
 }
 
-function verdictText({ outcome, failing }: Verdict): string {
+function writeVerdict({ outcome, failing }: Verdict): string {
   switch (outcome) {
     case 'usable':
       return 'Verdict: agents can work with this server.';

@@ -1,8 +1,8 @@
 import { editsBetween } from '../../service/settings/unknown-names.ts';
 import { explainUnreachable } from '../cli/unreachable.ts';
 import { isAbsent, isPage } from './chat-address.ts';
-import { giveUpReading, readChatAnswer, readChatAnswerInSteps, shorten } from './chat-answer.ts';
-import { factOf, twoSentences } from './findings.ts';
+import { giveUpReading, readChatAnswer, readChatAnswerInSteps, shortenToLine } from './chat-answer.ts';
+import { findFact, joinSentences } from './findings.ts';
 import type { Answer, Finding, Findings, Known, Probe, ProbeRequest } from './probe-types.ts';
 import { fewTokens } from './probe-types.ts';
 import { maxOverflowTokens } from './probes/limit-probes.ts';
@@ -18,7 +18,7 @@ export interface Limits {
 }
 
 /** The requests and tokens that a run may spend at most, or has spent. */
-export type Spending = ReturnType<typeof worstCase>;
+export type Spending = ReturnType<typeof computeWorstCase>;
 
 export type Run = Awaited<ReturnType<typeof runProbes>>;
 
@@ -28,7 +28,7 @@ export const notReached = 'not reached';
 const usualInputTokens = 200;
 
 /** The most that these probes can spend within the limits: what is announced before the first request. */
-export function worstCase(probes: readonly Probe[], limits: Limits) {
+export function computeWorstCase(probes: readonly Probe[], limits: Limits) {
   let [requests, outputTokens, asking] = [0, 0, 0];
   for (const probe of probes) {
     requests += probe.requests;
@@ -61,7 +61,7 @@ export async function runProbes(
     /** The milliseconds for reading one answer that has arrived; by default the rest of the run's time. */
     readonly longestReadMs?: number;
     /** Resolves after timers and input had a chance to run. */
-    readonly takeTurn: () => Promise<unknown>;
+    readonly yieldToOthers: () => Promise<unknown>;
     readonly signal?: AbortSignal;
     onProbe(probe: Probe, index: number): void;
     goOn(what: string): Promise<boolean>;
@@ -86,7 +86,7 @@ export async function runProbes(
     const over =
       typeof asked === 'string'
         ? null
-        : (overLimit(asked, spent, limits) ?? (parts.now() > end ? 'the time is used up (--max-time)' : null));
+        : (findExceededLimit(asked, spent, limits) ?? (parts.now() > end ? 'the time is used up (--max-time)' : null));
     ranOut ??= over;
     let finding: Finding;
     if (typeof asked === 'string' || over !== null) {
@@ -98,13 +98,13 @@ export async function runProbes(
         const answer = await parts.send(request, { probe: probe.name, index: number });
         if (request.body !== undefined) {
           const readUntil = Math.min(end, parts.now() + (parts.longestReadMs ?? Number.POSITIVE_INFINITY));
-          await readInTurns(answer, parts.takeTurn, () => !parts.signal?.aborted && parts.now() <= readUntil);
+          await readInSlices(answer, parts.yieldToOthers, () => !parts.signal?.aborted && parts.now() <= readUntil);
         }
         answers.push(answer);
         spent.requests += 1;
         charge(spent, request, answer);
         answered ||= answer.status > 0;
-        stopped = parts.signal?.aborted ? 'Interrupted.' : reasonToStop(probe, answer, answered, target);
+        stopped = parts.signal?.aborted ? 'Interrupted.' : findReasonToStop(probe, answer, answered, target);
         // Paths that are not the API's need not answer.
         if (stopped === null && answer.outcome === 'timed_out' && !timedOut && probe.name !== 'software') {
           timedOut = true;
@@ -119,32 +119,35 @@ export async function runProbes(
           ? probe.judge(answers as [Answer, ...Answer[]], known)
           : { result: 'not_tested', detail: stopped };
       if (stopped === null && probe.name === 'text' && finding.result !== 'works' && !finding.facts?.reasoningOnly)
-        [stopped, noSuchModel] = await whyNoText(finding, answers[0], target.model, findings, parts.explainAddress);
+        [stopped, noSuchModel] = await explainNoText(finding, answers[0], target.model, findings, parts.explainAddress);
     }
     // What servers and models say goes to a terminal.
-    findings.set(probe.name, { ...finding, detail: shorten(finding.detail) });
+    findings.set(probe.name, { ...finding, detail: shortenToLine(finding.detail) });
   }
   return { findings, spent, stopped, ranOut, noSuchModel };
 }
 
 /** Why a plain question has no answer, and whether that is since the server has no such model. */
-async function whyNoText(
+async function explainNoText(
   { detail, result }: Finding,
   answer: Answer | undefined,
   model: string,
   findings: Findings,
   explainAddress: ((answer: Answer) => Promise<string>) | undefined,
 ): Promise<[reason: string, noSuchModel: boolean]> {
-  const others = factOf(findings, 'otherModels') ?? [];
+  const others = findFact(findings, 'otherModels') ?? [];
   if (others.length > 0 && result === 'refused')
     return [
-      twoSentences(`The server has no model ${model}: ${detail}`, `It has: ${listNames(nearestFirst(others, model))}.`),
+      joinSentences(
+        `The server has no model ${model}: ${detail}`,
+        `It has: ${listNames(sortByLikeness(others, model))}.`,
+      ),
       true,
     ];
   const reason = `The server does not answer a plain question: ${detail}`;
   if (answer === undefined || !(isAbsent(answer) || isPage(answer))) return [reason, false];
   const explained = await explainAddress?.(answer);
-  return [explained === undefined ? reason : twoSentences(reason, explained), false];
+  return [explained === undefined ? reason : joinSentences(reason, explained), false];
 }
 
 const mostListed = 20;
@@ -156,7 +159,7 @@ export function listNames(names: readonly string[]): string {
 }
 
 /** Sorts names by likeness: first those that contain the given one, then those that differ in the fewest letters. */
-function nearestFirst(names: readonly string[], given: string): readonly string[] {
+function sortByLikeness(names: readonly string[], given: string): readonly string[] {
   // A server's names have no limit, and a comparison costs the product of two lengths.
   const plain = (name: string) => name.slice(0, 100).toLowerCase();
   const distance = (name: string) => (plain(name).includes(plain(given)) ? 0 : editsBetween(plain(name), plain(given)));
@@ -168,23 +171,27 @@ function nearestFirst(names: readonly string[], given: string): readonly string[
 }
 
 /** So many chunks of a stream are read before timers and the user's Ctrl-C are handled. */
-const chunksPerTurn = 100;
+const chunksPerSlice = 100;
 
 /** Reads an answer with pauses in which input and timers are handled. `goesOn` says whether there is time left. */
-async function readInTurns(answer: Answer, takeTurn: () => Promise<unknown>, goesOn: () => boolean): Promise<void> {
+async function readInSlices(
+  answer: Answer,
+  yieldToOthers: () => Promise<unknown>,
+  goesOn: () => boolean,
+): Promise<void> {
   const steps = readChatAnswerInSteps(answer);
   for (let chunks = 1; !steps.next().done; chunks += 1) {
-    if (chunks % chunksPerTurn !== 0) continue;
-    await takeTurn();
+    if (chunks % chunksPerSlice !== 0) continue;
+    await yieldToOthers();
     if (goesOn()) continue;
     giveUpReading(answer);
     return;
   }
 }
 
-function overLimit(asked: readonly ProbeRequest[], spent: Spending, limits: Limits): string | null {
+function findExceededLimit(asked: readonly ProbeRequest[], spent: Spending, limits: Limits): string | null {
   if (spent.requests + asked.length > limits.requests) return 'the requests are used up (--max-requests)';
-  const tokens = asked.reduce((sum, request) => sum + inputOf(request) + outputOf(request), 0);
+  const tokens = asked.reduce((sum, request) => sum + estimateInput(request) + readOutputLimit(request), 0);
   if (spent.inputTokens + spent.outputTokens + tokens > limits.tokens)
     return 'the tokens are used up (--max-total-tokens)';
   return null;
@@ -199,8 +206,8 @@ function charge(spent: { inputTokens: number; outputTokens: number }, request: P
   const read = readChatAnswer(answer);
   if (read.type === 'error' || read.type === 'broken') return;
   const usage = read.type === 'answer' ? read.usage : null;
-  spent.inputTokens += usage?.input_tokens || inputOf(request);
-  spent.outputTokens += usage?.output_tokens || outputOf(request);
+  spent.inputTokens += usage?.input_tokens || estimateInput(request);
+  spent.outputTokens += usage?.output_tokens || readOutputLimit(request);
 }
 
 interface SizedBody {
@@ -209,11 +216,11 @@ interface SizedBody {
 }
 
 /** Estimates a request's input tokens, at four bytes of JSON for a token. Servers count images in their own ways. */
-function inputOf({ body }: ProbeRequest): number {
+function estimateInput({ body }: ProbeRequest): number {
   return body === undefined ? 0 : Math.ceil(JSON.stringify(body).length / 4);
 }
 
-function outputOf({ body }: ProbeRequest): number {
+function readOutputLimit({ body }: ProbeRequest): number {
   const { max_tokens: older, max_completion_tokens: newer }: SizedBody = body ?? {};
   return newer ?? older ?? 0;
 }
@@ -233,7 +240,7 @@ const connecting =
   /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|ETIMEDOUT|EPROTO|ERR_SSL|.*CERT|.*TLS|HPE_)/;
 
 /** The reason why further questions are useless; null if they are not. */
-function reasonToStop(
+function findReasonToStop(
   probe: Probe,
   answer: Answer,
   answered: boolean,
@@ -247,11 +254,11 @@ function reasonToStop(
   // With a key, the list of models and the engine's own paths may be closed to it while the model is not.
   if (probe.group === 'server' && !(withoutKey && probe.name === 'models')) return null;
   if (status >= 300 && status < 400)
-    return `The server redirects (${status}) to ${shorten(location ?? 'nowhere')}: give that URL if it is the right one. The key is not sent there.`;
+    return `The server redirects (${status}) to ${shortenToLine(location ?? 'nowhere')}: give that URL if it is the right one. The key is not sent there.`;
   const why = withoutKey ? keyIsMissing : finalStatuses.get(status);
   if (why === undefined || (probe.expectsRefusal === true && status !== 429)) return null;
   const read = readChatAnswer(answer);
   const said = read.type === 'error' ? ` The server says: ${read.message}` : '';
-  const wait = status === 429 && retryAfter !== null ? ` (retry-after: ${shorten(retryAfter)})` : '';
+  const wait = status === 429 && retryAfter !== null ? ` (retry-after: ${shortenToLine(retryAfter)})` : '';
   return `Status ${status}${wait}: ${why}.${said}`;
 }

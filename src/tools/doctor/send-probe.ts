@@ -3,7 +3,7 @@ import { request as requestHttps } from 'node:https';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { hasMoreValues } from '../../formats/json/scan.ts';
 import { noTlsHandshake } from '../cli/unreachable.ts';
-import { isStream } from './chat-answer.ts';
+import { isStreamed } from './chat-answer.ts';
 import type { Answer, ProbeRequest } from './probe-types.ts';
 
 /**
@@ -39,15 +39,15 @@ const maxAnswerValues = 200_000;
 export function createSend({ chatUrl, key, timeoutMs, promptMs = connectMs, signal }: Target): Send {
   return async (request) => {
     if (request.wait !== undefined) await sleep(request.wait, undefined, { signal }).catch(() => {});
-    const url = urlOf(request.path, chatUrl);
+    const url = buildUrl(request.path, chatUrl);
     const token = request.key === 'wrong' ? 'wrong-key-of-the-doctor' : key;
     const longest = request.path === 'chat' ? timeoutMs : Math.min(timeoutMs, promptMs);
-    return exchange(url, request, token, longest, signal);
+    return sendOnce(url, request, token, longest, signal);
   };
 }
 
 /** The URL of a path: `models` is a sibling of the Chat API, and any other path is at the host's root. */
-function urlOf(path: ProbeRequest['path'], chatUrl: URL): URL {
+function buildUrl(path: ProbeRequest['path'], chatUrl: URL): URL {
   if (path === 'chat') return chatUrl;
   if (path !== 'models') return new URL(path, chatUrl);
   const models = new URL(chatUrl);
@@ -56,11 +56,11 @@ function urlOf(path: ProbeRequest['path'], chatUrl: URL): URL {
 }
 
 /** Servers quote keys in their errors. A short one may be any word of an answer: the report is searched for it instead. */
-function withoutKey(text: string, key: string | null): string {
+function hideLongKey(text: string, key: string | null): string {
   return key === null || key.length < 8 ? text : text.replaceAll(key, '[key]');
 }
 
-function exchange(
+function sendOnce(
   url: URL,
   { path, body, until }: ProbeRequest,
   token: string | null,
@@ -90,7 +90,7 @@ function exchange(
         keepAlive: header('keep-alive'),
         retryAfter: header('retry-after'),
         location: header('location'),
-        body: withoutKey(whole.toString('utf8'), token),
+        body: hideLongKey(whole.toString('utf8'), token),
         reason,
         milliseconds: performance.now() - started,
       });
@@ -131,7 +131,7 @@ function exchange(
         const { statusCode, headers } = incoming;
         const whole = Buffer.concat(pieces);
         // A stream's chunks are parsed one at a time.
-        const streamed = path === 'chat' && isStream(statusCode as number, headers['content-type'] ?? null);
+        const streamed = path === 'chat' && isStreamed(statusCode as number, headers['content-type'] ?? null);
         if (!streamed && hasMoreValues(whole.toString(), maxAnswerValues))
           settle('too_large', `an answer of over ${maxAnswerValues} values`, Buffer.alloc(0));
         else settle('answered', '', whole);

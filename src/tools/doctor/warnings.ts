@@ -1,4 +1,4 @@
-import { factOf, found, lacking, meaningOf } from './findings.ts';
+import { explainResult, findFact, hasResult, lacking } from './findings.ts';
 import type { Facts, Findings, Result } from './probe-types.ts';
 import { allProbes } from './probes/all-probes.ts';
 
@@ -9,82 +9,82 @@ const smallContextWindow = 32_000;
 const rules: readonly ((findings: Findings, insecureKey: boolean) => string | null)[] = [
   (_findings, insecureKey) =>
     insecureKey ? 'The key travels unencrypted: the URL begins with http:// and the host is not this machine.' : null,
-  fact(
+  warnOfFact(
     'callAsText',
     'The model’s calls come as text. The server must parse them: vLLM needs --enable-auto-tool-choice and the model’s --tool-call-parser, SGLang --tool-call-parser, llama.cpp --jinja and a template with tools.',
   ),
-  fact(
+  warnOfFact(
     'reasoningOnly',
     'Whole answers come as reasoning: the server’s reasoning parser does not fit this model (vLLM, SGLang: --reasoning-parser).',
   ),
-  meaning('tool_call', lacking),
-  meaning('tool_stream', lacking),
-  fact(
+  warnOfMeaning('tool_call', lacking),
+  warnOfMeaning('tool_stream', lacking),
+  warnOfFact(
     'badArguments',
     'Arguments of a call were not a JSON object. Tools that are marked strict may help (vLLM keeps to the schema of those alone).',
   ),
-  meaning('stream_usage', lacking),
-  fact('contextWindow', (window) =>
+  warnOfMeaning('stream_usage', lacking),
+  warnOfFact('contextWindow', (window) =>
     window < smallContextWindow
       ? `The context window of ${window} tokens is small for agents: Codex’s instructions, its tools and a few files fill it.`
       : null,
   ),
-  fact(
+  warnOfFact(
     'contextWindow',
     (window) =>
       `Without a catalog Codex assumes 272,000 tokens: set model_context_window = ${window} in its config.toml, or model_catalog_url.`,
   ),
   (findings) =>
-    found(findings, 'text', 'works') && factOf(findings, 'contextWindow') === undefined
+    hasResult(findings, 'text', 'works') && findFact(findings, 'contextWindow') === undefined
       ? 'The server does not report its context window: set model_context_window in Codex’s config.toml.'
       : null,
-  meaning('overflow', ['ignored', 'refused']),
-  meaning('image', lacking),
-  fact(
+  warnOfMeaning('overflow', ['ignored', 'refused']),
+  warnOfMeaning('image', lacking),
+  warnOfFact(
     'gateway',
     (gateway) =>
       `${gateway} is in front of the engine: the profile is for this model behind it. Give each kind of model a rule of its own (docs/upstreams.md, “Profiles of your own”).`,
   ),
-  meaning('cancel', ['ignored']),
-  meaning('schema_with_tools', lacking),
-  fact(
+  warnOfMeaning('cancel', ['ignored']),
+  warnOfMeaning('schema_with_tools', lacking),
+  warnOfFact(
     'tags',
     'Reasoning comes inside the text. A reasoning parser of the server does better (vLLM and SGLang: --reasoning-parser; llama.cpp: --reasoning-format auto).',
   ),
-  meaning('reasoning_replay', ['ignored']),
-  fact('serverError', 'The server answers some invalid requests with a 5xx. Clients retry them without success.'),
-  fact(
+  warnOfMeaning('reasoning_replay', ['ignored']),
+  warnOfFact('serverError', 'The server answers some invalid requests with a 5xx. Clients retry them without success.'),
+  warnOfFact(
     'idleSeconds',
     (seconds) =>
       `The server closes connections that were idle for ${seconds} s: set the idle_timeout of Envoy’s cluster below that.`,
   ),
-  meaning('error_key', ['ignored']),
+  warnOfMeaning('error_key', ['ignored']),
 ];
 
 /** Returns warnings that matter for Codex and other agents. `insecureKey`: a key is sent in the clear. */
-export function warningsOf(findings: Findings, insecureKey: boolean): string[] {
+export function listWarnings(findings: Findings, insecureKey: boolean): string[] {
   return rules.flatMap((rule) => rule(findings, insecureKey) ?? []);
 }
 
 /** Builds a rule that warns if a probe found this fact. */
-function fact<Name extends keyof Facts>(
+function warnOfFact<Name extends keyof Facts>(
   name: Name,
   says: string | ((value: NonNullable<Facts[Name]>) => string | null),
 ) {
   return (findings: Findings): string | null => {
-    const value = factOf(findings, name);
+    const value = findFact(findings, name);
     if (value == null) return null;
     return typeof says === 'string' ? says : says(value);
   };
 }
 
 /** Builds a rule that repeats what a probe's result means among the warnings, where nobody overlooks it. */
-function meaning(name: string, results: readonly Result[]) {
+function warnOfMeaning(name: string, results: readonly Result[]) {
   return (findings: Findings): string | null => {
     const result = findings.get(name)?.result;
     const probe = allProbes.find((one) => one.name === name);
     return result === undefined || probe === undefined || !results.includes(result)
       ? null
-      : (meaningOf(probe, result, findings) ?? null);
+      : (explainResult(probe, result, findings) ?? null);
   };
 }

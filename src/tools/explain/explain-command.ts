@@ -4,18 +4,25 @@ import { openProfiles } from '../../service/server/profile-source.ts';
 import { type Config, ConfigError, readConfig } from '../../service/settings/config.ts';
 import { repository, version } from '../../service/telemetry/version.ts';
 import { parseOptions, UsageError } from '../cli/parse-options.ts';
-import { printable, type Style, styleFor, withoutActive } from '../cli/style.ts';
+import { createStyle, escapeControls, escapeOutput, type Style } from '../cli/style.ts';
 import type { Terminal } from '../cli/terminal.ts';
 import type { ExchangeFile } from '../files/exchange-file.ts';
 import { explainRequest } from './explain-request.ts';
 import type { RequestExplanation } from './explanation.ts';
-import { type Path, pathOf, withValue } from './fields.ts';
+import { type Path, readPath, replaceValue } from './fields.ts';
 import { helpText } from './help.ts';
 import { printAnswer } from './print-answer.ts';
 import { printRequest } from './print-request.ts';
-import { answerIn, InputError, type RequestInput, readInput, requestIn, requestOfExchange } from './read-input.ts';
+import {
+  extractRequest,
+  InputError,
+  type RequestInput,
+  readInput,
+  readRecordedAnswer,
+  readRequest,
+} from './read-input.ts';
 import { type AnswerRun, type RecordedAnswer, type ReplayedChunk, runAnswer } from './run-answer.ts';
-import { type ClientRequest, isForCatalog, readJson, runRequest, type Setup } from './run-request.ts';
+import { type ClientRequest, isForCatalog, parseServiceJson, runRequest, type Setup } from './run-request.ts';
 
 /** The exit codes of `explain`, as `--help` lists them. */
 export const exitCodes = { explained: 0, refused: 1, unusable: 2, failed: 3 } as const;
@@ -31,7 +38,7 @@ export interface ExplanationFile extends RequestExplanation {
 /** `responses-extproc explain`: shows how a request, and a recorded answer to it, are translated. */
 export async function explain(args: readonly string[], terminal: Terminal): Promise<number> {
   try {
-    const options = optionsOf(args);
+    const options = parseExplainOptions(args);
     if (options.help) {
       terminal.stdout.write(helpText);
       return exitCodes.explained;
@@ -40,23 +47,23 @@ export async function explain(args: readonly string[], terminal: Terminal): Prom
   } catch (error) {
     if (!(error instanceof UsageError || error instanceof InputError || error instanceof ConfigError)) throw error;
     const hint = error instanceof UsageError ? ' Run explain --help to see how it is used.' : '';
-    const message = error.message.split('\n').map(printable).join('\n');
+    const message = error.message.split('\n').map(escapeControls).join('\n');
     terminal.stderr.write(`explain: ${message}${hint}\n`);
     return exitCodes.unusable;
   }
 }
 
 async function explainAs(options: Options, { env, stdin, stdout }: Terminal): Promise<number> {
-  const { input, answer } = await inputOf(options, stdin);
-  const request = options.model === undefined ? input.request : withModel(input.request, options.model);
+  const { input, answer } = await readRequestAndAnswer(options, stdin);
+  const request = options.model === undefined ? input.request : replaceModel(input.request, options.model);
   const now = input.startedAt ?? Math.floor(Date.now() / 1000);
   const { setup, explanation } = explainInput(options, env, { ...input, request }, now);
-  const run = answer === null ? null : replayed(setup, request, now, answer);
+  const run = answer === null ? null : replayAnswer(setup, request, now, answer);
   const texts = options.json
-    ? explanationJson(explanation, run)
-    : explanationText(explanation, run, styleFor({ env, stdout }), options.full);
+    ? writeExplanationJson(explanation, run)
+    : writeExplanationText(explanation, run, createStyle({ env, stdout }), options.full);
   // The process exits after this: a pipe takes it piece by piece, as fast as it is read.
-  for (const bytes of safePieces(texts, redactorOf(request)))
+  for (const bytes of redactPieces(texts, createRequestRedactor(request)))
     await new Promise<void>((resolve) => stdout.write(bytes, () => resolve()));
   if (explanation.outcome === 'refused') return exitCodes.refused;
   const isFailed = run !== null && (run.outcome === 'failed' || run.outcome === 'upstream_error');
@@ -65,33 +72,37 @@ async function explainAs(options: Options, { env, stdin, stdout }: Terminal): Pr
 
 /** The output of `explain --json` for an exchange's request alone. Throws `InputError` and `ConfigError`. */
 export function explainExchange(file: ExchangeFile, env: Terminal['env']): Generator<Uint8Array, void> {
-  const input = requestOfExchange(file);
-  const { explanation } = explainInput(optionsOf([]), env, input, input.startedAt);
-  return safePieces(explanationJson(explanation, null), redactorOf(input.request));
+  const input = extractRequest(file);
+  const { explanation } = explainInput(parseExplainOptions([]), env, input, input.startedAt);
+  return redactPieces(writeExplanationJson(explanation, null), createRequestRedactor(input.request));
 }
 
 function explainInput(options: Options, env: Terminal['env'], { request, profile }: RequestInput, now: number) {
-  const setup = setupOf(options, env, profile);
+  const setup = readSetup(options, env, profile);
   const linkBase = repository === null ? '' : `${repository}/blob/v${version}/`;
   return { setup, explanation: explainRequest({ setup, request, now, fields: options.fields, linkBase }) };
 }
 
 /** Reads the request and the answer to replay, which is `--response` or part of the recorded exchange. */
-async function inputOf(options: Options, stdin: NodeJS.ReadStream) {
+async function readRequestAndAnswer(options: Options, stdin: NodeJS.ReadStream) {
   const recorded = options.response === null ? null : await readInput(options.response, stdin);
   const isAlone = options.file === null && stdin.isTTY === true;
   // A saved exchange includes its request.
-  const ofExchange = recorded === null ? null : named(options.response, () => requestIn(recorded, options.path));
+  const ofExchange =
+    recorded === null ? null : nameInErrors(options.response, () => readRequest(recorded, options.path));
   const hasRequest = ofExchange !== null && ofExchange.profile !== null;
   if (isAlone && !hasRequest && !isForCatalog('GET', options.path))
     throw new UsageError('No request was given: name a file, or pass it on standard input.');
   const given = isAlone ? Buffer.alloc(0) : await readInput(options.file, stdin);
-  const input = given.length === 0 && ofExchange !== null && hasRequest ? ofExchange : requestIn(given, options.path);
-  const answer = recorded === null ? input.answer : named(options.response, () => answerIn(recorded, options.status));
+  const input = given.length === 0 && ofExchange !== null && hasRequest ? ofExchange : readRequest(given, options.path);
+  const answer =
+    recorded === null
+      ? input.answer
+      : nameInErrors(options.response, () => readRecordedAnswer(recorded, options.status));
   return { input, answer };
 }
 
-function named<Value>(file: string | null, read: () => Value): Value {
+function nameInErrors<Value>(file: string | null, read: () => Value): Value {
   try {
     return read();
   } catch (error) {
@@ -100,7 +111,7 @@ function named<Value>(file: string | null, read: () => Value): Value {
 }
 
 /** The service's configuration, overridden by the command line. Throws `ConfigError`. */
-function setupOf(options: Options, env: Terminal['env'], ofExchange: string | null): Setup {
+function readSetup(options: Options, env: Terminal['env'], ofExchange: string | null): Setup {
   const profilesFile = options['profiles-file'] ?? env['UPSTREAM_PROFILES_FILE'];
   const given = { ...env, UPSTREAM_PROFILES_FILE: profilesFile };
   const name = options.profile ?? ofExchange;
@@ -115,16 +126,16 @@ function setupOf(options: Options, env: Terminal['env'], ofExchange: string | nu
 }
 
 /** Puts another model into the request. A body that cannot be read is left for the service to refuse. */
-function withModel(request: ClientRequest, model: string): ClientRequest {
+function replaceModel(request: ClientRequest, model: string): ClientRequest {
   try {
-    const body = withValue(readJson(request.body), ['model'], model);
+    const body = replaceValue(parseServiceJson(request.body), ['model'], model);
     return { ...request, body: Buffer.from(JSON.stringify(body)) };
   } catch {
     return request;
   }
 }
 
-function replayed(setup: Setup, request: ClientRequest, now: number, answer: RecordedAnswer): AnswerRun | null {
+function replayAnswer(setup: Setup, request: ClientRequest, now: number, answer: RecordedAnswer): AnswerRun | null {
   const first = runRequest(setup, request, now);
   if (first.type !== 'sent' && first.type !== 'catalog') return null;
   const open = () => {
@@ -135,7 +146,7 @@ function replayed(setup: Setup, request: ClientRequest, now: number, answer: Rec
 }
 
 /** Writes the explanation as JSON in pieces, because a long answer may exceed the longest string. */
-function* explanationJson(explanation: RequestExplanation, answer: AnswerRun | null): Generator<string, void> {
+function* writeExplanationJson(explanation: RequestExplanation, answer: AnswerRun | null): Generator<string, void> {
   const file: ExplanationFile = {
     format: 'responses-extproc explanation',
     version: 1,
@@ -155,7 +166,7 @@ function* explanationJson(explanation: RequestExplanation, answer: AnswerRun | n
   yield `${before === '' ? '' : '\n    '}${text.slice(at)}`;
 }
 
-function* explanationText(explanation: RequestExplanation, answer: AnswerRun | null, style: Style, full: boolean) {
+function* writeExplanationText(explanation: RequestExplanation, answer: AnswerRun | null, style: Style, full: boolean) {
   yield printRequest(explanation, style, full);
   if (answer === null) return;
   yield '\n';
@@ -163,7 +174,7 @@ function* explanationText(explanation: RequestExplanation, answer: AnswerRun | n
 }
 
 /** Creates a redactor that hides the request's credentials wherever the output repeats them. */
-function redactorOf({ path, headers, body }: ClientRequest): Redactor {
+function createRequestRedactor({ path, headers, body }: ClientRequest): Redactor {
   const redactor = new Redactor();
   redactor.headers([[':path', path], ...headers]);
   redactor.body(Buffer.from(body).toString('latin1'), 'request');
@@ -174,11 +185,11 @@ function redactorOf({ path, headers, body }: ClientRequest): Redactor {
 const outputBytes = 2 ** 18;
 
 /** The output without the request's credentials and without what a terminal would interpret. */
-function* safePieces(texts: Iterable<string>, redactor: Redactor): Generator<Uint8Array, void> {
+function* redactPieces(texts: Iterable<string>, redactor: Redactor): Generator<Uint8Array, void> {
   let waiting = '';
   for (const text of texts) {
     // No text cuts a value.
-    waiting += redactor.body(Buffer.from(withoutActive(text)).toString('latin1'), 'request');
+    waiting += redactor.body(Buffer.from(escapeOutput(text)).toString('latin1'), 'request');
     if (waiting.length < outputBytes) continue;
     yield Buffer.from(waiting, 'latin1');
     waiting = '';
@@ -186,7 +197,7 @@ function* safePieces(texts: Iterable<string>, redactor: Redactor): Generator<Uin
   yield Buffer.from(waiting, 'latin1');
 }
 
-type Options = ReturnType<typeof optionsOf>;
+type Options = ReturnType<typeof parseExplainOptions>;
 
 const flags = {
   help: { type: 'boolean', short: 'h', default: false },
@@ -201,7 +212,7 @@ const flags = {
   json: { type: 'boolean', default: false },
 } as const;
 
-function optionsOf(args: readonly string[]) {
+function parseExplainOptions(args: readonly string[]) {
   const { values, positionals } = parseOptions(args, flags);
   const [file = null, ...more] = positionals;
   if (more.length > 0)
@@ -215,12 +226,12 @@ function optionsOf(args: readonly string[]) {
     status,
     file: file === '-' ? null : file,
     response: values.response ?? null,
-    fields: values.field?.map(fieldOf) ?? null,
+    fields: values.field?.map(parseField) ?? null,
   };
 }
 
-function fieldOf(text: string): Path {
-  const path = pathOf(text);
+function parseField(text: string): Path {
+  const path = readPath(text);
   if (path === null) throw new UsageError(`--field is ${text}; it must be a path such as input[0].content.`);
   return path;
 }

@@ -1,39 +1,39 @@
 import { isWithin } from '../../formats/json/paths.ts';
 import type { ChatPlace, ExplainedField } from './explanation.ts';
-import { isOtherwise, isThere, outcomeOf } from './fates.ts';
-import { fieldsOf, isSame, type Path, pathText, recordOf, valueAt } from './fields.ts';
-import { rowOf, rowOfValue, ruleOf } from './mapping-link.ts';
-import { type Place, partsOfBody } from './places.ts';
+import { isOtherwise, isThere, judgeField } from './fates.ts';
+import { findValue, isSameJson, listFields, type Path, readRecord, writePath } from './fields.ts';
+import { buildRule, rowOfPath, rowOfValue } from './mapping-link.ts';
+import { type Place, splitBody } from './places.ts';
 import type { ExplainOptions, RequestRun, SentRun } from './run-request.ts';
-import { answered, plainAnswer, runRequest } from './run-request.ts';
-import { type Cause, causesOf, type VariedRun, type WhatIf } from './what-if.ts';
+import { plainAnswer, runRequest, translateAnswer } from './run-request.ts';
+import { type Cause, listCauses, type VariedRun, type WhatIf } from './what-if.ts';
 
 /** For a request that is sent: what each field became, what is dropped, and which parts come from no field. */
 export function explainFields(run: SentRun, body: unknown, whatIf: WhatIf, options: ExplainOptions) {
   const { setup, request, now, fields, linkBase } = options;
   // Replaying an answer uses up the exchange, and the one of `run` may be needed for another answer.
   const again = runRequest(setup, request, now);
-  const response = again.type === 'sent' ? answered(again, plainAnswer).response : null;
-  const isRepeated = recordOf(response)?.['object'] === 'response';
+  const response = again.type === 'sent' ? translateAnswer(again, plainAnswer).response : null;
+  const isRepeated = readRecord(response)?.['object'] === 'response';
   let kept: readonly VariedRun[] | null = null;
   const shown = createShown();
 
   /** The causes that decided it. Variations are run when they are first needed. */
   function because(isOtherwiseIn: (other: RequestRun, cause: Cause) => boolean): readonly Cause[] {
     kept ??= whatIf.runs(body, run);
-    return causesOf(kept, isOtherwiseIn);
+    return listCauses(kept, isOtherwiseIn);
   }
 
   function explainField(path: Path): ExplainedField {
-    const field = pathText(path);
-    const value = valueAt(body, path);
-    const outcome = outcomeOf(path, value, run, isRepeated);
+    const field = writePath(path);
+    const value = findValue(body, path);
+    const outcome = judgeField(path, value, run, isRepeated);
     const { fate, becomes, dropped, repeated } = outcome;
     // Of a field that is sent, only the missing parts need an explanation.
-    const row = fate === 'sent' && dropped[0] !== undefined ? rowOf(dropped[0]) : rowOfValue(field, value);
+    const row = fate === 'sent' && dropped[0] !== undefined ? rowOfPath(dropped[0]) : rowOfValue(field, value);
     const isDecided = (other: RequestRun, { kind }: Cause) =>
       other.type === 'sent'
-        ? isOtherwise(outcome, outcomeOf(path, value, other, isRepeated))
+        ? isOtherwise(outcome, judgeField(path, value, other, isRepeated))
         : // Under that variation it was dropped, with all the rest.
           (other.type === 'answered' && other.dropped.some((name) => isWithin(name, field))) ||
           dropped.some((name) => isNotDropped(name, other)) ||
@@ -52,32 +52,34 @@ export function explainFields(run: SentRun, body: unknown, whatIf: WhatIf, optio
       becomes: becomes.map(shown),
       in_response: [...repeated.keys()],
       dropped,
-      causes: hasCause ? because(isDecided).filter((cause) => !isSent || !isEmptyTable(cause.value)) : [],
-      ...ruleOf(row, linkBase),
+      causes: hasCause ? because(isDecided).filter((cause) => !isSent || !isEmptyContainer(cause.value)) : [],
+      ...buildRule(row, linkBase),
     };
   }
 
   return {
-    fields: (fields?.flatMap((path) => partsOf(path, body)) ?? fieldsOf(body)).map(explainField),
+    fields: (fields?.flatMap((path) => splitField(path, body)) ?? listFields(body)).map(explainField),
     dropped: run.dropped.map((name) => ({
       name,
       causes: because((other) => isNotDropped(name, other)),
-      ...ruleOf(rowOf(name), linkBase),
+      ...buildRule(rowOfPath(name), linkBase),
     })),
     added:
-      fields === null ? run.places.added.map((place) => ({ ...shown(place), causes: because(without(place)) })) : [],
+      fields === null
+        ? run.places.added.map((place) => ({ ...shown(place), causes: because(createIsWithout(place)) }))
+        : [],
   };
 }
 
 /** Splits a list or an object that was asked for into its parts. Any other field stays whole. */
-function partsOf(path: Path, body: unknown): readonly Path[] {
-  const name = pathText(path);
-  const parts = fieldsOf(body).filter((part) => isWithin(pathText(part), name));
+function splitField(path: Path, body: unknown): readonly Path[] {
+  const name = writePath(path);
+  const parts = listFields(body).filter((part) => isWithin(writePath(part), name));
   return parts.length === 0 ? [path] : parts;
 }
 
-function isEmptyTable(value: unknown): boolean {
-  return isSame(value, []) || isSame(value, {});
+function isEmptyContainer(value: unknown): boolean {
+  return isSameJson(value, []) || isSameJson(value, {});
 }
 
 /**
@@ -87,7 +89,7 @@ function isEmptyTable(value: unknown): boolean {
 function createShown(): (place: Place) => ChatPlace {
   const times = new Map<string, number>();
   return ({ path, value }) => {
-    const name = pathText(path);
+    const name = writePath(path);
     const before = times.get(name) ?? 0;
     times.set(name, before + 1);
     return { path: name, value: before < 20 ? value : '…' };
@@ -95,11 +97,11 @@ function createShown(): (place: Place) => ChatPlace {
 }
 
 /** Creates the question whether a run leaves this place without its value, even if the value is elsewhere. */
-function without(place: Place): (other: RequestRun) => boolean {
+function createIsWithout(place: Place): (other: RequestRun) => boolean {
   const [, header] = /^header (.*)$/.exec(String(place.path[0])) ?? [];
   return (other) =>
     other.type === 'sent' &&
-    (header === undefined ? !isThere(place, partsOfBody(other.chat)) : other.headers[header] === undefined);
+    (header === undefined ? !isThere(place, splitBody(other.chat)) : other.headers[header] === undefined);
 }
 
 /** Whether the name is not dropped in another run, because the field is sent or the request is refused for it. */

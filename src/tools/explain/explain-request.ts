@@ -3,12 +3,12 @@ import { jsonOf } from '../../formats/json/loose.ts';
 import type { Config } from '../../service/settings/config.ts';
 import { explainFields } from './explain-fields.ts';
 import type { Reason, Refusal, RequestExplanation, UpstreamRequest } from './explanation.ts';
-import { isSame, valueAt } from './fields.ts';
-import { rowOf, rowOfError, ruleOf } from './mapping-link.ts';
-import { refusalsOf } from './refusals.ts';
+import { findValue, isSameJson } from './fields.ts';
+import { buildRule, rowOfError, rowOfPath } from './mapping-link.ts';
+import { listRefusals } from './refusals.ts';
 import type { AnsweredRun, CatalogRun, ClientRequest, ExplainOptions, RefusedRun, RequestRun } from './run-request.ts';
-import { answered, plainList, runRequest, type SentRun, withBody } from './run-request.ts';
-import { causesOf, createWhatIf, type VariedRun, variationsOf, type WhatIf } from './what-if.ts';
+import { plainList, replaceBody, runRequest, type SentRun, translateAnswer } from './run-request.ts';
+import { createWhatIf, listCauses, listVariations, type VariedRun, type WhatIf } from './what-if.ts';
 
 /**
  * Explains a request by running it through the service's own exchange, which traces which field became what; then under
@@ -17,8 +17,8 @@ import { causesOf, createWhatIf, type VariedRun, variationsOf, type WhatIf } fro
 export function explainRequest(options: ExplainOptions): RequestExplanation {
   const { setup, request, now } = options;
   const run = runRequest(setup, request, now);
-  const body = bodyOf(run, request);
-  const named = valueAt(body, ['model']);
+  const body = readTracedBody(run, request);
+  const named = findValue(body, ['model']);
   const model = typeof named === 'string' && named !== '' ? named : setup.config.DEFAULT_MODEL;
   const whatIf = createWhatIf(options, body, model);
   const unexplained = {
@@ -41,8 +41,8 @@ export function explainRequest(options: ExplainOptions): RequestExplanation {
     case 'catalog':
       return {
         ...unexplained,
-        chat_request: upstreamRequestOf(run, null),
-        catalog: catalogReason(run, body, model, options),
+        chat_request: buildUpstreamRequest(run, null),
+        catalog: explainCatalog(run, body, model, options),
       };
     case 'answered':
       return { ...unexplained, ...explainAnswered(run, body, whatIf, options) };
@@ -51,21 +51,23 @@ export function explainRequest(options: ExplainOptions): RequestExplanation {
     case 'sent':
       return {
         ...unexplained,
-        chat_request: upstreamRequestOf(run, run.chat),
+        chat_request: buildUpstreamRequest(run, run.chat),
         ...explainFields(run, body, whatIf, options),
       };
   }
 }
 
-function catalogReason(run: CatalogRun, body: unknown, model: string, options: ExplainOptions): Reason {
+function explainCatalog(run: CatalogRun, body: unknown, model: string, options: ExplainOptions): Reason {
   const { setup: usual, request, now, linkBase } = options;
-  const made = answered(run, plainList).body;
-  const others = variationsOf(usual, model, body).flatMap(({ cause, setup }): readonly VariedRun[] => {
+  const made = translateAnswer(run, plainList).body;
+  const others = listVariations(usual, model, body).flatMap(({ cause, setup }): readonly VariedRun[] => {
     const other = runRequest(setup, request, now);
-    return other.type === 'catalog' && !isSame(answered(other, plainList).body, made) ? [{ cause, run: other }] : [];
+    return other.type === 'catalog' && !isSameJson(translateAnswer(other, plainList).body, made)
+      ? [{ cause, run: other }]
+      : [];
   });
   return {
-    causes: causesOf(others, () => true),
+    causes: listCauses(others, () => true),
     rule: 'The upstream’s list of models gets a `models` beside its own `data`: the catalog that Codex reads.',
     link: `${linkBase}docs/mapping.md#the-catalog-for-codex`,
   };
@@ -73,8 +75,8 @@ function catalogReason(run: CatalogRun, body: unknown, model: string, options: E
 
 /** Explains a request that the filter answers itself, by the settings under which it would have been sent. */
 function explainAnswered(run: AnsweredRun, body: unknown, whatIf: WhatIf, { linkBase }: ExplainOptions) {
-  const causes = causesOf(whatIf.runs(body, run), (other) => other.type === 'sent');
-  const reasonFor = (name: string): Reason => ({ causes, ...ruleOf(rowOf(name), linkBase) });
+  const causes = listCauses(whatIf.runs(body, run), (other) => other.type === 'sent');
+  const reasonFor = (name: string): Reason => ({ causes, ...buildRule(rowOfPath(name), linkBase) });
   return { answered: reasonFor('generate'), dropped: run.dropped.map((name) => ({ name, ...reasonFor(name) })) };
 }
 
@@ -82,21 +84,21 @@ function explainRefusals(run: RefusedRun, body: unknown, whatIf: WhatIf, options
   const { setup, request, now, linkBase } = options;
   // Used once a call or an output was removed whose partner is unknown.
   const config: Config = { ...setup.config, ORPHAN_OUTPUTS: 'synthesize', MISSING_OUTPUTS: 'synthesize' };
-  const refused = refusalsOf(run, body, (value, isLenient) =>
-    runRequest(isLenient ? { ...setup, config } : setup, withBody(request, value), now),
+  const refused = listRefusals(run, body, (value, isLenient) =>
+    runRequest(isLenient ? { ...setup, config } : setup, replaceBody(request, value), now),
   );
   return refused.map((one, index): Refusal => {
     const next = refused[index + 1]?.run.error;
     const overcome = (other: RequestRun) =>
-      other.type === 'sent' || (other.type === 'refused' && next !== undefined && isSame(other.error, next));
+      other.type === 'sent' || (other.type === 'refused' && next !== undefined && isSameJson(other.error, next));
     const { status, error } = one.run;
-    const causes = causesOf(whatIf.runs(one.body, one.run, refused.length), overcome);
-    return { status, error, causes, ...ruleOf(rowOfError(error, body), linkBase) };
+    const causes = listCauses(whatIf.runs(one.body, one.run, refused.length), overcome);
+    return { status, error, causes, ...buildRule(rowOfError(error, body), linkBase) };
   });
 }
 
 /** The HTTP request that the upstream gets, as it may be shown. */
-function upstreamRequestOf(run: SentRun | CatalogRun, body: unknown): UpstreamRequest {
+function buildUpstreamRequest(run: SentRun | CatalogRun, body: unknown): UpstreamRequest {
   const { method, path, headers, headerChanges } = run;
   // A client's key and cookies are shown only as present: output gets pasted.
   const shown = Object.entries(headers).map(([name, value]) => [
@@ -114,6 +116,6 @@ function upstreamRequestOf(run: SentRun | CatalogRun, body: unknown): UpstreamRe
 }
 
 /** The body as the service read it. An unreadable body is undefined. */
-function bodyOf(run: RequestRun, { body }: ClientRequest): unknown {
+function readTracedBody(run: RequestRun, { body }: ClientRequest): unknown {
   return 'provenance' in run ? run.provenance.body : (jsonOf(body.toString()) ?? undefined);
 }

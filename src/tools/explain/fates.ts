@@ -1,7 +1,7 @@
 import type { RecordedProvenance } from '../../filter/index.ts';
 import { generalOf, isWithin } from '../../formats/json/paths.ts';
-import { isSame, type Path, pathText, recordOf, valueAt } from './fields.ts';
-import { type Place, type Places, partOf } from './places.ts';
+import { findValue, isSameJson, type Path, readRecord, writePath } from './fields.ts';
+import { findPart, type Place, type Places } from './places.ts';
 import type { SentRun } from './run-request.ts';
 
 /**
@@ -17,35 +17,35 @@ import type { SentRun } from './run-request.ts';
  */
 export type Fate = 'sent' | 'renamed' | 'rewritten' | 'in_response' | 'dropped' | 'left_out' | 'absent';
 
-type FieldOutcome = ReturnType<typeof outcomeOf>;
+type FieldOutcome = ReturnType<typeof judgeField>;
 
 /** Judges what became of a field with this value. `isRepeated`: the answer is a Response, which repeats fields. */
-export function outcomeOf(field: Path, value: unknown, run: SentRun, isRepeated: boolean) {
+export function judgeField(field: Path, value: unknown, run: SentRun, isRepeated: boolean) {
   const places = value === undefined ? [] : run.places.of(field);
-  const isElement = field.length === 2 && (field[0] === 'input' || field[0] === 'tools') && recordOf(value) !== null;
-  const becomes = isElement ? places : places.flatMap((place) => narrowed(place, field, value));
+  const isElement = field.length === 2 && (field[0] === 'input' || field[0] === 'tools') && readRecord(value) !== null;
+  const becomes = isElement ? places : places.flatMap((place) => narrowPlace(place, field, value));
   /** The names in `x-responses-dropped` that refer to this field. */
   const dropped = run
     .droppedNear(field)
     .filter((name) => isAbout(name, field, value, run.provenance, becomes.length > 0));
   /** The values of this field that the Response repeats, by path. */
-  const repeated = isRepeated ? repeatedOf(field, value, run.provenance) : noChanges;
+  const repeated = isRepeated ? collectRepeated(field, value, run.provenance) : noChanges;
   /** The values of an item or a tool that differ from the request, by their key in the Chat request. */
-  const changes = isElement ? changesOf(field, value, becomes, run.places) : noChanges;
-  return { value, fate: fateOf(), becomes, dropped, repeated, changes };
+  const changes = isElement ? collectChanges(field, value, becomes, run.places) : noChanges;
+  return { value, fate: chooseFate(), becomes, dropped, repeated, changes };
 
-  function fateOf(): Fate {
+  function chooseFate(): Fate {
     if (value === undefined) return 'absent';
     if (becomes.length === 0) return dropped.length > 0 ? 'dropped' : repeated.size > 0 ? 'in_response' : 'left_out';
     if (isElement) return changes.size === 0 ? 'sent' : 'rewritten';
-    const same = becomes.filter((place) => isSame(place.value, value));
+    const same = becomes.filter((place) => isSameJson(place.value, value));
     if (same.length === 0) return 'rewritten';
-    return same.some((place) => nameIn(place.path) === nameIn(field)) ? 'sent' : 'renamed';
+    return same.some((place) => findLastName(place.path) === findLastName(field)) ? 'sent' : 'renamed';
   }
 }
 
 /** The last name of a path, whatever index follows it. */
-function nameIn(path: Path): string | number | undefined {
+function findLastName(path: Path): string | number | undefined {
   return path.findLast((step) => typeof step === 'string');
 }
 
@@ -64,7 +64,7 @@ export function isOtherwise(usual: FieldOutcome, other: FieldOutcome): boolean {
     case 'in_response':
       if (other.becomes.length > 0) return true;
       return [...usual.repeated].some(
-        ([path, shown]) => !isSame(shown, usual.value) && !isSame(other.repeated.get(path), shown),
+        ([path, shown]) => !isSameJson(shown, usual.value) && !isSameJson(other.repeated.get(path), shown),
       );
     case 'left_out':
       return other.becomes.length > 0 || other.repeated.size > 0;
@@ -77,37 +77,38 @@ export function isOtherwise(usual: FieldOutcome, other: FieldOutcome): boolean {
 
 /** Whether one of the places has the same path apart from its indices, or contains the place's text. */
 export function isThere({ path, value }: Place, places: readonly Place[]): boolean {
-  const name = generalOf(pathText(path));
+  const name = generalOf(writePath(path));
   return places.some(
     (other) =>
-      generalOf(pathText(other.path)) === name && (isSame(other.value, value) || hasParagraphs(other.value, value)),
+      generalOf(writePath(other.path)) === name &&
+      (isSameJson(other.value, value) || hasParagraphs(other.value, value)),
   );
 }
 
 /** Whether a text, a message or its parts contain all paragraphs of another text, as after a merge. */
 function hasParagraphs(other: unknown, value: unknown): boolean {
   if (typeof other === 'string') return typeof value === 'string' && `\n\n${other}\n\n`.includes(`\n\n${value}\n\n`);
-  if (Array.isArray(other)) return other.some((part) => hasParagraphs(valueAt(part, ['text']), value));
-  const content = valueAt(value, ['content']);
-  return content !== undefined && hasParagraphs(valueAt(other, ['content']), content);
+  if (Array.isArray(other)) return other.some((part) => hasParagraphs(findValue(part, ['text']), value));
+  const content = findValue(value, ['content']);
+  return content !== undefined && hasParagraphs(findValue(other, ['content']), content);
 }
 
 /** Narrows a place to the part of it that the field became. It is empty if the field became no part of that place. */
-function narrowed(place: Place, field: Path, value: unknown): readonly Place[] {
-  const isOwn = place.sources.some((source) => isWithin(source, pathText(field)));
-  if (isOwn && (typeof value !== 'string' || recordOf(place.value) === null)) return [place];
-  const part = partOf(place, nameIn(field), value);
+function narrowPlace(place: Place, field: Path, value: unknown): readonly Place[] {
+  const isOwn = place.sources.some((source) => isWithin(source, writePath(field)));
+  if (isOwn && (typeof value !== 'string' || readRecord(place.value) === null)) return [place];
+  const part = findPart(place, findLastName(field), value);
   if (part !== null) return [part];
   return isOwn ? [place] : [];
 }
 
 /** Whether a dropped name refers to the field: by the record of the translation, or by its path. */
 function isAbout(name: string, field: Path, value: unknown, provenance: RecordedProvenance, isSent: boolean): boolean {
-  const path = pathText(field);
+  const path = writePath(field);
   if (isWithin(name, path)) return true;
   const from = provenance.droppedFrom.get(name);
   // For a server that reads no reasoning: all reasoning.
-  if (from === undefined) return name === 'input[].reasoning' && valueAt(value, ['type']) === 'reasoning' && !isSent;
+  if (from === undefined) return name === 'input[].reasoning' && findValue(value, ['type']) === 'reasoning' && !isSent;
   for (const source of from) {
     if (isWithin(source, path)) return true;
     // `input[].odd` is about the key of any item, `include[2].odd` about that element.
@@ -116,10 +117,10 @@ function isAbout(name: string, field: Path, value: unknown, provenance: Recorded
   return false;
 }
 
-function repeatedOf(field: Path, value: unknown, { result }: RecordedProvenance): ReadonlyMap<string, unknown> {
+function collectRepeated(field: Path, value: unknown, { result }: RecordedProvenance): ReadonlyMap<string, unknown> {
   if (result?.echo == null) return noChanges;
-  const shown = valueAt(result.echo, field);
-  const name = pathText(field);
+  const shown = findValue(result.echo, field);
+  const name = writePath(field);
   if (shown !== undefined) return new Map([[name, shown]]);
   if (value === 'reasoning.encrypted_content' && result.wantsEncryptedReasoning)
     return new Map([['output[].encrypted_content', '…']]);
@@ -131,30 +132,30 @@ function repeatedOf(field: Path, value: unknown, { result }: RecordedProvenance)
 const itself = 'itself';
 
 /** The parts of an item or a tool that the translation changed, by key. Without any key left, it changed as a whole. */
-function changesOf(
+function collectChanges(
   field: Path,
   value: unknown,
   becomes: readonly Place[],
   places: Places,
 ): ReadonlyMap<string, unknown> {
-  const parts = becomes.flatMap(({ path, value: written }) => entriesOf(path, written));
+  const parts = becomes.flatMap(({ path, value: written }) => listEntries(path, written));
   const made = parts.map(([path, part]) => ({ path, part, own: places.ownKeyAt(path, field) }));
   // A call has its item's id in every form.
   const hasForm = made.some(
-    ({ path, own }) => own !== null && path.at(-1) !== 'id' && valueAt(value, [own]) !== undefined,
+    ({ path, own }) => own !== null && path.at(-1) !== 'id' && findValue(value, [own]) !== undefined,
   );
   if (!hasForm) return new Map(becomes.map((place) => [itself, place.value]));
-  const changed = made.filter(({ own, part }) => own === null || !isSameContent(valueAt(value, [own]), part));
-  return new Map(changed.map(({ path, part }) => [generalOf(pathText(path)), part]));
+  const changed = made.filter(({ own, part }) => own === null || !isSameContent(findValue(value, [own]), part));
+  return new Map(changed.map(({ path, part }) => [generalOf(writePath(path)), part]));
 }
 
 /** The contents of a message, a call or a tool, by path; a place may be one key of a message. */
-function entriesOf(path: Path, written: unknown): readonly (readonly [Path, unknown])[] {
-  const record = recordOf(written);
+function listEntries(path: Path, written: unknown): readonly (readonly [Path, unknown])[] {
+  const record = readRecord(written);
   if (typeof path.at(-1) === 'string' || record === null) return [[path, written]];
   const inner = Object.entries(record).flatMap(([key, part]): readonly (readonly [Path, unknown])[] =>
     key === 'function' || key === 'custom'
-      ? Object.entries(recordOf(part) ?? {}).map(([name, value]) => [[...path, key, name], value])
+      ? Object.entries(readRecord(part) ?? {}).map(([name, value]) => [[...path, key, name], value])
       : [[[...path, key], part]],
   );
   return inner.filter(([at, part]) => {
@@ -165,29 +166,29 @@ function entriesOf(path: Path, written: unknown): readonly (readonly [Path, unkn
 
 /** Whether two contents have the same text, parts or object, of which one may be written as JSON. */
 function isSameContent(own: unknown, written: unknown): boolean {
-  if (isSame(own, written)) return true;
-  if (typeof written === 'string' && recordOf(own) !== null) return JSON.stringify(own) === written;
-  return Array.isArray(own) && isSame(contentOf(own), contentOf(written));
+  if (isSameJson(own, written)) return true;
+  if (typeof written === 'string' && readRecord(own) !== null) return JSON.stringify(own) === written;
+  return Array.isArray(own) && isSameJson(normalizeContent(own), normalizeContent(written));
 }
 
 /** Brings a content into neither API's form: adjacent texts are joined, and other parts are their contents. */
-function contentOf(content: unknown): readonly unknown[] {
+function normalizeContent(content: unknown): readonly unknown[] {
   const said: unknown[] = [];
   const parts = Array.isArray(content) ? content : [{ text: content }];
   for (const part of parts) {
-    const text = valueAt(part, ['text']) ?? valueAt(part, ['refusal']);
+    const text = findValue(part, ['text']) ?? findValue(part, ['refusal']);
     const last = said.at(-1);
-    if (typeof text !== 'string') said.push(leavesOf(part));
+    if (typeof text !== 'string') said.push(listLeaves(part));
     else if (typeof last === 'string') said[said.length - 1] = last + text;
     else said.push(text);
   }
   return said;
 }
 
-function leavesOf(value: unknown): readonly string[] {
+function listLeaves(value: unknown): readonly string[] {
   if (typeof value !== 'object' || value === null) return [JSON.stringify(value) ?? ''];
   return Object.entries(value)
     .filter(([key, inner]) => key !== 'type' && inner !== null && !(key === 'detail' && inner === 'auto'))
-    .flatMap(([, inner]) => leavesOf(inner))
+    .flatMap(([, inner]) => listLeaves(inner))
     .sort();
 }

@@ -1,14 +1,14 @@
-import { pathOf, valueAt } from './fields.ts';
+import { findValue, readPath } from './fields.ts';
 import { type MappingRow, mappingRows } from './mapping-rows.ts';
 
 const byAnchor = new Map(mappingRows.map((row) => [row.anchor, row]));
-const rowOfCode = rowsByName(/^row-code-/);
+const rowOfCode = indexRows(/^row-code-/);
 /** The rows of the mapping by the type of an item, a part or a tool, or by the name of a field. */
-const rowOfType = rowsByName(/^row-(?:item|part|tool)-/);
-const rowOfField = rowsByName(/^row-(?!code-|item-|part-|tool-)/);
+const rowOfType = indexRows(/^row-(?:item|part|tool)-/);
+const rowOfField = indexRows(/^row-(?!code-|item-|part-|tool-)/);
 
 /** The rows of the mapping by the names in them, among those whose anchor matches. The first row of a name counts. */
-function rowsByName(anchors: RegExp): ReadonlyMap<string, MappingRow> {
+function indexRows(anchors: RegExp): ReadonlyMap<string, MappingRow> {
   const rows = mappingRows.filter(({ anchor }) => anchors.test(anchor));
   return new Map(rows.toReversed().flatMap((row) => row.fields.map((field) => [field, row] as const)));
 }
@@ -17,7 +17,7 @@ function rowsByName(anchors: RegExp): ReadonlyMap<string, MappingRow> {
  * The row about a field of a request, or about a name in `x-responses-dropped`, which may end in a type or a value:
  * `input[3].web_search_call`, `reasoning.effort.max`. Every path has a row.
  */
-export function rowOf(path: string): MappingRow {
+export function rowOfPath(path: string): MappingRow {
   const general = path.replaceAll(/\[\d+\]/g, '[]');
   const exact = rowOfField.get(general) ?? rowOfType.get(general) ?? rowOfField.get(general.replace(/\[\]$/, ''));
   if (exact !== undefined) return exact;
@@ -25,22 +25,23 @@ export function rowOf(path: string): MappingRow {
   const parent = general.slice(0, -end.length - 1);
   const own = /^(input|tools)\[\]/.test(general) ? rowOfType.get(end) : undefined;
   if (own !== undefined) return own;
-  if (parent === 'text' || parent === 'reasoning') return row('row-unknown-keys-of-text');
-  if (parent.startsWith('text.') || parent.startsWith('reasoning.')) return rowOf(parent);
+  if (parent === 'text' || parent === 'reasoning') return rowOfAnchor('row-unknown-keys-of-text');
+  if (parent.startsWith('text.') || parent.startsWith('reasoning.')) return rowOfPath(parent);
   if (parent === 'input[]' && /_(call|output|call_output|response|request)$|^mcp_/.test(end))
-    return row('row-hosted-items');
-  if (general.startsWith('input[]')) return row('row-unknown-keys-of-items');
-  if (general.startsWith('tools[]')) return row('row-tools-type');
-  return parent === '' ? row('row-unknown-fields') : rowOf(parent);
+    return rowOfAnchor('row-hosted-items');
+  if (general.startsWith('input[]')) return rowOfAnchor('row-unknown-keys-of-items');
+  if (general.startsWith('tools[]')) return rowOfAnchor('row-tools-type');
+  return parent === '' ? rowOfAnchor('row-unknown-fields') : rowOfPath(parent);
 }
 
 /** The mapping's row about a field. For an item or a tool it is the row of its type. */
 export function rowOfValue(path: string, value: unknown): MappingRow {
   const [, list, inner] = /^(input|tools)\[\d+\](.*)$/.exec(path) ?? [];
-  const type = valueAt(value, ['type']);
-  if (inner !== '') return (typeof type === 'string' && list === 'input' ? rowOfType.get(type) : null) ?? rowOf(path);
-  if (list === 'tools') return rowOf(typeof type === 'string' ? `tools[].${type}` : 'tools[].type');
-  return type === undefined || type === 'message' ? row('row-input-content') : rowOf(`input[].${type}`);
+  const type = findValue(value, ['type']);
+  if (inner !== '')
+    return (typeof type === 'string' && list === 'input' ? rowOfType.get(type) : null) ?? rowOfPath(path);
+  if (list === 'tools') return rowOfPath(typeof type === 'string' ? `tools[].${type}` : 'tools[].type');
+  return type === undefined || type === 'message' ? rowOfAnchor('row-input-content') : rowOfPath(`input[].${type}`);
 }
 
 /** The row about an error: that of its field, by the body's value there; without a field, that of its code. */
@@ -48,17 +49,21 @@ export function rowOfError(
   { param, code }: { readonly param: string | null; readonly code: string },
   body: unknown,
 ): MappingRow {
-  const path = param === null ? null : pathOf(param);
-  if (param === null || path === null || path.length === 0) return rowOfCode.get(code) ?? row('row-code-invalid_value');
-  return rowOfValue(param, valueAt(body, path));
+  const path = param === null ? null : readPath(param);
+  if (param === null || path === null || path.length === 0)
+    return rowOfCode.get(code) ?? rowOfAnchor('row-code-invalid_value');
+  return rowOfValue(param, findValue(body, path));
 }
 
 /** Returns what the row says, and where to read it: at the repository's address if the package has one, else in its folder. */
-export function ruleOf({ anchor, rule }: MappingRow, base: string): { readonly rule: string; readonly link: string } {
+export function buildRule(
+  { anchor, rule }: MappingRow,
+  base: string,
+): { readonly rule: string; readonly link: string } {
   return { rule, link: `${base}docs/mapping.md#${anchor}` };
 }
 
-function row(anchor: string): MappingRow {
+function rowOfAnchor(anchor: string): MappingRow {
   const found = byAnchor.get(anchor);
   if (found === undefined) throw new Error(`docs/mapping.md has no ${anchor}.`);
   return found;

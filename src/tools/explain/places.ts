@@ -1,6 +1,6 @@
 import { RecordedProvenance } from '../../filter/index.ts';
 import { isWithin } from '../../formats/json/paths.ts';
-import { isSame, type Path, pathText, recordOf, valueAt } from './fields.ts';
+import { findValue, isSameJson, type Path, readRecord, writePath } from './fields.ts';
 
 /** A part of the request to the upstream, with the paths in the client's request that it was made of. */
 export interface Place {
@@ -10,99 +10,102 @@ export interface Place {
   readonly sources: readonly string[];
 }
 
-export type Places = ReturnType<typeof placesIn>;
+export type Places = ReturnType<typeof collectPlaces>;
 
 /** The marked parts of a translated request, and `others`; only those that `body` has as sent. */
-export function placesIn({ result }: RecordedProvenance, body: unknown, others: readonly Place[]) {
+export function collectPlaces({ result }: RecordedProvenance, body: unknown, others: readonly Place[]) {
   const engine = Object.entries(RecordedProvenance.sourcesOf(result?.passthrough ?? {}));
-  const marked = [...markedIn(result?.chat ?? {}, []), ...engine.map(([name, sources]) => ({ path: [name], sources }))]
-    .map((place) => ({ ...place, value: valueAt(body, place.path) }))
+  const marked = [
+    ...collectMarked(result?.chat ?? {}, []),
+    ...engine.map(([name, sources]) => ({ path: [name], sources })),
+  ]
+    .map((place) => ({ ...place, value: findValue(body, place.path) }))
     .filter(({ value }) => value !== undefined);
   const sourced = [...marked, ...others].flatMap((place) => place.sources.map((source) => ({ source, place })));
   /** The first key of a request's element, such as `input[3]`, from which each path in the Chat request was made. */
-  const keysOfPath = new Map(marked.map(({ path, sources }) => [pathText(path), keysByElement(sources)]));
-  const byRoot = Map.groupBy(sourced, ({ source }) => rootOf(source));
+  const keysOfPath = new Map(marked.map(({ path, sources }) => [writePath(path), indexKeys(sources)]));
+  const byRoot = Map.groupBy(sourced, ({ source }) => cutToRoot(source));
 
   /** The places that a field, or a part of it, became. */
   function of(field: Path): readonly Place[] {
-    const name = pathText(field);
+    const name = writePath(field);
     // An element of a list may be known as the whole list.
-    const known = [...new Set([rootOf(name), listOf(name)])].flatMap((root) => byRoot.get(root) ?? []);
+    const known = [...new Set([cutToRoot(name), cutToList(name)])].flatMap((root) => byRoot.get(root) ?? []);
     const own = known.filter(({ source }) => isWithin(source, name)).map(({ place }) => place);
-    if (own.length > 0) return outermost(own);
+    if (own.length > 0) return keepOutermost(own);
     // What the nearest enclosing value became.
     const around = known.filter(({ source }) => isWithin(name, source));
     const nearest = Math.max(0, ...around.map(({ source }) => source.length));
-    return outermost(around.filter(({ source }) => source.length === nearest).map(({ place }) => place));
+    return keepOutermost(around.filter(({ source }) => source.length === nearest).map(({ place }) => place));
   }
 
-  const roots = new Set(marked.map(({ path }) => rootOf(pathText(path))));
-  const ofBody = partsOfBody(body).filter(({ path }) => !roots.has(pathText(path)));
+  const roots = new Set(marked.map(({ path }) => cutToRoot(writePath(path))));
+  const ofBody = splitBody(body).filter(({ path }) => !roots.has(writePath(path)));
   // Messages, tools, fields and headers that come from no field of the request.
   const added = [...ofBody, ...others.filter(({ sources }) => sources.length === 0)];
   /** The key of a request's element, such as `input[3]`, that a place was made of; null for none. */
   function ownKeyAt(path: Path, element: Path): string | null {
-    return keysOfPath.get(pathText(path))?.get(pathText(element)) ?? null;
+    return keysOfPath.get(writePath(path))?.get(writePath(element)) ?? null;
   }
 
   return { of, added, ownKeyAt };
 }
 
-function keysByElement(sources: readonly string[]): ReadonlyMap<string, string> {
+function indexKeys(sources: readonly string[]): ReadonlyMap<string, string> {
   const keys = new Map<string, string>();
   for (const source of sources) {
-    const element = rootOf(source);
+    const element = cutToRoot(source);
     if (source[element.length] === '.' && !keys.has(element)) keys.set(element, source.slice(element.length + 1));
   }
   return keys;
 }
 
 /** Groups the dropped names by the field or element that they may refer to, because a history may have thousands. */
-export function droppedByRoot(names: readonly string[], { droppedFrom }: RecordedProvenance) {
+export function indexDropped(names: readonly string[], { droppedFrom }: RecordedProvenance) {
   const byRoot = new Map<string, Set<string>>();
   for (const name of names) {
     for (const path of [name, ...(droppedFrom.get(name) ?? [])]) {
       // `input[].odd` is about the items that it was recorded from.
       if (path === name && name.includes('[]') && droppedFrom.has(name)) continue;
-      const known = byRoot.get(rootOf(path)) ?? new Set();
-      byRoot.set(rootOf(path), known.add(name));
+      const known = byRoot.get(cutToRoot(path)) ?? new Set();
+      byRoot.set(cutToRoot(path), known.add(name));
     }
   }
   return (field: Path): readonly string[] => {
     if (field.length === 1) return names;
-    const path = pathText(field);
-    return [...new Set([rootOf(path), listOf(path)].flatMap((root) => [...(byRoot.get(root) ?? [])]))];
+    const path = writePath(field);
+    return [...new Set([cutToRoot(path), cutToList(path)].flatMap((root) => [...(byRoot.get(root) ?? [])]))];
   };
 }
 
 /** The top-level field or list element of a path. For `messages[2].content` it is `messages[2]`. */
-function rootOf(path: string): string {
+function cutToRoot(path: string): string {
   return /^[^.[]+(\[\d+\])?/.exec(path)?.[0] ?? path;
 }
 
 /** The top-level field of a path. */
-function listOf(path: string): string {
+function cutToList(path: string): string {
   return /^[^.[]+/.exec(path)?.[0] ?? path;
 }
 
 /** Parts of a Chat request that can be marked, and lists of them. */
 const markable = ['messages', 'tools', 'content', 'tool_calls', 'function', 'custom'];
 
-function* markedIn(thing: object, path: Path): Generator<Omit<Place, 'value'>> {
+function* collectMarked(thing: object, path: Path): Generator<Omit<Place, 'value'>> {
   for (const [key, sources] of Object.entries(RecordedProvenance.sourcesOf(thing)))
     yield { path: key === '' ? path : [...path, key], sources };
   for (const name of markable) {
     const inner = (thing as Readonly<Record<string, unknown>>)[name];
     if (typeof inner !== 'object' || inner === null) continue;
-    if (!Array.isArray(inner)) yield* markedIn(inner, [...path, name]);
+    if (!Array.isArray(inner)) yield* collectMarked(inner, [...path, name]);
     else
       for (const [index, element] of inner.entries())
-        if (typeof element === 'object' && element !== null) yield* markedIn(element, [...path, name, index]);
+        if (typeof element === 'object' && element !== null) yield* collectMarked(element, [...path, name, index]);
   }
 }
 
 /** Removes places that are inside another place. */
-function outermost(places: readonly Place[]): readonly Place[] {
+function keepOutermost(places: readonly Place[]): readonly Place[] {
   const unique = [...new Set(places)];
   const isInside = (path: Path, other: Path) =>
     other.length < path.length && other.every((step, index) => path[index] === step);
@@ -110,8 +113,8 @@ function outermost(places: readonly Place[]): readonly Place[] {
 }
 
 /** Splits a Chat request into its messages, its tools and its other fields. */
-export function partsOfBody(body: unknown): readonly Place[] {
-  return Object.entries(recordOf(body) ?? {}).flatMap(([name, value]) =>
+export function splitBody(body: unknown): readonly Place[] {
+  return Object.entries(readRecord(body) ?? {}).flatMap(([name, value]) =>
     Array.isArray(value) && (name === 'messages' || name === 'tools')
       ? value.map((element, index): Place => ({ path: [name, index], value: element, sources: [] }))
       : [{ path: [name], value, sources: [] }],
@@ -119,12 +122,12 @@ export function partsOfBody(body: unknown): readonly Place[] {
 }
 
 /** Finds the part of a place that has this value, else this name, else a text that contains the value. */
-export function partOf(place: Place, name: string | number | undefined, value: unknown): Place | null {
-  const all = [...partsOf(place)];
+export function findPart(place: Place, name: string | number | undefined, value: unknown): Place | null {
+  const all = [...listParts(place)];
   const isNamed = ({ path }: Place) => path.at(-1) === name;
   const found =
-    all.find((part) => isNamed(part) && isSame(part.value, value)) ??
-    all.find((part) => isSame(part.value, value)) ??
+    all.find((part) => isNamed(part) && isSameJson(part.value, value)) ??
+    all.find((part) => isSameJson(part.value, value)) ??
     (bookkeeping.has(name) ? undefined : all.find(isNamed)) ??
     all.find((part) => hasText(part.value, value));
   return found ?? null;
@@ -133,12 +136,12 @@ export function partOf(place: Place, name: string | number | undefined, value: u
 /** Keys that mean something else in Chat. The id of a call is the item's `call_id`. */
 const bookkeeping: ReadonlySet<unknown> = new Set(['id', 'status']);
 
-function* partsOf(place: Place): Generator<Place> {
+function* listParts(place: Place): Generator<Place> {
   yield place;
   if (typeof place.value !== 'object' || place.value === null) return;
   for (const [key, value] of Object.entries(place.value)) {
     const step = Array.isArray(place.value) ? Number(key) : key;
-    yield* partsOf({ path: [...place.path, step], value, sources: place.sources });
+    yield* listParts({ path: [...place.path, step], value, sources: place.sources });
   }
 }
 

@@ -1,23 +1,23 @@
 import { jsonOf } from '../../formats/json/loose.ts';
-import { indentOf, rowLines } from '../cli/columns.ts';
-import { printable, type Style } from '../cli/style.ts';
-import { recordOf, valueAt } from './fields.ts';
+import { computeIndent, writeTableRow } from '../cli/columns.ts';
+import { escapeControls, type Style } from '../cli/style.ts';
+import { findValue, readRecord } from './fields.ts';
 import type { AnswerRun, ClientEvent, ReplayedChunk } from './run-answer.ts';
-import { cut, prettyJson, short } from './shorten-json.ts';
+import { cutText, writePrettyJson, writeShortJson } from './shorten-json.ts';
 
 /** How a recorded answer is translated, for a person, line by line: each upstream chunk next to the events it caused. */
 export function* printAnswer(answer: AnswerRun, style: Style, full: boolean): Generator<string, void> {
   const { paint, width } = style;
   const failed = answer.error_code === null ? '' : `, ${answer.error_code}`;
-  const title = `${paint('bold', 'The answer')}: HTTP ${answer.status}, ${printable(answer.outcome + failed)}`;
-  const headers = Object.entries(answer.headers).map(([name, value]) => `  ${printable(`${name}: ${value}`)}`);
+  const title = `${paint('bold', 'The answer')}: HTTP ${answer.status}, ${escapeControls(answer.outcome + failed)}`;
+  const headers = Object.entries(answer.headers).map(([name, value]) => `  ${escapeControls(`${name}: ${value}`)}`);
   yield* [title, ...headers];
   if (hasEvents(answer.chunks)) {
     const left = Math.floor((width - 12) / 2);
-    yield paint('bold', `${'chunk'.padEnd(indentOf([numberWidth, left]))}events`);
-    for (const chunk of answer.chunks) yield* chunkLines(chunk, left, style, full);
+    yield paint('bold', `${'chunk'.padEnd(computeIndent([numberWidth, left]))}events`);
+    for (const chunk of answer.chunks) yield* printChunk(chunk, left, style, full);
   }
-  if (answer.body !== null) yield* [paint('bold', 'Body'), prettyJson(answer.body, { width, full })];
+  if (answer.body !== null) yield* [paint('bold', 'Body'), writePrettyJson(answer.body, { width, full })];
 }
 
 function hasEvents(chunks: AnswerRun['chunks']): boolean {
@@ -27,32 +27,32 @@ function hasEvents(chunks: AnswerRun['chunks']): boolean {
 
 const numberWidth = 4;
 
-function chunkLines(chunk: ReplayedChunk, left: number, style: Style, full: boolean): readonly string[] {
+function printChunk(chunk: ReplayedChunk, left: number, style: Style, full: boolean): readonly string[] {
   const { number, at_ms, text, events } = chunk;
   const { paint, width } = style;
   const name = (number === null ? 'end' : String(number)).padStart(numberWidth);
   const time = at_ms === null ? '' : `${at_ms.toFixed(1)} ms  `;
-  const what = printable(cut(time + (number === null ? 'of the upstream’s body' : chunkText(text)), left));
-  const right = full ? Number.MAX_SAFE_INTEGER : width - indentOf([numberWidth, left]) - 1;
-  const shown = events.length === 0 ? [paint('dim', '–')] : events.map((event) => eventText(event, right, paint));
+  const what = escapeControls(cutText(time + (number === null ? 'of the upstream’s body' : describeChunk(text)), left));
+  const right = full ? Number.MAX_SAFE_INTEGER : width - computeIndent([numberWidth, left]) - 1;
+  const shown = events.length === 0 ? [paint('dim', '–')] : events.map((event) => describeEvent(event, right, paint));
   const cells = [
     { text: name, width: numberWidth, colour: 'dim' },
     { text: what, width: left },
   ] as const;
-  return rowLines(cells, shown, style);
+  return writeTableRow(cells, shown, style);
 }
 
 /** The particular part of a chunk, as text: the delta, the finish reason and the usage. */
-function chunkText(text: string): string {
+function describeChunk(text: string): string {
   const data = text.trim().replace(/^data: ?/, '');
   const chunk = jsonOf(data);
-  const choice = valueAt(chunk, ['choices', 0]);
+  const choice = findValue(chunk, ['choices', 0]);
   const said = {
-    delta: valueAt(choice, ['delta']),
-    message: valueAt(choice, ['message']),
-    finish_reason: valueAt(choice, ['finish_reason']) ?? undefined,
-    usage: valueAt(chunk, ['usage']) ?? undefined,
-    error: valueAt(chunk, ['error']),
+    delta: findValue(choice, ['delta']),
+    message: findValue(choice, ['message']),
+    finish_reason: findValue(choice, ['finish_reason']) ?? undefined,
+    usage: findValue(chunk, ['usage']) ?? undefined,
+    error: findValue(chunk, ['error']),
   };
   const parts = Object.entries(said).flatMap(([name, value]) =>
     value === undefined ? [] : [`${name} ${JSON.stringify(value)}`],
@@ -61,24 +61,25 @@ function chunkText(text: string): string {
 }
 
 /** The event's type and its particular part, as text: the place that it belongs to, and what it adds. */
-function eventText({ event, data }: ClientEvent, width: number, paint: Style['paint']): string {
-  const record = recordOf(data);
-  if (record === null) return printable(String(data));
+function describeEvent({ event, data }: ClientEvent, width: number, paint: Style['paint']): string {
+  const record = readRecord(data);
+  if (record === null) return escapeControls(String(data));
   const { type, sequence_number: _number, response, ...own } = record;
   const name = String(type ?? event ?? '');
-  const status = valueAt(response, ['status']);
-  const brought = response === undefined ? Object.fromEntries(byWeight(own)) : { status, ...briefly(response) };
-  const rest = Object.keys(brought).length === 0 ? '' : short(brought, Math.max(10, width - name.length - 1));
-  return `${paint('cyan', printable(name))} ${paint('dim', rest)}`.trimEnd();
+  const status = findValue(response, ['status']);
+  const brought =
+    response === undefined ? Object.fromEntries(sortByWeight(own)) : { status, ...summarizeResponse(response) };
+  const rest = Object.keys(brought).length === 0 ? '' : writeShortJson(brought, Math.max(10, width - name.length - 1));
+  return `${paint('cyan', escapeControls(name))} ${paint('dim', rest)}`.trimEnd();
 }
 
 /** Sorts an event's fields: new ones first; ids and indices, which each event repeats, last. */
-function byWeight(own: Readonly<Record<string, unknown>>): readonly (readonly [string, unknown])[] {
+function sortByWeight(own: Readonly<Record<string, unknown>>): readonly (readonly [string, unknown])[] {
   const weightOf = (name: string) => (/_(id|index)$/.test(name) ? 1 : 0);
   return Object.entries(own).toSorted(([one], [other]) => weightOf(one) - weightOf(other));
 }
 
-function briefly(response: unknown): Readonly<Record<string, unknown>> {
-  const [usage, error] = [valueAt(response, ['usage']), valueAt(response, ['error'])];
+function summarizeResponse(response: unknown): Readonly<Record<string, unknown>> {
+  const [usage, error] = [findValue(response, ['usage']), findValue(response, ['error'])];
   return { ...(usage == null ? {} : { usage }), ...(error == null ? {} : { error }) };
 }

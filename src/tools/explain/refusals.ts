@@ -1,5 +1,5 @@
 import { toolNamePattern } from '../../filter/index.ts';
-import { isSame, type Path, pathOf, recordOf, valueAt, without, withValue } from './fields.ts';
+import { findValue, isSameJson, type Path, readPath, readRecord, removeValue, replaceValue } from './fields.ts';
 import type { RefusedRun, RequestRun } from './run-request.ts';
 
 /** A request's body with the refusal that it led to. */
@@ -16,7 +16,7 @@ const maxRefusals = 20;
  * The refusal of a body, and those that would follow if each mistake were repaired in turn. Mistakes that only a repair
  * causes are not among them: a call or a tool that is replaced keeps its id or name, which others refer to.
  */
-export function refusalsOf(
+export function listRefusals(
   first: RefusedRun,
   body: unknown,
   rerun: (value: unknown, isLenient: boolean) => RequestRun,
@@ -27,7 +27,7 @@ export function refusalsOf(
     const mended = mend(last);
     if (mended === null) break;
     const run = rerun(mended.body, mended.isLenient);
-    if (run.type !== 'refused' || isSame(run.error, last.run.error)) break;
+    if (run.type !== 'refused' || isSameJson(run.error, last.run.error)) break;
     last = { ...mended, run };
     found.push(last);
   }
@@ -37,42 +37,42 @@ export function refusalsOf(
 /** The body without that mistake; null if the error names nothing that could be repaired. */
 function mend({ body, isLenient, run }: RefusedBody): Pick<RefusedBody, 'body' | 'isLenient'> | null {
   const { param } = run.error;
-  const path = param === null ? null : pathOf(param);
+  const path = param === null ? null : readPath(param);
   if (param === null || path === null) return null;
   const [name] = path;
-  if (name === 'tool_choice') return { body: without(body, [name]), isLenient };
+  if (name === 'tool_choice') return { body: removeValue(body, [name]), isLenient };
   // An item, a part, a tool or a format as a whole: if only the field were removed, it would be refused for lacking it.
   const element = path.slice(0, path.findLastIndex((step) => typeof step === 'number') + 1);
   const place = element.length === 0 ? path.slice(0, 2) : element;
-  const value = valueAt(body, place);
+  const value = findValue(body, place);
   if (value === undefined) return null;
   if (place.length === 1 && name === 'tools')
-    return { body: without(without(body, place), ['tool_choice']), isLenient };
-  const harmless = harmlessAt(place, value, param);
+    return { body: removeValue(removeValue(body, place), ['tool_choice']), isLenient };
+  const harmless = buildHarmlessValue(place, value, param);
   return {
     // The other elements of a list keep their indices.
-    body: harmless === null ? without(body, place) : withValue(body, place, harmless),
-    isLenient: isLenient || losesItsPartner(place, value),
+    body: harmless === null ? removeValue(body, place) : replaceValue(body, place, harmless),
+    isLenient: isLenient || hasNoPartner(place, value),
   };
 }
 
 /** A harmless value that is accepted at this place; null if the place must be left out. */
-function harmlessAt(place: Path, value: unknown, param: string): unknown {
+function buildHarmlessValue(place: Path, value: unknown, param: string): unknown {
   const [list, index, inner] = [place[0], place.at(-1), place.at(-2)];
   if (place.length === 1) return { model: 'model', input: '…' }[String(list)] ?? null;
   if (list === 'include') return 'reasoning.encrypted_content';
   if (list === 'tools') {
-    const name = valueAt(value, ['name']);
+    const name = findValue(value, ['name']);
     const isUsable = typeof name === 'string' && toolNamePattern.test(name) && !param.endsWith('.name');
     return { type: 'function', name: isUsable ? name : `removed_${index}` };
   }
-  if (list === 'input' && place.length === 2) return harmlessItem(value, param);
+  if (list === 'input' && place.length === 2) return buildHarmlessItem(value, param);
   return inner === 'content' || inner === 'output' ? { type: 'input_text', text: '…' } : null;
 }
 
 /** Builds a harmless item in place of a refused one. A call keeps its id for its output's sake. */
-function harmlessItem(value: unknown, param: string): unknown {
-  const { call_id, type } = recordOf(value) ?? {};
+function buildHarmlessItem(value: unknown, param: string): unknown {
+  const { call_id, type } = readRecord(value) ?? {};
   const isPairing = param.endsWith('.call_id') || param.endsWith(']');
   if (typeof call_id !== 'string' || call_id === '' || isPairing)
     return { type: 'message', role: 'user', content: '…' };
@@ -82,8 +82,8 @@ function harmlessItem(value: unknown, param: string): unknown {
 }
 
 /** Whether the item is a call or an output without a usable id, which leaves its partner without one. */
-function losesItsPartner(place: Path, value: unknown): boolean {
-  const { call_id, type } = recordOf(value) ?? {};
+function hasNoPartner(place: Path, value: unknown): boolean {
+  const { call_id, type } = readRecord(value) ?? {};
   const isOfPair = place[0] === 'input' && place.length === 2 && /_call(_output)?$/.test(String(type));
   return isOfPair && (typeof call_id !== 'string' || call_id === '');
 }

@@ -1,7 +1,7 @@
 import type { Exchange, HeaderMap, Replies } from '../../filter/index.ts';
 import { jsonOf } from '../../formats/json/loose.ts';
 import { SseDecoder } from '../../formats/sse/sse-decoder.ts';
-import { valueAt } from './fields.ts';
+import { findValue } from './fields.ts';
 
 /** An upstream's answer: its bytes in pieces, `atMs` after the exchange began, if known. */
 export interface RecordedAnswer {
@@ -72,7 +72,7 @@ function createCollector() {
     return decoder.push(bytes).flatMap((message): ClientEvent[] => {
       if (message.type === 'comment') return [];
       const data = jsonOf(message.data) ?? message.data;
-      response = valueAt(data, ['response']) ?? response;
+      response = findValue(data, ['response']) ?? response;
       return [{ event: message.event, data }];
     });
   }

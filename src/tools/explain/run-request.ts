@@ -14,7 +14,7 @@ import { createExchangeFactory } from '../../service/server/exchanges.ts';
 import type { OperatorFiles } from '../../service/server/operator-files.ts';
 import type { Config } from '../../service/settings/config.ts';
 import type { Path } from './fields.ts';
-import { droppedByRoot, type Place, type Places, placesIn } from './places.ts';
+import { collectPlaces, indexDropped, type Place, type Places } from './places.ts';
 import { type AnswerRun, runAnswer } from './run-answer.ts';
 
 /** What a request is run under: the service's configuration, with a profile that replaces the configured one. */
@@ -94,7 +94,7 @@ export interface RefusedRun {
 }
 
 /** Copies the request with another body. */
-export function withBody(request: ClientRequest, value: unknown): ClientRequest {
+export function replaceBody(request: ClientRequest, value: unknown): ClientRequest {
   const headers = new Map(request.headers);
   for (const name of ['content-encoding', 'content-length']) headers.delete(name);
   return { ...request, headers, body: Buffer.from(JSON.stringify(value)) };
@@ -125,8 +125,8 @@ export function runRequest({ config, profile, files }: Setup, request: ClientReq
     const { error } = JSON.parse(Buffer.from(immediate.body).toString());
     return { type: 'refused', provenance, status: immediate.status, error };
   }
-  const headerChanges = changesOf(replies);
-  const changed = applied(headerChanges, headers);
+  const headerChanges = findHeaderChanges(replies);
+  const changed = applyChanges(headerChanges, headers);
   const upstream: UpstreamRun = {
     method: changed.get(':method') ?? '',
     path: changed.get(':path') ?? '',
@@ -147,24 +147,24 @@ export function runRequest({ config, profile, files }: Setup, request: ClientReq
     ...upstream,
     body,
     get chat() {
-      chat ??= readJson(body);
+      chat ??= parseServiceJson(body);
       return chat;
     },
     dropped,
     droppedNear(field) {
-      droppedNear ??= droppedByRoot(dropped, provenance);
+      droppedNear ??= indexDropped(dropped, provenance);
       return droppedNear(field);
     },
     provenance,
     get places() {
-      places ??= placesIn(provenance, this.chat, outsideOfBody(changed, provenance, config, profile));
+      places ??= collectPlaces(provenance, this.chat, traceOutsideBody(changed, provenance, config, profile));
       return places;
     },
   };
 }
 
 /** Traces the parts of a request that become the upstream's path and headers. */
-function outsideOfBody(
+function traceOutsideBody(
   headers: ReadonlyMap<string, string>,
   { result }: RecordedProvenance,
   { SESSION_HEADER: session, UPSTREAM_PATH: path }: Config,
@@ -181,7 +181,7 @@ function outsideOfBody(
 }
 
 /** Translates a JSON answer to this request. The run's exchange cannot be used again. */
-export function answered({ exchange }: UpstreamRun, answer: unknown): AnswerRun {
+export function translateAnswer({ exchange }: UpstreamRun, answer: unknown): AnswerRun {
   const chunks = [{ atMs: null, bytes: Buffer.from(JSON.stringify(answer)) }];
   return runAnswer(() => exchange, { status: 200, headers: new Map([['content-type', 'application/json']]), chunks });
 }
@@ -206,7 +206,7 @@ export const plainAnswer = {
 export const plainList = { object: 'list', data: [{ id: 'm', object: 'model' }] };
 
 /** Parses JSON as the service reads it. It throws for anything that is not JSON in UTF-8. */
-export function readJson(bytes: Uint8Array): unknown {
+export function parseServiceJson(bytes: Uint8Array): unknown {
   return parseExactly(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
 }
 
@@ -217,14 +217,14 @@ export function isForCatalog(method: string, path: string): boolean {
 }
 
 /** Finds the first reply that changes the request's headers, and returns its changes. */
-function changesOf(replies: readonly ExchangeReply[]): Required<HeaderMutation> {
+function findHeaderChanges(replies: readonly ExchangeReply[]): Required<HeaderMutation> {
   const [changes = {}] = replies.flatMap((reply) =>
     reply.type === 'request_headers' || reply.type === 'request_body' ? (reply.headers ?? []) : [],
   );
   return { set: {}, remove: [], ...changes };
 }
 
-function applied({ set, remove }: Required<HeaderMutation>, headers: HeaderMap): Map<string, string> {
+function applyChanges({ set, remove }: Required<HeaderMutation>, headers: HeaderMap): Map<string, string> {
   return new Map([...[...headers].filter(([name]) => !remove.includes(name)), ...Object.entries(set)]);
 }
 

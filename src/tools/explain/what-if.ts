@@ -2,8 +2,8 @@ import { builtInProfiles, type Profile, type ProfileFlags, profileFlags, profile
 import { jsonWithPatterns } from '../../formats/json/json-with-patterns.ts';
 import { settingsIn } from '../../service/settings/setting.ts';
 import { settings } from '../../service/settings/settings-table.ts';
-import { isSame } from './fields.ts';
-import { type ExplainOptions, type RequestRun, runRequest, type Setup, withBody } from './run-request.ts';
+import { isSameJson } from './fields.ts';
+import { type ExplainOptions, type RequestRun, replaceBody, runRequest, type Setup } from './run-request.ts';
 
 /** A flag of the profile or a variable of the environment whose value decided something. */
 export interface Cause {
@@ -32,7 +32,7 @@ const tooLarge = 'The request is too large to find out which flags and variables
 /** Runs a request, with this body, under the other values of each flag and variable. The rules for `model` count. */
 export function createWhatIf(options: ExplainOptions, whole: unknown, model: string) {
   const { setup, request, now, probedBytes = defaultProbedBytes } = options;
-  const variations = variationsOf(setup, model, whole);
+  const variations = listVariations(setup, model, whole);
   const notes: string[] = [];
 
   /**
@@ -43,8 +43,8 @@ export function createWhatIf(options: ExplainOptions, whole: unknown, model: str
     const affordable = variations.length * request.body.length * times <= probedBytes;
     if (!affordable && notes.length === 0) notes.push(tooLarge);
     if (!affordable || body === undefined) return [];
-    const same = withBody(request, body);
-    const settled = runAndFlagsRead(setup, model, (changed) => runRequest(changed, same, now));
+    const same = replaceBody(request, body);
+    const settled = runAndNoteFlags(setup, model, (changed) => runRequest(changed, same, now));
     // A body without its model may be translated by another rule of the profile.
     const isTheUsual = isSameRun(usual, settled.run);
     return variations.flatMap(({ cause, setup: changed }) => {
@@ -58,7 +58,7 @@ export function createWhatIf(options: ExplainOptions, whole: unknown, model: str
 }
 
 /** The causes of those runs that differ in the way that `isOtherwise` asks about. Each cause comes once. */
-export function causesOf(
+export function listCauses(
   runs: readonly VariedRun[],
   isOtherwise: (run: RequestRun, cause: Cause) => boolean,
 ): readonly Cause[] {
@@ -69,15 +69,15 @@ export function causesOf(
 }
 
 /** The setup with one flag or variable changed: every other choice of a variable, and every other value that a flag has in some built-in profile. */
-export function variationsOf(setup: Setup, model: string, body: unknown) {
+export function listVariations(setup: Setup, model: string, body: unknown) {
   const { config, profile } = setup;
-  const settled = settledFor(profile, model);
+  const settled = settleProfile(profile, model);
   const values: Readonly<Record<string, unknown>> = config;
   const variables = requestSettings.flatMap(({ variable: name, meaning, others, file }) => {
     const value = values[name];
     const cause: Cause = { kind: 'variable', name, value, meaning, reason: null };
     const ofValue = others(value, body)
-      .filter((other) => !isSame(other, value))
+      .filter((other) => !isSameJson(other, value))
       .map((other) => ({ cause, setup: { ...setup, config: { ...config, [name]: other } } }));
     const ofContent = (file?.others ?? []).map((other) => ({
       cause,
@@ -88,7 +88,7 @@ export function variationsOf(setup: Setup, model: string, body: unknown) {
   const flags = flagNames.flatMap((name) => {
     const own = jsonWithPatterns(settled[name]);
     const meaning = profileFlags[name].meaning;
-    const reason = reasonOf(profile, model, name);
+    const reason = findReason(profile, model, name);
     const cause: Cause = { kind: 'flag', name, value: JSON.parse(own), meaning, reason };
     return [...(knownValues.get(name) ?? [])]
       .filter(([json]) => json !== own)
@@ -113,7 +113,7 @@ const knownValues: ReadonlyMap<keyof ProfileFlags, ReadonlyMap<string, unknown>>
 );
 
 /** Resolves a profile's rules for this model, and removes its rules for all other models. */
-function settledFor(profile: Profile, model: string): Profile {
+function settleProfile(profile: Profile, model: string): Profile {
   return { ...profileForModel(profile, model), models: [] };
 }
 
@@ -121,9 +121,9 @@ function settledFor(profile: Profile, model: string): Profile {
  * Runs a request under the profile for this model, and returns the flags that it read, about a quarter of all. A change
  * to any other flag changes nothing.
  */
-function runAndFlagsRead(setup: Setup, model: string, run: (setup: Setup) => RequestRun) {
+function runAndNoteFlags(setup: Setup, model: string, run: (setup: Setup) => RequestRun) {
   const flags = new Set<string>();
-  const profile = new Proxy(settledFor(setup.profile, model), {
+  const profile = new Proxy(settleProfile(setup.profile, model), {
     get(target, name) {
       flags.add(String(name));
       return Reflect.get(target, name);
@@ -139,17 +139,17 @@ function runAndFlagsRead(setup: Setup, model: string, run: (setup: Setup) => Req
 
 /** Whether both led to the same request and the same echo, or the same refusal. */
 function isSameRun(one: RequestRun, other: RequestRun): boolean {
-  if (one.type === 'refused' && other.type === 'refused') return isSame(one.error, other.error);
+  if (one.type === 'refused' && other.type === 'refused') return isSameJson(one.error, other.error);
   if (one.type !== 'sent' || other.type !== 'sent') return one.type === other.type;
-  if (one.path !== other.path || !isSame(one.dropped, other.dropped)) return false;
-  if (!isSame(one.headerChanges, other.headerChanges)) return false;
-  if (!isSame(one.provenance.result?.echo, other.provenance.result?.echo)) return false;
+  if (one.path !== other.path || !isSameJson(one.dropped, other.dropped)) return false;
+  if (!isSameJson(one.headerChanges, other.headerChanges)) return false;
+  if (!isSameJson(one.provenance.result?.echo, other.provenance.result?.echo)) return false;
   // Nearly all variations change nothing.
-  return one.body.equals(other.body) || isSame(one.chat, other.chat);
+  return one.body.equals(other.body) || isSameJson(one.chat, other.chat);
 }
 
 /** The rule for the model that sets the flag, or the built-in profile's own reason; an operator's profile has none. */
-function reasonOf(profile: Profile, model: string, name: keyof ProfileFlags): string | null {
+function findReason(profile: Profile, model: string, name: keyof ProfileFlags): string | null {
   const rule = profile.models.findLast(({ match, flags }) => match.test(model) && name in flags);
   if (rule !== undefined) return `Models ${rule.match}: ${rule.reason ?? 'a rule of the profile.'}`;
   let builtIn = builtInProfiles.get(profile.name) ?? null;

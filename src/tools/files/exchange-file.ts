@@ -57,29 +57,29 @@ export type ExchangeFilePiece = z.output<typeof piece>;
 export const exchangeFileHead = { format, version } as const;
 
 /** Whether a parsed JSON value claims to be an exchange file, of any version. */
-export function saysItIsAnExchange(value: unknown): boolean {
+export function hasExchangeFormat(value: unknown): boolean {
   return z.object({ format: z.literal(format) }).safeParse(value).success;
 }
 
 /** The exchange in a parsed JSON value. Throws an `Error` that names each field which is not as it should be, one a line. */
-export function readExchangeFile(value: unknown): ExchangeFile {
+export function parseExchangeFile(value: unknown): ExchangeFile {
   const result = exchangeFile.safeParse(value);
   if (result.success) return result.data;
   throw new Error(result.error.issues.map(({ path, message }) => `${path.join('.') || 'file'}: ${message}`).join('\n'));
 }
 
 /** Builds a piece of a recorded body. */
-export function pieceOf(at_ms: number, bytes: Buffer): ExchangeFilePiece {
+export function buildPiece(at_ms: number, bytes: Buffer): ExchangeFilePiece {
   return isUtf8(bytes) ? { at_ms, text: bytes.toString() } : { at_ms, base64: bytes.toString('base64') };
 }
 
 /** Builds the body of a recorded request. */
-export function bodyOf(bytes: Buffer): { readonly body: string } | { readonly base64: string } {
+export function buildBody(bytes: Buffer): { readonly body: string } | { readonly base64: string } {
   return isUtf8(bytes) ? { body: bytes.toString() } : { base64: bytes.toString('base64') };
 }
 
 /** Decodes the bytes of a recorded piece or of a request's body. */
-export function bytesOf(content: ExchangeFilePiece | ExchangeFileRequest): Buffer {
+export function decodeRecorded(content: ExchangeFilePiece | ExchangeFileRequest): Buffer {
   if ('base64' in content) return Buffer.from(content.base64, 'base64');
   return Buffer.from('text' in content ? content.text : content.body);
 }

@@ -26,11 +26,11 @@ export const securityHeaders: Readonly<OutgoingHttpHeaders> = {
 };
 
 /** Why a request must not change anything, or null: it must come from the page itself, not from another site's page. */
-export function originProblem(headers: IncomingHttpHeaders): string | null {
+export function findOriginProblem(headers: IncomingHttpHeaders): string | null {
   const { host = '', origin } = headers;
   const sites = [`http://${host}`, `https://${host}`];
   if (origin === undefined || !sites.includes(origin)) return 'Only the page of the inspector may send this.';
-  const foreign = siteProblem(headers);
+  const foreign = findSiteProblem(headers);
   if (foreign !== null) return foreign;
   // Another site's form can send text, but not this type.
   if (!/^application\/json\b/i.test(headers['content-type'] ?? '')) return 'The content type must be application/json.';
@@ -38,7 +38,7 @@ export function originProblem(headers: IncomingHttpHeaders): string | null {
 }
 
 /** Why a request is refused that another site's page made, or null. Clients other than browsers do not send the header. */
-export function siteProblem(headers: IncomingHttpHeaders): string | null {
+export function findSiteProblem(headers: IncomingHttpHeaders): string | null {
   const { 'sec-fetch-site': site = 'none' } = headers;
   return site === 'same-origin' || site === 'none' ? null : 'Only the page of the inspector may send this.';
 }

@@ -1,14 +1,14 @@
 import { routeOf } from '../../filter/index.ts';
 import type { ExchangeFile, ExchangeFilePiece } from '../files/exchange-file.ts';
-import { exchangeFileHead, pieceOf } from '../files/exchange-file.ts';
+import { buildPiece, exchangeFileHead } from '../files/exchange-file.ts';
 import type { Head, StoredExchange } from './exchange-store.ts';
-import { type BodyName, bodyNames, perBody } from './recording.ts';
+import { type BodyName, bodyNames, buildPerBody } from './recording.ts';
 
 /** A row of the exchange list, as JSON. */
-export type ExchangeRow = ReturnType<typeof rowOf>;
+export type ExchangeRow = ReturnType<typeof buildExchangeRow>;
 
 /** A part of one exchange, as JSON. A page loads an exchange part by part. */
-export type ExchangePart = ReturnType<typeof partOf>;
+export type ExchangePart = ReturnType<typeof buildExchangePart>;
 
 /** A request that is to be explained: the exchange's file with an empty body, and the bytes of that body. */
 export interface ExplainedRequest {
@@ -20,7 +20,7 @@ export interface ExplainedRequest {
 const maxClientLength = 120;
 
 /** Builds the row of the exchange list for an exchange. */
-export function rowOf(exchange: StoredExchange) {
+export function buildExchangeRow(exchange: StoredExchange) {
   const {
     id,
     version,
@@ -40,12 +40,12 @@ export function rowOf(exchange: StoredExchange) {
     // A version is larger with each change; `started_at` is in Unix milliseconds; no turn where it is in no conversation.
     ...{ id, version, started_at: startedAt, method, path, turn, said, given, answered, called },
     client: head?.get('user-agent')?.slice(0, maxClientLength) ?? null,
-    endpoint: head === undefined ? null : endpointOf(method ?? '', path ?? ''),
-    status: facts.status ?? statusOf(exchange.heads.client_response),
+    endpoint: head === undefined ? null : findEndpoint(method ?? '', path ?? ''),
+    status: facts.status ?? readStatus(exchange.heads.client_response),
     pieces: pieces.client_response.length,
-    first_event_ms: rounded(pieces.client_response[0]?.atMs ?? null),
-    duration_ms: rounded(facts.duration_ms),
-    tokens_per_second: tokensPerSecond(exchange),
+    first_event_ms: roundMs(pieces.client_response[0]?.atMs ?? null),
+    duration_ms: roundMs(facts.duration_ms),
+    tokens_per_second: computeTokensPerSecond(exchange),
   };
 }
 
@@ -53,16 +53,16 @@ export function rowOf(exchange: StoredExchange) {
  * The operation that a request asks for, by the last word of its path (`responses`, `compact`); null if the path alone makes it
  * pass or be refused.
  */
-export function endpointOf(method: string, path: string): string | null {
+export function findEndpoint(method: string, path: string): string | null {
   const route = routeOf(new Map(Object.entries({ ':method': method, ':path': path })));
   return route.type === 'translate' ? (route.operation.path.at(-1) ?? null) : null;
 }
 
 /** The part of an exchange that is explained: everything else can be derived from the client's request. */
-export function requestOf(exchange: StoredExchange): ExplainedRequest {
-  const client_request = { ...requestHead(exchange.heads.client_request), body: '' };
+export function buildExplainedRequest(exchange: StoredExchange): ExplainedRequest {
+  const client_request = { ...buildRequestHead(exchange.heads.client_request), body: '' };
   const others = { chat_request: null, chat_response: null, client_response: null };
-  return { file: { ...fileHead(exchange), client_request, ...others }, body: exchange.bytesOf('client_request') };
+  return { file: { ...buildFileHead(exchange), client_request, ...others }, body: exchange.bytesOf('client_request') };
 }
 
 /** Bytes of the pieces that are sent to a page at a time, or one piece more. */
@@ -72,8 +72,8 @@ const partBytes = 1024 * 1024;
  * Builds the next part of an exchange, after the pieces that a page already has of each body. Pieces are taken by time,
  * so that request and answer grow together.
  */
-export function partOf(exchange: StoredExchange, from: Readonly<Record<BodyName, number>>) {
-  const pieces = perBody((): ExchangeFilePiece[] => []);
+export function buildExchangePart(exchange: StoredExchange, from: Readonly<Record<BodyName, number>>) {
+  const pieces = buildPerBody((): ExchangeFilePiece[] => []);
   /** Finds the earliest piece that is not part of the result yet. */
   function next() {
     const first = bodyNames.map((name) => ({ name, piece: exchange.pieces[name][from[name] + pieces[name].length] }));
@@ -83,22 +83,22 @@ export function partOf(exchange: StoredExchange, from: Readonly<Record<BodyName,
   }
   let { name, piece } = next();
   for (let room = partBytes; piece !== undefined && room > 0; { name, piece } = next()) {
-    pieces[name].push(pieceOf(rounded(piece.atMs), Buffer.from(piece.latin1, 'latin1')));
+    pieces[name].push(buildPiece(roundMs(piece.atMs), Buffer.from(piece.latin1, 'latin1')));
     room -= piece.latin1.length;
   }
   const chat = exchange.heads.chat_request;
   /** The file of the exchange, as the page downloads it, still without bodies. */
   const file: ExchangeFile = {
-    ...fileHead(exchange),
-    client_request: { ...requestHead(exchange.heads.client_request), body: '' },
-    chat_request: chat === undefined ? null : { ...requestHead(chat), body: '' },
-    chat_response: responseHead(exchange.heads.chat_response),
-    client_response: responseHead(exchange.heads.client_response),
+    ...buildFileHead(exchange),
+    client_request: { ...buildRequestHead(exchange.heads.client_request), body: '' },
+    chat_request: chat === undefined ? null : { ...buildRequestHead(chat), body: '' },
+    chat_response: buildResponseHead(exchange.heads.chat_response),
+    client_response: buildResponseHead(exchange.heads.client_response),
   };
-  return { row: rowOf(exchange), file, omitted: exchange.omitted, pieces, has_more: piece !== undefined };
+  return { row: buildExchangeRow(exchange), file, omitted: exchange.omitted, pieces, has_more: piece !== undefined };
 }
 
-function fileHead({ facts, startedAt }: StoredExchange) {
+function buildFileHead({ facts, startedAt }: StoredExchange) {
   const { profile, dropped, outcome, error_code: code, cause } = facts;
   return {
     ...exchangeFileHead,
@@ -109,16 +109,16 @@ function fileHead({ facts, startedAt }: StoredExchange) {
   };
 }
 
-function requestHead(head: Head = new Map()) {
-  return { method: head.get(':method') ?? '', path: head.get(':path') ?? '', headers: headersOf(head) };
+function buildRequestHead(head: Head = new Map()) {
+  return { method: head.get(':method') ?? '', path: head.get(':path') ?? '', headers: listHeaders(head) };
 }
 
-function responseHead(head: Head | undefined) {
-  return head === undefined ? null : { status: statusOf(head) ?? 200, headers: headersOf(head), pieces: [] };
+function buildResponseHead(head: Head | undefined) {
+  return head === undefined ? null : { status: readStatus(head) ?? 200, headers: listHeaders(head), pieces: [] };
 }
 
 /** The tokens per second of a stream, from its first delta to the upstream's last piece; null for other answers. */
-function tokensPerSecond({ facts, pieces }: StoredExchange): number | null {
+function computeTokensPerSecond({ facts, pieces }: StoredExchange): number | null {
   const { tokens, first_token_ms: first, stream } = facts;
   const count = tokens?.output_tokens ?? 0;
   const last = pieces.chat_response.at(-1)?.atMs ?? null;
@@ -126,17 +126,17 @@ function tokensPerSecond({ facts, pieces }: StoredExchange): number | null {
   return last <= first ? null : Math.round(((count - 1) / (last - first)) * 10_000) / 10;
 }
 
-function statusOf(head: Head | undefined): number | null {
+function readStatus(head: Head | undefined): number | null {
   const status = head?.get(':status');
   return status === undefined ? null : Number(status);
 }
 
 /** The headers of a head, without its pseudo headers. */
-function headersOf(head: Head): { name: string; value: string }[] {
+function listHeaders(head: Head): { name: string; value: string }[] {
   return [...head].filter(([name]) => !name.startsWith(':')).map(([name, value]) => ({ name, value }));
 }
 
 /** Rounds a time to microseconds, because the clock is no more precise. */
-function rounded<Time extends number | null>(ms: Time): Time {
+function roundMs<Time extends number | null>(ms: Time): Time {
   return (ms === null ? null : Math.round(ms * 1000) / 1000) as Time;
 }

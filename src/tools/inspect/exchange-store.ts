@@ -1,5 +1,5 @@
 import type { ExchangeSummary } from '../../filter/index.ts';
-import { type BodyName, perBody, type TurnLink } from './recording.ts';
+import { type BodyName, buildPerBody, type TurnLink } from './recording.ts';
 
 /** Limits of what the inspector keeps: bytes of memory, of all exchanges together, and exchanges. */
 export const defaultStoreLimits = { maxBytes: 64 * 1024 * 1024, maxExchanges: 200 };
@@ -99,9 +99,9 @@ const bytesPerExchange = 4096;
 export class StoredExchange {
   readonly id: number;
   readonly startedAt: number;
-  readonly pieces: Readonly<Record<BodyName, Piece[]>> = perBody(() => []);
+  readonly pieces: Readonly<Record<BodyName, Piece[]>> = buildPerBody(() => []);
   /** Bytes of each body that are not kept, because it is too long. */
-  readonly omitted = perBody(() => 0);
+  readonly omitted = buildPerBody(() => 0);
   /** A counter of changes, by which a page knows whether its copy is current. */
   version = 0;
   /** The exchange's place in a conversation: null if it is part of none, undefined until somebody asks. */
@@ -152,7 +152,7 @@ export class StoredExchange {
     if (this.isDiscarded) return;
     const { [body]: before, ...others } = this.heads;
     this.heads = head === undefined ? others : { ...others, [body]: head };
-    this.#changed(bytesOfHead(head) - bytesOfHead(before));
+    this.#changed(measureHead(head) - measureHead(before));
   }
 
   /** Keeps a piece of the body, as far as there is room. `atMs` counts milliseconds since the exchange began. */
@@ -160,7 +160,7 @@ export class StoredExchange {
     if (this.isDiscarded) return;
     let at = 0;
     while (at < latin1.length && this.omitted[body] === 0) {
-      const end = endOfPart(latin1, at, Math.min(maxPieceBytes, this.room - bytesPerPiece));
+      const end = findEndOfPart(latin1, at, Math.min(maxPieceBytes, this.room - bytesPerPiece));
       if (end <= at) break;
       // A part that is a view of the whole would keep all of it in memory.
       const part =
@@ -182,7 +182,7 @@ export class StoredExchange {
     if (this.isDiscarded) return;
     const before = this.facts;
     this.facts = facts;
-    this.#changed(bytesOfFacts(facts) - bytesOfFacts(before));
+    this.#changed(measureFacts(facts) - measureFacts(before));
   }
 
   /** Keeps the explanation of the exchange, if its request is complete and there is room. */
@@ -215,22 +215,22 @@ export class StoredExchange {
 }
 
 /** The end of a part of at most `length` bytes. It does not split a UTF-8 character. */
-export function endOfPart(latin1: string, start: number, length: number): number {
+export function findEndOfPart(latin1: string, start: number, length: number): number {
   let end = Math.min(latin1.length, start + length);
   if (end === latin1.length) return end;
   for (let back = 0; back < 3 && (latin1.charCodeAt(end) & 0xc0) === 0x80; back += 1) end -= 1;
   return end;
 }
 
-function bytesOfHead(head: Head = new Map()): number {
-  return bytesOfTexts([...head].flat());
+function measureHead(head: Head = new Map()): number {
+  return measureTexts([...head].flat());
 }
 
 /** The memory that the facts of variable length take. */
-function bytesOfFacts({ dropped, cause }: ExchangeFacts): number {
-  return bytesOfTexts(dropped) + (cause?.length ?? 0);
+function measureFacts({ dropped, cause }: ExchangeFacts): number {
+  return measureTexts(dropped) + (cause?.length ?? 0);
 }
 
-function bytesOfTexts(texts: readonly string[]): number {
+function measureTexts(texts: readonly string[]): number {
   return texts.reduce((sum, text) => sum + bytesPerText + text.length, 0);
 }

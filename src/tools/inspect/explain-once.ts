@@ -1,4 +1,4 @@
-import { type ExplainedRequest, requestOf } from './exchange-json.ts';
+import { buildExplainedRequest, type ExplainedRequest } from './exchange-json.ts';
 import type { StoredExchange } from './exchange-store.ts';
 
 /** Explains requests beside the service, one at a time. */
@@ -31,7 +31,7 @@ export function createExplainOnce({ explain }: Explainer) {
     if (exchange.isDiscarded) throw new Error('This exchange is no longer in memory.');
     // Another page may have asked for it meanwhile.
     if (exchange.explanation !== null) return exchange.explanation;
-    const gzip = await explain(requestOf(exchange), signal);
+    const gzip = await explain(buildExplainedRequest(exchange), signal);
     exchange.keepExplanation(gzip);
     return gzip;
   }

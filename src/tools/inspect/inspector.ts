@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { originProblem, securityHeaders, siteProblem } from './access.ts';
-import { endpointOf, partOf } from './exchange-json.ts';
+import { findOriginProblem, findSiteProblem, securityHeaders } from './access.ts';
+import { buildExchangePart, findEndpoint } from './exchange-json.ts';
 import type { ExchangeStore, StoredExchange } from './exchange-store.ts';
 import { createExplainOnce, type Explainer } from './explain-once.ts';
 import { createListEvents } from './list-events.ts';
@@ -45,7 +45,7 @@ export function createInspector(options: InspectorOptions) {
     open.add(response);
     explainer.prepare();
     response.writeHead(200, { ...securityHeaders, 'content-type': 'text/event-stream; charset=utf-8' });
-    const gone = goneSignalOf(response);
+    const gone = createGoneSignal(response);
     gone.addEventListener('abort', () => {
       open.delete(response);
       if (open.size === 0) explainer.rest();
@@ -57,37 +57,37 @@ export function createInspector(options: InspectorOptions) {
   function sendPart(response: ServerResponse, exchange: StoredExchange, from: string): void {
     const counts = from.split(',').map((text) => Number(text) || 0);
     const start = Object.fromEntries(bodyNames.map((name, index) => [name, counts[index] ?? 0]));
-    sendJson(response, 200, partOf(exchange, start as Record<BodyName, number>));
+    sendJson(response, 200, buildExchangePart(exchange, start as Record<BodyName, number>));
   }
 
   /** Answers `/inspect/exchanges/7/explanation` with the explanation of exchange 7. */
   async function sendExplanation(response: ServerResponse, exchange: StoredExchange): Promise<void> {
-    const gone = goneSignalOf(response);
+    const gone = createGoneSignal(response);
     try {
       const gzip = await explained(exchange, gone);
       if (gzip === null) return sendText(response, 503, 'Too much is explained at once.');
       response.setHeader('content-encoding', 'gzip');
       send(response, 200, 'application/json', gzip);
     } catch (error) {
-      if (!gone.aborted) sendText(response, 422, reasonOf(error));
+      if (!gone.aborted) sendText(response, 422, readErrorReason(error));
     }
   }
 
   /** Answers `/inspect/send?path=/v1/responses`: sends the form's request to the proxy. */
   async function sendFromForm(request: IncomingMessage, response: ServerResponse, path: string): Promise<void> {
     if (request.method !== 'POST') return sendText(response, 405, 'only POST');
-    const problem = originProblem(request.headers);
+    const problem = findOriginProblem(request.headers);
     if (problem !== null) return sendText(response, 403, problem);
     if (sender === null) return sendText(response, 404, 'INSPECT_SEND_TO is not set.');
     // Anything else could change the host of the base URL.
-    if (!path.startsWith('/') || endpointOf('POST', path) === null)
+    if (!path.startsWith('/') || findEndpoint('POST', path) === null)
       return sendText(response, 400, 'path must be one of the Responses API.');
     const body = await readAtMost(maxBodyBytes, request);
     if (body === null) return sendText(response, 413, `A request may have ${maxBodyBytes} bytes.`);
     try {
       sendJson(response, 200, await sender.send(path, body.toString(), request.headers.authorization ?? null));
     } catch (error) {
-      sendText(response, 502, reasonOf(error));
+      sendText(response, 502, readErrorReason(error));
     }
   }
 
@@ -97,7 +97,7 @@ export function createInspector(options: InspectorOptions) {
     try {
       sendJson(response, 200, { models: await sender.models(request.headers.authorization ?? null), problem: null });
     } catch (error) {
-      sendJson(response, 200, { models: [], problem: reasonOf(error) }); // many upstreams have no list
+      sendJson(response, 200, { models: [], problem: readErrorReason(error) }); // many upstreams have no list
     }
   }
 
@@ -108,7 +108,7 @@ export function createInspector(options: InspectorOptions) {
     const file = await pageFile(path === '/inspect' ? '/inspect/' : path);
     if (file !== undefined) return send(response, 200, file.contentType, file.body);
     // The rest costs this service or the upstream time, which another site must not be able to spend with a link or an image.
-    const foreign = siteProblem(request.headers);
+    const foreign = findSiteProblem(request.headers);
     if (foreign !== null) return sendText(response, 403, foreign);
     if (path === '/inspect/about') return sendJson(response, 200, about);
     if (path === '/inspect/events') return follow(response, (searchParams.get('find') ?? '').slice(0, maxSearchLength));
@@ -127,7 +127,7 @@ export function createInspector(options: InspectorOptions) {
       if (url === null || !/^\/inspect(\/|$)/.test(url.pathname)) return false;
       answer(request, response, url).catch((error: unknown) => {
         if (response.headersSent) response.destroy();
-        else sendText(response, 500, reasonOf(error));
+        else sendText(response, 500, readErrorReason(error));
       });
       return true;
     },
@@ -141,14 +141,14 @@ export function createInspector(options: InspectorOptions) {
 }
 
 /** Creates a signal that aborts when the client of this response has disconnected. */
-function goneSignalOf(response: ServerResponse): AbortSignal {
+function createGoneSignal(response: ServerResponse): AbortSignal {
   const gone = new AbortController();
   response.once('close', () => gone.abort());
   return gone.signal;
 }
 
 /** An exception's message; for fetch, whose own message only says that it failed, that of its cause. */
-function reasonOf(error: unknown): string {
+function readErrorReason(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return error.cause instanceof Error ? `${error.message}: ${error.cause.message}` : error.message;
 }

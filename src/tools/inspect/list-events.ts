@@ -1,5 +1,5 @@
 import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises';
-import { type ExchangeRow, rowOf } from './exchange-json.ts';
+import { buildExchangeRow, type ExchangeRow } from './exchange-json.ts';
 import type { ExchangeStore, StoredExchange } from './exchange-store.ts';
 import { bodyNames } from './recording.ts';
 import { noteWords } from './row-words.ts';
@@ -45,7 +45,7 @@ export function createListEvents(store: ExchangeStore): (text: string, signal: A
           link(exchange);
           noteWords(exchange);
           shown.set(exchange.id, exchange.version);
-          yield `${index === 0 ? '' : ','}${JSON.stringify(rowOf(exchange))}`;
+          yield `${index === 0 ? '' : ','}${JSON.stringify(buildExchangeRow(exchange))}`;
           await turn();
         }
         yield ']}\n\n';
@@ -54,7 +54,7 @@ export function createListEvents(store: ExchangeStore): (text: string, signal: A
       const ended = store.list().filter(({ id, facts }) => facts.outcome !== 'running' && !searched.has(id));
       if (text !== '' && (isFirst || ended.length > 0)) {
         const ids = [];
-        for (const exchange of ended) if (await isIn(exchange, text, signal)) ids.push(exchange.id);
+        for (const exchange of ended) if (await isInBodies(exchange, text, signal)) ids.push(exchange.id);
         for (const { id } of ended) searched.add(id);
         yield `event: found\ndata: ${JSON.stringify({ ids } satisfies FoundMessage)}\n\n`;
       }
@@ -68,7 +68,7 @@ export function createListEvents(store: ExchangeStore): (text: string, signal: A
  * Whether one of the exchange's bodies has the text, ignoring case: as it is, as JSON escapes it, or in what the deltas of an
  * answer add up to.
  */
-async function isIn(exchange: StoredExchange, text: string, signal: AbortSignal): Promise<boolean> {
+async function isInBodies(exchange: StoredExchange, text: string, signal: AbortSignal): Promise<boolean> {
   const plain = text.toLowerCase();
   const wanted = [plain, JSON.stringify(plain).slice(1, -1)];
   const pause = async () => {

@@ -1,5 +1,5 @@
 import { type BodyKind, hasError, maxKnownLength, type Redactor } from '../../formats/credentials/redactor.ts';
-import { endOfPart, type StoredExchange } from './exchange-store.ts';
+import { findEndOfPart, type StoredExchange } from './exchange-store.ts';
 import { type BodyName, maxBodyBytes } from './recording.ts';
 
 /** A body while the inspector records it. */
@@ -25,7 +25,7 @@ export function createBodyRecord(kept: StoredExchange, name: BodyName, redactor:
   /** Ends the record: no more bytes or events of this body arrive. `decode` removes the body's content coding. */
   function end(at: number, decode = (bytes: Uint8Array) => bytes): void {
     const [only = noBytes, ...more] = held;
-    const text = latin1Of(decode(more.length === 0 ? only : Buffer.concat(held)));
+    const text = decodeLatin1(decode(more.length === 0 ? only : Buffer.concat(held)));
     kept.hold(-size);
     [held, size] = [[], 0];
     if (kind === 'answer' && hasError(text)) kind = 'error';
@@ -33,7 +33,7 @@ export function createBodyRecord(kept: StoredExchange, name: BodyName, redactor:
       omitted += bytes;
     });
     // A known credential may begin where the rest was not taken.
-    const last = endOfPart(shown, 0, omitted > 0 ? Math.max(0, shown.length - maxKnownLength) : shown.length);
+    const last = findEndOfPart(shown, 0, omitted > 0 ? Math.max(0, shown.length - maxKnownLength) : shown.length);
     kept.addPiece(name, at, shown.slice(0, last));
     if (omitted > 0) kept.omit(name, omitted + shown.length - last);
     omitted = 0;
@@ -44,8 +44,8 @@ export function createBodyRecord(kept: StoredExchange, name: BodyName, redactor:
       if (bytes.length === 0) return;
       const taken = bytes.subarray(0, Math.min(maxBodyBytes - size, kept.room));
       omitted += bytes.length - taken.length;
-      isStream ??= kind === 'answer' && !/^\s*[[{]/.test(latin1Of(taken.subarray(0, 64)));
-      const whole = isStream ? endOfEvents(taken) : 0;
+      isStream ??= kind === 'answer' && !/^\s*[[{]/.test(decodeLatin1(taken.subarray(0, 64)));
+      const whole = isStream ? findEndOfEvents(taken) : 0;
       hold(taken.subarray(0, whole));
       if (whole > 0) end(at);
       hold(taken.subarray(whole));
@@ -56,13 +56,13 @@ export function createBodyRecord(kept: StoredExchange, name: BodyName, redactor:
 }
 
 /** The offset behind the last blank line of the bytes; 0 if there is none. */
-function endOfEvents(bytes: Uint8Array): number {
-  const text = latin1Of(bytes);
+function findEndOfEvents(bytes: Uint8Array): number {
+  const text = decodeLatin1(bytes);
   const ends = ['\n\n', '\n\r\n'].map((end) => [text.lastIndexOf(end), end.length] as const);
   return Math.max(...ends.map(([at, length]) => (at === -1 ? 0 : at + length)));
 }
 
-function latin1Of(bytes: Uint8Array): string {
+function decodeLatin1(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1');
 }
 

@@ -19,7 +19,7 @@ import type { WebSocketRefusal } from '../../service/websocket/websocket-observe
 import { type ExchangeFacts, type ExchangeStore, type Head, noFacts, type StoredExchange } from './exchange-store.ts';
 import { type BodyRecord, createBodyRecord } from './record-body.ts';
 import { type BodyName, maxBodyBytes, probeAgent } from './recording.ts';
-import { burstOf } from './split-burst.ts';
+import { splitBurst } from './split-burst.ts';
 
 /** The message on a WebSocket that became the request of this id, while its turn runs; null for any other request. */
 type MessageOf = (requestId: string) => Buffer | null;
@@ -49,7 +49,7 @@ export function createRecorder(
     refused(refusal: WebSocketRefusal, message: Buffer | null): void {
       const { id, turn: number, userAgent, status, error } = refusal;
       const [kept, redactor] = [store.open(Date.now()), new Redactor()];
-      const turn = message === null ? null : turnIn(message);
+      const turn = message === null ? null : readTurn(message);
       const client = userAgent === null ? {} : { 'user-agent': userAgent };
       const request = Object.entries({ ...(turn === null ? handshake : post), ...client });
       const response = [[':status', String(status)]] as const;
@@ -69,7 +69,7 @@ const handshake = { ':method': 'GET', ':path': '/v1/responses', upgrade: 'websoc
 const post = { ':method': 'POST', ':path': '/v1/responses', 'content-type': 'application/json' };
 
 /** Reads the HTTP request that a WebSocket message stands for; null for a message of another type. */
-function turnIn(message: Buffer): { readonly body: Buffer; readonly model: string | null } | null {
+function readTurn(message: Buffer): { readonly body: Buffer; readonly model: string | null } | null {
   try {
     const fields = readRawFields(message, maxModelValues) ?? new Map<string, Buffer>();
     if (readOwnField(fields, 'type', maxModelValues) !== 'response.create') return null;
@@ -145,7 +145,7 @@ function createRecord(store: ExchangeStore, messageOf: MessageOf, summary: () =>
 
   function onReplies(replies: readonly ExchangeReply[], event: ExchangeEvent | null): void {
     const piece = arrived;
-    const burst = piece !== null && eventsOfChunks.length > 1 ? burstOf(piece.bytes, replies, eventsOfChunks) : null;
+    const burst = piece !== null && eventsOfChunks.length > 1 ? splitBurst(piece.bytes, replies, eventsOfChunks) : null;
     if (burst === null) flushArrived();
     // One time for a piece and its reply: translating takes microseconds, and so would reading the clock twice for each token.
     const at = piece?.at ?? now();
@@ -169,7 +169,7 @@ function createRecord(store: ExchangeStore, messageOf: MessageOf, summary: () =>
     for (const body of bodies.values()) body.end(at);
     const thrown = cause ?? summary.errorCause;
     kept?.setFacts({
-      ...factsOf(summary),
+      ...collectFacts(summary),
       // For an exchange that was still open, how the call ended is more informative than the outcome.
       outcome: how === 'done' ? summary.outcome : how,
       cause: thrown == null ? null : redactor.text(inspect(thrown, { depth: 4 }).slice(0, maxCauseLength)),
@@ -227,16 +227,16 @@ function createRecord(store: ExchangeStore, messageOf: MessageOf, summary: () =>
   }
 
   function changeRequest(changes: HeaderMutation | undefined): void {
-    kept?.setHead('chat_request', changed(kept.heads.client_request, changes));
+    kept?.setHead('chat_request', changeHead(kept.heads.client_request, changes));
   }
 
   function answerClient(changes: HeaderMutation | undefined): void {
     clientAnswered = true;
-    kept?.setHead('client_response', changed(kept.heads.chat_response, changes));
+    kept?.setHead('client_response', changeHead(kept.heads.chat_response, changes));
   }
 
   /** A head as Envoy forwards it: after it removed some headers and set others. */
-  function changed(head: Head = new Map(), { set = {}, remove = [] }: HeaderMutation = {}): Head {
+  function changeHead(head: Head = new Map(), { set = {}, remove = [] }: HeaderMutation = {}): Head {
     const rest = [...head].filter(([name]) => !remove.includes(name));
     return new Map([...rest, ...redactor.headers(Object.entries(set))]);
   }
@@ -254,22 +254,22 @@ function createRecord(store: ExchangeStore, messageOf: MessageOf, summary: () =>
     const [client, chat] = [bodies.get('client_request'), bodies.get('chat_request')];
     if (kept === null || client === undefined) return;
     const at = now();
-    client.end(at, decoded);
+    client.end(at, decodeBody);
     chat?.end(at);
     bodies.clear();
     // From here on the list shows the exchange as running.
-    kept.setFacts(factsOf(summary()));
+    kept.setFacts(collectFacts(summary()));
   }
 
   /** Removes the content coding of the client's body. A body that cannot be decoded stays as it is. */
-  function decoded(bytes: Uint8Array): Uint8Array {
+  function decodeBody(bytes: Uint8Array): Uint8Array {
     const codings = parseContentCodings(requestHeaders.get('content-encoding') ?? null);
     if (codings === null || codings.length === 0 || bytes.length === 0) return bytes;
     try {
       const read = decodeContent(bytes, codings, maxBodyBytes);
       // The body is shown decoded, so these headers would not match it.
       const remove = ['content-encoding', 'content-length'];
-      kept?.setHead('client_request', changed(kept.heads.client_request, { remove }));
+      kept?.setHead('client_request', changeHead(kept.heads.client_request, { remove }));
       return read;
     } catch (thrown) {
       if (thrown instanceof ContentCodingError) return bytes;
@@ -277,7 +277,7 @@ function createRecord(store: ExchangeStore, messageOf: MessageOf, summary: () =>
     }
   }
 
-  function factsOf(summary: ExchangeSummary): ExchangeFacts {
+  function collectFacts(summary: ExchangeSummary): ExchangeFacts {
     const { profile, dropped, status, tokens, repairs } = summary;
     const model = summary.model ?? summary.asked.model;
     return {

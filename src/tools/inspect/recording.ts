@@ -12,7 +12,7 @@ export const bodyNames = [
 export type BodyName = (typeof bodyNames)[number];
 
 /** Makes a value for each of the recorded bodies. */
-export function perBody<Value>(make: () => Value): Record<BodyName, Value> {
+export function buildPerBody<Value>(make: () => Value): Record<BodyName, Value> {
   return Object.fromEntries(bodyNames.map((name) => [name, make()])) as Record<BodyName, Value>;
 }
 

@@ -20,7 +20,7 @@ export function createRequestSender(baseUrl: string, userAgent: string) {
   let underWay = 0;
 
   /** A prefix before `/v1` belongs to the proxy, where the base URL has nothing else there. */
-  function urlOf(path: string): string {
+  function buildUrl(path: string): string {
     return base.endsWith('/v1') ? base.slice(0, -'/v1'.length) + path : base + path.slice(path.indexOf('/v1/') + 3);
   }
 
@@ -37,7 +37,7 @@ export function createRequestSender(baseUrl: string, userAgent: string) {
       };
       const requestId = randomUUID();
       const headers = { 'content-type': 'application/json', 'user-agent': userAgent, 'x-request-id': requestId };
-      const sent = fetch(urlOf(path), {
+      const sent = fetch(buildUrl(path), {
         method: 'POST',
         headers: key === null ? headers : { ...headers, authorization: key },
         body,
@@ -58,7 +58,7 @@ export function createRequestSender(baseUrl: string, userAgent: string) {
       const list = response.body === null ? noBytes : await readAtMost(maxModelsBytes, response.body);
       if (list === null) throw new Error(`The list of models is longer than ${maxModelsBytes} bytes.`);
       if (!response.ok) throw new Error(`The upstream answered the request for its models with ${response.status}.`);
-      const data = dataIn(list.toString());
+      const data = readListData(list.toString());
       if (!Array.isArray(data)) throw new Error('The upstream’s answer is not a list of models.');
       const names = objectsOf<{ id?: unknown }>(data).map(({ id }) => id);
       return names.filter((name) => typeof name === 'string');
@@ -68,7 +68,7 @@ export function createRequestSender(baseUrl: string, userAgent: string) {
 }
 
 /** The `data` of a model list; undefined if there is none, or too much. */
-function dataIn(json: string): unknown {
+function readListData(json: string): unknown {
   try {
     return objectOf<{ data?: unknown }>(parseBounded(json, maxModelsValues))?.data;
   } catch {

@@ -4,14 +4,14 @@ import type { ExchangeReply } from '../../filter/index.ts';
  * A piece of an upstream's stream cut into its chunks, each with the events that it became; `counts` says how many those are.
  * Null if the bytes cannot be cut that way: a compressed piece, an answer in JSON, a reply that leaves the body as it is.
  */
-export function burstOf(
+export function splitBurst(
   piece: Uint8Array,
   replies: readonly ExchangeReply[],
   counts: readonly number[],
 ): readonly Record<'chunk' | 'events', Uint8Array>[] | null {
-  const chunks = messagesIn(Buffer.from(piece));
+  const chunks = splitMessages(Buffer.from(piece));
   const bodies = replies.flatMap((reply) => (reply.type === 'response_body' && reply.body ? [reply.body] : []));
-  const events = messagesIn(Buffer.concat(bodies));
+  const events = splitMessages(Buffer.concat(bodies));
   const wanted = counts.reduce((sum, count) => sum + count, 0);
   if (chunks.length < counts.length || chunks.length > counts.length + 1 || events.length < wanted) return null;
   let next = 0;
@@ -25,7 +25,7 @@ export function burstOf(
 }
 
 /** Splits a stream into its messages. The last one may be incomplete. */
-function messagesIn(bytes: Buffer): readonly Buffer[] {
+function splitMessages(bytes: Buffer): readonly Buffer[] {
   const text = bytes.toString('latin1');
   const ends = [...text.matchAll(/\r\n\r\n|\n\n/g)].map(({ index, 0: end }) => index + end.length);
   if (ends.at(-1) !== bytes.length && bytes.length > 0) ends.push(bytes.length);

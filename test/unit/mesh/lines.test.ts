@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { lineFormat, shownLine } from '../../../mesh/lines.ts';
+import { chooseLineFormat, shortenLine } from '../../../mesh/lines.ts';
 
 const at = new Date(2026, 10, 22, 9, 8, 7).toISOString();
 const exchange = {
@@ -10,7 +10,7 @@ const access = {
   ...{ time: at, method: 'GET', path: '/v1/models', route: 'untouched_models' },
   ...{ status: 200, details: 'via_upstream', duration_ms: 3 },
 };
-const short = (child: 'service' | 'envoy', line: object) => shownLine(child, JSON.stringify(line), 'short');
+const short = (child: 'service' | 'envoy', line: object) => shortenLine(child, JSON.stringify(line), 'short');
 
 describe('a request in the terminal of npm start is one short line', () => {
   it.each([
@@ -69,25 +69,25 @@ describe('a request in the terminal of npm start is one short line', () => {
 
   it('and what is no object of JSON stays as it is', () => {
     for (const line of ['no JSON', '{no JSON', '5', 'null', '[1]'])
-      expect([shownLine('service', line, 'short'), shownLine('envoy', line, 'short')]).toEqual([
+      expect([shortenLine('service', line, 'short'), shortenLine('envoy', line, 'short')]).toEqual([
         `service | ${line}`,
         `envoy   | ${line}`,
       ]);
   });
 
   it('or the whole line where that is asked for', () => {
-    expect([shownLine('service', '{"a":1}', 'json'), shownLine('envoy', '{"b":2}', 'json')]).toEqual([
+    expect([shortenLine('service', '{"a":1}', 'json'), shortenLine('envoy', '{"b":2}', 'json')]).toEqual([
       'service | {"a":1}',
       'envoy   | {"b":2}',
     ]);
   });
 
   it('in a terminal, or where LOG_FORMAT says so', () => {
-    expect(lineFormat({}, true)).toBe('short');
-    expect(lineFormat({ LOG_FORMAT: '' }, true)).toBe('short');
-    expect(lineFormat({}, false)).toBe('json');
-    expect(lineFormat({ LOG_FORMAT: 'json' }, true)).toBe('json');
-    expect(lineFormat({ LOG_FORMAT: 'short' }, false)).toBe('short');
-    expect(() => lineFormat({ LOG_FORMAT: 'xml' }, true)).toThrow('LOG_FORMAT must be json or short, not "xml".');
+    expect(chooseLineFormat({}, true)).toBe('short');
+    expect(chooseLineFormat({ LOG_FORMAT: '' }, true)).toBe('short');
+    expect(chooseLineFormat({}, false)).toBe('json');
+    expect(chooseLineFormat({ LOG_FORMAT: 'json' }, true)).toBe('json');
+    expect(chooseLineFormat({ LOG_FORMAT: 'short' }, false)).toBe('short');
+    expect(() => chooseLineFormat({ LOG_FORMAT: 'xml' }, true)).toThrow('LOG_FORMAT must be json or short, not "xml".');
   });
 });

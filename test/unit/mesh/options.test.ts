@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { commandNamesFor } from '../../../mesh/command-name.ts';
-import { readOptions, usageOf } from '../../../mesh/options.ts';
+import { chooseCommandNames } from '../../../mesh/command-name.ts';
+import { parseMeshOptions, writeUsageText } from '../../../mesh/options.ts';
 import { builtInProfiles } from '../../../src/filter/index.ts';
 
 const profileNames = [...builtInProfiles.keys()];
@@ -39,7 +39,7 @@ describe('the command line of npm start', () => {
     [['--print-envoy-config'], {}, { printEnvoyConfig: true }],
     [['--profile', 'vllm'], { UPSTREAM_PROFILES_FILE: '' }, { profile: 'vllm' }],
   ])('%j %j', (args, environment, expected) => {
-    const read = readOptions(args, environment);
+    const read = parseMeshOptions(args, environment);
     expect({ ...read, upstream: read?.upstream?.href }).toEqual({ ...none, ...expected });
   });
 
@@ -48,15 +48,15 @@ describe('the command line of npm start', () => {
     const file = join(folder, 'profiles.yaml');
     writeFileSync(file, 'profiles: { mine: { extends: vllm, image: omit } }');
     const environment = { UPSTREAM_PROFILES_FILE: file };
-    expect(readOptions(['--profile', 'mine'], environment)).toEqual({ ...none, profile: 'mine' });
-    expect(() => readOptions(['--profile', 'mime'], environment)).toThrow(
+    expect(parseMeshOptions(['--profile', 'mine'], environment)).toEqual({ ...none, profile: 'mine' });
+    expect(() => parseMeshOptions(['--profile', 'mime'], environment)).toThrow(
       `There is no profile mime. Did you mean mine? --profile must be one of: ${profileNames.join(', ')}, mine.`,
     );
     rmSync(folder, { recursive: true });
   });
 
   it.each([['--help'], ['-h']])('gives nothing but the text for %s', (flag) => {
-    expect(readOptions([flag, '--port', 'x'], {})).toBeNull();
+    expect(parseMeshOptions([flag, '--port', 'x'], {})).toBeNull();
   });
 
   const noPort = (text: string) => `--port must be from 1 to 65535, not "${text}".`;
@@ -81,7 +81,7 @@ describe('the command line of npm start', () => {
     ],
     [['--prot', '1'], "Unknown option '--prot'. Did you mean --port? --help shows the options."],
   ])('refuses %j', (args, message) => {
-    expect(() => readOptions(args, {})).toThrow(new Error(message));
+    expect(() => parseMeshOptions(args, {})).toThrow(new Error(message));
   });
 
   it.each([
@@ -91,14 +91,14 @@ describe('the command line of npm start', () => {
       'npm kept --upstream and --upstream-key and --profile for itself. Put -- before the options: npm start -- --upstream …',
     ],
   ])('says what npm took as its own: %j', (environment, message) => {
-    expect(() => readOptions([], environment)).toThrow(new Error(message));
+    expect(() => parseMeshOptions([], environment)).toThrow(new Error(message));
   });
 
   it('is told by --help, with the command that was typed and each profile', () => {
-    const usage = usageOf(commandNamesFor('/somewhere/mesh/main.ts', {}));
+    const usage = writeUsageText(chooseCommandNames('/somewhere/mesh/main.ts', {}));
     expect(usage).toMatch(/^Usage: npm start -- \[options\]\n/);
     expect(usage).toContain('too: LOG_LEVEL=debug npm start\n');
-    const installed = usageOf(commandNamesFor('/usr/bin/responses-extproc', {}));
+    const installed = writeUsageText(chooseCommandNames('/usr/bin/responses-extproc', {}));
     expect(installed).toMatch(/^Usage: responses-extproc try \[options\]\n/);
     expect(installed).toContain('too: LOG_LEVEL=debug responses-extproc try\n');
     const [, list = ''] =

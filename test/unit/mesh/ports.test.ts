@@ -2,17 +2,17 @@ import { createServer } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { expect, test } from 'vitest';
 import {
-  accepts,
   anyFreePort,
+  isListening,
+  isPortFree,
   leadsToFreePort,
   nextFreePort,
-  portIsFree,
-  untilListening,
+  waitUntilListening,
 } from '../../../mesh/ports.ts';
 
 test('a port is given once, though nobody listens there yet', async () => {
   const first = await anyFreePort();
-  expect(await portIsFree(first)).toBe(true);
+  expect(await isPortFree(first)).toBe(true);
   expect(await nextFreePort(first)).toBeGreaterThan(first);
 });
 
@@ -47,14 +47,14 @@ test('of a hundred ports each is given once, and then it says which are taken', 
 test('a listener is waited for, and its connection is closed at once', async () => {
   const port = await anyFreePort();
   const stop = new AbortController();
-  const late = untilListening(port, stop.signal);
-  expect(await accepts({ host: '127.0.0.1', port })).toBe(false);
+  const late = waitUntilListening(port, stop.signal);
+  expect(await isListening({ host: '127.0.0.1', port })).toBe(false);
   const server = createServer((socket) => socket.on('error', () => {})).listen(port, '127.0.0.1');
   await late;
-  expect(await accepts({ host: '127.0.0.1', port })).toBe(true);
-  await untilListening(port, stop.signal, 'localhost');
+  expect(await isListening({ host: '127.0.0.1', port })).toBe(true);
+  await waitUntilListening(port, stop.signal, 'localhost');
   await new Promise((closed) => server.close(closed)); // only once nobody is connected
-  const never = untilListening(port, stop.signal);
+  const never = waitUntilListening(port, stop.signal);
   stop.abort();
   await expect(never).rejects.toThrow('aborted');
 });

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterEach, expect, test } from 'vitest';
 import { anyFreePort } from '../../../mesh/ports.ts';
-import { curlFor, probeId, untilAnswered } from '../../../mesh/readiness.ts';
+import { probeId, waitUntilAnswered, writeCurlCommand } from '../../../mesh/readiness.ts';
 
 const open: ReturnType<typeof createServer>[] = [];
 afterEach(() => {
@@ -25,7 +25,7 @@ async function waitFor(answer: RequestListener, { service = 0, upstream = undefi
   const { port } = server.address() as AddressInfo;
   if (service !== 0) limit.abort();
   const waiting: string[] = [];
-  const end = await untilAnswered({
+  const end = await waitUntilAnswered({
     ...{ port, service: service || port, upstream, signal: new AbortController().signal },
     ...{ patience: patience.signal, limit: limit.signal, onWaiting: (last: string) => waiting.push(last) },
   }).catch((error: Error) => error.message);
@@ -49,7 +49,7 @@ test('what was answered last is told while it waits, and when it gives up', asyn
 test('a service that does not listen yet is still starting', async () => {
   const [patience, stop] = [new AbortController(), new AbortController()];
   const waiting: string[] = [];
-  const end = untilAnswered({
+  const end = waitUntilAnswered({
     ...{ port: 1, service: await anyFreePort(), upstream: undefined, signal: stop.signal, patience: patience.signal },
     onWaiting: (last) => waiting.push(last),
   });
@@ -107,7 +107,7 @@ test('of a long answer the beginning is told, and that one broke off', async () 
 });
 
 test('a command to paste is one that a shell takes', () => {
-  expect(curlFor(10_000, 'demo')).toBe(
+  expect(writeCurlCommand(10_000, 'demo')).toBe(
     `curl -N http://127.0.0.1:10000/v1/responses \\
   -H 'content-type: application/json' \\
   -d '{"model":"demo","input":"Say hello in three words.","stream":true}'`,

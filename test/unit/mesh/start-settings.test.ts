@@ -6,7 +6,7 @@ import { getCACertificates } from 'node:tls';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { placeEnvoy, useServiceTls, useUpstream } from '../../../mesh/envoy-config.ts';
 import { shippedEnvoyConfig } from '../../../mesh/parts.ts';
-import { chosenProfile, envoyConfigFor, pagesOf, serviceEnvironment } from '../../../mesh/start-settings.ts';
+import { buildEnvoyConfig, buildServiceEnvironment, chooseProfile, listPages } from '../../../mesh/start-settings.ts';
 
 const options = {
   ...{ port: undefined, upstream: undefined, upstreamKey: undefined, profile: undefined },
@@ -31,17 +31,17 @@ function placed() {
 
 describe('Envoy is started', () => {
   it('on the ports that were found, which it shares with nobody', () => {
-    expect(envoyConfigFor(options, {}, ports, folder)).toEqual(placed());
+    expect(buildEnvoyConfig(options, {}, ports, folder)).toEqual(placed());
     expect(readdirSync(folder)).toEqual([]);
   });
 
   it('with TLS to the service where that has a certificate and its key', () => {
     const files = { TLS_CERT_FILE: '/cert.pem', TLS_KEY_FILE: '/key.pem' };
     const config = placed();
-    expect(envoyConfigFor(options, { TLS_CERT_FILE: '/cert.pem' }, ports, folder)).toEqual(config);
-    expect(envoyConfigFor(options, { ...files, TLS_CERT_FILE: '' }, ports, folder)).toEqual(config);
+    expect(buildEnvoyConfig(options, { TLS_CERT_FILE: '/cert.pem' }, ports, folder)).toEqual(config);
+    expect(buildEnvoyConfig(options, { ...files, TLS_CERT_FILE: '' }, ports, folder)).toEqual(config);
     useServiceTls(config, { certFile: '/cert.pem', keyFile: '/key.pem' });
-    expect(envoyConfigFor(options, files, ports, folder)).toEqual(config);
+    expect(buildEnvoyConfig(options, files, ports, folder)).toEqual(config);
   });
 
   it('with a Chat server, its key and profile, and the authorities that are trusted here', () => {
@@ -51,7 +51,7 @@ describe('Envoy is started', () => {
     const authorities = join(folder, 'authorities.pem');
     useUpstream(config, { url, key: 'sk-1', profile: 'vllm', authorities });
     const given = { ...options, upstream: url, upstreamKey: 'sk-1', profile: 'vllm' };
-    expect(envoyConfigFor(given, {}, ports, folder)).toEqual(config);
+    expect(buildEnvoyConfig(given, {}, ports, folder)).toEqual(config);
     const trusted = readFileSync(authorities, 'utf8').match(/^-----BEGIN CERT.*?^-----END CERTIFICATE-----$/gms) ?? [];
     const prints = (certificates: readonly string[]) =>
       new Set(certificates.map((one) => new X509Certificate(one).fingerprint256));
@@ -85,11 +85,11 @@ describe('the service is started', () => {
     [{ WORKERS: '2', INSPECT: 'on' }, { INSPECT: 'on' }],
     [{ INSPECT_SEND_TO: 'http://a/v1' }, { INSPECT_SEND_TO: 'http://a/v1' }],
   ])('with what the user set, but where Envoy finds it: %j', (environment, changed) => {
-    expect(serviceEnvironment(options, environment, ports)).toEqual({ ...usual, ...changed });
+    expect(buildServiceEnvironment(options, environment, ports)).toEqual({ ...usual, ...changed });
   });
 
   it('with the profile of the command line', () => {
-    expect(serviceEnvironment({ ...options, profile: 'vllm' }, { UPSTREAM_PROFILE: 'ollama' }, ports)).toEqual({
+    expect(buildServiceEnvironment({ ...options, profile: 'vllm' }, { UPSTREAM_PROFILE: 'ollama' }, ports)).toEqual({
       ...usual,
       UPSTREAM_PROFILE: 'vllm',
     });
@@ -102,7 +102,7 @@ describe('the service is started', () => {
     ['vllm', undefined, 'vllm'],
     ['generic', 'vllm', 'generic'],
   ])('--profile %s and UPSTREAM_PROFILE %s: the service has %s', (profile, variable, expected) => {
-    expect(chosenProfile({ ...options, profile }, { UPSTREAM_PROFILE: variable })).toBe(expected);
+    expect(chooseProfile({ ...options, profile }, { UPSTREAM_PROFILE: variable })).toBe(expected);
   });
 });
 
@@ -116,12 +116,12 @@ describe('pages are told', () => {
     ['10.0.0.0.0.0:6', 'off', '10.0.0.0.0.0:6'],
   ])('at ADMIN_LISTEN=%s with INSPECT=%s', (listen, inspect, place) => {
     const inspector = inspect === 'on' ? `See each request and what it becomes: http://${place}/inspect\n` : '';
-    expect(pagesOf({ ADMIN_LISTEN: listen, INSPECT: inspect }, '1.40.0', 2)).toBe(
+    expect(listPages({ ADMIN_LISTEN: listen, INSPECT: inspect }, '1.40.0', 2)).toBe(
       `${envoy(`http://${place}/metrics`)}${inspector}`,
     );
   });
 
   it('unless there are none', () => {
-    expect(pagesOf({ ADMIN_LISTEN: 'off', INSPECT: 'off' }, '1.40.0', 2)).toBe(envoy('off (ADMIN_LISTEN)'));
+    expect(listPages({ ADMIN_LISTEN: 'off', INSPECT: 'off' }, '1.40.0', 2)).toBe(envoy('off (ADMIN_LISTEN)'));
   });
 });

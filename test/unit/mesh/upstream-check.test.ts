@@ -4,7 +4,7 @@ import { createServer as createHttps } from 'node:https';
 import { type AddressInfo, createServer as createTcp, type Server } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterEach, describe, expect, it } from 'vitest';
-import { askUpstream, modelToShow } from '../../../mesh/upstream-check.ts';
+import { askUpstream, chooseModelToShow } from '../../../mesh/upstream-check.ts';
 import { createAuthority } from '../../support/certificates.ts';
 import { runDoctorJson } from '../../support/run-doctor.ts';
 
@@ -49,8 +49,8 @@ describe('what npm start says of an upstream', () => {
     const url = await serve({ '/v1/models': [200, list], '/v1/chat/completions': refusesEmpty });
     const { models, problem } = await askUpstream(new URL(`${url}/v1/`), { key: undefined, timeoutMs: 60_000 });
     expect({ models, problem }).toEqual({ models: ['nomic-embed-text:latest', 'qwen3:8b'], problem: null });
-    expect(modelToShow(models)).toBe('qwen3:8b');
-    expect(modelToShow([])).toBeUndefined();
+    expect(chooseModelToShow(models)).toBe('qwen3:8b');
+    expect(chooseModelToShow([])).toBeUndefined();
   });
 
   it.each([
@@ -238,8 +238,8 @@ describe('what npm start says of an upstream', () => {
   it.each(['embed', 'rerank', 'whisper', 'tts', 'transcribe', 'moderation', 'dall-e', 'image'])(
     'no %s model as one that chats',
     (kind) => {
-      expect(modelToShow([`a-${kind}-1`, 'chat'])).toBe('chat');
-      expect(modelToShow([`a-${kind}-1`])).toBe(`a-${kind}-1`);
+      expect(chooseModelToShow([`a-${kind}-1`, 'chat'])).toBe('chat');
+      expect(chooseModelToShow([`a-${kind}-1`])).toBe(`a-${kind}-1`);
     },
   );
 

@@ -11,7 +11,7 @@ import {
 } from '../../wire/schema/create-response.ts';
 import type { ClientToolCallItem } from '../../wire/schema/response-resource.ts';
 import { itemType } from '../request-to-chat/parse/input-builder.ts';
-import { argumentsOf } from '../request-to-chat/parse/items/function-call-items.ts';
+import { parseCallArguments } from '../request-to-chat/parse/items/function-call-items.ts';
 import { toolType } from '../request-to-chat/parse/tools-builder.ts';
 import { chatToolName } from '../shared/chat-tool-name.ts';
 import type { TranslationSettings } from '../shared/settings.ts';
@@ -46,7 +46,7 @@ export const toolSearch: ClientTool<ToolSearchCallItem> = {
   items: {
     tool_search_call: itemType(callItem, ({ call_id, arguments: given }, at, input) => {
       if (call_id == null) return;
-      const text = argumentsOf(JSON.stringify(given ?? {}), input);
+      const text = parseCallArguments(JSON.stringify(given ?? {}), input);
       input.addCall({ call_id, name: 'tool_search' }, text, at);
     }),
     tool_search_output: itemType(outputItem, ({ call_id, tools }, at, input) => {

@@ -1,5 +1,5 @@
 import type { ProfileFlags } from '../../../filter/index.ts';
-import { found } from '../findings.ts';
+import { hasResult } from '../findings.ts';
 import type { Findings, Result } from '../probe-types.ts';
 
 export type Flags = Partial<ProfileFlags>;
@@ -31,31 +31,40 @@ export interface EvidenceRow {
 }
 
 /** Evidence that the flags have exactly these values, or other values that `fits` accepts. */
-export function equal(
+export function buildEvidence(
   from: string,
   wanted: Flags,
   fits: Evidence['fits'] = (flags) =>
-    namesOf(wanted).every((name) => JSON.stringify(flags[name]) === JSON.stringify(wanted[name])),
+    listFlags(wanted).every((name) => JSON.stringify(flags[name]) === JSON.stringify(wanted[name])),
 ): Evidence {
   return { from, fits, change: () => wanted };
 }
 
 /** Builds a row of evidence: if the condition holds, the flags have these values, or others that fit. */
-export function where(
+export function buildRowWhere(
   probes: readonly string[],
   holds: (findings: Findings) => boolean,
   wanted: Flags,
   fits?: Evidence['fits'],
 ): EvidenceRow {
   const from = probes.join(', ');
-  return { flags: namesOf(wanted), probes, read: (findings) => (holds(findings) ? equal(from, wanted, fits) : null) };
+  return {
+    flags: listFlags(wanted),
+    probes,
+    read: (findings) => (holds(findings) ? buildEvidence(from, wanted, fits) : null),
+  };
 }
 
 /** Builds a row of evidence: after one of these results the flags have these values, or others that fit. */
-export function shows(probe: string, results: readonly Result[], wanted: Flags, fits?: Evidence['fits']): EvidenceRow {
-  return where([probe], (findings) => found(findings, probe, ...results), wanted, fits);
+export function buildRowFor(
+  probe: string,
+  results: readonly Result[],
+  wanted: Flags,
+  fits?: Evidence['fits'],
+): EvidenceRow {
+  return buildRowWhere([probe], (findings) => hasResult(findings, probe, ...results), wanted, fits);
 }
 
-function namesOf(flags: Flags): (keyof ProfileFlags)[] {
+function listFlags(flags: Flags): (keyof ProfileFlags)[] {
   return Object.keys(flags) as (keyof ProfileFlags)[];
 }

@@ -1,4 +1,4 @@
-import { probeOf } from '../chat-probe.ts';
+import { buildProbe } from '../chat-probe.ts';
 import type { Probe } from '../probe-types.ts';
 import { fieldProbes } from './field-probes.ts';
 import { limitProbes } from './limit-probes.ts';
@@ -10,11 +10,11 @@ import { turnProbes } from './turn-probes.ts';
 
 /** Every probe, in the order in which they are asked: later ones look at what earlier ones found. */
 export const allProbes: readonly Probe[] = [
-  ...serverProbes.map((row) => probeOf('server', row)),
-  ...textProbes.map((row) => probeOf('text', row)),
-  ...toolProbes.map((row) => probeOf('tools', row)),
-  ...turnProbes.map((row) => probeOf('turns', row)),
-  ...fieldProbes.map((row) => probeOf('fields', row)),
-  ...reasoningProbes.map((row) => probeOf('reasoning', row)),
-  ...limitProbes.map((row) => probeOf('limits', row)),
+  ...serverProbes.map((row) => buildProbe('server', row)),
+  ...textProbes.map((row) => buildProbe('text', row)),
+  ...toolProbes.map((row) => buildProbe('tools', row)),
+  ...turnProbes.map((row) => buildProbe('turns', row)),
+  ...fieldProbes.map((row) => buildProbe('fields', row)),
+  ...reasoningProbes.map((row) => buildProbe('reasoning', row)),
+  ...limitProbes.map((row) => buildProbe('limits', row)),
 ];

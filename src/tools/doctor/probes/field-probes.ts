@@ -1,11 +1,11 @@
 import { Buffer } from 'node:buffer';
-import { getWeather, user, weatherQuestion } from '../chat-body.ts';
+import { buildUser, getWeather, weatherQuestion } from '../chat-body.ts';
 import type { ChatRow } from '../chat-probe.ts';
-import { accepted, failed, found, ignored, lacking, works } from '../findings.ts';
-import { isObject, judgeCalls, quote, sayingNothing } from '../judge.ts';
+import { accepted, failed, hasResult, ignored, lacking, works } from '../findings.ts';
+import { isObjectText, judgeCalls, judgeSilence, quoteBeginning } from '../judge.ts';
 
-const sayHello = [user('Say hello.')];
-const askCity = [user('Name one city and the number of people who live there. Answer in JSON.')];
+const sayHello = [buildUser('Say hello.')];
+const askCity = [buildUser('Name one city and the number of people who live there. Answer in JSON.')];
 
 const citySchema = {
   type: 'object',
@@ -31,10 +31,11 @@ export const fieldProbes: readonly ChatRow[] = [
     asks: 'an answer by a strict JSON schema',
     sends: { messages: askCity, response_format: cityFormat },
     judge: (read) => {
-      if (fitsCity(read.said)) return works(quote(read.said));
+      if (isCity(read.said)) return works(quoteBeginning(read.said));
       const isCut = read.finish === 'length' && read.said.trimStart().startsWith('{');
       return (
-        sayingNothing(read) ?? (isCut ? accepted('JSON that was cut: raise --max-tokens') : ignored(quote(read.said)))
+        judgeSilence(read) ??
+        (isCut ? accepted('JSON that was cut: raise --max-tokens') : ignored(quoteBeginning(read.said)))
       );
     },
     means: {
@@ -46,19 +47,21 @@ export const fieldProbes: readonly ChatRow[] = [
     name: 'json_object',
     asks: 'an answer that is any JSON',
     sends: ({ findings }) =>
-      found(findings, 'json_schema', ...lacking)
+      hasResult(findings, 'json_schema', ...lacking)
         ? { messages: askCity, response_format: { type: 'json_object' } }
         : 'schemas are kept',
     judge: (read) =>
-      isObject(read.said) ? works(quote(read.said)) : (sayingNothing(read) ?? ignored(quote(read.said))),
+      isObjectText(read.said)
+        ? works(quoteBeginning(read.said))
+        : (judgeSilence(read) ?? ignored(quoteBeginning(read.said))),
     means: { works: 'The server makes the answer JSON, and the schema goes into the prompt.' },
   },
   {
     name: 'schema_with_tools',
     asks: 'a schema and tools at once',
     sends: ({ findings }) =>
-      found(findings, 'json_schema', 'works') && found(findings, 'tool_call', 'works')
-        ? { messages: [user(weatherQuestion)], tools: [getWeather], response_format: cityFormat }
+      hasResult(findings, 'json_schema', 'works') && hasResult(findings, 'tool_call', 'works')
+        ? { messages: [buildUser(weatherQuestion)], tools: [getWeather], response_format: cityFormat }
         : 'one of the two does not work alone',
     judge: (read) => judgeCalls(read, () => works('a call')),
     means: {
@@ -69,11 +72,11 @@ export const fieldProbes: readonly ChatRow[] = [
   {
     name: 'image',
     asks: 'an image',
-    sends: asking('Which colour is this picture? One word.', { type: 'image_url', image_url: { url: redPng } }),
+    sends: buildQuestion('Which colour is this picture? One word.', { type: 'image_url', image_url: { url: redPng } }),
     judge: (read) =>
       /\b(?:red|crimson|scarlet)\b/i.test(read.said)
-        ? works(quote(read.said))
-        : (sayingNothing(read) ?? ignored(`the picture is red, the answer ${quote(read.said)}`)),
+        ? works(quoteBeginning(read.said))
+        : (judgeSilence(read) ?? ignored(`the picture is red, the answer ${quoteBeginning(read.said)}`)),
     means: {
       ignored:
         'Either the model cannot see, or the server silently leaves images out: a text replaces them, and x-responses-dropped lists them.',
@@ -84,7 +87,7 @@ export const fieldProbes: readonly ChatRow[] = [
   {
     name: 'audio',
     asks: 'audio',
-    sends: asking('What do you hear?', { type: 'input_audio', input_audio: { data: silence, format: 'wav' } }),
+    sends: buildQuestion('What do you hear?', { type: 'input_audio', input_audio: { data: silence, format: 'wav' } }),
     means: { failed: 'The service refuses requests with audio.' },
   },
   {
@@ -98,10 +101,10 @@ export const fieldProbes: readonly ChatRow[] = [
   {
     name: 'stop',
     asks: 'stop',
-    sends: { messages: [user('Repeat exactly: alpha bravo charlie delta')], stop: ['charlie'] },
+    sends: { messages: [buildUser('Repeat exactly: alpha bravo charlie delta')], stop: ['charlie'] },
     judge: ({ said: text }) => {
-      if (text.includes('charlie')) return ignored(quote(text));
-      return (text.includes('bravo') ? works : accepted)(quote(text));
+      if (text.includes('charlie')) return ignored(quoteBeginning(text));
+      return (text.includes('bravo') ? works : accepted)(quoteBeginning(text));
     },
     means: { lacking: refusedBefore },
   },
@@ -123,19 +126,19 @@ export const fieldProbes: readonly ChatRow[] = [
     name: 'user',
     asks: 'a label for the user',
     sends: ({ findings }) =>
-      found(findings, 'unknown_field', ...failed)
+      hasResult(findings, 'unknown_field', ...failed)
         ? { messages: sayHello, user: 'doctor' }
         : 'fields that it does not know are taken',
     means: { failed: 'The label is dropped and listed in x-responses-dropped.' },
   },
 ];
 
-function asking(text: string, part: object) {
-  return { messages: [user([{ type: 'text', text }, part])] };
+function buildQuestion(text: string, part: object) {
+  return { messages: [buildUser([{ type: 'text', text }, part])] };
 }
 
-function fitsCity(text: string): boolean {
-  if (!isObject(text)) return false;
+function isCity(text: string): boolean {
+  if (!isObjectText(text)) return false;
   const value = JSON.parse(text) as { city?: unknown; population?: unknown };
   return typeof value.city === 'string' && Number.isInteger(value.population) && Object.keys(value).length === 2;
 }

@@ -1,32 +1,38 @@
 import { translateError } from '../../../filter/index.ts';
 import { arrayOf, jsonOf, objectsOf } from '../../../formats/json/loose.ts';
 import { readChatAnswer } from '../chat-answer.ts';
-import { chat, user } from '../chat-body.ts';
-import { judged, type ProbeRow } from '../chat-probe.ts';
-import { accepted, broken, factOf, ignored, notTested, refused, works } from '../findings.ts';
+import { buildChat, buildUser } from '../chat-body.ts';
+import { judgeAnswer, type ProbeRow } from '../chat-probe.ts';
+import { accepted, broken, findFact, ignored, notTested, refused, works } from '../findings.ts';
 import type { Answer, Answers, Finding, Known, Meanings } from '../probe-types.ts';
 
-const sayHello = [user('Say hello.')];
+const sayHello = [buildUser('Say hello.')];
 
 /** Larger context windows are not tested: it would cost too much. */
 export const maxOverflowTokens = 10_000;
 
 export const limitProbes: readonly ProbeRow[] = [
-  errorProbe(
+  buildErrorProbe(
     'error_model',
     'a model that does not exist',
-    (known) => [chat(known, 'few', { messages: sayHello, model: 'no-such-model-0' })],
+    (known) => [buildChat(known, 'few', { messages: sayHello, model: 'no-such-model-0' })],
     { ignored: 'Any name is answered: a wrong model in a client’s configuration goes unnoticed.' },
   ),
-  errorProbe('error_field', 'a field of the wrong type', (known) => [chat(known, 'few', { messages: 'hello' })], {
-    ignored: 'A client’s mistakes go unnoticed.',
-    refused: 'SDKs repeat requests that got a 5xx, although these cannot succeed.',
-    broken: 'Errors reach the client without their reason.',
-  }),
-  errorProbe(
+  buildErrorProbe(
+    'error_field',
+    'a field of the wrong type',
+    (known) => [buildChat(known, 'few', { messages: 'hello' })],
+    {
+      ignored: 'A client’s mistakes go unnoticed.',
+      refused: 'SDKs repeat requests that got a 5xx, although these cannot succeed.',
+      broken: 'Errors reach the client without their reason.',
+    },
+  ),
+  buildErrorProbe(
     'error_key',
     'a wrong key',
-    (known) => (known.hasKey ? [{ ...chat(known, 'few', { messages: sayHello }), key: 'wrong' }] : 'no key is needed'),
+    (known) =>
+      known.hasKey ? [{ ...buildChat(known, 'few', { messages: sayHello }), key: 'wrong' }] : 'no key is needed',
     { ignored: 'The server does not check keys: anyone who reaches it can use it.' },
   ),
   {
@@ -34,11 +40,11 @@ export const limitProbes: readonly ProbeRow[] = [
     asks: 'a prompt larger than the context window',
     tokens: 'few',
     request(known) {
-      const window = factOf(known.findings, 'contextWindow');
+      const window = findFact(known.findings, 'contextWindow');
       if (window === undefined) return 'the server does not report its context window';
       const words = Math.ceil(window * 1.1) + 64;
       if (words > maxOverflowTokens) return `a window of ${window} would cost too much`;
-      return [chat(known, 'few', { messages: [user('one '.repeat(words))] })];
+      return [buildChat(known, 'few', { messages: [buildUser('one '.repeat(words))] })];
     },
     judge: judgeOverflow,
     means: {
@@ -55,13 +61,13 @@ export const limitProbes: readonly ProbeRow[] = [
     requests: 4,
     tokens: 'many',
     request(known) {
-      const activity = factOf(known.findings, 'activity');
-      const long = [user('Count from 1 to 1000 in words, one number after another.')];
+      const activity = findFact(known.findings, 'activity');
+      const long = [buildUser('Count from 1 to 1000 in words, one number after another.')];
       const looks = activity === undefined ? [] : [100, 900].map((wait) => ({ path: activity, wait }));
       return [
-        { ...chat(known, 'many', { messages: long, stream: true }), until: 'first_event' },
+        { ...buildChat(known, 'many', { messages: long, stream: true }), until: 'first_event' },
         ...looks,
-        chat(known, 'few', { messages: sayHello }),
+        buildChat(known, 'few', { messages: sayHello }),
       ];
     },
     judge: judgeCancel,
@@ -75,7 +81,7 @@ export const limitProbes: readonly ProbeRow[] = [
 ];
 
 /** Builds a probe that expects an error as answer. */
-function errorProbe(name: string, asks: string, request: ProbeRow['request'], means: Meanings): ProbeRow {
+function buildErrorProbe(name: string, asks: string, request: ProbeRow['request'], means: Meanings): ProbeRow {
   return { name, asks, tokens: 'few', expectsRefusal: true, request, judge: judgeError, means };
 }
 
@@ -90,10 +96,10 @@ function judgeError([answer]: Answers): Finding {
 }
 
 function judgeOverflow([answer]: Answers, { findings }: Known): Finding {
-  const window = factOf(findings, 'contextWindow') ?? 0;
+  const window = findFact(findings, 'contextWindow') ?? 0;
   if (answer.status >= 400 && translateError(answer).code === 'context_length_exceeded')
     return works(`${answer.status}, in a known wording`);
-  return judged(answer, ({ usage }) => {
+  return judgeAnswer(answer, ({ usage }) => {
     const tokens = usage?.input_tokens ?? 0;
     if (tokens === 0) return accepted('answered, and the tokens of the prompt are not counted');
     return tokens > window
@@ -104,19 +110,19 @@ function judgeOverflow([answer]: Answers, { findings }: Known): Finding {
 
 function judgeCancel([first, ...others]: Answers): Finding {
   if (first.outcome === 'answered')
-    return judged(first, () => notTested('the answer was over before it could be cancelled'));
+    return judgeAnswer(first, () => notTested('the answer was over before it could be cancelled'));
   if (first.outcome !== 'aborted') return notTested(first.reason);
-  const busy = others.slice(0, -1).map(runningIn);
+  const busy = others.slice(0, -1).map(isRunning);
   if (busy.at(-1) === true) return ignored('still busy a second after the disconnect');
   const last = others.at(-1) as Answer;
-  return judged(last, () => {
+  return judgeAnswer(last, () => {
     const answered = `the next request took ${(last.milliseconds / 1000).toFixed(1)} s`;
     return busy.length === 0 ? accepted(answered) : works(`free within ${busy[0] ? '1' : '0.1'} s; ${answered}`);
   });
 }
 
 /** Is a request running? By llama.cpp's `/slots`, or vLLM's `/metrics`. */
-function runningIn({ body }: Answer): boolean {
+function isRunning({ body }: Answer): boolean {
   const slots = arrayOf(jsonOf(body));
   if (slots.length > 0)
     return objectsOf<{ is_processing?: unknown }>(slots).some((slot) => slot.is_processing === true);

@@ -1,11 +1,11 @@
-import { hasReasoned, type ReadAnswer, readChatAnswer, tagsIn } from '../chat-answer.ts';
-import { callFormOf, chat, finishedCalls, getWeather, user, weatherQuestion } from '../chat-body.ts';
-import { type ChatRow, judged, type ProbeRow } from '../chat-probe.ts';
-import { accepted, factOf, found, ignored, notTested, refused, works } from '../findings.ts';
+import { findTags, hasReasoned, type ReadAnswer, readChatAnswer } from '../chat-answer.ts';
+import { buildChat, buildFinishedCalls, buildUser, findCallForm, getWeather, weatherQuestion } from '../chat-body.ts';
+import { type ChatRow, judgeAnswer, type ProbeRow } from '../chat-probe.ts';
+import { accepted, findFact, hasResult, ignored, notTested, refused, works } from '../findings.ts';
 import type { Answers, Facts, Finding, Known } from '../probe-types.ts';
-import { tagFact } from './text-probes.ts';
+import { findTagFact } from './text-probes.ts';
 
-const riddle = [user('How many prime numbers are there between 10 and 40? Think first, then give the number.')];
+const riddle = [buildUser('How many prime numbers are there between 10 and 40? Think first, then give the number.')];
 const earlier = 'The user asks for the weather in Oslo. I will look it up with the tool, as I was told to do.';
 
 /** Every effort of the Responses API, from least to most. */
@@ -25,8 +25,8 @@ export const reasoningProbes: readonly (ChatRow | ProbeRow)[] = [
       ignored: 'The reasoning is part of the text: think tags are read as reasoning (thinkTags).',
     },
   },
-  fieldProbe('reasoning_split', true),
-  fieldProbe('reasoning_format', 'parsed'),
+  buildFieldProbe('reasoning_split', true),
+  buildFieldProbe('reasoning_format', 'parsed'),
   ...efforts.map(
     (effort): ChatRow => ({
       name: `effort_${effort}`,
@@ -44,7 +44,7 @@ export const reasoningProbes: readonly (ChatRow | ProbeRow)[] = [
     asks: 'earlier reasoning given back',
     requests: 1 + replayFields.length,
     tokens: 'few',
-    request: askReplay,
+    request: buildReplayRequests,
     judge: judgeReplay,
     means: {
       works: 'Reasoning goes back with the calls it led to: better work over many turns.',
@@ -56,17 +56,19 @@ export const reasoningProbes: readonly (ChatRow | ProbeRow)[] = [
 ];
 
 /** Builds a probe for a request field that is known to move reasoning out of the text. */
-function fieldProbe(name: 'reasoning_split' | 'reasoning_format', value: unknown): ChatRow {
+function buildFieldProbe(name: 'reasoning_split' | 'reasoning_format', value: unknown): ChatRow {
   return {
     name,
     asks: `reasoning out of the text by ${name}`,
     sends: ({ findings }) => {
-      if (factOf(findings, 'tags') === undefined) return 'no reasoning in the text';
-      if (found(findings, 'reasoning_split', 'works')) return 'reasoning_split does it';
+      if (findFact(findings, 'tags') === undefined) return 'no reasoning in the text';
+      if (hasResult(findings, 'reasoning_split', 'works')) return 'reasoning_split does it';
       return { messages: riddle, [name]: value };
     },
     judge: (read) =>
-      tagFact(read).tags === undefined && hasReasoned(read) ? works(`in ${fieldsOf(read)}`) : ignored('no difference'),
+      findTagFact(read).tags === undefined && hasReasoned(read)
+        ? works(`in ${listReasoningFields(read)}`)
+        : ignored('no difference'),
     means: { works: 'The profile sends it with every request.' },
   };
 }
@@ -74,13 +76,13 @@ function fieldProbe(name: 'reasoning_split' | 'reasoning_format', value: unknown
 function judgeReasoning(read: ReadAnswer): Finding {
   const counted = read.usage?.output_tokens_details.reasoning_tokens ?? 0;
   const [reasoningField] = read.reasoningFields;
-  const { tags } = tagFact(read);
+  const { tags } = findTagFact(read);
   const facts: Facts = {
     ...(tags !== undefined && { tags }),
     ...(reasoningField !== undefined && { reasoningField }),
     ...(isExtra(read, counted) && { reasoningExtra: true }),
   };
-  if (reasoningField !== undefined) return works(`in ${fieldsOf(read)}`, facts);
+  if (reasoningField !== undefined) return works(`in ${listReasoningFields(read)}`, facts);
   if (tags !== undefined)
     return ignored(`in the text, ${tags === 'whole' ? 'in tags' : 'with a closing tag alone'}`, facts);
   return counted > 0 ? accepted(`hidden: ${counted} tokens`, facts) : notTested('the model did not reason', facts);
@@ -92,18 +94,18 @@ function isExtra({ usage }: ReadAnswer, reasoning: number): boolean {
 }
 
 function judgeNoEffort(read: ReadAnswer, { findings }: Known): Finding {
-  if (hasReasoned(read)) return ignored(`reasoning in ${fieldsOf(read)}`);
-  if (tagsIn(read.text) === 'whole') return ignored('reasoning in the text');
-  const reasoned = found(findings, 'reasoning', 'works') && read.said.trim() !== '';
+  if (hasReasoned(read)) return ignored(`reasoning in ${listReasoningFields(read)}`);
+  if (findTags(read.text) === 'whole') return ignored('reasoning in the text');
+  const reasoned = hasResult(findings, 'reasoning', 'works') && read.said.trim() !== '';
   return reasoned ? works('no reasoning') : accepted('answered');
 }
 
-function askReplay(known: Known) {
-  const form = callFormOf(known.findings);
+function buildReplayRequests(known: Known) {
+  const form = findCallForm(known.findings);
   if (form === null) return 'no finished call was taken';
   return [{}, ...replayFields.map((field) => ({ [field]: earlier }))].map((fields) =>
-    chat(known, 'few', {
-      messages: [user(weatherQuestion), ...finishedCalls(form, ['Oslo'], fields)],
+    buildChat(known, 'few', {
+      messages: [buildUser(weatherQuestion), ...buildFinishedCalls(form, ['Oslo'], fields)],
       tools: [getWeather],
     }),
   );
@@ -112,7 +114,7 @@ function askReplay(known: Known) {
 /** Judges which fields of earlier reasoning the server reads. Reasoning that is read makes the prompt longer. */
 function judgeReplay(answers: Answers): Finding {
   const withFields = answers.slice(1).map(readChatAnswer);
-  return judged(answers[0], ({ usage }) => {
+  return judgeAnswer(answers[0], ({ usage }) => {
     const before = usage?.input_tokens ?? 0;
     const replayRefused = replayFields.filter((_field, index) => withFields[index]?.type === 'error');
     const replayRead = replayFields.filter((_field, index) => {
@@ -127,6 +129,6 @@ function judgeReplay(answers: Answers): Finding {
   });
 }
 
-function fieldsOf({ reasoningFields }: ReadAnswer): string {
+function listReasoningFields({ reasoningFields }: ReadAnswer): string {
   return reasoningFields.join(' and ');
 }

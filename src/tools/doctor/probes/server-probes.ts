@@ -1,7 +1,7 @@
 import { builtInProfiles, readListedModel } from '../../../filter/index.ts';
 import { countOf, jsonOf, objectOf, objectsOf, textOf } from '../../../formats/json/loose.ts';
 import type { ProbeRow } from '../chat-probe.ts';
-import { factOf, ignored, notTested, refused, works } from '../findings.ts';
+import { findFact, ignored, notTested, refused, works } from '../findings.ts';
 import type { Answer, Answers, Facts, Finding, Known } from '../probe-types.ts';
 
 /**
@@ -50,37 +50,37 @@ export const serverProbes: readonly ProbeRow[] = [
     asks: 'the context window, where Ollama tells it',
     tokens: 'none',
     request: ({ model, findings }) =>
-      factOf(findings, 'software') === 'ollama' ? [{ path: '/api/show', body: { model } }] : 'only Ollama has this',
+      findFact(findings, 'software') === 'ollama' ? [{ path: '/api/show', body: { model } }] : 'only Ollama has this',
     judge: judgeWindow,
     means: { ignored: 'Set num_ctx in its Modelfile, or OLLAMA_CONTEXT_LENGTH: the default is small for agents.' },
   },
 ];
 
 /** The finding that access was denied, if one of the answers is a 401 or 403; else null. */
-function deniedIn(answers: readonly Answer[]): Finding | null {
+function findDenial(answers: readonly Answer[]): Finding | null {
   const denied = answers.find(({ status }) => status === 401 || status === 403);
   return denied === undefined ? null : notTested(`status ${denied.status}: access denied`);
 }
 
 /** The rows of a model list; null if the answer contains none. */
-function listedIn({ status, body }: Answer) {
+function readListed({ status, body }: Answer) {
   const data = status === 200 ? objectOf<{ data?: unknown }>(jsonOf(body))?.data : null;
   return Array.isArray(data) ? objectsOf<{ id?: unknown; owned_by?: unknown }>(data) : null;
 }
 
 /** The names of the models that an answer lists; null where it is no list. */
-export function modelNamesIn(answer: Answer): readonly string[] | null {
+export function readModelNames(answer: Answer): readonly string[] | null {
   return (
-    listedIn(answer)
+    readListed(answer)
       ?.map(({ id }) => textOf(id))
       .filter((name) => name !== '') ?? null
   );
 }
 
 function judgeModels([answer]: Answers, { model }: Known): Finding {
-  const idle = idleOf(answer);
-  const models = listedIn(answer);
-  const denied = deniedIn([answer]);
+  const idle = readIdleTimeout(answer);
+  const models = readListed(answer);
+  const denied = findDenial([answer]);
   if (denied !== null) return { ...denied, facts: idle };
   if (answer.status === 0) return notTested(answer.reason, idle);
   if (models === null) return refused(answer.reason || `status ${answer.status}`, idle);
@@ -97,14 +97,14 @@ function judgeModels([answer]: Answers, { model }: Known): Finding {
     ...(takesImages !== null && { takesImages }),
   };
   if (listed === undefined) {
-    const names = modelNamesIn(answer) ?? [];
+    const names = readModelNames(answer) ?? [];
     return ignored(`the list has ${names.slice(0, 8).join(', ') || 'no models'}`, { ...facts, otherModels: names });
   }
   const eyes = takesImages === null ? '' : `, ${takesImages ? 'takes images' : 'takes no images'}`;
-  return works(`listed${windowText(facts)}${eyes}`, facts);
+  return works(`listed${describeWindow(facts)}${eyes}`, facts);
 }
 
-function windowText({ contextWindow }: Facts): string {
+function describeWindow({ contextWindow }: Facts): string {
   return contextWindow === undefined ? '' : `, context window ${contextWindow}`;
 }
 
@@ -128,7 +128,7 @@ const signs: readonly { readonly path: `/${string}`; read(body: string): { words
       return {
         words: `llama.cpp ${textOf(props?.build_info)}`,
         facts: {
-          ...engineAt('/props'),
+          ...findEngine('/props'),
           ...(contextWindow !== null && { contextWindow }),
           ...(typeof vision === 'boolean' && { takesImages: vision }),
         },
@@ -142,28 +142,31 @@ const signs: readonly { readonly path: `/${string}`; read(body: string): { words
   {
     path: '/api/version',
     read(body) {
-      const version = versionIn(body);
-      return version === '' ? null : { words: `Ollama ${version}`, facts: engineAt('/api/version') };
+      const version = readVersion(body);
+      return version === '' ? null : { words: `Ollama ${version}`, facts: findEngine('/api/version') };
     },
   },
   {
     path: '/metrics',
     read: (body) =>
       body.includes('vllm:num_requests_running')
-        ? { words: 'vLLM', facts: { ...engineAt('/metrics'), activity: '/metrics' } }
+        ? { words: 'vLLM', facts: { ...findEngine('/metrics'), activity: '/metrics' } }
         : null,
   },
   {
     path: '/version',
-    read: (body) => (versionIn(body) === '' ? null : { words: versionIn(body), facts: {} }),
+    read: (body) => (readVersion(body) === '' ? null : { words: readVersion(body), facts: {} }),
   },
 ];
 
 /**
  * The profile of the engine that names itself in its list of models, or at a path of its own, which `ask` asks for; null if none does.
  */
-export async function engineNamed(list: Answer, ask: (path: `/${string}`) => Promise<Answer>): Promise<string | null> {
-  const ownedBy = textOf(listedIn(list)?.[0]?.owned_by);
+export async function findNamedEngine(
+  list: Answer,
+  ask: (path: `/${string}`) => Promise<Answer>,
+): Promise<string | null> {
+  const ownedBy = textOf(readListed(list)?.[0]?.owned_by);
   const named = engines.find((engine) => engine.ownedBy === ownedBy)?.name;
   if (named !== undefined) return named;
   for (const { path, read } of signs) {
@@ -191,16 +194,16 @@ const gateways: readonly { readonly name: string; readonly path: `/${string}`; i
 
 function judgeGateway(answers: Answers, { findings }: Known): Finding {
   const own = gateways.find(({ isIts }, index) => answers[index] !== undefined && isIts(answers[index]))?.name;
-  const gateway = own ?? factOf(findings, 'gateway');
+  const gateway = own ?? findFact(findings, 'gateway');
   return gateway === undefined ? notTested('no known gateway answered') : works(gateway, { gateway });
 }
 
-function engineAt(path: string): Facts {
+function findEngine(path: string): Facts {
   const name = engines.find((engine) => engine.path === path)?.name;
   return name === undefined ? {} : { software: name };
 }
 
-function versionIn(body: string): string {
+function readVersion(body: string): string {
   return textOf(objectOf<LooseProps>(jsonOf(body))?.version);
 }
 
@@ -209,16 +212,17 @@ function judgeSoftware(answers: Answers, { findings }: Known): Finding {
     const answer = answers[index];
     return (answer?.status === 200 ? readSign(answer.body) : null) ?? [];
   });
-  const gateway = factOf(findings, 'gateway');
-  const named = factOf(findings, 'software');
+  const gateway = findFact(findings, 'gateway');
+  const named = findFact(findings, 'software');
   const facts: Facts = Object.assign(named === undefined ? {} : { software: named }, ...read.map((sign) => sign.facts));
   if (facts.software === undefined && answers.every(({ status }) => status === 0)) return notTested(answers[0].reason);
-  if (facts.software === undefined && gateway === undefined) return deniedIn(answers) ?? ignored('it names no engine');
+  if (facts.software === undefined && gateway === undefined)
+    return findDenial(answers) ?? ignored('it names no engine');
   const words = read
     .map((sign) => sign.words)
     .join(' ')
     .trim();
-  return works(`${words || facts.software || gateway}${windowText(facts)}`, facts);
+  return works(`${words || facts.software || gateway}${describeWindow(facts)}`, facts);
 }
 
 /**
@@ -236,7 +240,7 @@ function judgeWindow([answer]: Answers): Finding {
 }
 
 /** Reads the idle timeout from a header such as `Keep-Alive: timeout=5, max=100`. */
-function idleOf({ keepAlive }: Answer): Facts {
+function readIdleTimeout({ keepAlive }: Answer): Facts {
   const seconds = /timeout=(\d{1,6})/.exec(keepAlive ?? '')?.[1];
   return seconds === undefined ? {} : { idleSeconds: Number(seconds) };
 }

@@ -1,14 +1,14 @@
 import { builtInProfiles } from '../../../filter/index.ts';
-import { hasReasoned, type ReadAnswer, tagsIn } from '../chat-answer.ts';
-import { type LimitField, user } from '../chat-body.ts';
+import { findTags, hasReasoned, type ReadAnswer } from '../chat-answer.ts';
+import { buildUser, type LimitField } from '../chat-body.ts';
 import type { ChatRow } from '../chat-probe.ts';
-import { accepted, broken, found, ignored, works } from '../findings.ts';
-import { quote, sayingNothing } from '../judge.ts';
+import { accepted, broken, hasResult, ignored, works } from '../findings.ts';
+import { judgeSilence, quoteBeginning } from '../judge.ts';
 import { type Facts, type Finding, fewTokens } from '../probe-types.ts';
 
-const sayHello = [user('Reply with the single word: hello')];
-const countToTwenty = [user('Count from 1 to 20 in words, one number after another.')];
-const count = [user('Count from 1 to 200 in words, one number after another.')];
+const sayHello = [buildUser('Reply with the single word: hello')];
+const countToTwenty = [buildUser('Count from 1 to 20 in words, one number after another.')];
+const count = [buildUser('Count from 1 to 200 in words, one number after another.')];
 
 /** An answer with more characters for each allowed token must have had more tokens than were allowed. */
 const maxCharactersPerToken = 20;
@@ -18,10 +18,10 @@ const minTokenLimit = 2;
 
 export const textProbes: readonly ChatRow[] = [
   // Asked first, since they bound the cost of the other probes.
-  limitProbe('max_tokens'),
-  limitProbe('max_completion_tokens'),
-  shortLimitProbe('max_tokens'),
-  shortLimitProbe('max_completion_tokens'),
+  buildLimitProbe('max_tokens'),
+  buildLimitProbe('max_completion_tokens'),
+  buildShortLimitProbe('max_tokens'),
+  buildShortLimitProbe('max_completion_tokens'),
   {
     name: 'text',
     asks: 'a text, as JSON',
@@ -57,29 +57,29 @@ export const textProbes: readonly ChatRow[] = [
   },
 ];
 
-function limitProbe(name: LimitField): ChatRow {
+function buildLimitProbe(name: LimitField): ChatRow {
   return {
     name,
     asks: `a limit by ${name}`,
     tokens: 'few',
-    sends: limitedBy(name, fewTokens),
+    sends: buildLimited(name, fewTokens),
     judge: (answer) => judgeLimit(answer, fewTokens),
     means: { ignored: 'With this field a client’s max_output_tokens limits nothing.' },
   };
 }
 
 /** Builds a probe whose limit the answer must reach: an answer that ends by itself does not show that it was read. */
-function shortLimitProbe(name: LimitField): ChatRow {
+function buildShortLimitProbe(name: LimitField): ChatRow {
   return {
     name: `${name}_short`,
     asks: `a limit by ${name} that every answer reaches`,
     tokens: 'few',
-    sends: ({ findings }) => (found(findings, name, 'accepted') ? limitedBy(name, minTokenLimit) : 'not needed'),
+    sends: ({ findings }) => (hasResult(findings, name, 'accepted') ? buildLimited(name, minTokenLimit) : 'not needed'),
     judge: (answer) => judgeLimit(answer, minTokenLimit),
   };
 }
 
-function limitedBy(name: LimitField, limit: number) {
+function buildLimited(name: LimitField, limit: number) {
   return { messages: count, max_tokens: undefined, max_completion_tokens: undefined, [name]: limit };
 }
 
@@ -94,20 +94,20 @@ function judgeLimit({ finish, usage, text }: ReadAnswer, limit: number): Finding
 function judgeText(read: ReadAnswer): Finding {
   const [reasoningField] = read.reasoningFields;
   const facts: Facts = {
-    ...engineFact(read),
-    ...tagFact(read),
+    ...findEngineFact(read),
+    ...findTagFact(read),
     ...(reasoningField !== undefined && { reasoningField }),
   };
-  const nothing = sayingNothing(read);
+  const nothing = judgeSilence(read);
   // Reasoning that was cut counts as an answer: the server works.
   if (nothing?.facts?.outOfTokens && hasReasoned(read)) return works('reasoning only: raise --max-tokens', facts);
   if (nothing?.facts?.outOfTokens) return nothing;
   if (nothing !== null) return broken(nothing.detail, { ...facts, reasoningOnly: true });
-  return read.said.trim() === '' ? broken('a 200 without text', facts) : works(quote(read.said), facts);
+  return read.said.trim() === '' ? broken('a 200 without text', facts) : works(quoteBeginning(read.said), facts);
 }
 
 /** The engine that its answer's fingerprint gives away. */
-function engineFact({ fingerprint }: ReadAnswer): Facts {
+function findEngineFact({ fingerprint }: ReadAnswer): Facts {
   const own = [...builtInProfiles.values()].find(
     ({ recognisedBy }) => 'engine' in recognisedBy && recognisedBy.engine.fingerprint?.test(fingerprint),
   );
@@ -128,7 +128,7 @@ function judgeStream({ streamed, deltas, text, finish, done, isCumulative }: Rea
 }
 
 /** The fact that the text contains reasoning tags; no fact if it contains none. */
-export function tagFact({ text }: ReadAnswer): Facts {
-  const tags = tagsIn(text);
+export function findTagFact({ text }: ReadAnswer): Facts {
+  const tags = findTags(text);
   return tags === null ? {} : { tags };
 }

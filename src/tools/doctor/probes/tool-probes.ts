@@ -1,12 +1,12 @@
 import type { ReadAnswer } from '../chat-answer.ts';
-import { getTime, getWeather, strictWeather, twoCities, user, weatherQuestion } from '../chat-body.ts';
+import { buildUser, getTime, getWeather, strictWeather, twoCities, weatherQuestion } from '../chat-body.ts';
 import type { ChatRow } from '../chat-probe.ts';
-import { accepted, failed, found, ignored, works } from '../findings.ts';
-import { describeCalls, judgeCalls, showsMarkup } from '../judge.ts';
+import { accepted, failed, hasResult, ignored, works } from '../findings.ts';
+import { describeCalls, hasMarkup, judgeCalls } from '../judge.ts';
 import type { Finding } from '../probe-types.ts';
 
-const ask = { messages: [user(weatherQuestion)], tools: [getWeather, getTime] };
-const askBoth = { messages: [user(twoCities)], tools: [getWeather] };
+const ask = { messages: [buildUser(weatherQuestion)], tools: [getWeather, getTime] };
+const askBoth = { messages: [buildUser(twoCities)], tools: [getWeather] };
 const timeChoice = { type: 'function', function: { name: 'get_time' } };
 
 export const toolProbes: readonly ChatRow[] = [
@@ -20,7 +20,7 @@ export const toolProbes: readonly ChatRow[] = [
     name: 'tools_no_effort',
     asks: 'tools, with the effort none',
     sends: ({ findings }) =>
-      found(findings, 'tools', ...failed) ? { ...ask, reasoning_effort: 'none' } : 'tools are taken as they are',
+      hasResult(findings, 'tools', ...failed) ? { ...ask, reasoning_effort: 'none' } : 'tools are taken as they are',
     means: {
       accepted: 'The profile sends this effort with every request that has tools: the model does not reason there.',
     },
@@ -30,10 +30,10 @@ export const toolProbes: readonly ChatRow[] = [
     asks: 'a tool call, as JSON',
     essential: true,
     sends: ask,
-    judge: calls('get_weather'),
+    judge: judgeCallOf('get_weather'),
     means: {
       ignored: (findings) =>
-        found(findings, 'tool_required', 'works') || found(findings, 'tool_named', 'works')
+        hasResult(findings, 'tool_required', 'works') || hasResult(findings, 'tool_named', 'works')
           ? 'The server reads calls where one is required: this model does not call by itself, and Codex can do nothing with it. Try another model.'
           : 'The server does not read the model’s calls, or the model does not call: Codex can do nothing.',
       failed: 'Codex can do nothing: it depends on tools.',
@@ -44,14 +44,14 @@ export const toolProbes: readonly ChatRow[] = [
     asks: 'a tool call, as a stream',
     essential: true,
     sends: { ...ask, stream: true },
-    judge: calls('get_weather'),
+    judge: judgeCallOf('get_weather'),
     means: { lacking: 'Codex streams: its calls would be lost.' },
   },
   {
     name: 'tool_required',
     asks: 'tool_choice "required"',
     // No tool suits the question: only the choice can lead to one.
-    sends: { messages: [user('Reply with the single word: hello')], tools: ask.tools, tool_choice: 'required' },
+    sends: { messages: [buildUser('Reply with the single word: hello')], tools: ask.tools, tool_choice: 'required' },
     judge: (read) => judgeCalls(read, (made) => works(describeCalls(made))),
     means: {
       ignored:
@@ -63,15 +63,15 @@ export const toolProbes: readonly ChatRow[] = [
     name: 'tool_any',
     asks: 'tool_choice "any", another word for it',
     sends: ({ findings }) =>
-      found(findings, 'tool_required', 'refused') ? { ...ask, tool_choice: 'any' } : '“required” is not refused',
-    judge: calls('get_weather'),
+      hasResult(findings, 'tool_required', 'refused') ? { ...ask, tool_choice: 'any' } : '“required” is not refused',
+    judge: judgeCallOf('get_weather'),
   },
   {
     name: 'tool_named',
     asks: 'tool_choice with a name',
     // The question suits the other tool: only the choice can lead to this one.
     sends: { ...ask, tool_choice: timeChoice },
-    judge: calls('get_time'),
+    judge: judgeCallOf('get_time'),
     means: { lacking: 'The function is offered alone instead.' },
   },
   {
@@ -81,7 +81,7 @@ export const toolProbes: readonly ChatRow[] = [
       ...ask,
       tool_choice: { type: 'allowed_tools', allowed_tools: { mode: 'required', tools: [timeChoice] } },
     },
-    judge: calls('get_time'),
+    judge: judgeCallOf('get_time'),
     means: { lacking: 'Only the allowed tools are offered instead.' },
   },
   {
@@ -91,7 +91,7 @@ export const toolProbes: readonly ChatRow[] = [
     judge: (read) =>
       read.calls.length > 0
         ? ignored(describeCalls(read.calls))
-        : works(showsMarkup(read) ? 'no call, but its markup is in the text' : 'no call'),
+        : works(hasMarkup(read) ? 'no call, but its markup is in the text' : 'no call'),
     means: { ignored: 'A call in spite of it fails the request.' },
   },
   {
@@ -111,7 +111,7 @@ export const toolProbes: readonly ChatRow[] = [
     judge: (read, { findings }) => {
       if (read.calls.length > 1) return ignored(describeCalls(read.calls));
       if (read.calls.length === 0) return accepted('answered');
-      return found(findings, 'tool_parallel', 'works') ? works('one call') : accepted('one call');
+      return hasResult(findings, 'tool_parallel', 'works') ? works('one call') : accepted('one call');
     },
     means: { ignored: 'A client that forbids parallel calls may get some.', failed: 'The profile does not send it.' },
   },
@@ -125,7 +125,7 @@ export const toolProbes: readonly ChatRow[] = [
     name: 'tool_custom',
     asks: 'a custom (free-form) tool',
     sends: {
-      messages: [user('Use the tool write_note to write: hello')],
+      messages: [buildUser('Use the tool write_note to write: hello')],
       tools: [{ type: 'custom', custom: { name: 'write_note', description: 'Writes a note' } }],
     },
     means: { failed: 'Custom tools (Codex’s apply_patch) are wrapped in functions.' },
@@ -133,7 +133,7 @@ export const toolProbes: readonly ChatRow[] = [
 ];
 
 /** A judge that wants a call of that tool, with arguments that name a city. */
-function calls(name: string): (read: ReadAnswer) => Finding {
+function judgeCallOf(name: string): (read: ReadAnswer) => Finding {
   return (read) =>
     judgeCalls(read, (made) => {
       const withoutId = made.some(({ id }) => id === '') ? ', without an id' : '';

@@ -1,10 +1,10 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useLayoutEffect, useMemo, useRef } from 'preact/hooks';
-import { type AnswerPart, answerParts } from '../view/answer-parts.ts';
-import { errorMessage, isStream, lastResponse } from '../view/final-response.ts';
-import { pretty } from '../view/indent-json.ts';
-import { contentOf, type ExchangeDetail, textOf } from '../view/join-parts.ts';
-import { shortened, visible } from '../view/json-lines.ts';
+import { type AnswerPart, readAnswerParts } from '../view/answer-parts.ts';
+import { findErrorMessage, findLastResponse, isEventStream } from '../view/final-response.ts';
+import { writeIndentedJson } from '../view/indent-json.ts';
+import { type ExchangeDetail, joinContent, writeContent } from '../view/join-parts.ts';
+import { cutLongText, escapeInvisible } from '../view/json-lines.ts';
 import type { AnswerTab, Model } from './model.ts';
 import { Section } from './section.tsx';
 import { StreamPane } from './stream-pane.tsx';
@@ -19,7 +19,7 @@ export function AnswerSection({
   readonly model: Model;
 }): JSX.Element {
   const { client_response, chat_response } = detail.file;
-  const isStreamed = isStream(client_response) || isStream(chat_response);
+  const isStreamed = isEventStream(client_response) || isEventStream(chat_response);
   const tabs: readonly AnswerTab[] = ['Text', ...(isStreamed ? (['Events'] as const) : []), 'JSON'];
   const tab = tabs.includes(model.tab) ? model.tab : 'Text';
   const extra = (
@@ -49,7 +49,7 @@ export function AnswerSection({
 function AnswerText({ detail, find }: { readonly detail: ExchangeDetail; readonly find: string }): JSX.Element {
   const { row, file } = detail;
   const isRunning = row.outcome === 'running';
-  const parts = useMemo(() => partsIn(detail), [detail]);
+  const parts = useMemo(() => readReceivedParts(detail), [detail]);
   const box = useRef<HTMLElement>(null);
   const atEnd = useRef(true);
   useLayoutEffect(() => {
@@ -70,9 +70,9 @@ function AnswerText({ detail, find }: { readonly detail: ExchangeDetail; readonl
 }
 
 /** The parts of an exchange's answer. */
-export function partsIn({ file: { client_response: response } }: ExchangeDetail): readonly AnswerPart[] {
-  const content = contentOf(response?.pieces ?? []);
-  return 'text' in content ? answerParts(content.text, isStream(response)) : [];
+export function readReceivedParts({ file: { client_response: response } }: ExchangeDetail): readonly AnswerPart[] {
+  const content = joinContent(response?.pieces ?? []);
+  return 'text' in content ? readAnswerParts(content.text, isEventStream(response)) : [];
 }
 
 /** Parts of an answer, with their reasoning folded; `results` is what calls gave, where that is known. */
@@ -97,10 +97,14 @@ export function AnswerParts(props: {
     return (
       <details class={kind} open={!isShut || (find !== '' && text.toLowerCase().includes(find.toLowerCase()))}>
         <summary>
-          {kind === 'call' ? <code class="name">{visible(name)}</code> : <span class="name">{visible(name)}</span>}
+          {kind === 'call' ? (
+            <code class="name">{escapeInvisible(name)}</code>
+          ) : (
+            <span class="name">{escapeInvisible(name)}</span>
+          )}
           {isShut ? (
             <code class="quiet">
-              {visible(text.slice(0, 200) + (result === undefined ? '' : ` → ${result.slice(0, 100)}`))}
+              {escapeInvisible(text.slice(0, 200) + (result === undefined ? '' : ` → ${result.slice(0, 100)}`))}
             </code>
           ) : null}
         </summary>
@@ -124,20 +128,23 @@ export function AnswerParts(props: {
 
 /** A text, with each place of it marked that has what is searched for. */
 function Found({ text, find }: { readonly text: string; readonly find: string }): JSX.Element {
-  const whole = shortened(text);
+  const whole = cutLongText(text);
   const [lower, wanted] = [whole.toLowerCase(), find.toLowerCase()];
   const parts: ComponentChildren[] = [];
   let done = 0;
   // A letter whose other case is longer would shift what follows.
   if (wanted !== '' && lower.length === whole.length)
     for (let at = lower.indexOf(wanted); at !== -1; at = lower.indexOf(wanted, done)) {
-      parts.push(visible(whole.slice(done, at)), <mark>{visible(whole.slice(at, at + wanted.length))}</mark>);
+      parts.push(
+        escapeInvisible(whole.slice(done, at)),
+        <mark>{escapeInvisible(whole.slice(at, at + wanted.length))}</mark>,
+      );
       done = at + wanted.length;
     }
   return (
     <>
       {parts}
-      {visible(whole.slice(done))}
+      {escapeInvisible(whole.slice(done))}
     </>
   );
 }
@@ -146,23 +153,23 @@ function Found({ text, find }: { readonly text: string; readonly find: string })
 export function ErrorBanner({ detail: { file, row } }: { readonly detail: ExchangeDetail }): JSX.Element | null {
   const { error, outcome, client_response } = file;
   if (error === null && !['aborted', 'incomplete', 'protocol_error', 'crashed'].includes(outcome)) return null;
-  const message = errorMessage(client_response);
+  const message = findErrorMessage(client_response);
   const cause = typeof error?.['cause'] === 'string' ? error['cause'] : null;
   const code = typeof error?.['code'] === 'string' ? error['code'] : outcome;
   return (
     <div class={['aborted', 'incomplete'].includes(outcome) ? 'banner warn' : 'banner bad'} role="alert">
-      <strong>{visible(code)}</strong> {visible(message ?? meaningOf(outcome, row.finish_reason))}
+      <strong>{escapeInvisible(code)}</strong> {escapeInvisible(message ?? explainOutcome(outcome, row.finish_reason))}
       {cause === null ? null : (
         <details>
           <summary>Cause</summary>
-          <pre>{visible(cause)}</pre>
+          <pre>{escapeInvisible(cause)}</pre>
         </details>
       )}
     </div>
   );
 }
 
-function meaningOf(outcome: string, finish: string | null): string {
+function explainOutcome(outcome: string, finish: string | null): string {
   if (outcome === 'incomplete') return `The model stopped before its end${finish === null ? '.' : `: ${finish}.`}`;
   if (outcome === 'aborted')
     return (
@@ -178,9 +185,9 @@ function FinalResponse({ detail, model }: { readonly detail: ExchangeDetail; rea
   const isOver = detail.row.outcome !== 'running';
   const text = useMemo(() => {
     if (!isOver || client_response === null) return '';
-    const content = contentOf(client_response.pieces);
-    const response = isStream(client_response) && 'text' in content ? lastResponse(content.text) : null;
-    return response === null ? textOf(content) : pretty(response);
+    const content = joinContent(client_response.pieces);
+    const response = isEventStream(client_response) && 'text' in content ? findLastResponse(content.text) : null;
+    return response === null ? writeContent(content) : writeIndentedJson(response);
   }, [isOver, detail]);
   if (text === '')
     return <p class="empty">{isOver ? 'The client was sent nothing.' : 'The answer is still running.'}</p>;

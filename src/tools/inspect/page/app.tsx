@@ -1,12 +1,12 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import type { ExchangeRow } from '../exchange-json.ts';
-import { pretty } from '../view/indent-json.ts';
-import { aboutOf, hasFailed, titleOf } from '../view/row-title.ts';
-import { webSocketTurnOf } from '../view/websocket-turn.ts';
+import { writeIndentedJson } from '../view/indent-json.ts';
+import { hasFailed, listRowWords, writeRowTitle } from '../view/row-title.ts';
+import { readWebSocketTurn } from '../view/websocket-turn.ts';
 import { ConversationDetail, ConversationList } from './conversation-panes.tsx';
 import { Detail } from './detail.tsx';
-import { clientName, count, duration, size } from './format.ts';
+import { formatCount, formatDuration, formatSize, shortenUserAgent } from './format.ts';
 import type { Model } from './model.ts';
 import { RowList, type RowTexts } from './row-list.tsx';
 import { SendDialog } from './send-dialog.tsx';
@@ -25,10 +25,10 @@ export function App({ model }: { readonly model: Model }): JSX.Element {
       else if (event.key === 'c') model.setConversations(!model.showsConversations);
       else if (event.key === 'Escape') {
         back(model);
-        listOf(model)?.focus();
+        findListElement(model)?.focus();
       } else if (document.activeElement === document.body && listKeys.has(event.key)) {
         // On a fresh page nothing has the focus: the keys are for the list.
-        const list = listOf(model);
+        const list = findListElement(model);
         list?.focus();
         list?.dispatchEvent(new KeyboardEvent('keydown', { key: event.key }));
       } else return;
@@ -87,13 +87,13 @@ export function App({ model }: { readonly model: Model }): JSX.Element {
 
 const listKeys: ReadonlySet<string> = new Set(['ArrowDown', 'ArrowUp', 'PageDown', 'PageUp', 'Home', 'End']);
 
-function listOf({ showsConversations }: Model): HTMLElement | null {
+function findListElement({ showsConversations }: Model): HTMLElement | null {
   return document.getElementById(showsConversations ? 'conversations' : 'exchanges');
 }
 
 function openForm(model: Model): void {
   const name = model.visibleRows().find((row) => row.model !== null)?.model ?? 'demo';
-  const body = pretty({ model: name, input: 'What is the weather in Paris?', stream: true });
+  const body = writeIndentedJson({ model: name, input: 'What is the weather in Paris?', stream: true });
   model.set({ draft: { title: 'Send a request', path: '/v1/responses', body } });
 }
 
@@ -107,12 +107,12 @@ function back(model: Model): void {
 function Status({ model }: { readonly model: Model }): JSX.Element {
   const words = { connecting: 'connecting', live: 'live', lost: 'connection lost' } as const;
   const limits = model.about?.limits;
-  const limit = limits === undefined ? '' : ` of ${size(limits.maxBytes)}`;
+  const limit = limits === undefined ? '' : ` of ${formatSize(limits.maxBytes)}`;
   return (
     <p class="status" role="status">
       <span class={`dot ${model.connection}`} />{' '}
-      {model.isPaused && model.connection === 'live' ? 'paused' : words[model.connection]} · {count(model.total)}{' '}
-      {model.total === 1 ? 'exchange' : 'exchanges'} · {size(model.heldBytes)}
+      {model.isPaused && model.connection === 'live' ? 'paused' : words[model.connection]} · {formatCount(model.total)}{' '}
+      {model.total === 1 ? 'exchange' : 'exchanges'} · {formatSize(model.heldBytes)}
       {limit}
     </p>
   );
@@ -123,7 +123,7 @@ function ExchangeList({ model }: { readonly model: Model }): JSX.Element {
     <RowList
       title="Exchanges"
       items={model.visibleRows()}
-      textsOf={(row) => textsOf(row, model)}
+      textsOf={(row) => buildRowTexts(row, model)}
       selectedId={model.selectedId}
       onSelect={(id) => model.select(id)}
       empty={<Empty model={model} />}
@@ -131,23 +131,23 @@ function ExchangeList({ model }: { readonly model: Model }): JSX.Element {
   );
 }
 
-function textsOf(row: ExchangeRow, model: Model): RowTexts {
+function buildRowTexts(row: ExchangeRow, model: Model): RowTexts {
   const { tokens, outcome, tokens_per_second: speed } = row;
-  const turn = webSocketTurnOf(row.request_id);
+  const turn = readWebSocketTurn(row.request_id);
   const running = outcome === 'running' && row.pieces > 0 ? 'streaming' : null;
   return {
-    title: titleOf(row),
-    about: aboutOf(row),
+    title: writeRowTitle(row),
+    about: listRowWords(row),
     outcome: row.error_code ?? (hasFailed(row) ? `${outcome} ${row.status}` : outcome),
     tone: outcome,
     startedAt: row.started_at,
     facts: [
       // What does not fit is cut off at the end.
       model.isInBodies(row.id) ? 'text found' : null,
-      outcome === 'running' ? running : duration(row.duration_ms),
-      row.first_event_ms === null ? null : `first ${duration(row.first_event_ms)}`,
-      tokens === null ? null : `${count(tokens.input_tokens)} → ${count(tokens.output_tokens)} tok`,
-      clientName(row.client),
+      outcome === 'running' ? running : formatDuration(row.duration_ms),
+      row.first_event_ms === null ? null : `first ${formatDuration(row.first_event_ms)}`,
+      tokens === null ? null : `${formatCount(tokens.input_tokens)} → ${formatCount(tokens.output_tokens)} tok`,
+      shortenUserAgent(row.client),
       turn === null ? null : `ws turn ${turn.number}`,
       speed === null ? null : `${speed.toFixed(0)} tok/s`,
     ],

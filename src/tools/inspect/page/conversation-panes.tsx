@@ -3,17 +3,17 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { messageOf } from '../../../service/settings/error-texts.ts';
 import type { AnswerPart } from '../view/answer-parts.ts';
 import type { ConversationRow, ConversationTurn } from '../view/group-turns.ts';
-import { harOf } from '../view/har.ts';
+import { buildHar } from '../view/har.ts';
 import type { ExchangeDetail } from '../view/join-parts.ts';
-import { visible } from '../view/json-lines.ts';
-import { titleOf } from '../view/row-title.ts';
-import { parsed } from '../view/timeline.ts';
-import { turnChanges } from '../view/turn-changes.ts';
-import { beforeLastUser, resultsOf, turnWords } from '../view/turn-words.ts';
-import { AnswerParts, ErrorBanner, partsIn } from './answer-section.tsx';
-import { download } from './download.ts';
-import { clientName, count, duration, timeOfDay, toneOf } from './format.ts';
-import { baseOf, type Model } from './model.ts';
+import { escapeInvisible } from '../view/json-lines.ts';
+import { writeRowTitle } from '../view/row-title.ts';
+import { parseShown } from '../view/timeline.ts';
+import { compareTurns } from '../view/turn-changes.ts';
+import { countBeforeLastUser, findResults, readTurnWords } from '../view/turn-words.ts';
+import { AnswerParts, ErrorBanner, readReceivedParts } from './answer-section.tsx';
+import { downloadJson } from './download.ts';
+import { chooseTone, formatCount, formatDuration, formatTimeOfDay, shortenUserAgent } from './format.ts';
+import { findBaseUrl, type Model } from './model.ts';
 import { RowList, type RowTexts } from './row-list.tsx';
 import { Figures, Problem, SmallButton } from './section.tsx';
 
@@ -23,7 +23,7 @@ export function ConversationList({ model }: { readonly model: Model }): JSX.Elem
     <RowList
       title="Conversations"
       items={model.conversations()}
-      textsOf={textsOf}
+      textsOf={buildConversationTexts}
       selectedId={model.conversationId}
       onSelect={(id) => model.selectConversation(id)}
       empty={
@@ -33,18 +33,18 @@ export function ConversationList({ model }: { readonly model: Model }): JSX.Elem
   );
 }
 
-function textsOf({ turns, input, output, start }: ConversationRow): RowTexts {
+function buildConversationTexts({ turns, input, output, start }: ConversationRow): RowTexts {
   const last = turns.at(-1)?.row;
   return {
-    title: turns[0] === undefined ? '–' : titleOf(turns[0].row),
+    title: turns[0] === undefined ? '–' : writeRowTitle(turns[0].row),
     about: [last?.model ?? '–'],
     outcome: `${turns.length} turns`,
     tone: last?.outcome ?? '',
     startedAt: start,
     facts: [
       turns.some(({ turn }) => turn.differs_at !== null) ? 'prefix broken' : null,
-      `${count(input)} → ${count(output)} tok`,
-      clientName(last?.client ?? null),
+      `${formatCount(input)} → ${formatCount(output)} tok`,
+      shortenUserAgent(last?.client ?? null),
     ],
   };
 }
@@ -79,8 +79,8 @@ function Shown({
   };
   const save = async () => {
     try {
-      const har = harOf(await Promise.all(turns.map(load)), baseOf(model), model.about?.version ?? '');
-      download(`conversation-${conversation.id}.har`, JSON.stringify(har, null, 1));
+      const har = buildHar(await Promise.all(turns.map(load)), findBaseUrl(model), model.about?.version ?? '');
+      downloadJson(`conversation-${conversation.id}.har`, JSON.stringify(har, null, 1));
       setProblem(null);
     } catch (error) {
       setProblem(messageOf(error));
@@ -92,7 +92,7 @@ function Shown({
         ← All conversations
       </button>
       <header class="title">
-        <h2>Conversation with {visible(turns.at(-1)?.row.model ?? '–')}</h2>
+        <h2>Conversation with {escapeInvisible(turns.at(-1)?.row.model ?? '–')}</h2>
         <div class="actions">
           <button type="button" onClick={save}>
             Download HAR
@@ -100,11 +100,11 @@ function Shown({
         </div>
         <Figures
           of={[
-            ['Turns', count(turns.length)],
-            ['Started', timeOfDay(start)],
-            ['Until', timeOfDay(end)],
-            ['Input tokens', `${count(input)} (${count(cached)} cached)`],
-            ['Output tokens', count(output)],
+            ['Turns', formatCount(turns.length)],
+            ['Started', formatTimeOfDay(start)],
+            ['Until', formatTimeOfDay(end)],
+            ['Input tokens', `${formatCount(input)} (${formatCount(cached)} cached)`],
+            ['Output tokens', formatCount(output)],
           ]}
         />
       </header>
@@ -120,7 +120,7 @@ function Shown({
 }
 
 /** The contents of a turn, read from its exchange and from those before and after it. */
-interface TurnContents extends ReturnType<typeof turnChanges> {
+interface TurnContents extends ReturnType<typeof compareTurns> {
   readonly detail: ExchangeDetail;
   readonly said: readonly string[];
   readonly parts: readonly AnswerPart[];
@@ -150,12 +150,12 @@ function Turn(props: {
     if (!isNear) return;
     Promise.all([load(turn), before && load(before), next && load(next)]).then(
       ([detail, earlier, later]) => {
-        const chat = chatOf(detail);
-        const { said } = turnWords(chat, before?.turn.messages ?? beforeLastUser(chat));
-        const parts = partsIn(detail);
+        const chat = readChat(detail);
+        const { said } = readTurnWords(chat, before?.turn.messages ?? countBeforeLastUser(chat));
+        const parts = readReceivedParts(detail);
         const calls = parts.filter(({ kind }) => kind === 'call');
-        const results = resultsOf(calls, turnWords(chatOf(later), turn.turn.messages).results);
-        const changes = earlier === undefined ? noChanges : turnChanges(chatOf(earlier), chat);
+        const results = findResults(calls, readTurnWords(readChat(later), turn.turn.messages).results);
+        const changes = earlier === undefined ? noChanges : compareTurns(readChat(earlier), chat);
         setContents({ detail, said, parts, results, ...changes });
       },
       (error) => setContents(messageOf(error)),
@@ -165,18 +165,18 @@ function Turn(props: {
   return (
     <article ref={box} class="turn" aria-label={`Turn ${number}`}>
       <h3>
-        <span class={`dot ${toneOf(row.outcome)}`} /> Turn {number}
-        <span class="legend">{factsOf(turn, before)}</span>
+        <span class={`dot ${chooseTone(row.outcome)}`} /> Turn {number}
+        <span class="legend">{describeTurn(turn, before)}</span>
         <SmallButton says="Open the exchange" onClick={() => model.openExchange(row.id)} />
       </h3>
       {contents === null ? <p class="quiet">Loading …</p> : null}
-      {typeof contents === 'string' ? <p class="bad">{visible(contents)}</p> : null}
+      {typeof contents === 'string' ? <p class="bad">{escapeInvisible(contents)}</p> : null}
       {contents === null || typeof contents === 'string' ? null : (
         <>
           <Changes difference={contents.difference} changed={contents.changed} />
           {contents.said.map((text, index) => (
             <p key={index} class="said user">
-              {visible(text)}
+              {escapeInvisible(text)}
             </p>
           ))}
           <AnswerParts parts={contents.parts} find={model.find} results={contents.results} />
@@ -189,38 +189,38 @@ function Turn(props: {
 
 const noChanges = { difference: null, changed: [] };
 
-function chatOf(detail: ExchangeDetail | undefined): unknown {
+function readChat(detail: ExchangeDetail | undefined): unknown {
   const chat = detail?.file.chat_request;
-  return chat && 'body' in chat ? parsed(chat.body) : null;
+  return chat && 'body' in chat ? parseShown(chat.body) : null;
 }
 
-function factsOf({ row, turn }: ConversationTurn, before: ConversationTurn | undefined): string {
+function describeTurn({ row, turn }: ConversationTurn, before: ConversationTurn | undefined): string {
   const { tokens, error_code } = row;
   const more = (tokens?.input_tokens ?? 0) - (before?.row.tokens?.input_tokens ?? 0);
-  const grown = before?.row.tokens ? ` (${more < 0 ? '−' : '+'}${count(Math.abs(more))})` : '';
-  const cached = tokens !== null && tokens.cached_tokens > 0 ? `, ${count(tokens.cached_tokens)} cached` : '';
+  const grown = before?.row.tokens ? ` (${more < 0 ? '−' : '+'}${formatCount(Math.abs(more))})` : '';
+  const cached = tokens !== null && tokens.cached_tokens > 0 ? `, ${formatCount(tokens.cached_tokens)} cached` : '';
   const facts = [
     error_code,
-    timeOfDay(row.started_at),
-    duration(row.duration_ms),
-    tokens && `${count(tokens.input_tokens)}${grown}${cached} → ${count(tokens.output_tokens)} tok`,
+    formatTimeOfDay(row.started_at),
+    formatDuration(row.duration_ms),
+    tokens && `${formatCount(tokens.input_tokens)}${grown}${cached} → ${formatCount(tokens.output_tokens)} tok`,
     turn.parent === null ? `${turn.messages} messages` : `${turn.kept_messages} of ${turn.messages} messages kept`,
   ];
   return facts.filter((fact) => fact !== null).join(' · ');
 }
 
 /** The difference of a turn's Chat request from the one before: a server that caches prefixes reads all that follows it again. */
-function Changes({ difference, changed }: ReturnType<typeof turnChanges>): JSX.Element | null {
+function Changes({ difference, changed }: ReturnType<typeof compareTurns>): JSX.Element | null {
   if (difference === null && changed.length === 0) return null;
   return (
     <div class="banner warn">
-      Changed since the turn before: {changed.map((name) => visible(name)).join(', ')}
+      Changed since the turn before: {changed.map((name) => escapeInvisible(name)).join(', ')}
       {difference === null ? null : (
         <>
-          {changed.length === 0 ? '' : '; '}the prompts part at <code>{visible(difference.path)}</code>
-          {difference.character === null ? '' : `, character ${count(difference.character)}`}, and a cache of prefixes
-          ends there.
-          <pre>{`− ${visible(difference.before)}\n+ ${visible(difference.after)}`}</pre>
+          {changed.length === 0 ? '' : '; '}the prompts part at <code>{escapeInvisible(difference.path)}</code>
+          {difference.character === null ? '' : `, character ${formatCount(difference.character)}`}, and a cache of
+          prefixes ends there.
+          <pre>{`− ${escapeInvisible(difference.before)}\n+ ${escapeInvisible(difference.after)}`}</pre>
         </>
       )}
     </div>

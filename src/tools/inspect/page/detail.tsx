@@ -1,15 +1,15 @@
 import type { ComponentChildren, JSX } from 'preact';
 import type { ExchangeFile } from '../../files/exchange-file.ts';
 import type { ExchangeRow } from '../exchange-json.ts';
-import { harOf } from '../view/har.ts';
-import { prettyText } from '../view/indent-json.ts';
+import { buildHar } from '../view/har.ts';
+import { indentJsonText } from '../view/indent-json.ts';
 import type { ExchangeDetail } from '../view/join-parts.ts';
-import { visible } from '../view/json-lines.ts';
-import { webSocketTurnOf } from '../view/websocket-turn.ts';
+import { escapeInvisible } from '../view/json-lines.ts';
+import { readWebSocketTurn } from '../view/websocket-turn.ts';
 import { AnswerSection } from './answer-section.tsx';
-import { download } from './download.ts';
-import { count, duration, size, timeOfDay, toneOf } from './format.ts';
-import { baseOf, type Model } from './model.ts';
+import { downloadJson } from './download.ts';
+import { chooseTone, formatCount, formatDuration, formatSize, formatTimeOfDay } from './format.ts';
+import { findBaseUrl, type Model } from './model.ts';
 import { RequestSection } from './request-section.tsx';
 import { Figures, Problem, SmallButton } from './section.tsx';
 
@@ -54,7 +54,7 @@ function Shown({ detail, model }: { readonly detail: ExchangeDetail; readonly mo
       {lost.length === 0 ? null : (
         <p class="banner warn">
           Too long to be kept whole. Left out:{' '}
-          {lost.map(([part, bytes]) => `${size(bytes)} of the ${part.replace('_', ' ')}`).join(', ')}.
+          {lost.map(([part, bytes]) => `${formatSize(bytes)} of the ${part.replace('_', ' ')}`).join(', ')}.
         </p>
       )}
       <RequestSection detail={detail} model={model} />
@@ -65,14 +65,14 @@ function Shown({ detail, model }: { readonly detail: ExchangeDetail; readonly mo
 
 function Title({ detail, model }: { readonly detail: ExchangeDetail; readonly model: Model }): JSX.Element {
   const { row, file } = detail;
-  const turn = webSocketTurnOf(row.request_id);
+  const turn = readWebSocketTurn(row.request_id);
   const figures: readonly (readonly [string, ComponentChildren])[] = [
-    ['Started', timeOfDay(row.started_at)],
-    ['Duration', duration(row.duration_ms)],
-    ['First event', duration(row.first_event_ms)],
-    ['Tokens', tokensOf(row)],
+    ['Started', formatTimeOfDay(row.started_at)],
+    ['Duration', formatDuration(row.duration_ms)],
+    ['First event', formatDuration(row.first_event_ms)],
+    ['Tokens', formatTokens(row)],
     ['Speed', row.tokens_per_second === null ? '–' : `${row.tokens_per_second} tok/s`],
-    ['Status', statusOf(file)],
+    ['Status', formatStatus(file)],
     ['Profile', row.profile],
     ['Finish', row.finish_reason],
     ['Repaired', row.repairs.join(', ').replaceAll('_', ' ')],
@@ -95,8 +95,8 @@ function Title({ detail, model }: { readonly detail: ExchangeDetail; readonly mo
   return (
     <header class="title">
       <h2 id="detail-title">
-        {visible(row.model ?? row.path ?? '')}
-        <span class={`pill ${toneOf(row.outcome)}`}>{row.outcome}</span>
+        {escapeInvisible(row.model ?? row.path ?? '')}
+        <span class={`pill ${chooseTone(row.outcome)}`}>{row.outcome}</span>
       </h2>
       <Actions detail={detail} model={model} />
       <Figures of={figures} />
@@ -109,10 +109,10 @@ function Actions({ detail, model }: { readonly detail: ExchangeDetail; readonly 
   const { file, row, omitted } = detail;
   const { client_request: client } = file;
   const name = `exchange-${(row.model ?? 'exchange').replace(/[^\w.-]+/g, '-').slice(0, 40)}-${row.id}`;
-  const save = (as: string, value: object) => download(`${name}.${as}`, JSON.stringify(value, null, 1));
+  const save = (as: string, value: object) => downloadJson(`${name}.${as}`, JSON.stringify(value, null, 1));
   const body = 'body' in client && row.endpoint !== null && omitted.client_request === 0 ? client.body : null;
   const resend = () =>
-    model.set({ draft: { title: 'Edit and resend', path: client.path, body: prettyText(body ?? '') } });
+    model.set({ draft: { title: 'Edit and resend', path: client.path, body: indentJsonText(body ?? '') } });
   return (
     <div class="actions">
       <button type="button" disabled={body === null} onClick={resend}>
@@ -121,22 +121,28 @@ function Actions({ detail, model }: { readonly detail: ExchangeDetail; readonly 
       <button type="button" onClick={() => save('json', file)}>
         Download JSON
       </button>
-      <button type="button" onClick={() => save('har', harOf([detail], baseOf(model), model.about?.version ?? ''))}>
+      <button
+        type="button"
+        onClick={() => save('har', buildHar([detail], findBaseUrl(model), model.about?.version ?? ''))}
+      >
         HAR
       </button>
     </div>
   );
 }
 
-function tokensOf({ tokens }: ExchangeRow): string {
+function formatTokens({ tokens }: ExchangeRow): string {
   if (tokens === null) return '–';
   const { input_tokens, output_tokens, cached_tokens: cached, reasoning_tokens: reasoning } = tokens;
-  const parts = [cached > 0 ? `${count(cached)} cached` : '', reasoning > 0 ? `${count(reasoning)} reasoning` : ''];
+  const parts = [
+    cached > 0 ? `${formatCount(cached)} cached` : '',
+    reasoning > 0 ? `${formatCount(reasoning)} reasoning` : '',
+  ];
   const more = parts.filter((part) => part !== '').join(', ');
-  return `${count(input_tokens)} → ${count(output_tokens)}${more === '' ? '' : ` (${more})`}`;
+  return `${formatCount(input_tokens)} → ${formatCount(output_tokens)}${more === '' ? '' : ` (${more})`}`;
 }
 
-function statusOf({ chat_response, client_response }: ExchangeFile): string {
+function formatStatus({ chat_response, client_response }: ExchangeFile): string {
   const upstream = chat_response?.status ?? null;
   const client = client_response?.status ?? null;
   if (upstream === null || upstream === client) return String(client ?? '–');

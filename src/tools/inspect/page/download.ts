@@ -1,5 +1,5 @@
 /** Saves a JSON text as a file. */
-export function download(name: string, json: string): void {
+export function downloadJson(name: string, json: string): void {
   const url = URL.createObjectURL(new Blob([json], { type: 'application/json' }));
   const link = document.createElement('a');
   link.href = url;

@@ -6,12 +6,12 @@ const clock = new Intl.DateTimeFormat('en-GB', {
 });
 
 /** `14:05:09.3`, in the reader's time zone. */
-export function timeOfDay(unixMs: number): string {
+export function formatTimeOfDay(unixMs: number): string {
   return clock.format(unixMs);
 }
 
 /** Writes a duration: `9.3 ms`, `412 ms`, `3.4 s`, `2 min 5 s`, or a dash if it is unknown. */
-export function duration(ms: number | null): string {
+export function formatDuration(ms: number | null): string {
   if (ms === null) return '–';
   if (ms < 10) return `${ms.toFixed(1)} ms`;
   if (ms < 1000) return `${Math.round(ms)} ms`;
@@ -20,23 +20,23 @@ export function duration(ms: number | null): string {
 }
 
 /** Writes a size in bytes: `812 B`, `14.2 KiB`, `3.1 MiB`. */
-export function size(bytes: number): string {
+export function formatSize(bytes: number): string {
   if (bytes < 1024) return `${bytes} B`;
   return bytes < 1024 * 1024 ? `${(bytes / 1024).toFixed(1)} KiB` : `${(bytes / 1024 / 1024).toFixed(1)} MiB`;
 }
 
 /** Writes a number as `12,345`, or as a dash if it is unknown. */
-export function count(number: number | null): string {
+export function formatCount(number: number | null): string {
   return number === null ? '–' : number.toLocaleString('en-US');
 }
 
 /** The program of a `user-agent`, without what comes after it: `codex_cli_rs/0.9`. */
-export function clientName(userAgent: string | null): string {
+export function shortenUserAgent(userAgent: string | null): string {
   return userAgent?.split(' ')[0] ?? '–';
 }
 
 /** The colour class of an outcome. */
-export function toneOf(outcome: string): string {
+export function chooseTone(outcome: string): string {
   if (outcome === 'completed') return 'good';
   if (outcome === 'running' || outcome === 'open') return 'busy';
   return outcome === 'passed' ? 'quiet' : outcome === 'incomplete' || outcome === 'aborted' ? 'warn' : 'bad';

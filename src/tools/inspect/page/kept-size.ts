@@ -1,5 +1,5 @@
 /** Keeps the size that a person gives an element by its corner; in the browser, by name, so that it stays after a reload. */
-export function keptSize(name: string): (element: HTMLElement | null) => void {
+export function keepSize(name: string): (element: HTMLElement | null) => void {
   const key = `responses-extproc inspector ${name}`;
   let observer: ResizeObserver | null = null;
   return (element) => {

@@ -3,7 +3,7 @@ import type { ExchangePart, ExchangeRow } from '../exchange-json.ts';
 import type { StoreLimits } from '../exchange-store.ts';
 import type { FoundMessage, ListMessage } from '../list-events.ts';
 import { bodyNames } from '../recording.ts';
-import { type ConversationRow, conversationsOf } from '../view/group-turns.ts';
+import { type ConversationRow, groupConversations } from '../view/group-turns.ts';
 import { type ExchangeDetail, joinParts } from '../view/join-parts.ts';
 
 export interface About {
@@ -85,7 +85,7 @@ export class Model {
   visibleRows(): readonly ExchangeRow[] {
     const words = this.filter.toLowerCase().split(/\s+/);
     const rows = this.#frozen ?? this.#newestFirst();
-    return rows.filter((row) => words.every((word) => wordsOf(row).includes(word)) || this.#found.has(row.id));
+    return rows.filter((row) => words.every((word) => collectWords(row).includes(word)) || this.#found.has(row.id));
   }
 
   get total(): number {
@@ -130,7 +130,7 @@ export class Model {
   }
 
   conversations(): readonly ConversationRow[] {
-    return conversationsOf([...this.#rows.values()]);
+    return groupConversations([...this.#rows.values()]);
   }
 
   setConversations(showsConversations: boolean): void {
@@ -171,7 +171,7 @@ export class Model {
     // The first turns may be forgotten before the last.
     const row = conversation?.turns.at(-1)?.row ?? this.#rows.get(selectedId ?? 0);
     const kind = conversation === undefined ? '' : conversationLink;
-    history.replaceState(null, '', row === undefined ? location.pathname : `#${kind}${linkOf(row)}`);
+    history.replaceState(null, '', row === undefined ? location.pathname : `#${kind}${buildRowLink(row)}`);
   }
 
   /** Sends the form's request. Rejects with the reason. */
@@ -259,7 +259,7 @@ export class Model {
     const link = this.#linked;
     this.#linked = '';
     if (link === '') return;
-    const row = this.#rowWhere((row) => [linkOf(row), conversationLink + linkOf(row)].includes(link));
+    const row = this.#rowWhere((row) => [buildRowLink(row), conversationLink + buildRowLink(row)].includes(link));
     if (row !== undefined && link.startsWith(conversationLink)) this.openConversationOf(row.id);
     else this.select(row?.id ?? null);
     if (row === undefined) this.set({ problem: 'This exchange is no longer in memory: only the newest are kept.' });
@@ -274,12 +274,12 @@ export class Model {
 const conversationLink = 'conversation-';
 
 /** Numbers restart with the service; together with the time they identify an exchange forever. */
-function linkOf({ id, started_at }: ExchangeRow): string {
+function buildRowLink({ id, started_at }: ExchangeRow): string {
   return `${id}-${started_at}`;
 }
 
 /** The text of a row in which the filter looks for words, in lower case. */
-function wordsOf(row: ExchangeRow): string {
+function collectWords(row: ExchangeRow): string {
   const { client, model, outcome, status, error_code, path, method, profile, request_id, finish_reason, said, given } =
     row;
   const kind = row.stream === true ? 'stream' : null;
@@ -304,6 +304,6 @@ function wordsOf(row: ExchangeRow): string {
 }
 
 /** The base URL to which a client would send requests. */
-export function baseOf({ about }: Model): string {
+export function findBaseUrl({ about }: Model): string {
   return about?.send_to?.replace(/\/v1\/?$/, '') ?? 'http://127.0.0.1:10000';
 }

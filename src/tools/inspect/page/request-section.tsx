@@ -2,18 +2,18 @@ import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { messageOf } from '../../../service/settings/error-texts.ts';
 import type { ExchangeFileRequest } from '../../files/exchange-file.ts';
-import { curlOf } from '../view/curl.ts';
+import { writeCurl } from '../view/curl.ts';
 import type { ExplainedBodies, PlaceExplanation, ShownExplanation } from '../view/explained.ts';
-import { accountOf, comparedHeaders, explainedBodies } from '../view/explained.ts';
-import { type Opening, openingOf } from '../view/folds.ts';
-import { upstreamOf } from '../view/har.ts';
-import { pretty } from '../view/indent-json.ts';
-import { contentOf, type ExchangeDetail, textOf } from '../view/join-parts.ts';
-import { type JsonLine, visible } from '../view/json-lines.ts';
-import { parsed } from '../view/timeline.ts';
-import { size } from './format.ts';
-import { keptSize } from './kept-size.ts';
-import { baseOf, type Model } from './model.ts';
+import { buildExplainedBodies, compareHeaders, findPlaceExplanation } from '../view/explained.ts';
+import { chooseOpening, type Opening } from '../view/folds.ts';
+import { findUpstreamUrl } from '../view/har.ts';
+import { writeIndentedJson } from '../view/indent-json.ts';
+import { type ExchangeDetail, joinContent, writeContent } from '../view/join-parts.ts';
+import { escapeInvisible, type JsonLine } from '../view/json-lines.ts';
+import { parseShown } from '../view/timeline.ts';
+import { formatSize } from './format.ts';
+import { keepSize } from './kept-size.ts';
+import { findBaseUrl, type Model } from './model.ts';
 import { Section, SmallButton } from './section.tsx';
 import { CopyButton, TextPane } from './text-pane.tsx';
 
@@ -56,17 +56,17 @@ export function RequestSection(props: { readonly detail: ExchangeDetail; readonl
         <p class="banner bad">
           Dropped:{' '}
           {dropped.map((name) => (
-            <code key={name}>{visible(name)} </code>
+            <code key={name}>{escapeInvisible(name)} </code>
           ))}
         </p>
       )}
-      {problem === null ? null : <p class="banner bad">Not explained: {visible(problem)}</p>}
+      {problem === null ? null : <p class="banner bad">Not explained: {escapeInvisible(problem)}</p>}
       <Sides key={shows} shows={shows} detail={detail} model={model} bodies={bodies} />
     </Section>
   );
 }
 
-const requestSize = keptSize('request');
+const requestSize = keepSize('request');
 
 /** The bodies, or the headers, or the message on a WebSocket and the request made of it. */
 type Shown = 'bodies' | 'headers' | 'message';
@@ -87,7 +87,7 @@ function useExplanation({ row, omitted, file }: ExchangeDetail, model: Model) {
     const left = new AbortController();
     const timer = setTimeout(() => {
       model.ask<ShownExplanation>(`exchanges/${row.id}/explanation`, { signal: left.signal }).then(
-        (explanation) => setAnswer(explainedBodies(explanation)),
+        (explanation) => setAnswer(buildExplainedBodies(explanation)),
         (error) => left.signal.aborted || setAnswer(messageOf(error)),
       );
     }, askAfterMs);
@@ -110,9 +110,9 @@ function Sides(props: {
   const { client_request: client, chat_request: chat } = detail.file;
   const showsHeaders = shows === 'headers';
   const pieces = detail.pieces.websocket_message;
-  const message = useMemo(() => textOf(contentOf(pieces)), [pieces, pieces.length]);
+  const message = useMemo(() => writeContent(joinContent(pieces)), [pieces, pieces.length]);
   const explained = useMemo(
-    () => (showsHeaders ? comparedHeaders(headersOf(client), headersOf(chat)) : bodies),
+    () => (showsHeaders ? compareHeaders(indexHeaders(client), indexHeaders(chat)) : bodies),
     [showsHeaders, client, chat, bodies],
   );
   const [selected, setSelected] = useState<{
@@ -125,16 +125,16 @@ function Sides(props: {
   useEffect(() => setSelected(null), [isFolded, model.find === '']);
   const path = selected?.line.path ?? null;
   const places = selected === null ? undefined : explained?.[selected.side];
-  const account = path === null || places === undefined ? null : accountOf(places, path);
+  const account = path === null || places === undefined ? null : findPlaceExplanation(places, path);
   const openings = {
-    client: useMemo(() => openingIn(client), [client]),
-    chat: useMemo(() => openingIn(chat), [chat]),
+    client: useMemo(() => readOpening(client), [client]),
+    chat: useMemo(() => readOpening(chat), [chat]),
   };
   const kind = showsHeaders ? 'headers' : 'body';
-  const base = baseOf(model);
+  const base = findBaseUrl(model);
   const pane = (side: 'client' | 'chat', title: string, request: ExchangeFileRequest, to = base) => {
-    const body = textOf('body' in request ? { text: request.body } : request);
-    const text = showsHeaders ? pretty(headersOf(request)) : body;
+    const body = writeContent('body' in request ? { text: request.body } : request);
+    const text = showsHeaders ? writeIndentedJson(indexHeaders(request)) : body;
     const isSelected = selected?.side === side;
     const { folded, last } = showsHeaders ? nothing : openings[side];
     return (
@@ -144,9 +144,9 @@ function Sides(props: {
           <>
             {title}{' '}
             <code>
-              {visible(request.method)} {visible(request.path)}
+              {escapeInvisible(request.method)} {escapeInvisible(request.path)}
             </code>
-            <span>{size(new Blob([body]).size)}</span>
+            <span>{formatSize(new Blob([body]).size)}</span>
           </>
         }
         label={`${title}, ${kind}`}
@@ -160,7 +160,7 @@ function Sides(props: {
             {folded.length === 0 ? null : (
               <SmallButton says={isFolded ? 'Unfold' : 'Fold'} onClick={() => setFolded(!isFolded)} />
             )}
-            <CopyButton text={curlOf(request, to)} what={`of: ${title}`} as="Copy as curl" />
+            <CopyButton text={writeCurl(request, to)} what={`of: ${title}`} as="Copy as curl" />
           </>
         }
         explained={explained?.[side]}
@@ -184,7 +184,7 @@ function Sides(props: {
           />
         ) : null}
         {pane('client', shows === 'message' ? 'Request made of it' : 'Client sent', client)}
-        {shows === 'message' || chat === null ? null : pane('chat', 'It became', chat, upstreamOf(chat, base))}
+        {shows === 'message' || chat === null ? null : pane('chat', 'It became', chat, findUpstreamUrl(chat, base))}
       </div>
       {chat === null ? <p class="empty">The upstream was not called.</p> : null}
       {account === null ? null : <AccountOf account={account} onClose={() => setSelected(null)} />}
@@ -192,19 +192,19 @@ function Sides(props: {
   );
 }
 
-function headersOf(request: ExchangeFileRequest | null): Readonly<Record<string, string>> {
+function indexHeaders(request: ExchangeFileRequest | null): Readonly<Record<string, string>> {
   return Object.fromEntries(request?.headers.map(({ name, value }) => [name, value]) ?? []);
 }
 
-function openingIn(request: ExchangeFileRequest | null): Opening {
-  return request !== null && 'body' in request ? openingOf(parsed(request.body)) : nothing;
+function readOpening(request: ExchangeFileRequest | null): Opening {
+  return request !== null && 'body' in request ? chooseOpening(parseShown(request.body)) : nothing;
 }
 
 const none: readonly string[] = [];
 const nothing: Opening = { folded: none, last: null };
 
 /** Shows text between backticks as code; unchanged where one of them is single. */
-function quoted(text: string): ComponentChildren {
+function renderCode(text: string): ComponentChildren {
   const parts = text.split('`');
   if (parts.length % 2 === 0) return text;
   return parts.map((part, index) => (index % 2 === 0 ? part : <code key={index}>{part}</code>));
@@ -221,18 +221,18 @@ function AccountOf({
   return (
     <section class="account" aria-label="What became of it">
       <p>
-        {from.length === 0 ? null : <code>{visible(from.join(', '))}</code>}
+        {from.length === 0 ? null : <code>{escapeInvisible(from.join(', '))}</code>}
         {to.length === 0 ? null : (
           <>
             {' → '}
-            <code>{visible(to.join(', '))}</code>
+            <code>{escapeInvisible(to.join(', '))}</code>
           </>
         )}{' '}
-        <strong>{visible(fate)}</strong>
+        <strong>{escapeInvisible(fate)}</strong>
         <SmallButton says="Close" onClick={onClose} />
       </p>
       {reasons.map((reason) => (
-        <p key={reason}>{quoted(visible(reason))}</p>
+        <p key={reason}>{renderCode(escapeInvisible(reason))}</p>
       ))}
       {link === null ? null : link.startsWith('http') ? (
         <a class="accent" href={link} target="_blank" rel="noreferrer">

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
-import { visible } from '../view/json-lines.ts';
-import { timeOfDay, toneOf } from './format.ts';
-import { keptSize } from './kept-size.ts';
+import { escapeInvisible } from '../view/json-lines.ts';
+import { chooseTone, formatTimeOfDay } from './format.ts';
+import { keepSize } from './kept-size.ts';
 import { VirtualList } from './virtual-list.tsx';
 
 /** Texts that a row shows of an exchange or a conversation. */
@@ -51,24 +51,24 @@ export function RowList<Item extends { readonly id: number }>(props: {
   );
 }
 
-const listSize = keptSize('list');
+const listSize = keepSize('list');
 
 function Row({ texts }: { readonly texts: RowTexts }): JSX.Element {
   const { title, about, outcome, tone, startedAt, facts } = texts;
   return (
     <div class="exchange">
-      <span class={`dot ${toneOf(tone)}`} />
-      <span class="name" title={visible(title)}>
-        {visible(title)}
+      <span class={`dot ${chooseTone(tone)}`} />
+      <span class="name" title={escapeInvisible(title)}>
+        {escapeInvisible(title)}
       </span>
-      <time>{timeOfDay(startedAt)}</time>
-      <span class="about">{visible(joined(about))}</span>
-      <span class={`outcome ${toneOf(tone)}`}>{outcome}</span>
-      <span class="facts">{joined(facts)}</span>
+      <time>{formatTimeOfDay(startedAt)}</time>
+      <span class="about">{escapeInvisible(joinTexts(about))}</span>
+      <span class={`outcome ${chooseTone(tone)}`}>{outcome}</span>
+      <span class="facts">{joinTexts(facts)}</span>
     </div>
   );
 }
 
-function joined(texts: readonly (string | null)[]): string {
+function joinTexts(texts: readonly (string | null)[]): string {
   return texts.filter((text) => text !== null).join(' · ');
 }

@@ -1,5 +1,5 @@
 import type { ComponentChildren, JSX } from 'preact';
-import { visible } from '../view/json-lines.ts';
+import { escapeInvisible } from '../view/json-lines.ts';
 import type { Model } from './model.ts';
 
 /** A part of the detail, which can be shown alone; `extra` is next to its title. */
@@ -61,7 +61,7 @@ export function Figures(props: { readonly of: readonly (readonly [string, Compon
     <dl class="figures">
       {known.map(([name, value]) => (
         <div key={name}>
-          <dt>{name}</dt> <dd>{typeof value === 'string' ? visible(value) : value}</dd>
+          <dt>{name}</dt> <dd>{typeof value === 'string' ? escapeInvisible(value) : value}</dd>
         </div>
       ))}
     </dl>

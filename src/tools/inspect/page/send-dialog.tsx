@@ -1,11 +1,12 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { redactionMark } from '../../../formats/credentials/names.ts';
+import { objectOf } from '../../../formats/json/loose.ts';
 import { messageOf } from '../../../service/settings/error-texts.ts';
-import { curlOf } from '../view/curl.ts';
-import { pretty } from '../view/indent-json.ts';
-import { parsed } from '../view/timeline.ts';
-import { baseOf, type Draft, type Model } from './model.ts';
+import { writeCurl } from '../view/curl.ts';
+import { writeIndentedJson } from '../view/indent-json.ts';
+import { parseShown } from '../view/timeline.ts';
+import { type Draft, findBaseUrl, type Model } from './model.ts';
 import { Problem } from './section.tsx';
 import { CopyButton } from './text-pane.tsx';
 
@@ -33,8 +34,8 @@ export function SendDialog({ model, draft }: { readonly model: Model; readonly d
     listModels();
   }, []);
 
-  const value = parsed(body);
-  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+  const value = parseShown(body);
+  const request = objectOf<{ readonly model?: unknown }>(value);
   const submit = async (event: Event) => {
     event.preventDefault();
     setBusy(true);
@@ -47,7 +48,7 @@ export function SendDialog({ model, draft }: { readonly model: Model; readonly d
     }
   };
   const headers = [{ name: 'content-type', value: 'application/json' }];
-  const command = curlOf({ method: 'POST', path: draft.path, headers, body }, baseOf(model));
+  const command = writeCurl({ method: 'POST', path: draft.path, headers, body }, findBaseUrl(model));
   return (
     <dialog ref={dialog} aria-labelledby="send-title" onClose={() => model.set({ draft: null })}>
       <form onSubmit={submit}>
@@ -55,10 +56,10 @@ export function SendDialog({ model, draft }: { readonly model: Model; readonly d
         <label>
           Model
           <input
-            value={isObject && 'model' in value ? String(value.model) : ''}
+            value={request !== null && 'model' in request ? String(request.model) : ''}
             list="models"
-            disabled={!isObject}
-            onInput={(event) => setBody(pretty({ ...(value as object), model: event.currentTarget.value }))}
+            disabled={request === null}
+            onInput={(event) => setBody(writeIndentedJson({ ...request, model: event.currentTarget.value }))}
           />
         </label>
         <datalist id="models">

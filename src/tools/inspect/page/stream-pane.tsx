@@ -2,11 +2,11 @@ import type { JSX } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import type { ExchangeFile } from '../../files/exchange-file.ts';
 import { createDeltaTexts } from '../view/delta-texts.ts';
-import { isStream } from '../view/final-response.ts';
+import { isEventStream } from '../view/final-response.ts';
 import type { ExchangeDetail } from '../view/join-parts.ts';
-import { visible } from '../view/json-lines.ts';
-import { chunkLabel, eventLabel, type TimelineEntry, type TimelineRow, timelineOf } from '../view/timeline.ts';
-import { count } from './format.ts';
+import { escapeInvisible } from '../view/json-lines.ts';
+import { buildTimeline, labelChunk, labelEvent, type TimelineEntry, type TimelineRow } from '../view/timeline.ts';
+import { formatCount } from './format.ts';
 import type { Model } from './model.ts';
 import { SmallButton } from './section.tsx';
 import { FindCount, TextPane } from './text-pane.tsx';
@@ -19,9 +19,9 @@ export function StreamPane(props: { readonly detail: ExchangeDetail; readonly mo
   const { chat_response: upstream, client_response: client } = detail.pieces;
   const rows = useMemo(
     () =>
-      timelineOf(
-        { pieces: upstream, isStream: isStream(chat_response) },
-        { pieces: client, isStream: isStream(client_response) },
+      buildTimeline(
+        { pieces: upstream, isStream: isEventStream(chat_response) },
+        { pieces: client, isStream: isEventStream(client_response) },
       ),
     [detail],
   );
@@ -29,7 +29,7 @@ export function StreamPane(props: { readonly detail: ExchangeDetail; readonly mo
   const [inView, setInView] = useState<{ readonly index: number } | null>(null);
   const isOver = detail.row.outcome !== 'running';
   const find = model.find.toLowerCase();
-  const found = useMemo(() => foundRows(rows, find), [rows, find]);
+  const found = useMemo(() => findRows(rows, find), [rows, find]);
   const picked = rows[selected];
   const raw = (side: 'upstream' | 'client', title: string) => (
     <TextPane
@@ -49,16 +49,16 @@ export function StreamPane(props: { readonly detail: ExchangeDetail; readonly mo
   return (
     <>
       <p class="pane-title">
-        {linesOf(rows, 'upstream', 'chunk')} in · {linesOf(rows, 'client', 'event')} out{' '}
+        {countLines(rows, 'upstream', 'chunk')} in · {countLines(rows, 'client', 'event')} out{' '}
         <FindCount found={[...found]} what="the answer" onGo={(index) => setInView({ index })} />
       </p>
       <p class="headings" aria-hidden="true">
         <span>ms</span>
         <span>
-          Upstream <code>{kindOf(chat_response)}</code>
+          Upstream <code>{describeKind(chat_response)}</code>
         </span>
         <span>
-          Client <code>{kindOf(client_response)}</code>
+          Client <code>{describeKind(client_response)}</code>
         </span>
       </p>
       <VirtualList
@@ -88,8 +88,8 @@ function Moment({ row, isFound }: { readonly row: TimelineRow; readonly isFound:
   return (
     <span class={`moment ${isFirst ? 'first' : ''} ${isFound ? 'found' : ''}`}>
       <span class="at">{isFirst ? (upstream ?? client)?.atMs.toFixed(1) : ''}</span>
-      <Entry entry={upstream} label={chunkLabel} />
-      <Entry entry={client} label={eventLabel} />
+      <Entry entry={upstream} label={labelChunk} />
+      <Entry entry={client} label={labelEvent} />
     </span>
   );
 }
@@ -101,13 +101,13 @@ function Entry(props: {
   if (props.entry === null) return <span class="entry" />;
   return (
     <span class={`entry ${props.entry.kind}`} dir="ltr">
-      {visible(props.label(props.entry))}
+      {escapeInvisible(props.label(props.entry))}
     </span>
   );
 }
 
 /** The rows that have this text, which is in lower case, or a share of it where deltas add up to it; in their order. */
-function foundRows(rows: readonly TimelineRow[], find: string): ReadonlySet<number> {
+function findRows(rows: readonly TimelineRow[], find: string): ReadonlySet<number> {
   if (find === '') return new Set();
   const upstream = createDeltaTexts<number>();
   const client = createDeltaTexts<number>();
@@ -119,13 +119,13 @@ function foundRows(rows: readonly TimelineRow[], find: string): ReadonlySet<numb
   return new Set([...whole, ...upstream.find([find]), ...client.find([find])].sort((a, b) => a - b));
 }
 
-function kindOf(response: ExchangeFile['chat_response']): string {
+function describeKind(response: ExchangeFile['chat_response']): string {
   const type = response?.headers.find(({ name }) => name === 'content-type')?.value;
-  return response === null ? '' : `${response.status} ${visible(type ?? '')}`;
+  return response === null ? '' : `${response.status} ${escapeInvisible(type ?? '')}`;
 }
 
 /** `1 chunk`, `12 chunks`: the lines of a side. */
-function linesOf(rows: readonly TimelineRow[], side: 'upstream' | 'client', what: string): string {
+function countLines(rows: readonly TimelineRow[], side: 'upstream' | 'client', what: string): string {
   const number = rows.filter((row) => row[side] !== null).length;
-  return `${count(number)} ${number === 1 ? what : `${what}s`}`;
+  return `${formatCount(number)} ${number === 1 ? what : `${what}s`}`;
 }

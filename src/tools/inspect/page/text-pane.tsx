@@ -1,8 +1,8 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { isWithin } from '../../../formats/json/paths.ts';
-import { type Explained, type JsonLine, jsonLines, textLines } from '../view/json-lines.ts';
-import { parsed } from '../view/timeline.ts';
+import { type Explained, type JsonLine, writeJsonLines, writeTextLines } from '../view/json-lines.ts';
+import { parseShown } from '../view/timeline.ts';
 import { VirtualList } from './virtual-list.tsx';
 
 /** Width of a character at 12 px in the usual fixed-width fonts. */
@@ -50,14 +50,14 @@ export function TextPane(props: {
     measure();
     return () => observer.disconnect();
   }, []);
-  const json = useMemo(() => parsed(text), [text]);
+  const json = useMemo(() => parseShown(text), [text]);
   const isOpen = find !== '' || folded.some((path) => linked.some((each) => isWithin(each, path)));
   const closed = isOpen ? none : folded;
   const lines = useMemo(() => {
     if (text === '' || columns === 0) return [];
     return json === null
-      ? textLines(text, columns, find)
-      : jsonLines(json, { explained, find, columns, folded: closed });
+      ? writeTextLines(text, columns, find)
+      : writeJsonLines(json, { explained, find, columns, folded: closed });
   }, [text, columns, explained, find, closed]);
   const found = useMemo(() => lines.flatMap(({ isFound }, index) => (isFound ? [index] : [])), [lines]);
   const isLinked = ({ path }: JsonLine) => path !== null && linked.some((each) => isWithin(path, each));

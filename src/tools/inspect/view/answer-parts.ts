@@ -1,7 +1,7 @@
 import { objectOf, objectsOf } from '../../../formats/json/loose.ts';
-import { lastResponse } from './final-response.ts';
-import { pretty, prettyText } from './indent-json.ts';
-import { parsed } from './timeline.ts';
+import { findLastResponse } from './final-response.ts';
+import { indentJsonText, writeIndentedJson } from './indent-json.ts';
+import { parseShown } from './timeline.ts';
 
 /** A part of an answer as a person reads it. */
 export interface AnswerPart {
@@ -16,19 +16,19 @@ export interface AnswerPart {
 type Fields = Readonly<Record<string, unknown>>;
 
 /** The parts of the answer that a client received, as far as it has come; none of an error, nor of a stream that is not of events. */
-export function answerParts(received: string, isStream: boolean): readonly AnswerPart[] {
-  const response = objectOf<Fields>(isStream ? lastResponse(received) : parsed(received)) ?? {};
+export function readAnswerParts(received: string, isStream: boolean): readonly AnswerPart[] {
+  const response = objectOf<Fields>(isStream ? findLastResponse(received) : parseShown(received)) ?? {};
   const output = objectsOf<Fields>(response['output']);
-  if (output.length > 0) return output.flatMap(partsOf);
-  if (isStream) return itemsSoFar(received).flatMap(partsOf);
+  if (output.length > 0) return output.flatMap(readItemParts);
+  if (isStream) return readItemsSoFar(received).flatMap(readItemParts);
   const [choice] = objectsOf<Fields>(response['choices']);
-  if (choice !== undefined) return itemsOfChat(objectOf<Fields>(choice['message']) ?? {}).flatMap(partsOf);
+  if (choice !== undefined) return buildItemsOfChat(objectOf<Fields>(choice['message']) ?? {}).flatMap(readItemParts);
   const isAnswer = 'output' in response || (response['error'] ?? null) !== null || received.trim() === '';
-  return isAnswer ? [] : [partOf('other', prettyText(received))];
+  return isAnswer ? [] : [readItemPart('other', indentJsonText(received))];
 }
 
 /** The items that a stream has delivered before its end. */
-function itemsSoFar(stream: string): readonly Fields[] {
+function readItemsSoFar(stream: string): readonly Fields[] {
   const items = new Map<unknown, Fields>();
   const texts = new Map<unknown, string>();
   for (const block of stream.split('\n\n')) {
@@ -38,7 +38,7 @@ function itemsSoFar(stream: string): readonly Fields[] {
       output_index: index,
       item,
       delta,
-    } = objectOf<Fields>(at === -1 ? null : parsed(block.slice(at + 6))) ?? {};
+    } = objectOf<Fields>(at === -1 ? null : parseShown(block.slice(at + 6))) ?? {};
     if (item !== undefined) items.set(index, objectOf<Fields>(item) ?? {});
     if (type === 'response.output_item.done') texts.delete(index);
     else if (typeof delta === 'string') texts.set(index, (texts.get(index) ?? '') + delta);
@@ -51,7 +51,7 @@ function itemsSoFar(stream: string): readonly Fields[] {
 }
 
 /** The items that a Chat message would be, where an answer of Chat Completions was passed. */
-function itemsOfChat(message: Fields): readonly Fields[] {
+function buildItemsOfChat(message: Fields): readonly Fields[] {
   const calls = objectsOf<Fields>(message['tool_calls']);
   return [
     { type: 'reasoning', content: [{ text: message['reasoning_content'] ?? message['reasoning'] }] },
@@ -64,33 +64,37 @@ function itemsOfChat(message: Fields): readonly Fields[] {
   ];
 }
 
-function partsOf(item: Fields): readonly AnswerPart[] {
+function readItemParts(item: Fields): readonly AnswerPart[] {
   const { type, name, namespace, call_id, content, summary, encrypted_content } = item;
   if (type === 'message')
     return objectsOf<Fields>(content).flatMap(({ text, refusal }) => [
-      ...(isEmpty(text) ? [] : [partOf('text', shown(text))]),
-      ...(isEmpty(refusal) ? [] : [partOf('refusal', shown(refusal))]),
+      ...(isEmpty(text) ? [] : [readItemPart('text', writeShown(text))]),
+      ...(isEmpty(refusal) ? [] : [readItemPart('refusal', writeShown(refusal))]),
     ]);
   if (type === 'reasoning') {
     const texts = [...objectsOf<Fields>(summary), ...objectsOf<Fields>(content)].flatMap(({ text }) =>
-      isEmpty(text) ? [] : shown(text),
+      isEmpty(text) ? [] : writeShown(text),
     );
-    if (texts.length > 0) return [partOf('reasoning', texts.join('\n\n'), 'Reasoning')];
-    return isEmpty(encrypted_content) ? [] : [partOf('reasoning', shown(encrypted_content), 'Reasoning, encrypted')];
+    if (texts.length > 0) return [readItemPart('reasoning', texts.join('\n\n'), 'Reasoning')];
+    return isEmpty(encrypted_content)
+      ? []
+      : [readItemPart('reasoning', writeShown(encrypted_content), 'Reasoning, encrypted')];
   }
-  if (typeof type !== 'string' || !type.endsWith('_call')) return [partOf('other', pretty(item), shown(type))];
-  const tool = name === undefined ? type.replace(/_call$/, '') : [namespace, name].filter(Boolean).map(shown).join('/');
+  if (typeof type !== 'string' || !type.endsWith('_call'))
+    return [readItemPart('other', writeIndentedJson(item), writeShown(type))];
+  const tool =
+    name === undefined ? type.replace(/_call$/, '') : [namespace, name].filter(Boolean).map(writeShown).join('/');
   const given = item['arguments'] ?? item['input'] ?? item['action'] ?? item['operation'];
-  return [{ ...partOf('call', prettyText(shown(given)), tool), callId: shown(call_id) }];
+  return [{ ...readItemPart('call', indentJsonText(writeShown(given)), tool), callId: writeShown(call_id) }];
 }
 
-function partOf(kind: AnswerPart['kind'], text: string, name = ''): AnswerPart {
+function readItemPart(kind: AnswerPart['kind'], text: string, name = ''): AnswerPart {
   return { kind, name, callId: '', text };
 }
 
 const isEmpty = (value: unknown) => value === undefined || value === null || value === '';
 
 /** A value of any kind as text: streams that were passed may have anything. */
-export function shown(value: unknown): string {
-  return typeof value === 'string' ? value : isEmpty(value) ? '' : pretty(value);
+export function writeShown(value: unknown): string {
+  return typeof value === 'string' ? value : isEmpty(value) ? '' : writeIndentedJson(value);
 }

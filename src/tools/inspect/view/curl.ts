@@ -6,22 +6,22 @@ const leftOut =
   /^(host|content-length|transfer-encoding|connection|accept-encoding|user-agent|te|x-envoy-.*|x-forwarded-.*|x-request-id)$/;
 
 /** A command that sends this request again, to `base` (`http://127.0.0.1:10000`). A credential becomes a shell variable to set first. */
-export function curlOf(request: ExchangeFileRequest, base: string): string {
+export function writeCurl(request: ExchangeFileRequest, base: string): string {
   const body = 'body' in request ? request.body : null;
   const parts = [
-    `curl -N -X ${quoted(request.method)} ${quoted(`${base}${request.path}`)}`,
-    ...request.headers.filter(({ name }) => !leftOut.test(name)).map((header) => `-H ${headerWord(header)}`),
-    ...(body === null || body === '' ? [] : [`--data-binary ${quoted(body)}`]),
+    `curl -N -X ${quoteForShell(request.method)} ${quoteForShell(`${base}${request.path}`)}`,
+    ...request.headers.filter(({ name }) => !leftOut.test(name)).map((header) => `-H ${writeHeader(header)}`),
+    ...(body === null || body === '' ? [] : [`--data-binary ${quoteForShell(body)}`]),
   ];
   return parts.join(' \\\n  ');
 }
 
 /** Quotes a header for the shell. In a double-quoted word, `$API_KEY` stands for a redacted credential. */
-function headerWord({ name, value }: ExchangeFileRequest['headers'][number]): string {
-  if (value !== redactionMark) return quoted(`${name}: ${value}`);
+function writeHeader({ name, value }: ExchangeFileRequest['headers'][number]): string {
+  if (value !== redactionMark) return quoteForShell(`${name}: ${value}`);
   return `"${name}: ${name === 'authorization' ? 'Bearer ' : ''}$API_KEY"`;
 }
 
-function quoted(text: string): string {
+function quoteForShell(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }

@@ -1,4 +1,4 @@
-import { parsed } from './timeline.ts';
+import { parseShown } from './timeline.ts';
 
 /** Collects the texts that the deltas of a stream add up to, in Chat chunks and Responses events. */
 export function createDeltaTexts<Source>() {
@@ -24,7 +24,7 @@ export function createDeltaTexts<Source>() {
     for (const [name, element] of Object.entries(value)) {
       if (wholeFields.has(name)) continue;
       const index = (element as { readonly index?: unknown } | null)?.index;
-      collect(element, `${place}.${step(index ?? name)}`, depth + 1, source);
+      collect(element, `${place}.${readStep(index ?? name)}`, depth + 1, source);
     }
   }
 
@@ -32,15 +32,15 @@ export function createDeltaTexts<Source>() {
     /** The next message of the stream: its data, or a comment. `source` is what `find` returns for it. */
     add(message: string, source: Source): void {
       if (!message.includes('"delta"')) return;
-      const event = parsed(message);
+      const event = parseShown(message);
       if (typeof event !== 'object' || event === null) return;
       // Streams that were passed through may have anything.
       const { type, output_index, content_index, summary_index, command_index, delta, choices } = event as Readonly<
         Record<string, unknown>
       >;
-      collect(delta, [type, output_index, content_index, summary_index, command_index].map(step).join(), 0, source);
+      collect(delta, [type, output_index, content_index, summary_index, command_index].map(readStep).join(), 0, source);
       for (const choice of Array.isArray(choices) ? choices : [])
-        collect(choice?.delta, step(choice?.index), 0, source);
+        collect(choice?.delta, readStep(choice?.index), 0, source);
     },
     /** Finds the messages that carry a part of one of these texts; `wanted` is in lower case. */
     find(wanted: readonly string[]): Set<Source> {
@@ -73,6 +73,6 @@ const deepest = 8;
 const longestName = 64;
 
 /** A step of a text's place: an index or a name. */
-function step(value: unknown): string {
+function readStep(value: unknown): string {
   return typeof value === 'number' || typeof value === 'string' ? String(value).slice(0, longestName) : '';
 }

@@ -28,7 +28,7 @@ interface ExplainedPlace extends Explained {
 }
 
 /** Compares the headers of both requests, and marks those that differ. */
-export function comparedHeaders(client: Headers, chat: Headers): ExplainedBodies {
+export function compareHeaders(client: Headers, chat: Headers): ExplainedBodies {
   const marks = (these: Headers, others: Headers) =>
     new Map(
       Object.entries(these).map(([name, value]) => {
@@ -42,7 +42,10 @@ export function comparedHeaders(client: Headers, chat: Headers): ExplainedBodies
 type Headers = Readonly<Record<string, string>>;
 
 /** The explanation of a place, or of the nearest enclosing place that has one; null if none has. */
-export function accountOf(places: ReadonlyMap<string, ExplainedPlace>, path: string): PlaceExplanation | null {
+export function findPlaceExplanation(
+  places: ReadonlyMap<string, ExplainedPlace>,
+  path: string,
+): PlaceExplanation | null {
   for (let at = path; at !== ''; at = at.slice(0, Math.max(0, at.lastIndexOf('.'), at.lastIndexOf('[')))) {
     const account = places.get(at)?.account ?? null;
     if (account !== null) return account;
@@ -62,15 +65,15 @@ const fates: Readonly<Record<ExplainedField['fate'], readonly [Mark, string]>> =
 };
 
 /** Makes both sides of an explanation. */
-export function explainedBodies({ fields, refusals, added }: ShownExplanation): ExplainedBodies {
+export function buildExplainedBodies({ fields, refusals, added }: ShownExplanation): ExplainedBodies {
   const client = new Map<string, ExplainedPlace>();
   const chat = new Map<string, ExplainedPlace>();
   const sources = new Map<string, ExplainedField[]>();
   for (const field of fields) {
     const to = field.becomes.map(({ path }) => path);
     const isInPlace = field.fate === 'sent' && to.length === 1 && to[0] === field.field;
-    const note = isInPlace ? null : noteOf(field, to);
-    client.set(field.field, { mark: fates[field.fate][0], note, account: accountOfField(field, to) });
+    const note = isInPlace ? null : writeNote(field, to);
+    client.set(field.field, { mark: fates[field.fate][0], note, account: buildPlaceExplanation(field, to) });
     // A part of it that was dropped; `tools[].strict` names that of every tool.
     for (const name of field.dropped) {
       const part = name.replace(/^(\w+)\[\]/, (list, of) => (field.field.startsWith(`${of}[`) ? field.field : list));
@@ -84,41 +87,41 @@ export function explainedBodies({ fields, refusals, added }: ShownExplanation): 
     const from = fields.map(({ field }) => field);
     const isInPlace = from.length === 1 && from[0] === path;
     const mark = fields.some(({ fate }) => fate === 'rewritten') ? 'changed' : fates[first.fate][0];
-    const account = { ...accountOfField(first, [path]), from };
-    chat.set(path, { mark, note: isInPlace ? null : `← ${listed(from)}`, account });
+    const account = { ...buildPlaceExplanation(first, [path]), from };
+    chat.set(path, { mark, note: isInPlace ? null : `← ${listPaths(from)}`, account });
   }
   for (const { path, causes } of added) {
-    const account = { from: [], to: [path], fate: 'added', reasons: causes.map(causeText), link: null };
+    const account = { from: [], to: [path], fate: 'added', reasons: causes.map(writeCause), link: null };
     chat.set(path, { mark: 'only', note: 'added', account });
   }
   for (const { error, rule, causes, link } of refusals) {
     const { param, message } = error;
     if (param === null || client.has(param)) continue;
-    const reasons = [message, rule, ...causes.map(causeText)];
+    const reasons = [message, rule, ...causes.map(writeCause)];
     const account = { from: [param], to: [], fate: 'refused', reasons, link };
     client.set(param, { mark: 'dropped', note: 'refused', account });
   }
   return { client, chat };
 }
 
-function accountOfField(field: ExplainedField, to: readonly string[]): PlaceExplanation {
+function buildPlaceExplanation(field: ExplainedField, to: readonly string[]): PlaceExplanation {
   const { fate, causes, rule, link, dropped } = field;
   const without = dropped.length === 0 || fate === 'dropped' ? '' : `, without ${dropped.join(', ')}`;
   const isPlain = fate === 'sent' && dropped.length === 0;
-  const reasons = isPlain ? [] : [rule, ...causes.map(causeText)];
+  const reasons = isPlain ? [] : [rule, ...causes.map(writeCause)];
   return { from: [field.field], to, fate: `${fates[fate][1]}${without}`, reasons, link: isPlain ? null : link };
 }
 
-function noteOf({ fate, dropped }: ExplainedField, to: readonly string[]): string {
-  if (to.length > 0) return `→ ${listed(to)}${dropped.length > 0 ? ', in part' : ''}`;
+function writeNote({ fate, dropped }: ExplainedField, to: readonly string[]): string {
+  if (to.length > 0) return `→ ${listPaths(to)}${dropped.length > 0 ? ', in part' : ''}`;
   return { dropped: 'dropped', in_response: 'in the Response' }[fate as string] ?? 'not sent';
 }
 
-function listed(paths: readonly string[]): string {
+function listPaths(paths: readonly string[]): string {
   return paths.length <= 2 ? paths.join(', ') : `${paths[0]} and ${paths.length - 1} more`;
 }
 
-function causeText({ kind, name, value, meaning, reason }: Cause): string {
+function writeCause({ kind, name, value, meaning, reason }: Cause): string {
   const shown = value === '' ? 'not set' : typeof value === 'string' ? value : JSON.stringify(value);
   if (kind === 'variable') return `${name} is ${shown}: ${meaning}`;
   return `The profile’s flag ${name} is ${shown}. ${reason ?? meaning}`;

@@ -10,7 +10,7 @@ export interface Opening {
 }
 
 /** Returns which parts of a request's body, of Responses or Chat, are folded at first, and what is scrolled to. */
-export function openingOf(body: unknown): Opening {
+export function chooseOpening(body: unknown): Opening {
   const { tools, instructions, input, messages } = (typeof body === 'object' ? (body as Json | null) : null) ?? {};
   const name = Array.isArray(messages) ? 'messages' : 'input';
   const items: readonly (Json | null)[] = [messages, input].find(Array.isArray) ?? [];

@@ -2,7 +2,7 @@ import type { ExchangeRow } from '../exchange-json.ts';
 import type { TurnLink } from '../recording.ts';
 
 /** Turns that continue one another, oldest first. */
-export type ConversationRow = ReturnType<typeof conversationOf>;
+export type ConversationRow = ReturnType<typeof buildConversation>;
 
 export interface ConversationTurn {
   readonly row: ExchangeRow;
@@ -10,7 +10,7 @@ export interface ConversationTurn {
 }
 
 /** The conversations of more than one turn, newest first; `rows` are oldest first. */
-export function conversationsOf(rows: readonly ExchangeRow[]): readonly ConversationRow[] {
+export function groupConversations(rows: readonly ExchangeRow[]): readonly ConversationRow[] {
   const found = new Map<number, ConversationTurn[]>();
   for (const row of rows) {
     if (row.turn === null) continue;
@@ -19,10 +19,10 @@ export function conversationsOf(rows: readonly ExchangeRow[]): readonly Conversa
     found.set(row.id, turns);
   }
   const several = [...new Set(found.values())].filter((turns) => turns.length > 1);
-  return several.map(conversationOf).sort((a, b) => b.end - a.end);
+  return several.map(buildConversation).sort((a, b) => b.end - a.end);
 }
 
-function conversationOf(turns: readonly ConversationTurn[]) {
+function buildConversation(turns: readonly ConversationTurn[]) {
   const rows = turns.map(({ row }) => row);
   const sum = (counts: readonly (number | undefined)[]) => counts.reduce<number>((all, each) => all + (each ?? 0), 0);
   return {

@@ -1,13 +1,13 @@
 import type { ExchangeFilePiece } from '../../files/exchange-file.ts';
 import type { ExchangePart } from '../exchange-json.ts';
-import { bodyNames, perBody } from '../recording.ts';
+import { bodyNames, buildPerBody } from '../recording.ts';
 
 /** One exchange with all parts that have arrived, whose bodies are in `file`. */
 export type ExchangeDetail = ExchangePart;
 
 /** Appends a part to the exchange's earlier parts. The lists of pieces grow in place, because there are many. */
 export function joinParts(before: ExchangeDetail | null, part: ExchangePart): ExchangeDetail {
-  const pieces: ExchangePart['pieces'] = before?.pieces ?? perBody(() => []);
+  const pieces: ExchangePart['pieces'] = before?.pieces ?? buildPerBody(() => []);
   for (const name of bodyNames) for (const piece of part.pieces[name]) pieces[name].push(piece);
 
   /** The request with its body. The object stays the same until the body grows, since reading it takes time. */
@@ -16,7 +16,7 @@ export function joinParts(before: ExchangeDetail | null, part: ExchangePart): Ex
     if (head === null || (known !== null && pieces[name].length > 0 && part.pieces[name].length === 0))
       return head && known;
     const { method, path, headers } = head;
-    const content = contentOf(pieces[name]);
+    const content = joinContent(pieces[name]);
     return { method, path, headers, ...('text' in content ? { body: content.text } : content) };
   };
   const response = (name: 'chat_response' | 'client_response') => {
@@ -32,19 +32,19 @@ export function joinParts(before: ExchangeDetail | null, part: ExchangePart): Ex
 }
 
 /** Pieces together: text where all of them are, else bytes in base64. */
-export function contentOf(pieces: readonly ExchangeFilePiece[]): { text: string } | { base64: string } {
+export function joinContent(pieces: readonly ExchangeFilePiece[]): { text: string } | { base64: string } {
   if (pieces.every((piece) => 'text' in piece)) return { text: pieces.map(({ text }) => text).join('') };
-  const bytes = pieces.map((piece) => String.fromCharCode(...bytesOf(piece)));
+  const bytes = pieces.map((piece) => String.fromCharCode(...decodePiece(piece)));
   return { base64: btoa(bytes.join('')) };
 }
 
 /** The content as a page shows it. Bytes that are not text are marked as such. */
-export function textOf(content: ReturnType<typeof contentOf>): string {
+export function writeContent(content: ReturnType<typeof joinContent>): string {
   return 'text' in content ? content.text : `(not text) ${content.base64}`;
 }
 
 /** Decodes the bytes of a piece. */
-export function bytesOf(piece: ExchangeFilePiece): Uint8Array {
+export function decodePiece(piece: ExchangeFilePiece): Uint8Array {
   if ('text' in piece) return new TextEncoder().encode(piece.text);
   return Uint8Array.from(atob(piece.base64), (character) => character.charCodeAt(0));
 }

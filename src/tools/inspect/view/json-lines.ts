@@ -48,7 +48,10 @@ interface Place extends Pick<JsonLine, 'depth' | 'key' | 'mark' | 'note'> {
 }
 
 /** A JSON value as lines, its long texts broken at line ends and at the width, with what became of it. */
-export function jsonLines(value: unknown, { explained, find = '', folded = [], columns }: JsonLineOptions): JsonLine[] {
+export function writeJsonLines(
+  value: unknown,
+  { explained, find = '', folded = [], columns }: JsonLineOptions,
+): JsonLine[] {
   const lines: JsonLine[] = [];
   const isIn = (text: string) => find !== '' && text.toLowerCase().includes(find.toLowerCase());
 
@@ -58,7 +61,7 @@ export function jsonLines(value: unknown, { explained, find = '', folded = [], c
     lines.push({
       path,
       depth,
-      key: key && visible(key),
+      key: key && escapeInvisible(key),
       text,
       kind,
       mark,
@@ -108,18 +111,18 @@ export function jsonLines(value: unknown, { explained, find = '', folded = [], c
   }
 
   function writeText(value: string, place: Place, width: number): void {
-    const shown = shortened(value);
-    const isFound = finderIn(shown, find);
-    const parts = brokenText(shown, width);
+    const shown = cutLongText(value);
+    const isFound = createFinder(shown, find);
+    const parts = breakText(shown, width);
     if (folded.includes(place.path) && parts.length > 1) {
-      const text = visible(JSON.stringify(parts[0]?.trimEnd() ?? '').slice(1, -1));
+      const text = escapeInvisible(JSON.stringify(parts[0]?.trimEnd() ?? '').slice(1, -1));
       add(place, `"${text} …"${place.comma}`, 'string');
       return;
     }
     let at = 0;
     for (const [index, part] of parts.entries()) {
       const [first, last] = [index === 0, index === parts.length - 1];
-      const text = visible(JSON.stringify(part).slice(1, -1));
+      const text = escapeInvisible(JSON.stringify(part).slice(1, -1));
       const line = first ? place : { ...place, key: null, note: null, depth: place.depth + 1 };
       const end = last ? `"${place.comma}` : '';
       add(line, `${first ? '"' : ''}${text}${end}`, 'string', isFound(at, at + part.length));
@@ -132,19 +135,19 @@ export function jsonLines(value: unknown, { explained, find = '', folded = [], c
 }
 
 /** Text that is not JSON, as lines. */
-export function textLines(text: string, columns: number, find = ''): JsonLine[] {
+export function writeTextLines(text: string, columns: number, find = ''): JsonLine[] {
   const plain = { path: null, depth: 0, key: null, kind: 'plain', mark: null, note: null, isFolded: false } as const;
-  const shown = shortened(text);
-  const isFound = finderIn(shown, find);
+  const shown = cutLongText(text);
+  const isFound = createFinder(shown, find);
   let at = 0;
-  return brokenText(shown, columns).map((line) => {
+  return breakText(shown, columns).map((line) => {
     at += line.length;
-    return { ...plain, text: visible(line), isFound: isFound(at - line.length, at) };
+    return { ...plain, text: escapeInvisible(line), isFound: isFound(at - line.length, at) };
   });
 }
 
 /** Creates the question whether a part of the text contains a piece of the searched text. */
-function finderIn(text: string, find: string): (start: number, end: number) => boolean {
+function createFinder(text: string, find: string): (start: number, end: number) => boolean {
   const wanted = find.toLowerCase();
   // A letter whose other case is longer would shift what follows.
   const lower = text.toLowerCase();
@@ -156,7 +159,7 @@ function finderIn(text: string, find: string): (start: number, end: number) => b
 }
 
 /** Control characters, and those that change the text direction, as their code points. */
-export function visible(text: string): string {
+export function escapeInvisible(text: string): string {
   return text.replace(
     // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
     /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g,
@@ -165,13 +168,13 @@ export function visible(text: string): string {
 }
 
 /** The beginning of a long text, with how many characters are left to the download; a short one is returned whole. */
-export function shortened(text: string): string {
+export function cutLongText(text: string): string {
   if (text.length <= maxShownLength) return text;
   return `${text.slice(0, maxShownLength)} … ${text.length - maxShownLength} more characters, in the download`;
 }
 
 /** Lines no longer than the width, of whole words if possible; each keeps its line end. */
-function brokenText(text: string, width: number): string[] {
+function breakText(text: string, width: number): string[] {
   const lines: string[] = [];
   for (const line of text.split(/(?<=\n)/))
     for (let at = 0; at < Math.max(line.length, 1); ) {

@@ -1,8 +1,8 @@
 import { jsonOf } from '../../../formats/json/loose.ts';
 import { scanJson } from '../../../formats/json/scan.ts';
 import type { ExchangeFilePiece } from '../../files/exchange-file.ts';
-import { lineOf, type ShownEvent } from './event-lines.ts';
-import { bytesOf } from './join-parts.ts';
+import { type ShownEvent, writeEventLine } from './event-lines.ts';
+import { decodePiece } from './join-parts.ts';
 
 /** A message of a stream, or a piece of another body, on the time axis. */
 export interface TimelineEntry {
@@ -13,7 +13,7 @@ export interface TimelineEntry {
 }
 
 /** A row of the timeline: a piece from the upstream, and what was sent to the client because of it. */
-export type TimelineRow = ReturnType<typeof timelineOf>[number];
+export type TimelineRow = ReturnType<typeof buildTimeline>[number];
 
 /** One side of an exchange as it arrived. */
 interface Arrived {
@@ -22,7 +22,7 @@ interface Arrived {
 }
 
 /** Both sides on one time axis: each piece from the upstream beside what was sent until the next one came. */
-export function timelineOf(upstream: Arrived, client: Arrived) {
+export function buildTimeline(upstream: Arrived, client: Arrived) {
   const [readUpstream, readClient] = [createReader(upstream.isStream), createReader(client.isStream)];
   const groups = upstream.pieces.map((piece) => ({
     at: piece.at_ms,
@@ -53,15 +53,15 @@ function createReader(isStream: boolean): (piece: ExchangeFilePiece) => Timeline
   let buffered = '';
   return (piece) => {
     const atMs = piece.at_ms;
-    const text = 'text' in piece && buffered === '' ? piece.text : decoder.decode(bytesOf(piece), { stream: true });
+    const text = 'text' in piece && buffered === '' ? piece.text : decoder.decode(decodePiece(piece), { stream: true });
     if (!isStream) return [{ atMs, raw: text, kind: 'bytes' }];
     const messages = (buffered + text).replaceAll('\r\n', '\n').split('\n\n');
     buffered = messages.pop() ?? '';
-    return messages.filter((message) => message.trim() !== '').map((message) => entryOf(message, atMs));
+    return messages.filter((message) => message.trim() !== '').map((message) => buildEntry(message, atMs));
   };
 }
 
-function entryOf(message: string, atMs: number): TimelineEntry {
+function buildEntry(message: string, atMs: number): TimelineEntry {
   const data = message
     .split('\n')
     .filter((line) => line.startsWith('data:'))
@@ -74,33 +74,33 @@ function entryOf(message: string, atMs: number): TimelineEntry {
 const maxLabelLength = 400;
 
 /** An upstream message in one line: the contents of its delta. */
-export function chunkLabel(entry: TimelineEntry): string {
-  if (entry.kind !== 'data') return shortLabel(entry.raw);
-  const chunk = parsed(entry.raw) as LooseChunk | null;
-  if (typeof chunk !== 'object' || chunk === null) return shortLabel(entry.raw);
+export function labelChunk(entry: TimelineEntry): string {
+  if (entry.kind !== 'data') return shortenLabel(entry.raw);
+  const chunk = parseShown(entry.raw) as LooseChunk | null;
+  if (typeof chunk !== 'object' || chunk === null) return shortenLabel(entry.raw);
   const words: string[] = [];
   for (const choice of Array.isArray(chunk.choices) ? chunk.choices : []) {
     if (typeof choice !== 'object' || choice === null) continue;
     for (const [name, value] of Object.entries(choice.delta ?? {}))
       if (value !== null && value !== '' && !(name === 'role' && words.length > 0))
         words.push(`${name} ${JSON.stringify(value)}`);
-    if (choice.finish_reason != null) words.push(`finish_reason ${wordOf(choice.finish_reason)}`);
+    if (choice.finish_reason != null) words.push(`finish_reason ${writeWord(choice.finish_reason)}`);
   }
   if (chunk.usage != null)
-    words.push(`usage ${wordOf(chunk.usage.prompt_tokens)}+${wordOf(chunk.usage.completion_tokens)}`);
+    words.push(`usage ${writeWord(chunk.usage.prompt_tokens)}+${writeWord(chunk.usage.completion_tokens)}`);
   if (chunk.error != null) words.push(`error ${JSON.stringify(chunk.error)}`);
-  return shortLabel(words.length === 0 ? entry.raw : words.join('  '));
+  return shortenLabel(words.length === 0 ? entry.raw : words.join('  '));
 }
 
 /** A Responses event in a line, as the golden cases write it. */
-export function eventLabel(entry: TimelineEntry): string {
-  if (entry.kind !== 'data') return shortLabel(entry.raw);
-  const event = parsed(entry.raw) as ShownEvent | null;
-  if (typeof event !== 'object' || event === null || typeof event.type !== 'string') return shortLabel(entry.raw);
+export function labelEvent(entry: TimelineEntry): string {
+  if (entry.kind !== 'data') return shortenLabel(entry.raw);
+  const event = parseShown(entry.raw) as ShownEvent | null;
+  if (typeof event !== 'object' || event === null || typeof event.type !== 'string') return shortenLabel(entry.raw);
   try {
-    return shortLabel(lineOf(event));
+    return shortenLabel(writeEventLine(event));
   } catch {
-    return shortLabel(event.type); // not one of our events: this stream was passed through
+    return shortenLabel(event.type); // not one of our events: this stream was passed through
   }
 }
 
@@ -115,19 +115,19 @@ interface LooseChunk {
 const maxShownNesting = 500;
 
 /** Parses JSON; null for other text, and for values nested deeper than a page can show. */
-export function parsed(text: string): unknown {
+export function parseShown(text: string): unknown {
   const isFlat = text.length <= 2 * maxShownNesting;
   if (!isFlat && scanJson(text, { maxNesting: maxShownNesting }).tooDeepAt !== null) return null;
   return jsonOf(text) ?? null;
 }
 
 /** Writes any value as one word. Numbers and strings are words already; upstreams may send anything. */
-export function wordOf(value: unknown): string {
+export function writeWord(value: unknown): string {
   return typeof value === 'string' || typeof value === 'number'
     ? String(value)
     : (JSON.stringify(value) ?? 'undefined');
 }
 
-function shortLabel(text: string): string {
+function shortenLabel(text: string): string {
   return text.length <= maxLabelLength ? text : `${text.slice(0, maxLabelLength)}…`;
 }

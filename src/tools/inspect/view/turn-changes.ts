@@ -14,15 +14,17 @@ export const promptFields = ['model', 'tools', 'chat_template_kwargs', 'reasonin
 type Fields = Readonly<Record<string, unknown>>;
 
 /** Compares the Chat requests of two turns, the earlier one first. */
-export function turnChanges(earlier: unknown, later: unknown) {
+export function compareTurns(earlier: unknown, later: unknown) {
   const [a, b] = [objectOf<Fields>(earlier) ?? {}, objectOf<Fields>(later) ?? {}];
   const [old, all] = [arrayOf(a['messages']), arrayOf(b['messages'])];
   const places = [
     ...promptFields.map((name) => [name, a[name], b[name]] as const),
     ...old.map((message, index) => [`messages[${index}]`, message, all[index]] as const),
   ];
-  const differences = places.map(([path, before, after]) => differenceIn(path, before, after));
-  const changed = Object.entries(b).filter(([name, value]) => name !== 'messages' && textOf(value) !== textOf(a[name]));
+  const differences = places.map(([path, before, after]) => findDifference(path, before, after));
+  const changed = Object.entries(b).filter(
+    ([name, value]) => name !== 'messages' && writeComparedValue(value) !== writeComparedValue(a[name]),
+  );
   return {
     /** The first difference at the beginning of the prompt; null if all of it was kept. */
     difference: differences.find((difference) => difference !== null) ?? null,
@@ -32,33 +34,38 @@ export function turnChanges(earlier: unknown, later: unknown) {
 }
 
 /** Finds the first difference between two values, in the order in which their fields are written. */
-function differenceIn(path: string, a: unknown, b: unknown): Difference | null {
-  if (textOf(a) === textOf(b)) return null;
+function findDifference(path: string, a: unknown, b: unknown): Difference | null {
+  if (writeComparedValue(a) === writeComparedValue(b)) return null;
   if (typeof a === 'string' && typeof b === 'string') {
     let at = 0;
     while (at < a.length && a[at] === b[at]) at += 1;
-    return { path, character: at, before: excerpt(a, at), after: excerpt(b, at) };
+    return { path, character: at, before: cutExcerpt(a, at), after: cutExcerpt(b, at) };
   }
   if (typeof a === 'object' && typeof b === 'object' && a !== null && b !== null) {
     const isList = Array.isArray(a) && Array.isArray(b);
     for (const key of new Set([...Object.keys(a), ...Object.keys(b)])) {
       const inner = isList ? `${path}[${key}]` : `${path}.${key}`;
-      const found = differenceIn(inner, (a as Fields)[key], (b as Fields)[key]);
+      const found = findDifference(inner, (a as Fields)[key], (b as Fields)[key]);
       if (found !== null) return found;
     }
   }
-  return { path, character: null, before: excerpt(textOf(a), 0), after: excerpt(textOf(b), 0) };
+  return {
+    path,
+    character: null,
+    before: cutExcerpt(writeComparedValue(a), 0),
+    after: cutExcerpt(writeComparedValue(b), 0),
+  };
 }
 
 const shownLength = 90;
 
-function excerpt(text: string, at: number): string {
+function cutExcerpt(text: string, at: number): string {
   const from = Math.max(0, at - 20);
   const part = text.slice(from, from + shownLength);
   return `${from > 0 ? '…' : ''}${part}${from + shownLength < text.length ? '…' : ''}`;
 }
 
 /** The JSON of a value; an empty text if there is no value. */
-function textOf(value: unknown): string {
+function writeComparedValue(value: unknown): string {
   return value === undefined ? '' : JSON.stringify(value);
 }

@@ -1,36 +1,36 @@
 import { arrayOf, objectOf, objectsOf } from '../../../formats/json/loose.ts';
-import { type AnswerPart, shown } from './answer-parts.ts';
+import { type AnswerPart, writeShown } from './answer-parts.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
 /** Returns what came with a turn's Chat request behind its first `from` messages: the user's words, and results of calls. */
-export function turnWords(chat: unknown, from: number) {
-  const later = objectsOf<Fields>(messagesIn(chat).slice(from));
+export function readTurnWords(chat: unknown, from: number) {
+  const later = objectsOf<Fields>(readMessages(chat).slice(from));
   const of = (role: string) => later.filter((message) => message['role'] === role);
   return {
-    said: of('user').map(({ content }) => contentText(content)),
-    results: of('tool').map(({ tool_call_id, content }) => ({ callId: tool_call_id, text: contentText(content) })),
+    said: of('user').map(({ content }) => readContentText(content)),
+    results: of('tool').map(({ tool_call_id, content }) => ({ callId: tool_call_id, text: readContentText(content) })),
   };
 }
 
 /** The number of messages before the user's last one. A conversation whose earlier turns are unknown begins there. */
-export function beforeLastUser(chat: unknown): number {
-  return messagesIn(chat).findLastIndex((message) => objectOf<Fields>(message)?.['role'] === 'user');
+export function countBeforeLastUser(chat: unknown): number {
+  return readMessages(chat).findLastIndex((message) => objectOf<Fields>(message)?.['role'] === 'user');
 }
 
-function messagesIn(chat: unknown): readonly unknown[] {
+function readMessages(chat: unknown): readonly unknown[] {
   return arrayOf(objectOf<Fields>(chat)?.['messages']);
 }
 
-function contentText(content: unknown): string {
-  if (!Array.isArray(content)) return shown(content);
+function readContentText(content: unknown): string {
+  if (!Array.isArray(content)) return writeShown(content);
   return objectsOf<Fields>(content)
-    .map(({ text, type }) => (text === undefined ? `(${shown(type)})` : shown(text)))
+    .map(({ text, type }) => (text === undefined ? `(${writeShown(type)})` : writeShown(text)))
     .join('\n');
 }
 
 /** Finds the result of each call. Where ids repeat, the order decides, because a Chat request makes them different. */
-export function resultsOf(calls: readonly AnswerPart[], results: ReturnType<typeof turnWords>['results']) {
+export function findResults(calls: readonly AnswerPart[], results: ReturnType<typeof readTurnWords>['results']) {
   // The first of several results with one id is that of the call.
   const byId = new Map(results.toReversed().map((result) => [result.callId, result]));
   const hasIds = calls.some(({ callId }) => byId.has(callId));

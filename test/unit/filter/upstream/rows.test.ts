@@ -11,7 +11,7 @@ import { providerNameOf } from '../../../../src/service/telemetry/provider-name.
 import { allEvidence } from '../../../../src/tools/doctor/evidence/all-evidence.ts';
 import type { Finding, Result } from '../../../../src/tools/doctor/probe-types.ts';
 import { allProbes } from '../../../../src/tools/doctor/probes/all-probes.ts';
-import { profileOfHost } from '../../../../src/tools/doctor/proposal.ts';
+import { findProfileOfHost } from '../../../../src/tools/doctor/proposal.ts';
 import { createCountedIds } from '../../../support/context.ts';
 import { exchangeOptions, headersOf, repliesOf } from '../../../support/exchange-options.ts';
 import { blockOf, type GoldenCase, goldenFolder, readGoldenCases } from '../../../support/golden.ts';
@@ -33,7 +33,7 @@ describe.each([...builtInProfiles.values()])('the row of $profile.name', ({ prof
       expect(recognisedBy.hosts, what).not.toEqual([]);
       for (const host of recognisedBy.hosts) {
         expect(host, 'a host, with * for at most one part').toMatch(/^(\*|[a-z0-9-]+)(\*?[a-z0-9.-]+)*$/);
-        expect(profileOfHost(host.replace('*', 'a')), `${host} is in two rows`).toBe(profile);
+        expect(findProfileOfHost(host.replace('*', 'a')), `${host} is in two rows`).toBe(profile);
       }
     } else {
       const { ownedBy, path, fingerprint } = recognisedBy.engine;

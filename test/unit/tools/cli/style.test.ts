@@ -1,9 +1,15 @@
 import { describe, expect, it } from 'vitest';
-import { document, indentOf, rowLines, section } from '../../../../src/tools/cli/columns.ts';
+import { computeIndent, joinSections, writeSection, writeTableRow } from '../../../../src/tools/cli/columns.ts';
 import { parseOptions, UsageError } from '../../../../src/tools/cli/parse-options.ts';
-import { plainStyle, printable, styleFor, withoutActive, wrap } from '../../../../src/tools/cli/style.ts';
+import {
+  createPlainStyle,
+  createStyle,
+  escapeControls,
+  escapeOutput,
+  wrapText,
+} from '../../../../src/tools/cli/style.ts';
 
-type Output = Parameters<typeof styleFor>[0]['stdout'];
+type Output = Parameters<typeof createStyle>[0]['stdout'];
 
 describe('colours', () => {
   const colours = { green: 32, bold: 1, dim: 2, red: 31, yellow: 33, blue: 34, magenta: 35, cyan: 36 } as const;
@@ -22,7 +28,7 @@ describe('colours', () => {
     ['on a terminal that shall not', { FORCE_COLOR: '0' }, true, false],
     ['where they are wanted and not', { FORCE_COLOR: '1', NO_COLOR: '1' }, true, false],
   ])('%s: %j', (_name, env, isTTY, hasColours) => {
-    const { paint } = styleFor({ env, stdout: { isTTY } as Output });
+    const { paint } = createStyle({ env, stdout: { isTTY } as Output });
     const painted = names.map((name) => paint(name, 'x'));
     expect(painted).toEqual(names.map((name) => (hasColours ? `\u001b[${colours[name]}mx\u001b[0m` : 'x')));
     expect(paint('red', '')).toBe('');
@@ -36,18 +42,18 @@ describe('colours', () => {
     [500, 500],
   ])('lines for %s columns have %i', (columns, width) => {
     for (const FORCE_COLOR of ['0', '1'])
-      expect(styleFor({ env: { FORCE_COLOR }, stdout: { columns } as Output }).width).toBe(width);
+      expect(createStyle({ env: { FORCE_COLOR }, stdout: { columns } as Output }).width).toBe(width);
   });
 });
 
 describe('what a terminal would act on', () => {
   it('is shown as in JSON', () => {
-    expect(printable('a\u0007b\u001b[31m\n\u202eé\u{1f600}')).toBe('a\\u0007b\\u001b[31m\\u000a\\u202eé\u{1f600}');
+    expect(escapeControls('a\u0007b\u001b[31m\n\u202eé\u{1f600}')).toBe('a\\u0007b\\u001b[31m\\u000a\\u202eé\u{1f600}');
   });
 
   it('is taken out of a whole text, but for line ends and its own colours', () => {
     const text = 'a\n\u001b[1mb\u001b[0m\u001b[31mc\u001b[2Jd\u001b[131m\r\u2066';
-    expect(withoutActive(text)).toBe('a\n\u001b[1mb\u001b[0m\u001b[31mc\\u001b[2Jd\\u001b[131m\\u000d\\u2066');
+    expect(escapeOutput(text)).toBe('a\n\u001b[1mb\u001b[0m\u001b[31mc\\u001b[2Jd\\u001b[131m\\u000d\\u2066');
   });
 });
 
@@ -60,18 +66,18 @@ it.each([
   ['', 5, '', ['']],
   ['a\tb c', 4, '-', ['a\\u0009b', '-c']],
 ])('%j in lines of %i', (text, width, indent, lines) => {
-  expect(wrap(text, width, indent)).toEqual(lines);
+  expect(wrapText(text, width, indent)).toEqual(lines);
 });
 
 it('without an indent the lines begin where they are', () => {
-  expect(wrap('one two', 3)).toEqual(['one', 'two']);
+  expect(wrapText('one two', 3)).toEqual(['one', 'two']);
 });
 
 describe('columns', () => {
-  const style = styleFor({ env: { FORCE_COLOR: '1' }, stdout: {} as Output });
+  const style = createStyle({ env: { FORCE_COLOR: '1' }, stdout: {} as Output });
 
   it('begin after one another', () => {
-    expect([indentOf([]), indentOf([3]), indentOf([3, 4])]).toEqual([0, 5, 11]);
+    expect([computeIndent([]), computeIndent([3]), computeIndent([3, 4])]).toEqual([0, 5, 11]);
   });
 
   it('of a row are filled up, with the lines of the last one below one another', () => {
@@ -79,15 +85,18 @@ describe('columns', () => {
       { text: 'a', width: 3, colour: 'red' },
       { text: 'too long', width: 4 },
     ] as const;
-    expect(rowLines(cells, ['one', 'two'], plainStyle(80))).toEqual(['a    too long  one', '               two']);
-    expect(rowLines(cells, ['one'], style)).toEqual(['\u001b[31ma  \u001b[0m  too long  one']);
-    expect(rowLines([{ text: 'a', width: 3 }], [], plainStyle(80))).toEqual(['a']);
+    expect(writeTableRow(cells, ['one', 'two'], createPlainStyle(80))).toEqual([
+      'a    too long  one',
+      '               two',
+    ]);
+    expect(writeTableRow(cells, ['one'], style)).toEqual(['\u001b[31ma  \u001b[0m  too long  one']);
+    expect(writeTableRow([{ text: 'a', width: 3 }], [], createPlainStyle(80))).toEqual(['a']);
   });
 
   it('stand in sections and blocks, of which the empty ones are left out', () => {
-    expect(section('Title', ['one', 'two'], style)).toEqual(['\u001b[1mTitle\u001b[0m', '  one', '  two']);
-    expect(section('Title', [], style)).toEqual([]);
-    expect(document([['a', 'b'], [], ['c']])).toBe('a\nb\n\nc\n');
+    expect(writeSection('Title', ['one', 'two'], style)).toEqual(['\u001b[1mTitle\u001b[0m', '  one', '  two']);
+    expect(writeSection('Title', [], style)).toEqual([]);
+    expect(joinSections([['a', 'b'], [], ['c']])).toBe('a\nb\n\nc\n');
   });
 });
 

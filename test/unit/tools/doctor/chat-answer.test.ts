@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import {
+  findTags,
   hasReasoned,
-  isStream,
+  isStreamed,
   type ReadAnswer,
   readChatAnswer,
-  shorten,
-  tagsIn,
+  shortenToLine,
 } from '../../../../src/tools/doctor/chat-answer.ts';
 import type { Answer } from '../../../../src/tools/doctor/probe-types.ts';
 
@@ -46,7 +46,7 @@ describe('an answer is read as the product reads it', () => {
       readStream([{ content: text.slice(0, 40) }, { content: text.slice(40) }]),
     ]) {
       expect(read).toMatchObject({ text, said: 'Hello.', reasoningFields: [] });
-      expect(tagsIn(read.text)).toBe('whole');
+      expect(findTags(read.text)).toBe('whole');
     }
   });
 
@@ -122,7 +122,7 @@ it.each([
   [`${' '.repeat(9999)}x`, 300, 'x'],
   [`${' '.repeat(10_000)}x`, 300, ''],
 ])('%j is shortened to %i characters', (text, most, expected) => {
-  expect(shorten(text, most)).toBe(expected);
+  expect(shortenToLine(text, most)).toBe(expected);
 });
 
 it('an answer in pieces of any size is read whole', () => {
@@ -143,7 +143,7 @@ it.each([
   ['Hello.\n', null],
   ['', null],
 ])('reasoning in the text %j: %s', (text, tags) => {
-  expect(tagsIn(text)).toBe(tags);
+  expect(findTags(text)).toBe(tags);
 });
 
 it.each([
@@ -154,5 +154,5 @@ it.each([
   [200, 'application/json', false],
   [200, null, false],
 ])('an answer of status %i and type %s is read as a stream: %s', (status, type, expected) => {
-  expect(isStream(status, type)).toBe(expected);
+  expect(isStreamed(status, type)).toBe(expected);
 });

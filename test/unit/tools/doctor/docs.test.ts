@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { profileFlags } from '../../../../src/filter/upstream/profile.ts';
-import { plainStyle } from '../../../../src/tools/cli/style.ts';
+import { createPlainStyle } from '../../../../src/tools/cli/style.ts';
 import { allProbes } from '../../../../src/tools/doctor/probes/all-probes.ts';
-import { textReport } from '../../../../src/tools/doctor/report.ts';
+import { writeTextReport } from '../../../../src/tools/doctor/report.ts';
 import { replayDoctor } from '../../../support/doctor-recordings.ts';
 
 const page = readFileSync(new URL('../../../../docs/doctor.md', import.meta.url), 'utf8');
@@ -11,7 +11,7 @@ const page = readFileSync(new URL('../../../../docs/doctor.md', import.meta.url)
 /** After a change of the report: put the received text into the page, with a line “…” for what is left out. */
 it('the report of docs/doctor.md is what the recorded server gives, but for the rows that it leaves out', async () => {
   const shown = /<!-- report: .*?-->\n\n```\n(.*?)```\n/s.exec(page)?.[1] ?? '';
-  const report = textReport(await replayDoctor('llama.cpp'), plainStyle(120)).replace(/^\n/, '');
+  const report = writeTextReport(await replayDoctor('llama.cpp'), createPlainStyle(120)).replace(/^\n/, '');
   const parts = shown.split(/^…\n/m);
   expect(parts.length).toBeGreaterThan(2);
   let rest = report;
@@ -27,7 +27,7 @@ it('the results stand below one another, also beside the longest name of a probe
   const report = await replayDoctor('llama.cpp');
   const name = 'max_completion_tokens_short';
   const findings = new Map([...report.run.findings, [name, { result: 'works', detail: 'seen' } as const]]);
-  const text = textReport({ ...report, run: { ...report.run, findings } }, plainStyle(120));
+  const text = writeTextReport({ ...report, run: { ...report.run, findings } }, createPlainStyle(120));
   expect(text).toContain(`  ${name}  works `);
   const rows = text.split('\n').filter((line) => /^ {2}\w+ +(works|accepted|IGNORED|REFUSED|not tested) /.test(line));
   expect(rows.length).toBeGreaterThan(40);

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { UsageError } from '../../../../src/tools/cli/parse-options.ts';
-import { readOptions } from '../../../../src/tools/doctor/doctor-options.ts';
+import { parseDoctorOptions } from '../../../../src/tools/doctor/doctor-options.ts';
 
 const url = 'http://x.test/v1';
 
 /** What the options say, with the address as text. */
 function read(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
-  const options = readOptions([url, ...args], env);
+  const options = parseDoctorOptions([url, ...args], env);
   return options && { ...options, chatUrl: options.chatUrl.href };
 }
 
@@ -70,9 +70,9 @@ it.each([
   ['http://x.test/a/chat/completions//', 'http://x.test/a/chat/completions'],
   ['http://x.test/v1?key=1#part', 'http://x.test/v1/chat/completions?key=1'],
 ])('%s is asked at %s', (given, asked) => {
-  expect(readOptions([given], {})?.chatUrl.href).toBe(asked);
+  expect(parseDoctorOptions([given], {})?.chatUrl.href).toBe(asked);
 });
 
 it.each(['http://me@x.test', 'http://:secret@x.test'])('nobody is named in %s', (given) => {
-  expect(() => readOptions([given], {})).toThrow('A name or password in the URL is not sent');
+  expect(() => parseDoctorOptions([given], {})).toThrow('A name or password in the URL is not sent');
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { startEmbeddedUpstream } from '../../../../mesh/upstream.ts';
 import { allProbes } from '../../../../src/tools/doctor/probes/all-probes.ts';
-import { verdictOf } from '../../../../src/tools/doctor/report.ts';
+import { judgeServer } from '../../../../src/tools/doctor/report.ts';
 import { type Behaviour, type ProbedBody, startProbedServer } from '../../../support/probed-server.ts';
 import { type DoctorReport, runDoctor, runDoctorJson } from '../../../support/run-doctor.ts';
 
@@ -342,9 +342,9 @@ it('one essential probe that could not be tested leaves the verdict open', () =>
   const finding = (result: 'works' | 'not_tested') => ({ result, detail: '' });
   const essential = allProbes.filter((probe) => probe.essential).map(({ name }) => name);
   const all = essential.map((name) => [name, finding('works')] as const);
-  expect(verdictOf(new Map(all), true)).toEqual({ outcome: 'usable', failing: [] });
+  expect(judgeServer(new Map(all), true)).toEqual({ outcome: 'usable', failing: [] });
   for (const name of essential) {
     const findings = new Map([...all, [name, finding('not_tested')]]);
-    expect(verdictOf(findings, true)).toEqual({ outcome: 'unclear', failing: [name] });
+    expect(judgeServer(findings, true)).toEqual({ outcome: 'unclear', failing: [name] });
   }
 });

@@ -3,7 +3,7 @@ import { diagnose } from '../../../../src/tools/doctor/doctor-command.ts';
 import type { Answer, Probe } from '../../../../src/tools/doctor/probe-types.ts';
 import { allProbes } from '../../../../src/tools/doctor/probes/all-probes.ts';
 import { maxOverflowTokens } from '../../../../src/tools/doctor/probes/limit-probes.ts';
-import { type Limits, runProbes, worstCase } from '../../../../src/tools/doctor/run-probes.ts';
+import { computeWorstCase, type Limits, runProbes } from '../../../../src/tools/doctor/run-probes.ts';
 import { json, plainAnswer, said } from '../../../support/doctor-answers.ts';
 
 const url = new URL('http://127.0.0.1/v1/chat/completions');
@@ -46,7 +46,7 @@ async function runOf(probes: readonly Probe[], answers: readonly Partial<Answer>
       sent += 1;
       return Promise.resolve({ ...plainAnswer, ...answer });
     },
-    takeTurn: () => Promise.resolve(),
+    yieldToOthers: () => Promise.resolve(),
     now: () => 0,
     onProbe: () => {},
     explainAddress: ({ status }) => Promise.resolve(`WHY ${status}`),
@@ -68,10 +68,14 @@ describe('what a run may spend', () => {
 
   it('is what its probes may, and no more than the limits', () => {
     const inputTokens = 3 * 200 + maxOverflowTokens;
-    expect(worstCase(probes, plenty)).toEqual({ requests: 5, inputTokens, outputTokens: 16 + 512 + 16 });
+    expect(computeWorstCase(probes, plenty)).toEqual({ requests: 5, inputTokens, outputTokens: 16 + 512 + 16 });
     const less = { ...plenty, requests: 4, tokens: (inputTokens + 544) / 2 };
-    expect(worstCase(probes, less)).toEqual({ requests: 4, inputTokens: inputTokens / 2, outputTokens: 272 });
-    expect(worstCase(probes, { ...plenty, tokens: 100 })).toEqual({ requests: 5, inputTokens: 95, outputTokens: 4 });
+    expect(computeWorstCase(probes, less)).toEqual({ requests: 4, inputTokens: inputTokens / 2, outputTokens: 272 });
+    expect(computeWorstCase(probes, { ...plenty, tokens: 100 })).toEqual({
+      requests: 5,
+      inputTokens: 95,
+      outputTokens: 4,
+    });
   });
 
   it('is looked at before each probe: the last request is made', async () => {

@@ -9,7 +9,7 @@ import { readProfilesFile } from '../../../../src/filter/upstream/profiles-file.
 import { type Answer, fewTokens, type Probe } from '../../../../src/tools/doctor/probe-types.ts';
 import { allProbes } from '../../../../src/tools/doctor/probes/all-probes.ts';
 import { maxOverflowTokens } from '../../../../src/tools/doctor/probes/limit-probes.ts';
-import { runProbes, worstCase } from '../../../../src/tools/doctor/run-probes.ts';
+import { computeWorstCase, runProbes } from '../../../../src/tools/doctor/run-probes.ts';
 import { type Behaviour, type ProbedBody, startProbedServer, withServer } from '../../../support/probed-server.ts';
 import { runDoctor, runDoctorJson } from '../../../support/run-doctor.ts';
 
@@ -132,7 +132,7 @@ describe('a run is bounded', () => {
       tokens,
     });
     const limits = { requests: 100, tokensPerRequest: 1000, tokens: 1e9, seconds: 1 };
-    expect(worstCase([probe(2, 'none'), probe(3, 'few'), probe(2, 'many')], limits)).toEqual({
+    expect(computeWorstCase([probe(2, 'none'), probe(3, 'few'), probe(2, 'many')], limits)).toEqual({
       requests: 7,
       inputTokens: 5 * 200 + maxOverflowTokens,
       outputTokens: 1000 + 4 * fewTokens,
@@ -351,7 +351,7 @@ describe('a timeout', () => {
       { requests: 9, tokensPerRequest: 9, tokens: 9, seconds: 9 },
       {
         send: () => Promise.resolve({ ...nothing, outcome: 'timed_out', reason: 'no complete answer within 5 s' }),
-        takeTurn: () => Promise.resolve(),
+        yieldToOthers: () => Promise.resolve(),
         now: () => 0,
         onProbe: () => {},
         goOn: () => Promise.resolve(true),
@@ -378,7 +378,7 @@ describe('a stream that takes long to read', () => {
       {
         send: () => Promise.resolve({ ...stream }),
         now: () => 0,
-        takeTurn: () => Promise.resolve(parts.turn?.()),
+        yieldToOthers: () => Promise.resolve(parts.turn?.()),
         onProbe: () => {},
         goOn: () => Promise.resolve(true),
         ...parts,

@@ -2,7 +2,7 @@ import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { explainRequest } from '../../../../src/tools/explain/explain-request.ts';
 import type { ExplainedField } from '../../../../src/tools/explain/explanation.ts';
-import { pathOf } from '../../../../src/tools/explain/fields.ts';
+import { readPath } from '../../../../src/tools/explain/fields.ts';
 import type { ClientRequest, ExplainOptions } from '../../../../src/tools/explain/run-request.ts';
 import { explainSetupOf } from '../../../support/config-of-settings.ts';
 import { createdAt } from '../../../support/context.ts';
@@ -192,7 +192,7 @@ describe('a field', () => {
   it('deep inside can be asked for', () => {
     const image = { type: 'input_image', image_url: 'https://example.com/a.png', detail: 'original' };
     const body = { ...plain, input: [{ role: 'user', content: [image] }] };
-    const fields = ['input[0].content[0].detail', 'input[0].content[0].file_id'].map((path) => pathOf(path) ?? []);
+    const fields = ['input[0].content[0].detail', 'input[0].content[0].file_id'].map((path) => readPath(path) ?? []);
     const [detail, absent] = explain(body, {}, { fields }).fields;
     expect(detail).toMatchObject({ fate: 'rewritten', link: 'docs/mapping.md#row-input-content-detail' });
     expect(detail?.becomes).toMatchObject([{ value: 'high' }]);

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import {
-  fieldsOf,
-  isSame,
-  pathOf,
-  pathText,
-  valueAt,
-  without,
-  withValue,
+  findValue,
+  isSameJson,
+  listFields,
+  readPath,
+  removeValue,
+  replaceValue,
+  writePath,
 } from '../../../../src/tools/explain/fields.ts';
 
 it('the fields of a request are its own, the lists and objects of fields part by part', () => {
@@ -21,12 +21,12 @@ it('the fields of a request are its own, the lists and objects of fields part by
     metadata: { a: 'b' },
     other: [1],
   };
-  expect(fieldsOf(body).map(pathText)).toEqual([
+  expect(listFields(body).map(writePath)).toEqual([
     ...['model', 'tools[0]', 'tools[1]', 'input', 'include', 'text.verbosity', 'text.format', 'reasoning'],
     ...['stream_options.include_usage', 'metadata', 'other'],
   ]);
-  expect(fieldsOf({ input: [1, 2], text: 'low' }).map(pathText)).toEqual(['input[0]', 'input[1]', 'text']);
-  for (const none of [null, [], 'x', undefined]) expect(fieldsOf(none)).toEqual([]);
+  expect(listFields({ input: [1, 2], text: 'low' }).map(writePath)).toEqual(['input[0]', 'input[1]', 'text']);
+  for (const none of [null, [], 'x', undefined]) expect(listFields(none)).toEqual([]);
 });
 
 it.each<[text: string, path: readonly (string | number)[]]>([
@@ -35,11 +35,11 @@ it.each<[text: string, path: readonly (string | number)[]]>([
   ['a-b c.__proto__', ['a-b c', '__proto__']],
   ['a[0][1]', ['a', 0, 1]],
 ])('%s is a path, and written so', (text, path) => {
-  expect([pathOf(text), pathText(path)]).toEqual([path, text]);
+  expect([readPath(text), writePath(path)]).toEqual([path, text]);
 });
 
 it.each(['', '.a', 'a.', 'a..b', '[0]', 'a[', 'a[x]', 'a[]', 'a]', 'a[0]b', 'a.[0]'])('%j is no path', (text) => {
-  expect(pathOf(text)).toBeNull();
+  expect(readPath(text)).toBeNull();
 });
 
 const value = { a: [{ b: 1 }, { b: null }], c: 'text', 0: 'zero', __proto__: { d: 1 } };
@@ -59,7 +59,7 @@ it.each([
   [['toString'], undefined],
   [['a', 1, 'b', 'x'], undefined],
 ])('at %j is %j', (path, expected) => {
-  expect(valueAt(value, path)).toEqual(expected);
+  expect(findValue(value, path)).toEqual(expected);
 });
 
 describe('a copy', () => {
@@ -74,7 +74,7 @@ describe('a copy', () => {
     [['a', 9], original],
     [['d', 'e', 'x'], { ...original, d: { e: {}, f: 4 } }],
   ])('without %j', (path, expected) => {
-    expect(without(original, path)).toEqual(expected);
+    expect(removeValue(original, path)).toEqual(expected);
     expect(original.a).toHaveLength(3);
   });
 
@@ -86,12 +86,12 @@ describe('a copy', () => {
     [['d', 'g'], { ...original, d: { e: 3, f: 4, g: 9 } }],
     [['n', 'm'], { ...original, n: { m: 9 } }],
   ])('with another value at %j', (path, expected) => {
-    expect(withValue(original, path, 9)).toEqual(expected);
+    expect(replaceValue(original, path, 9)).toEqual(expected);
   });
 
   it('of a field that is called as what all objects have', () => {
     const sent = JSON.parse('{"a":{"constructor":1}}');
-    expect(withValue(sent, ['a', 'toString', 'x'], 9)).toEqual({ a: { constructor: 1, toString: { x: 9 } } });
+    expect(replaceValue(sent, ['a', 'toString', 'x'], 9)).toEqual({ a: { constructor: 1, toString: { x: 9 } } });
   });
 });
 
@@ -116,5 +116,5 @@ it.each<[one: unknown, other: unknown, same: boolean]>([
   [JSON.parse('{"toString":1}'), {}, false],
   [{}, JSON.parse('{"toString":1}'), false],
 ])('%j and %j are the same value: %s', (one, other, same) => {
-  expect(isSame(one, other)).toBe(same);
+  expect(isSameJson(one, other)).toBe(same);
 });

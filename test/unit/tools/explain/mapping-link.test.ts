@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { rowOf, rowOfError, rowOfValue, ruleOf } from '../../../../src/tools/explain/mapping-link.ts';
+import { buildRule, rowOfError, rowOfPath, rowOfValue } from '../../../../src/tools/explain/mapping-link.ts';
 
 it.each([
   ['model', 'model'],
@@ -41,7 +41,7 @@ it.each([
   ['tools[2].local_shell', 'tool-shell'],
   ['tools[2].parameters', 'tools-parameters'],
 ])('what is said of %s stands in the row %s', (path, row) => {
-  expect(rowOf(path).anchor).toBe(`row-${row}`);
+  expect(rowOfPath(path).anchor).toBe(`row-${row}`);
 });
 
 it.each<[path: string, value: unknown, row: string]>([
@@ -79,7 +79,10 @@ it.each<[param: string | null, code: string, row: string]>([
 });
 
 it('a row is linked at the repository, or in it', () => {
-  const { rule } = rowOf('model');
-  expect(ruleOf(rowOf('model'), '')).toEqual({ rule, link: 'docs/mapping.md#row-model' });
-  expect(ruleOf(rowOf('model'), 'https://x.test/')).toEqual({ rule, link: 'https://x.test/docs/mapping.md#row-model' });
+  const { rule } = rowOfPath('model');
+  expect(buildRule(rowOfPath('model'), '')).toEqual({ rule, link: 'docs/mapping.md#row-model' });
+  expect(buildRule(rowOfPath('model'), 'https://x.test/')).toEqual({
+    rule,
+    link: 'https://x.test/docs/mapping.md#row-model',
+  });
 });

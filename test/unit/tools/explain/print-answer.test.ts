@@ -1,13 +1,13 @@
 import { expect, it } from 'vitest';
-import { plainStyle } from '../../../../src/tools/cli/style.ts';
+import { createPlainStyle } from '../../../../src/tools/cli/style.ts';
 import { printAnswer } from '../../../../src/tools/explain/print-answer.ts';
 import type { ClientEvent } from '../../../../src/tools/explain/run-answer.ts';
-import { cut } from '../../../../src/tools/explain/shorten-json.ts';
+import { cutText } from '../../../../src/tools/explain/shorten-json.ts';
 
 function printed(event: ClientEvent, width = 120): string {
   const chunks = [{ number: 1, at_ms: null, text: 'data: {}', events: [event] }];
   const answer = { status: 200, outcome: 'completed', error_code: null, headers: {}, chunks, body: null } as const;
-  return [...printAnswer(answer as never, plainStyle(width), false)].join('\n');
+  return [...printAnswer(answer as never, createPlainStyle(width), false)].join('\n');
 }
 
 it.each<[ClientEvent, string]>([
@@ -30,5 +30,5 @@ it.each([
   ['abcd', 2, 'a…'],
   ['abcd', 0, 'a…'],
 ])('%s, cut to %i, is %s', (text, most, expected) => {
-  expect(cut(text, most)).toBe(expected);
+  expect(cutText(text, most)).toBe(expected);
 });

@@ -1,15 +1,15 @@
 import { expect, it } from 'vitest';
-import { plainStyle, type Style } from '../../../../src/tools/cli/style.ts';
+import { createPlainStyle, type Style } from '../../../../src/tools/cli/style.ts';
 import { explainRequest } from '../../../../src/tools/explain/explain-request.ts';
 import { printRequest } from '../../../../src/tools/explain/print-request.ts';
-import { requestIn } from '../../../../src/tools/explain/read-input.ts';
+import { readRequest } from '../../../../src/tools/explain/read-input.ts';
 import { explainSetupOf } from '../../../support/config-of-settings.ts';
 import { createdAt } from '../../../support/context.ts';
 
-const style = plainStyle(120);
+const style = createPlainStyle(120);
 
 function printed(file: unknown, path = '/v1/responses', shown: Style = style): string {
-  const { request } = requestIn(Buffer.from(typeof file === 'string' ? file : JSON.stringify(file)), path);
+  const { request } = readRequest(Buffer.from(typeof file === 'string' ? file : JSON.stringify(file)), path);
   const explanation = explainRequest({
     setup: explainSetupOf({}),
     request,

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { afterAll, describe, expect, it } from 'vitest';
-import { answerIn, readInput, requestIn } from '../../../../src/tools/explain/read-input.ts';
+import { readInput, readRecordedAnswer, readRequest } from '../../../../src/tools/explain/read-input.ts';
 import { exchangeFileHead } from '../../../../src/tools/files/exchange-file.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'responses-extproc-input-'));
@@ -36,25 +36,25 @@ it.each([
   ]),
   ...['{"a":1}\n{"a":2}', '\n {"a":1}\n{', '{"a":1}\nx'].map((text) => [text, 'application/x-ndjson']),
 ] as const)('the answer %j is of the type %s', (text, type) => {
-  const { status, headers } = answerIn(Buffer.from(text), 299);
+  const { status, headers } = readRecordedAnswer(Buffer.from(text), 299);
   expect([status, [...headers]]).toEqual([299, [['content-type', type]]]);
 });
 
 it('events end with an empty line of any kind, and with the text', () => {
   const text = 'data: 1\r\n\r\ndata: 2\n\ndata: 3\r\rdata: 4\ndata: 5';
-  const { chunks } = answerIn(Buffer.from(text), 200);
+  const { chunks } = readRecordedAnswer(Buffer.from(text), 200);
   expect(chunks.map(({ bytes }) => bytes.toString())).toEqual([
     'data: 1\r\n\r\n',
     'data: 2\n\n',
     'data: 3\r\r',
     'data: 4\ndata: 5',
   ]);
-  expect(answerIn(Buffer.from('data: 1\n\n'), 200).chunks).toHaveLength(1);
+  expect(readRecordedAnswer(Buffer.from('data: 1\n\n'), 200).chunks).toHaveLength(1);
 });
 
 describe('a request is read from', () => {
   const read = (value: unknown, path = '/v1/responses') => {
-    const { request, ...rest } = requestIn(
+    const { request, ...rest } = readRequest(
       Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)),
       path,
     );
@@ -148,14 +148,14 @@ it('a pipe with a name, whose size nobody knows, is refused beyond the limit too
 
 it('a file with more values than any exchange is a plain request: parsed, its brackets would take gigabytes', () => {
   const file = (values: number) => Buffer.from(`{"path":"/v1/other","body":[${'[],'.repeat(values)}0]}`);
-  expect(requestIn(file(10), '/v1/responses').request.path).toBe('/v1/other');
+  expect(readRequest(file(10), '/v1/responses').request.path).toBe('/v1/other');
   const rich = file(5_000_000);
-  const { path, body } = requestIn(rich, '/v1/responses').request;
+  const { path, body } = readRequest(rich, '/v1/responses').request;
   expect({ path, isAsGiven: body === rich }).toEqual({ path: '/v1/responses', isAsGiven: true });
 });
 
 it('a request without headers is JSON, whatever its path', () => {
-  const { method, headers } = requestIn(Buffer.from('{"model":"m"}'), '/v1/responses/compact').request;
+  const { method, headers } = readRequest(Buffer.from('{"model":"m"}'), '/v1/responses/compact').request;
   expect([method, [...headers]]).toEqual(['POST', [['content-type', 'application/json']]]);
 });
 
@@ -172,7 +172,7 @@ describe('the answer of a saved exchange', () => {
       client_request: { method: 'POST', path: '/v1/responses', headers: [], body: '{}' },
       ...{ chat_request: null, chat_response: answer, client_response: answer, dropped: [] },
     };
-    const read = answerIn(Buffer.from(JSON.stringify(file)), 200);
+    const read = readRecordedAnswer(Buffer.from(JSON.stringify(file)), 200);
     return read.chunks.map(({ atMs, bytes }) => [atMs, bytes.toString()]);
   };
 

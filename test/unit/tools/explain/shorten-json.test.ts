@@ -1,7 +1,8 @@
 import { expect, it } from 'vitest';
-import { prettyJson, short } from '../../../../src/tools/explain/shorten-json.ts';
+import { writePrettyJson, writeShortJson } from '../../../../src/tools/explain/shorten-json.ts';
 
-const lines = (value: unknown, { width = 20, full = false } = {}) => prettyJson(value, { width, full }).split('\n');
+const lines = (value: unknown, { width = 20, full = false } = {}) =>
+  writePrettyJson(value, { width, full }).split('\n');
 const long = 'a'.repeat(161);
 
 it('what fits in the width is one line', () => {
@@ -62,5 +63,9 @@ it('what fits in a wide terminal is a line of at most 159 characters, unless eve
 });
 
 it('on one line what is no JSON is empty', () => {
-  expect([short(undefined, 9), short({ a: 'b' }, 9), short({ a: 'bc' }, 9)]).toEqual(['', '{"a":"b"}', '{"a":"bc…']);
+  expect([writeShortJson(undefined, 9), writeShortJson({ a: 'b' }, 9), writeShortJson({ a: 'bc' }, 9)]).toEqual([
+    '',
+    '{"a":"b"}',
+    '{"a":"bc…',
+  ]);
 });

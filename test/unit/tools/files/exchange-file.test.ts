@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import {
-  bodyOf,
-  bytesOf,
+  buildBody,
+  buildPiece,
+  decodeRecorded,
   type ExchangeFile,
   exchangeFileHead,
-  pieceOf,
-  readExchangeFile,
-  saysItIsAnExchange,
+  hasExchangeFormat,
+  parseExchangeFile,
 } from '../../../../src/tools/files/exchange-file.ts';
 
 const headers = [{ name: 'content-type', value: 'application/json' }];
@@ -26,14 +26,14 @@ const complete: ExchangeFile = {
 describe('an exchange file', () => {
   it('is read as it was written', () => {
     const value: unknown = JSON.parse(JSON.stringify(complete));
-    expect(saysItIsAnExchange(value)).toBe(true);
-    expect(readExchangeFile(value)).toEqual(complete);
+    expect(hasExchangeFormat(value)).toBe(true);
+    expect(parseExchangeFile(value)).toEqual(complete);
   });
 
   it('of a refused request has no other side', () => {
     const refused = { ...complete, chat_request: null, chat_response: null, client_response: null };
     const error = { code: 'invalid_type', message: 'No.' };
-    expect(readExchangeFile({ ...refused, error })).toEqual({ ...refused, error });
+    expect(parseExchangeFile({ ...refused, error })).toEqual({ ...refused, error });
   });
 
   it.each([
@@ -60,12 +60,12 @@ describe('an exchange file', () => {
     ],
     [[], 'file: must be an object'],
   ])('that is not whole is refused in plain words, with the field named: %#', (value, message) => {
-    expect(() => readExchangeFile(value)).toThrow(message);
-    expect(() => readExchangeFile(value)).not.toThrow(/Invalid|expected|received/);
+    expect(() => parseExchangeFile(value)).toThrow(message);
+    expect(() => parseExchangeFile(value)).not.toThrow(/Invalid|expected|received/);
   });
 
   it('is not any other JSON', () => {
-    for (const other of [null, [], 'x', {}, { format: 'har' }]) expect(saysItIsAnExchange(other)).toBe(false);
+    for (const other of [null, [], 'x', {}, { format: 'har' }]) expect(hasExchangeFormat(other)).toBe(false);
   });
 
   it.each([
@@ -75,12 +75,12 @@ describe('an exchange file', () => {
     ['a character that was cut', Buffer.from('é').subarray(0, 1)],
     ['gzip', Buffer.from([0x1f, 0x8b, 0x08, 0x00, 0xff])],
   ])('keeps every byte: %s', (_what, bytes) => {
-    const file = readExchangeFile({
+    const file = parseExchangeFile({
       ...complete,
-      client_request: { method: 'POST', path: '/v1/responses', headers, ...bodyOf(bytes) },
-      chat_response: { status: 200, headers, pieces: [pieceOf(1, bytes)] },
+      client_request: { method: 'POST', path: '/v1/responses', headers, ...buildBody(bytes) },
+      chat_response: { status: 200, headers, pieces: [buildPiece(1, bytes)] },
     });
-    expect(bytesOf(file.client_request)).toEqual(bytes);
-    expect(file.chat_response?.pieces.map(bytesOf)).toEqual([bytes]);
+    expect(decodeRecorded(file.client_request)).toEqual(bytes);
+    expect(file.chat_response?.pieces.map(decodeRecorded)).toEqual([bytes]);
   });
 });

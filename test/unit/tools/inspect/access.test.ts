@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { originProblem, securityHeaders } from '../../../../src/tools/inspect/access.ts';
+import { findOriginProblem, securityHeaders } from '../../../../src/tools/inspect/access.ts';
 
 describe('who may open the inspector', () => {
   const own = { host: '127.0.0.1:9090', origin: 'http://127.0.0.1:9090', 'content-type': 'application/json' };
   it('its own page may send a request', () => {
-    expect(originProblem(own)).toBeNull();
-    expect(originProblem({ ...own, 'sec-fetch-site': 'same-origin' })).toBeNull();
-    expect(originProblem({ ...own, origin: 'https://127.0.0.1:9090' })).toBeNull();
+    expect(findOriginProblem(own)).toBeNull();
+    expect(findOriginProblem({ ...own, 'sec-fetch-site': 'same-origin' })).toBeNull();
+    expect(findOriginProblem({ ...own, origin: 'https://127.0.0.1:9090' })).toBeNull();
   });
 
   it.each([
@@ -17,7 +17,7 @@ describe('who may open the inspector', () => {
     ['that the browser calls cross-site', { ...own, 'sec-fetch-site': 'cross-site' }],
     ['of a form, which sends text', { ...own, 'content-type': 'text/plain' }],
   ])('no page %s may', (_which, headers) => {
-    expect(originProblem(headers)).not.toBeNull();
+    expect(findOriginProblem(headers)).not.toBeNull();
   });
 
   it('the policy allows the page its own files and nothing else', () => {

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
-import { bytesOf, readExchangeFile } from '../../../../src/tools/files/exchange-file.ts';
-import { rowOf } from '../../../../src/tools/inspect/exchange-json.ts';
+import { decodeRecorded, parseExchangeFile } from '../../../../src/tools/files/exchange-file.ts';
+import { buildExchangeRow } from '../../../../src/tools/inspect/exchange-json.ts';
 import {
   createExchangeStore,
   defaultStoreLimits,
@@ -24,7 +24,7 @@ function idsOf(store: ExchangeStore): number[] {
 /** The pieces of an answer as text. */
 function textsOf(exchange: ReturnType<ExchangeStore['open']>): string[] {
   const { client_response } = detailOf(exchange).file;
-  return (client_response?.pieces ?? []).map((piece) => bytesOf(piece).toString());
+  return (client_response?.pieces ?? []).map((piece) => decodeRecorded(piece).toString());
 }
 
 describe('the store of exchanges', () => {
@@ -170,7 +170,7 @@ describe('the store of exchanges', () => {
     exchange.setHead('chat_response', new Map([[':status', '200']]));
     addBytes(exchange, 'chat_response', 1.23456, Buffer.from([0xff, 0xfe]));
     exchange.setFacts({ ...recordedFacts, outcome: 'failed', error_code: 'upstream_timeout', cause: 'Error: x' });
-    expect(readExchangeFile(detailOf(exchange).file)).toMatchObject({
+    expect(parseExchangeFile(detailOf(exchange).file)).toMatchObject({
       started_at: '2026-11-22T00:00:00.000Z',
       client_request: {
         method: 'POST',
@@ -198,8 +198,8 @@ describe('the store of exchanges', () => {
       total_tokens: 60,
     };
     exchange.setFacts({ ...overFacts, stream: true, tokens, first_token_ms: 100 });
-    expect(rowOf(exchange).tokens_per_second).toBe(50);
+    expect(buildExchangeRow(exchange).tokens_per_second).toBe(50);
     exchange.setFacts({ ...overFacts, stream: false, tokens, first_token_ms: null });
-    expect(rowOf(exchange).tokens_per_second).toBeNull();
+    expect(buildExchangeRow(exchange).tokens_per_second).toBeNull();
   });
 });

@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { expect, it } from 'vitest';
 import { Exchange } from '../../../../src/filter/exchange/exchange.ts';
-import { rowOf } from '../../../../src/tools/inspect/exchange-json.ts';
+import { buildExchangeRow } from '../../../../src/tools/inspect/exchange-json.ts';
 import { createExchangeStore } from '../../../../src/tools/inspect/exchange-store.ts';
 import { createRecorder } from '../../../../src/tools/inspect/record-exchanges.ts';
 import { maxBodyBytes, probeAgent } from '../../../../src/tools/inspect/recording.ts';
@@ -26,7 +26,7 @@ function recordedAfter(agent: string | null) {
   }
   const times = { duration: 1, firstByte: null, firstToken: null, work: { request: 0, response: 0 } };
   observer({ exchange, metadata: {}, how: 'aborted', summary: exchange.summary(), times, cause: null });
-  return [...store.list()].map(rowOf);
+  return [...store.list()].map(buildExchangeRow);
 }
 
 it('has the heads as Envoy sends them on: it removes headers, then overwrites or adds some', () => {
@@ -114,7 +114,7 @@ it('a row’s first event is never later than its end, whose call has a clock of
   });
   const times = { duration: 0.002, firstByte: 0.001, firstToken: 0.001, work: { request: 0, response: 0 } };
   observer({ exchange, metadata: {}, how: 'done', summary: exchange.summary(), times, cause: null });
-  const [row] = [...store.list()].map(rowOf);
+  const [row] = [...store.list()].map(buildExchangeRow);
   expect(row?.first_event_ms).toBeGreaterThan(0);
   expect(row?.duration_ms).toBeGreaterThanOrEqual(row?.first_event_ms ?? Infinity);
 });
@@ -137,19 +137,24 @@ it('has a row for what a WebSocket is refused before it becomes an exchange, wit
   refused({ id: 'conversation-7', turn: null, userAgent, status: 400, error }, Buffer.from('not a turn'));
   const [ofMessage, ofHandshake] = [...store.list()];
   if (ofMessage === undefined || ofHandshake === undefined) throw new Error('there are two');
-  expect([ofMessage, ofHandshake].map(rowOf)).toMatchObject([
+  expect([ofMessage, ofHandshake].map(buildExchangeRow)).toMatchObject([
     { request_id: 'conversation-7-turn-3', outcome: 'refused', status: 400, error_code: 'unsupported_value' },
     { request_id: null, outcome: 'refused', status: 403, error_code: 'origin_not_allowed' },
   ]);
   // As the turn that it is: `explain` says of it what was said, and a command for it sends the same.
-  expect(rowOf(ofMessage)).toMatchObject({ method: 'POST', endpoint: 'responses', model: 'm', client: userAgent });
+  expect(buildExchangeRow(ofMessage)).toMatchObject({
+    method: 'POST',
+    endpoint: 'responses',
+    model: 'm',
+    client: userAgent,
+  });
   expect(String(ofMessage.bytesOf('websocket_message'))).toBe(message);
   expect(JSON.parse(String(ofMessage.bytesOf('client_request')))).toEqual({
     model: 'm',
     background: true,
     input: 'Hi',
   });
-  expect(rowOf(ofHandshake)).toMatchObject({ method: 'GET', client: null, model: null });
+  expect(buildExchangeRow(ofHandshake)).toMatchObject({ method: 'GET', client: null, model: null });
   expect(String([...store.list()][2]?.bytesOf('client_request'))).toBe('not a turn');
   expect(JSON.parse(String(ofMessage.bytesOf('client_response')))).toEqual({ error });
 });

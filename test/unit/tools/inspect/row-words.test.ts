@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { createExchangeStore } from '../../../../src/tools/inspect/exchange-store.ts';
-import { answerIn, askedIn, noteWords } from '../../../../src/tools/inspect/row-words.ts';
+import { noteWords, readAnswered, readAsked } from '../../../../src/tools/inspect/row-words.ts';
 import { addBytes, recordedFacts, requestHead } from '../../../support/recorded-exchange.ts';
 
-const asked = (body: unknown) => askedIn(Buffer.from(JSON.stringify(body)));
+const asked = (body: unknown) => readAsked(Buffer.from(JSON.stringify(body)));
 const said = (body: unknown) => asked(body).said;
 
 describe('the words of a row', () => {
@@ -71,7 +71,7 @@ describe('the words of a row', () => {
     const call = { type: 'function_call', name: 'x'.repeat(1e5), arguments: '{}' };
     const other = { type: `${'y'.repeat(1e5)}_call` };
     const output = [call, other, ...Array.from({ length: 20 }, (_, index) => ({ ...call, name: `f${index}` }))];
-    const { called = [] } = answerIn(Buffer.from(JSON.stringify({ output })));
+    const { called = [] } = readAnswered(Buffer.from(JSON.stringify({ output })));
     expect(called).toHaveLength(8);
     expect(Math.max(...called.map(({ length }) => length))).toBe(241);
   });
@@ -84,8 +84,8 @@ describe('the words of a row', () => {
       [],
     ])
       expect(said(body)).toBeNull();
-    expect(askedIn(Buffer.from('{"input":[{"role":"user","content":"cut')).said).toBeNull();
-    expect(askedIn(Buffer.alloc(0))).toEqual({ said: null, given: null });
+    expect(readAsked(Buffer.from('{"input":[{"role":"user","content":"cut')).said).toBeNull();
+    expect(readAsked(Buffer.alloc(0))).toEqual({ said: null, given: null });
   });
 
   it('are the text and the tools of a Response, or of the last event of a stream', () => {
@@ -102,12 +102,12 @@ describe('the words of a row', () => {
       { type: 'web_search_call' },
     ];
     const response = { id: 'r', object: 'response', output };
-    expect(answerIn(Buffer.from(JSON.stringify(response)))).toEqual(words);
+    expect(readAnswered(Buffer.from(JSON.stringify(response)))).toEqual(words);
     const event = (type: string, response: object) =>
       `event: ${type}\ndata: ${JSON.stringify({ type, sequence_number: 1, response })}\n\n`;
     const stream = event('response.created', { output: [] }) + event('response.completed', response);
-    expect(answerIn(Buffer.from(stream))).toEqual(words);
-    expect(answerIn(Buffer.from(stream.slice(0, 90)))).toEqual(nothing);
-    expect(answerIn(Buffer.from('{"error":{"message":"no"}}'))).toEqual(nothing);
+    expect(readAnswered(Buffer.from(stream))).toEqual(words);
+    expect(readAnswered(Buffer.from(stream.slice(0, 90)))).toEqual(nothing);
+    expect(readAnswered(Buffer.from('{"error":{"message":"no"}}'))).toEqual(nothing);
   });
 });

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { partOf } from '../../../../src/tools/inspect/exchange-json.ts';
+import { buildExchangePart } from '../../../../src/tools/inspect/exchange-json.ts';
 import {
   createExchangeStore,
   type ExchangeStore,
@@ -114,7 +114,7 @@ it('a part goes on behind what a page has, both sides at the same time', () => {
     client_response: 0,
     websocket_message: 0,
   };
-  const { pieces, has_more } = partOf(exchange, counts);
+  const { pieces, has_more } = buildExchangePart(exchange, counts);
   const times = Object.values(pieces).map((list) => list.map(({ at_ms }) => at_ms));
   expect(times[1]).toEqual([]);
   expect(Math.max(...(times[2] ?? []))).toBeLessThanOrEqual(2);

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { createExchangeFactory } from '../../../../src/service/server/exchanges.ts';
 import { createExchangeStore } from '../../../../src/tools/inspect/exchange-store.ts';
 import { createRecorder } from '../../../../src/tools/inspect/record-exchanges.ts';
-import { chunkLabel, eventLabel, timelineOf } from '../../../../src/tools/inspect/view/timeline.ts';
+import { buildTimeline, labelChunk, labelEvent } from '../../../../src/tools/inspect/view/timeline.ts';
 import { explainSetupOf } from '../../../support/config-of-settings.ts';
 import { repliesOf } from '../../../support/exchange-options.ts';
 import { detailOf } from '../../../support/recorded-exchange.ts';
@@ -57,7 +57,7 @@ function shown(pieces: readonly string[]): { readonly lines: string[]; readonly 
   const stored = store.get(1);
   if (stored === undefined) throw new Error('nothing was recorded');
   const { chat_response, client_response } = detailOf(stored).file;
-  const rows = timelineOf(
+  const rows = buildTimeline(
     { pieces: chat_response?.pieces ?? [], isStream: true },
     { pieces: client_response?.pieces ?? [], isStream: true },
   );
@@ -65,7 +65,7 @@ function shown(pieces: readonly string[]): { readonly lines: string[]; readonly 
     // Where there is something else to send, nothing is sent for a comment.
     lines: rows.map(
       ({ upstream, client, isFirst }) =>
-        `${isFirst ? '>' : ' '} ${upstream === null ? '' : chunkLabel(upstream)} | ${client === null || client.kind === 'comment' ? '' : eventLabel(client)}`,
+        `${isFirst ? '>' : ' '} ${upstream === null ? '' : labelChunk(upstream)} | ${client === null || client.kind === 'comment' ? '' : labelEvent(client)}`,
     ),
     client: (client_response?.pieces ?? [])
       .map((piece) => ('text' in piece ? piece.text : ''))

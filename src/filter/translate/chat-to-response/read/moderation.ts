@@ -43,5 +43,5 @@ function merged(one: unknown, other: unknown, join: (a: unknown, b: unknown) => 
 }
 
 function valuesOf(value: unknown): Values {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Values) : {};
+  return objectOf<Values>(value) ?? {};
 }

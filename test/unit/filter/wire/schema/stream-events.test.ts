@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { lineOf } from '../../../../../src/tools/inspect/view/event-lines.ts';
+import { writeEventLine } from '../../../../../src/tools/inspect/view/event-lines.ts';
 import { eventFields } from '../../../../support/invariants-fields.ts';
 
 const read = (path: string) => readFileSync(new URL(`../../../../../${path}`, import.meta.url), 'utf8');
@@ -38,5 +38,5 @@ const shown = Object.entries(eventFields)
 
 it.each(shown)('the line of a response.%s in golden cases shows its %s', (type, field) => {
   const value = field === 'logprobs' ? [{ token: 'shown' }] : 'shown';
-  expect(lineOf({ type: `response.${type}`, [field]: value })).toContain('shown');
+  expect(writeEventLine({ type: `response.${type}`, [field]: value })).toContain('shown');
 });

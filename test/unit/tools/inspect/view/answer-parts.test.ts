@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { type AnswerPart, answerParts } from '../../../../../src/tools/inspect/view/answer-parts.ts';
-import { beforeLastUser, resultsOf, turnWords } from '../../../../../src/tools/inspect/view/turn-words.ts';
+import { type AnswerPart, readAnswerParts } from '../../../../../src/tools/inspect/view/answer-parts.ts';
+import { countBeforeLastUser, findResults, readTurnWords } from '../../../../../src/tools/inspect/view/turn-words.ts';
 
 const linesOf = (parts: readonly AnswerPart[]) => parts.map(({ kind, name, text }) => `${kind} ${name}: ${text}`);
-const said = (answer: unknown) => linesOf(answerParts(JSON.stringify(answer), false));
+const said = (answer: unknown) => linesOf(readAnswerParts(JSON.stringify(answer), false));
 const streamOf = (...events: readonly object[]) =>
   events.map((event) => `event: x\ndata: ${JSON.stringify(event)}\n\n`).join('');
 
@@ -40,7 +40,7 @@ describe('the parts of an answer', () => {
       { type: 'response.created', response: { output: [] } },
       { type: 'x', response: { output } },
     );
-    expect(linesOf(answerParts(stream, true))).toEqual(lines);
+    expect(linesOf(readAnswerParts(stream, true))).toEqual(lines);
   });
 
   it('are as far as a stream has come, which may have items that are done', () => {
@@ -57,9 +57,9 @@ describe('the parts of an answer', () => {
       { type: 'response.output_item.added', output_index: 1, item: { type: 'function_call', name: 'find' } },
       { type: 'response.function_call_arguments.delta', output_index: 1, delta: '{"id"' },
     );
-    expect(linesOf(answerParts(stream, true))).toEqual(['text : Hello!', 'call find: {"id"']);
+    expect(linesOf(readAnswerParts(stream, true))).toEqual(['text : Hello!', 'call find: {"id"']);
     const upToDelta = stream.slice(0, stream.indexOf('event: x\ndata: {"type":"response.output_item.done"'));
-    expect(linesOf(answerParts(upToDelta, true))).toEqual(['text : Hello']);
+    expect(linesOf(readAnswerParts(upToDelta, true))).toEqual(['text : Hello']);
   });
 
   it('are those of a Chat message that was passed, or the answer itself where it is another', () => {
@@ -71,9 +71,9 @@ describe('the parts of an answer', () => {
 
   it('are none of an error, and what is foreign does no harm', () => {
     expect(said({ error: { message: 'No.' } })).toEqual([]);
-    expect(answerParts('', false)).toEqual([]);
+    expect(readAnswerParts('', false)).toEqual([]);
     expect(said({ output: [null, 3, { type: 'message', content: 'x' }] })).toEqual([]);
-    expect(answerParts('data: {"response":\n\ndata: {"delta":3,"item":null}\n\n', true)).toEqual([
+    expect(readAnswerParts('data: {"response":\n\ndata: {"delta":3,"item":null}\n\n', true)).toEqual([
       { kind: 'other', name: '', callId: '', text: '{}' },
     ]);
   });
@@ -89,21 +89,21 @@ describe('the words of a turn', () => {
   ];
 
   it('are those of the user behind the turn before, and the results of its calls', () => {
-    expect(turnWords({ messages }, 2)).toEqual({
+    expect(readTurnWords({ messages }, 2)).toEqual({
       said: ['And this?\n(image_url)'],
       results: [{ callId: 'c', text: 'sunny' }],
     });
-    expect(turnWords({ messages }, beforeLastUser({ messages })).said).toEqual(['And this?\n(image_url)']);
-    expect(turnWords(null, beforeLastUser(null))).toEqual({ said: [], results: [] });
+    expect(readTurnWords({ messages }, countBeforeLastUser({ messages })).said).toEqual(['And this?\n(image_url)']);
+    expect(readTurnWords(null, countBeforeLastUser(null))).toEqual({ said: [], results: [] });
   });
 
   it('belong to the calls by their ids, or by their order where an id was given twice', () => {
-    const calls = answerParts(
+    const calls = readAnswerParts(
       JSON.stringify({ output: ['a', 'b'].map((call_id) => ({ type: 'function_call', call_id, name: call_id })) }),
       false,
     );
     const texts = (...ids: readonly string[]) => [
-      ...resultsOf(
+      ...findResults(
         calls,
         ids.map((callId) => ({ callId, text: `of ${callId}` })),
       ).values(),

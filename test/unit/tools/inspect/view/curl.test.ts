@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { expect, it } from 'vitest';
 import { redactionMark } from '../../../../../src/formats/credentials/names.ts';
-import { curlOf } from '../../../../../src/tools/inspect/view/curl.ts';
+import { writeCurl } from '../../../../../src/tools/inspect/view/curl.ts';
 
 /** What a shell makes of the command's words. */
 function wordsOf(command: string): string[] {
@@ -19,7 +19,7 @@ it('is a command that a shell reads as it was meant, whatever is in the body', (
     { name: 'x-odd', value: `a'b $(id)` },
     { name: 'content-length', value: '3' },
   ];
-  const words = wordsOf(curlOf({ method: 'POST', path: '/v1/responses?a=b&c', headers, body }, 'http://h:1'));
+  const words = wordsOf(writeCurl({ method: 'POST', path: '/v1/responses?a=b&c', headers, body }, 'http://h:1'));
   expect(words).toEqual([
     ...['-N', '-X', 'POST', 'http://h:1/v1/responses?a=b&c', '-H', 'content-type: application/json'],
     ...['-H', 'authorization: Bearer sk-1', '-H', `x-odd: a'b $(id)`, '--data-binary', body],

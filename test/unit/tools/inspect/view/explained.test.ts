@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { explainedBodies } from '../../../../../src/tools/inspect/view/explained.ts';
+import { buildExplainedBodies } from '../../../../../src/tools/inspect/view/explained.ts';
 
 const why = { causes: [], rule: 'A rule.', link: 'docs/mapping.md' };
 const field = (name: string, fate: 'sent' | 'renamed' | 'dropped', to: readonly string[], dropped: string[] = []) => ({
@@ -12,7 +12,7 @@ const field = (name: string, fate: 'sent' | 'renamed' | 'dropped', to: readonly 
 });
 
 it('what was dropped of a field is marked in it, also where the name means that of every tool', () => {
-  const { client } = explainedBodies({
+  const { client } = buildExplainedBodies({
     refusals: [],
     fields: [
       field('model', 'sent', ['model']),

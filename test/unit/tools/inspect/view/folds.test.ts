@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { openingOf } from '../../../../../src/tools/inspect/view/folds.ts';
-import { jsonLines } from '../../../../../src/tools/inspect/view/json-lines.ts';
+import { chooseOpening } from '../../../../../src/tools/inspect/view/folds.ts';
+import { writeJsonLines } from '../../../../../src/tools/inspect/view/json-lines.ts';
 
 const long = 'Be brief. '.repeat(40);
 
@@ -11,26 +11,26 @@ it('folds the tools and the instructions of both bodies, and begins at the last 
     { role: 'user', content: 'Go on' },
     { type: 'reasoning' },
   ];
-  const client = openingOf({ instructions: long, tools: [{ description: long }], input });
+  const client = chooseOpening({ instructions: long, tools: [{ description: long }], input });
   expect(client).toEqual({ folded: ['tools', 'instructions', 'input[0].content'], last: 'input[2]' });
   const messages = [
     { role: 'system', content: long },
     { role: 'user', content: 'Hi' },
   ];
-  expect(openingOf({ messages, tools: [] })).toEqual({ folded: ['messages[0].content'], last: 'messages[1]' });
+  expect(chooseOpening({ messages, tools: [] })).toEqual({ folded: ['messages[0].content'], last: 'messages[1]' });
 });
 
 it('folds nothing of what is short, or is no request', () => {
   for (const body of [null, 3, 'x', [], { input: [null, 3] }])
-    expect(openingOf(body)).toEqual({ folded: [], last: null });
+    expect(chooseOpening(body)).toEqual({ folded: [], last: null });
   const short = { input: 'Hi', instructions: 'Short.', tools: [{ type: 'web_search' }] };
-  expect(openingOf(short)).toEqual({ folded: [], last: 'input' });
+  expect(chooseOpening(short)).toEqual({ folded: [], last: 'input' });
 });
 
 it('shows one line of what is folded, with what became of it', () => {
   const explained = new Map([['tools', { mark: 'changed', note: '→ tools' }]] as const);
   const body = { instructions: long, tools: [{ name: 'a' }, { name: 'b' }], model: 'm' };
-  const lines = jsonLines(body, { columns: 60, explained, folded: ['tools', 'instructions'] });
+  const lines = writeJsonLines(body, { columns: 60, explained, folded: ['tools', 'instructions'] });
   expect(lines.map(({ key, note, isFolded }) => [key, note, isFolded])).toEqual([
     [null, null, false],
     ['instructions', null, true],

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ExchangeRow } from '../../../../../src/tools/inspect/exchange-json.ts';
-import { conversationsOf } from '../../../../../src/tools/inspect/view/group-turns.ts';
-import { turnChanges } from '../../../../../src/tools/inspect/view/turn-changes.ts';
+import { groupConversations } from '../../../../../src/tools/inspect/view/group-turns.ts';
+import { compareTurns } from '../../../../../src/tools/inspect/view/turn-changes.ts';
 
 function row(id: number, more: Partial<ExchangeRow> = {}): ExchangeRow {
   const tokens = { input_tokens: 1000 * id, cached_tokens: 500, output_tokens: 100 };
@@ -22,7 +22,7 @@ describe('conversations', () => {
       turn(6, 5),
       row(7, { turn: null }),
     ];
-    const found = conversationsOf(rows);
+    const found = groupConversations(rows);
     expect(found.map(({ id, turns }) => [id, ...turns.map(({ row }) => row.id)])).toEqual([
       [5, 5, 6],
       [1, 1, 2, 3],
@@ -49,7 +49,7 @@ describe('what changed from turn to turn', () => {
       { role: 'tool', content: [{ type: 'text', text: 'sunny' }] },
     ];
     const later = { ...first, temperature: 0.7, messages };
-    expect(turnChanges(first, later)).toEqual({
+    expect(compareTurns(first, later)).toEqual({
       difference: null,
       changed: ['temperature'],
     });
@@ -58,26 +58,26 @@ describe('what changed from turn to turn', () => {
   it('and the very place at which the prompt parts', () => {
     const [, hi] = first.messages;
     const later = { ...first, messages: [{ role: 'system', content: 'It is night.' }, hi] };
-    expect(turnChanges(first, later).difference).toEqual({
+    expect(compareTurns(first, later).difference).toEqual({
       path: 'messages[0].content',
       character: 7,
       before: 'It is noon.',
       after: 'It is night.',
     });
-    expect(turnChanges(first, { ...first, tools: [{ type: 'a' }] }).difference).toMatchObject({
+    expect(compareTurns(first, { ...first, tools: [{ type: 'a' }] }).difference).toMatchObject({
       path: 'tools',
       before: '',
     });
     const shorter = { ...first, messages: first.messages.slice(0, 1) };
-    expect(turnChanges(first, shorter).difference).toMatchObject({ path: 'messages[1]', after: '' });
-    expect(turnChanges(null, first)).toMatchObject({ difference: { path: 'model' } });
+    expect(compareTurns(first, shorter).difference).toMatchObject({ path: 'messages[1]', after: '' });
+    expect(compareTurns(null, first)).toMatchObject({ difference: { path: 'model' } });
   });
 
   it('shows a long text around that place', () => {
     const long = (end: string) => ({
       messages: [{ role: 'user', content: `${'x'.repeat(5000)}${end}${'y'.repeat(5000)}` }],
     });
-    const { difference } = turnChanges(long('a'), long('b'));
+    const { difference } = compareTurns(long('a'), long('b'));
     expect(difference).toMatchObject({ character: 5000, before: expect.stringMatching(/^…x{20}ay+…$/) });
   });
 });

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { exchangeFileHead } from '../../../../../src/tools/files/exchange-file.ts';
-import { harOf } from '../../../../../src/tools/inspect/view/har.ts';
+import { buildHar } from '../../../../../src/tools/inspect/view/har.ts';
 import type { ExchangeDetail } from '../../../../../src/tools/inspect/view/join-parts.ts';
 import { harProblems } from '../../../../support/har.ts';
 
@@ -43,7 +43,7 @@ interface Har {
 }
 
 it('an exchange is a valid HTTP archive, with the client’s side and the upstream’s', () => {
-  const har = harOf([detail], 'http://127.0.0.1:10000', '1.2.3') as Har;
+  const har = buildHar([detail], 'http://127.0.0.1:10000', '1.2.3') as Har;
   expect(harProblems(har)).toEqual([]);
   const [client, upstream] = har.log.entries;
   expect(client).toMatchObject({
@@ -65,14 +65,14 @@ it('an exchange is a valid HTTP archive, with the client’s side and the upstre
 
 it('an upstream that the request does not name is not taken for the proxy', () => {
   const file = { ...detail.file, chat_request: { ...detail.file.chat_request, headers } };
-  const har = harOf([{ ...detail, file } as ExchangeDetail], 'http://127.0.0.1:10000', '1.2.3') as Har;
+  const har = buildHar([{ ...detail, file } as ExchangeDetail], 'http://127.0.0.1:10000', '1.2.3') as Har;
   expect(har.log.entries[1]).toMatchObject({ request: { url: 'http://upstream/v1/chat/completions' } });
 });
 
 it('so is one that was refused, or has no answer', () => {
   const refused = { row: { duration_ms: null }, file: { ...file, chat_request: null, chat_response: null } };
   const unanswered = { row: { duration_ms: 3 }, file: { ...file, chat_response: null, client_response: null } };
-  const har = harOf([refused, unanswered] as unknown as ExchangeDetail[], 'http://localhost:1', '1') as Har;
+  const har = buildHar([refused, unanswered] as unknown as ExchangeDetail[], 'http://localhost:1', '1') as Har;
   expect(harProblems(har)).toEqual([]);
   expect(har.log.entries.map(({ response }) => response?.['status'])).toEqual([200, 0, 0]);
 });

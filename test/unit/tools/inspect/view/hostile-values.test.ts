@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { createDeltaTexts } from '../../../../../src/tools/inspect/view/delta-texts.ts';
-import { errorMessage, lastResponse } from '../../../../../src/tools/inspect/view/final-response.ts';
-import { openingOf } from '../../../../../src/tools/inspect/view/folds.ts';
-import { pretty } from '../../../../../src/tools/inspect/view/indent-json.ts';
-import { jsonLines } from '../../../../../src/tools/inspect/view/json-lines.ts';
-import { chunkLabel, eventLabel, parsed } from '../../../../../src/tools/inspect/view/timeline.ts';
-import { turnChanges } from '../../../../../src/tools/inspect/view/turn-changes.ts';
+import { findErrorMessage, findLastResponse } from '../../../../../src/tools/inspect/view/final-response.ts';
+import { chooseOpening } from '../../../../../src/tools/inspect/view/folds.ts';
+import { writeIndentedJson } from '../../../../../src/tools/inspect/view/indent-json.ts';
+import { writeJsonLines } from '../../../../../src/tools/inspect/view/json-lines.ts';
+import { labelChunk, labelEvent, parseShown } from '../../../../../src/tools/inspect/view/timeline.ts';
+import { compareTurns } from '../../../../../src/tools/inspect/view/turn-changes.ts';
 
 const nested = (levels: number) => '['.repeat(levels) + ']'.repeat(levels);
 
@@ -31,15 +31,15 @@ describe('what clients and servers may send', () => {
       `{"usage":{"prompt_tokens":${x},"completion_tokens":${x}}}`,
       x,
     ])
-      expect(chunkLabel(entry(chunk))).toEqual(expect.any(String));
+      expect(labelChunk(entry(chunk))).toEqual(expect.any(String));
     for (const event of [
       `{"type":"response.completed","response":${x}}`,
       `{"type":"response.output_text.delta","output_index":${x},"content_index":${x},"delta":${x}}`,
       `{"type":"response.output_item.done","item":{"type":${x},"content":${x}}}`,
       `{"type":${x},"error":${x}}`,
     ]) {
-      expect(eventLabel(entry(event))).toEqual(expect.any(String));
-      lastResponse(`data: ${event}\n\n`);
+      expect(labelEvent(entry(event))).toEqual(expect.any(String));
+      findLastResponse(`data: ${event}\n\n`);
       createDeltaTexts().add(event, 1);
     }
     for (const body of [
@@ -48,15 +48,15 @@ describe('what clients and servers may send', () => {
       `{"input":[${x}]}`,
       `{"messages":[{"role":${x},"content":${x}}],"tools":${x}}`,
     ]) {
-      const value = parsed(body);
-      openingOf(value);
-      expect(pretty(value)).toEqual(expect.any(String));
-      expect(jsonLines(value, { columns: 80 })).toEqual(expect.any(Array));
-      turnChanges(null, value);
-      turnChanges(value, parsed('{"messages":[{"role":"user"}]}'));
+      const value = parseShown(body);
+      chooseOpening(value);
+      expect(writeIndentedJson(value)).toEqual(expect.any(String));
+      expect(writeJsonLines(value, { columns: 80 })).toEqual(expect.any(Array));
+      compareTurns(null, value);
+      compareTurns(value, parseShown('{"messages":[{"role":"user"}]}'));
     }
     const error = `{"error":{"message":${x},"code":${x}}}`;
     const said = [answer(error, 'application/json'), answer(`data: ${error}\n\n`, 'text/event-stream')];
-    for (const each of said) expect([null, 'string']).toContain(errorMessage(each) === null ? null : 'string');
+    for (const each of said) expect([null, 'string']).toContain(findErrorMessage(each) === null ? null : 'string');
   });
 });

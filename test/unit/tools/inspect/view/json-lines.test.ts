@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { jsonLines, textLines, visible } from '../../../../../src/tools/inspect/view/json-lines.ts';
+import { escapeInvisible, writeJsonLines, writeTextLines } from '../../../../../src/tools/inspect/view/json-lines.ts';
 
-function marked(value: unknown, options: Parameters<typeof jsonLines>[1]): string[] {
-  return jsonLines(value, options).map(
+function marked(value: unknown, options: Parameters<typeof writeJsonLines>[1]): string[] {
+  return writeJsonLines(value, options).map(
     ({ mark, depth, key, text, note }) =>
       `${mark ?? '-'} ${' '.repeat(depth)}${key === null ? '' : `${key}: `}${text}${note === null ? '' : ` (${note})`}`,
   );
@@ -11,25 +11,27 @@ function marked(value: unknown, options: Parameters<typeof jsonLines>[1]): strin
 describe('a body as lines', () => {
   it('breaks long texts at line ends and between words, and loses nothing', () => {
     const text = `One two three\nfour ${'x'.repeat(50)} é𝄞`;
-    const lines = jsonLines({ text }, { columns: 30 });
+    const lines = writeJsonLines({ text }, { columns: 30 });
     expect(lines.every((line) => line.text.length <= 30)).toBe(true);
     const written = lines.slice(1, -1).map((line) => line.text);
     expect(JSON.parse(written.join(''))).toBe(text);
   });
 
   it('shows the beginning of a text of megabytes', () => {
-    const lines = jsonLines({ url: 'x'.repeat(5_000_000) }, { columns: 100 });
+    const lines = writeJsonLines({ url: 'x'.repeat(5_000_000) }, { columns: 100 });
     expect(lines.length).toBeLessThan(5_000);
     const end = lines.slice(-4).map(({ text }) => text);
     expect(end.join('')).toContain('more characters, in the download');
   });
 
   it('writes control characters, and those that turn text, as their code points', () => {
-    expect(visible('a\u202eb\u2066\u0000\u001b\u200f\ufeff')).toBe('a\\u202eb\\u2066\\u0000\\u001b\\u200f\\ufeff');
-    expect(visible('é 漢字 𝄞 🙂\tx')).toBe('é 漢字 𝄞 🙂\tx');
-    const [, line] = jsonLines({ 'k\u202e': 'v\u202e' }, { columns: 80 });
+    expect(escapeInvisible('a\u202eb\u2066\u0000\u001b\u200f\ufeff')).toBe(
+      'a\\u202eb\\u2066\\u0000\\u001b\\u200f\\ufeff',
+    );
+    expect(escapeInvisible('é 漢字 𝄞 🙂\tx')).toBe('é 漢字 𝄞 🙂\tx');
+    const [, line] = writeJsonLines({ 'k\u202e': 'v\u202e' }, { columns: 80 });
     expect(line).toMatchObject({ key: 'k\\u202e', text: '"v\\u202e"' });
-    expect(textLines('a\u202e', 80)[0]?.text).toBe('a\\u202e');
+    expect(writeTextLines('a\u202e', 80)[0]?.text).toBe('a\\u202e');
   });
 
   it('marks what is known of a path, and of all in it', () => {
@@ -53,13 +55,13 @@ describe('a body as lines', () => {
 
   it('finds a text in any case, also where a line ends within it', () => {
     const text = 'One two three four five six';
-    const found = (lines: ReturnType<typeof jsonLines>) =>
+    const found = (lines: ReturnType<typeof writeJsonLines>) =>
       lines.filter(({ isFound }) => isFound).map((line) => line.text);
-    const lines = jsonLines({ text, number: 123, key: 'x' }, { columns: 26, find: 'FOUR FIVE' });
+    const lines = writeJsonLines({ text, number: 123, key: 'x' }, { columns: 26, find: 'FOUR FIVE' });
     expect(found(lines)).toEqual(['"One two three four ', 'five six",']);
-    expect(found(jsonLines({ text, number: 123 }, { columns: 80, find: '23' }))).toEqual(['123']);
-    expect(found(jsonLines({ text }, { columns: 80, find: 'text' }))).toEqual([`"${text}"`]);
-    expect(found(textLines(text, 12, 'two'))).toEqual(['One two ']);
-    expect(found(textLines(text, 12))).toEqual([]);
+    expect(found(writeJsonLines({ text, number: 123 }, { columns: 80, find: '23' }))).toEqual(['123']);
+    expect(found(writeJsonLines({ text }, { columns: 80, find: 'text' }))).toEqual([`"${text}"`]);
+    expect(found(writeTextLines(text, 12, 'two'))).toEqual(['One two ']);
+    expect(found(writeTextLines(text, 12))).toEqual([]);
   });
 });

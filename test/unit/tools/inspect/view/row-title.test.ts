@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { ExchangeRow } from '../../../../../src/tools/inspect/exchange-json.ts';
-import { aboutOf, hasFailed, titleOf } from '../../../../../src/tools/inspect/view/row-title.ts';
+import { hasFailed, listRowWords, writeRowTitle } from '../../../../../src/tools/inspect/view/row-title.ts';
 
 const row = (more: Partial<ExchangeRow>) =>
   ({
@@ -19,8 +19,8 @@ it.each([
   [{ endpoint: null, model: null, method: 'GET', path: '/v1/models' }, 'GET /v1/models', []],
   [{ endpoint: null, model: null, method: null, path: null }, 'no request', []],
 ] as const)('a row of %j is called %j', (given, title, about) => {
-  expect(titleOf(row(given))).toBe(title);
-  expect(aboutOf(row(given))).toEqual(about);
+  expect(writeRowTitle(row(given))).toBe(title);
+  expect(listRowWords(row(given))).toEqual(about);
 });
 
 it('knows an error by the status that the client got', () => {

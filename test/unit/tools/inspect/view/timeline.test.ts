@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { type ExchangeFilePiece, pieceOf } from '../../../../../src/tools/files/exchange-file.ts';
-import { chunkLabel, eventLabel, timelineOf } from '../../../../../src/tools/inspect/view/timeline.ts';
+import { buildPiece, type ExchangeFilePiece } from '../../../../../src/tools/files/exchange-file.ts';
+import { buildTimeline, labelChunk, labelEvent } from '../../../../../src/tools/inspect/view/timeline.ts';
 import { everyCut } from '../../../../support/split.ts';
 
 const streamed = (pieces: readonly ExchangeFilePiece[]) => ({ pieces, isStream: true });
@@ -8,16 +8,16 @@ const chunk = (content: string) => `data: {"choices":[{"index":0,"delta":{"conte
 const event = (delta: string) =>
   `event: response.output_text.delta\ndata: ${JSON.stringify({ type: 'response.output_text.delta', output_index: 0, content_index: 0, delta })}\n\n`;
 
-function linesOf(rows: ReturnType<typeof timelineOf>): string[] {
+function linesOf(rows: ReturnType<typeof buildTimeline>): string[] {
   return rows.map(
     ({ upstream, client, isFirst }) =>
-      `${isFirst ? '>' : ' '} ${upstream === null ? '' : chunkLabel(upstream)} | ${client === null ? '' : eventLabel(client)}`,
+      `${isFirst ? '>' : ' '} ${upstream === null ? '' : labelChunk(upstream)} | ${client === null ? '' : labelEvent(client)}`,
   );
 }
 
 describe('the timeline', () => {
   it('puts the events beside the chunk that they came from', () => {
-    const timeline = timelineOf(
+    const timeline = buildTimeline(
       streamed([
         { at_ms: 1, text: chunk('a') },
         { at_ms: 5, text: chunk('b') },
@@ -38,11 +38,11 @@ describe('the timeline', () => {
     let cuts = 0;
     const stream = Buffer.from(`${chunk('é𝄞') + chunk('b')}data: [DONE]\n\n`);
     for (const { how, pieces } of everyCut(stream)) {
-      const timeline = timelineOf(
-        streamed([...pieces].map((piece, index) => pieceOf(index, Buffer.from(piece)))),
+      const timeline = buildTimeline(
+        streamed([...pieces].map((piece, index) => buildPiece(index, Buffer.from(piece)))),
         streamed([]),
       );
-      const found = timeline.flatMap(({ upstream }) => (upstream === null ? [] : [chunkLabel(upstream)]));
+      const found = timeline.flatMap(({ upstream }) => (upstream === null ? [] : [labelChunk(upstream)]));
       expect(found, how).toEqual(['content "é𝄞"', 'content "b"', '[DONE]']);
       cuts += 1;
     }
@@ -50,7 +50,7 @@ describe('the timeline', () => {
   });
 
   it('shows what is not a stream, and heartbeats that answer nothing', () => {
-    const timeline = timelineOf(
+    const timeline = buildTimeline(
       { pieces: [{ at_ms: 9, text: '{"choices":[]}' }], isStream: false },
       streamed([
         { at_ms: 5, text: ': keepalive\n\n' },
@@ -72,7 +72,7 @@ describe('the timeline', () => {
     '{"type":7}',
     '{"type":"error","response":3}',
   ])('labels %s, which nobody should send', (raw) => {
-    expect(typeof chunkLabel({ atMs: 0, raw, kind: 'data' })).toBe('string');
-    expect(typeof eventLabel({ atMs: 0, raw, kind: 'data' })).toBe('string');
+    expect(typeof labelChunk({ atMs: 0, raw, kind: 'data' })).toBe('string');
+    expect(typeof labelEvent({ atMs: 0, raw, kind: 'data' })).toBe('string');
   });
 });

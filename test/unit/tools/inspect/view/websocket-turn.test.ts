@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { webSocketTurnOf } from '../../../../../src/tools/inspect/view/websocket-turn.ts';
+import { readWebSocketTurn } from '../../../../../src/tools/inspect/view/websocket-turn.ts';
 
 it.each([
   ['3431e97d-c889-4cc8-bf4b-15a44e14d68b-turn-12', { connection: '3431e97d-c889-4cc8-bf4b-15a44e14d68b', number: 12 }],
@@ -9,5 +9,5 @@ it.each([
   ['turn-1', null],
   [null, null],
 ])('%s is %j', (requestId, turn) => {
-  expect(webSocketTurnOf(requestId)).toEqual(turn);
+  expect(readWebSocketTurn(requestId)).toEqual(turn);
 });

@@ -14,7 +14,7 @@ export const functionCall = itemType(functionCallItem, (call, at, input) => {
     input.dropped.pushKey('input[]', 'arguments');
   }
   withinTextLimit(given, `${at}.arguments`, input.settings);
-  input.addCall(call, argumentsOf(given, input), at);
+  input.addCall(call, parseCallArguments(given, input), at);
 });
 
 export const customToolCall = itemType(customToolCallItem, (call, at, input) => {
@@ -38,7 +38,7 @@ const rawKey = 'raw_arguments';
  * wrapped, so the model still sees what it wrote, and named as dropped; no arguments at all are an empty object. An object of more
  * than `maxValues` values is wrapped unread.
  */
-export function argumentsOf(given: string, { settings, dropped }: Reading): string {
+export function parseCallArguments(given: string, { settings, dropped }: Reading): string {
   const trimmed = given.trim();
   if (trimmed === '' || trimmed === 'null') return '{}';
   if (isObjectText(trimmed, settings.limits.maxValues)) return given;
