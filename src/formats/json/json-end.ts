@@ -1,9 +1,10 @@
-import { closingQuoteInBytes, endOfPlain } from './scan.ts';
+import { OpenString } from './scan.ts';
 
-type State = 'start' | 'inside' | 'string' | 'escape' | 'whole' | 'other';
+type State = 'start' | 'inside' | 'string' | 'whole' | 'other';
 
 /** Finds the end of JSON that arrives in pieces, in linear time. Validity is not checked: no more will arrive. */
 export class JsonEnd {
+  readonly #string = new OpenString();
   #depth = 0;
   #state: State;
   readonly #of: 'object' | 'string' | 'any';
@@ -19,34 +20,28 @@ export class JsonEnd {
 
   /** Takes the next piece as text. Returns the offset of what follows the JSON; -1 while it is incomplete. */
   push(text: string): number {
-    for (let at = 0; at < text.length; at++) {
-      if (this.#state === 'whole') return at;
-      if (this.#state === 'string') at = endOfPlain(text, at);
-      if (at < text.length) this.#read(text.charCodeAt(at));
+    let at = 0;
+    while (at < text.length && this.#state !== 'whole') {
+      if (this.#state === 'string') {
+        at = this.#string.end(text, at);
+        if (at === -1) return -1;
+        this.#state = this.#of === 'string' ? 'whole' : 'inside';
+      } else this.#read(text.charCodeAt(at++));
     }
-    return this.#state === 'whole' ? text.length : -1;
+    return this.#state === 'whole' ? at : -1;
   }
 
   copy(): JsonEnd {
     const copy = new JsonEnd(this.#of);
     copy.#depth = this.#depth;
     copy.#state = this.#state;
+    copy.#string.isEscaped = this.#string.isEscaped;
     return copy;
   }
 
-  /** Takes the next piece as UTF-8; a piece of text and one of bytes are not mixed. */
+  /** Takes the next piece as UTF-8; a piece of text and one of bytes are not mixed. Brackets, quotes and backslashes are the same in Latin-1. */
   pushBytes(bytes: Uint8Array): void {
-    let closes = true;
-    for (let at = 0; at < bytes.length && this.#state !== 'whole'; at++) {
-      this.#read(bytes[at] ?? 0);
-      // The long parts of an answer are its strings: one that closes in this piece is skipped.
-      if (this.#state !== 'string' || !closes) continue;
-      const end = closingQuoteInBytes(bytes, at);
-      closes = end < bytes.length;
-      if (!closes) continue;
-      this.#state = 'inside';
-      at = end;
-    }
+    this.push(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1'));
   }
 
   /** Has the closing bracket arrived? */
@@ -72,12 +67,6 @@ export class JsonEnd {
         }
         return;
       case 'string':
-        if (code === 0x5c) this.#state = 'escape';
-        else if (code === 0x22) this.#state = this.#of === 'string' ? 'whole' : 'inside';
-        return;
-      case 'escape':
-        this.#state = 'string';
-        return;
       case 'whole':
       case 'other':
     }

@@ -59,13 +59,23 @@ export function closingQuote(text: string, start: number): number {
   return text.length;
 }
 
-/** Where the next quote or backslash within a string is, or the end of the text: most characters of a string are neither. */
-export function endOfPlain(text: string, start: number): number {
-  for (let at = start; at < text.length; at++) {
-    const code = text.charCodeAt(at);
-    if (code === 0x22 || code === 0x5c) return at;
+/** A string whose text comes in pieces, cut anywhere, also within an escape. */
+export class OpenString {
+  /** The piece before ended with the backslash of an escape. */
+  isEscaped = false;
+
+  /** Reads on from there, behind the opening quote. Returns the offset behind the closing one; -1 where the piece ends before it. */
+  end(text: string, from: number): number {
+    let at = this.isEscaped ? from + 1 : from;
+    for (let code = text.charCodeAt(at); at < text.length; code = text.charCodeAt(at)) {
+      at += code === 0x5c ? 2 : 1;
+      if (code !== 0x22) continue;
+      this.isEscaped = false;
+      return at;
+    }
+    this.isEscaped = at > text.length;
+    return -1;
   }
-  return text.length;
 }
 
 /**

@@ -1,4 +1,4 @@
-import { endOfPlain, isDigit } from '../../../../formats/json/scan.ts';
+import { isDigit, OpenString } from '../../../../formats/json/scan.ts';
 
 /**
  * Writes `120000.0` as `120000`, which is the same number: models write it (Grok, xAI), and tools that read an integer refuse it, as
@@ -7,7 +7,8 @@ import { endOfPlain, isDigit } from '../../../../formats/json/scan.ts';
  */
 export class WholeNumbers {
   readonly #onRepair: () => void;
-  #state: 'start' | 'between' | 'string' | 'escape' | 'number' | 'fraction' | 'no_object' = 'start';
+  readonly #string = new OpenString();
+  #state: 'start' | 'between' | 'string' | 'number' | 'fraction' | 'no_object' = 'start';
   #heldBack = '';
 
   constructor(onRepair: () => void) {
@@ -19,7 +20,9 @@ export class WholeNumbers {
     let from = 0;
     for (let at = 0; at < text.length; at++) {
       if (this.#state === 'string') {
-        at = endOfPlain(text, at);
+        at = this.#string.end(text, at);
+        if (at === -1) break;
+        this.#state = 'between';
         if (at === text.length) break;
       }
       const code = text.charCodeAt(at);
@@ -62,13 +65,6 @@ export class WholeNumbers {
 
   #read(code: number): void {
     switch (this.#state) {
-      case 'string':
-        if (code === 0x22) this.#state = 'between';
-        else if (code === 0x5c) this.#state = 'escape';
-        return;
-      case 'escape':
-        this.#state = 'string';
-        return;
       case 'start':
         if (code === 0x7b) this.#state = 'between';
         else if (String.fromCharCode(code).trim() !== '') this.#state = 'no_object';
@@ -78,6 +74,7 @@ export class WholeNumbers {
         if (code === 0x22) this.#state = 'string';
         else this.#state = isDigit(code) || code === 0x2d ? 'number' : 'between';
         return;
+      case 'string':
       case 'fraction':
       case 'no_object':
     }
