@@ -33,7 +33,9 @@ export async function runCosts(rounds: number, note: (line: string) => void): Pr
   for (let round = 0; round < rounds; round++) for (const name of contenderNames) await measureFilterStart(name, add);
   return [...samples.values()].map(({ about, figures }) => [
     ...about,
-    ...[median(figures), Math.min(...figures), Math.max(...figures)],
+    median(figures),
+    Math.min(...figures),
+    Math.max(...figures),
   ]);
 }
 

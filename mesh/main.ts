@@ -101,7 +101,10 @@ async function run(options: MeshOptions, stop: AbortSignal): Promise<void> {
     const until = AbortSignal.any([stop, over.signal]);
     const refusal = await Promise.race([
       waitUntilAnswered({
-        ...{ port, service: ports.service, upstream: options.upstream, signal: until },
+        port,
+        service: ports.service,
+        upstream: options.upstream,
+        signal: until,
         onWaiting: (last) => console.error(`Not ready yet: ${last}`),
       }),
       ended,
@@ -121,7 +124,10 @@ async function run(options: MeshOptions, stop: AbortSignal): Promise<void> {
         sleep: (milliseconds) => sleep(milliseconds, undefined, { signal: until }),
       });
       const tell = createTeller({
-        ...{ url, upstream, pages, profile: chooseProfile(options, process.env) },
+        url,
+        upstream,
+        pages,
+        profile: chooseProfile(options, process.env),
         curl: (model) => writeCurlCommand(port, model),
       });
       const told = (async () => {

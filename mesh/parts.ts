@@ -47,8 +47,15 @@ export function startEnvoy(binary: EnvoyBinary, config: EnvoyConfig, options: En
     // Hot restart shares memory between Envoys of one machine; several run side by side here.
     // Access log lines wait 10 s by default.
     [
-      ...['-c', file, '--concurrency', `${options.concurrency}`, '-l', options.logLevel],
-      ...['--disable-hot-restart', '--file-flush-interval-msec', '100'],
+      '-c',
+      file,
+      '--concurrency',
+      `${options.concurrency}`,
+      '-l',
+      options.logLevel,
+      '--disable-hot-restart',
+      '--file-flush-interval-msec',
+      '100',
     ],
     { onLine: options.onLine },
   );

@@ -75,7 +75,12 @@ export async function waitUntilAnswered({
 function post(port: number, body: string, signal: AbortSignal): Promise<{ status: number; text: string } | string> {
   return new Promise((resolve) => {
     const sent = request({
-      ...{ host: '127.0.0.1', port, path: '/v1/responses', method: 'POST', agent: false, signal },
+      host: '127.0.0.1',
+      port,
+      path: '/v1/responses',
+      method: 'POST',
+      agent: false,
+      signal,
       headers: { 'content-type': 'application/json', 'x-request-id': probeId, 'user-agent': probeAgent },
     });
     sent.on('error', ({ message }) => resolve(`${thisCommand.plain}’s own request got no answer (${message})`));

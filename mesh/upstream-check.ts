@@ -34,7 +34,9 @@ export async function askUpstream(url: URL, asking: Asking): Promise<UpstreamSta
   const list = await askPath(base, asking, 'models');
   const models = readModelNames(list);
   const state = (problem: string | null, answer: Answer, profile: string | null = null) => ({
-    ...{ models: models ?? [], problem, profile },
+    models: models ?? [],
+    problem,
+    profile,
     isLoading: answer.outcome === 'timed_out' || isStillLoading(answer),
   });
   const unreachable = explainFailure(list, base, asking);

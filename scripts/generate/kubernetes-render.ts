@@ -151,9 +151,14 @@ function settingsForChart(): object {
 
 /** What Istio's Envoys take over of the connections of clients, besides the access log and the local replies. */
 const connectionFields = [
-  ...['merge_slashes', 'path_with_escaped_slashes_action', 'common_http_protocol_options', 'http_protocol_options'],
-  ...['preserve_external_request_id', 'always_set_request_id_in_response'],
-  ...['request_headers_timeout', 'request_timeout'],
+  'merge_slashes',
+  'path_with_escaped_slashes_action',
+  'common_http_protocol_options',
+  'http_protocol_options',
+  'preserve_external_request_id',
+  'always_set_request_id_in_response',
+  'request_headers_timeout',
+  'request_timeout',
 ];
 
 /**

@@ -61,8 +61,13 @@ const paths = {
 
 /** The wire type of a field that is no message, text or bytes. */
 const wireTypes: Readonly<Record<string, number>> = {
-  ...{ TYPE_BOOL: 0, TYPE_ENUM: 0, TYPE_INT32: 0 },
-  ...{ TYPE_DOUBLE: 1, TYPE_MESSAGE: 2, TYPE_STRING: 2, TYPE_BYTES: 2 },
+  TYPE_BOOL: 0,
+  TYPE_ENUM: 0,
+  TYPE_INT32: 0,
+  TYPE_DOUBLE: 1,
+  TYPE_MESSAGE: 2,
+  TYPE_STRING: 2,
+  TYPE_BYTES: 2,
 };
 
 export const wireNumbers: Generator = {
@@ -90,9 +95,11 @@ export const wireNumbers: Generator = {
     };
     const text = [
       '// Written by npm run generate from proto/ (scripts/generate/wire-numbers.ts).',
-      ...['', '// Fields that are read: their numbers.'],
+      '',
+      '// Fields that are read: their numbers.',
       ...lines(read, (message, name) => `export const ${constant(message, name)} = ${fieldOf(message, name).number};`),
-      ...['', '// Fields that are written: their tags, the number with the wire type.'],
+      '',
+      '// Fields that are written: their tags, the number with the wire type.',
       ...lines(written, (message, name) => {
         const { number, type } = fieldOf(message, name);
         const wireType = wireTypes[type];
@@ -100,14 +107,16 @@ export const wireNumbers: Generator = {
           throw new Error(`${message}.${name} has the type ${type}, which is not written here.`);
         return `export const ${constant(message, name)}Tag = 0x${((number << 3) | wireType).toString(16).padStart(2, '0')};`;
       }),
-      ...['', '// Numbers of enums, by name.'],
+      '',
+      '// Numbers of enums, by name.',
       ...lines(enums, (message, name) => {
         const found = messageOf(message).enumType.find((one) => one.name === name);
         if (found === undefined) throw new Error(`${message} of proto/ has no enum ${name}.`);
         const values = found.value.map((value) => `  ${value.name}: ${value.number},`);
         return `export const ${name[0]?.toLowerCase()}${name.slice(1)} = {\n${values.join('\n')}\n} as const;`;
       }),
-      ...['', '// Paths of methods.'],
+      '',
+      '// Paths of methods.',
       ...lines(paths, (service, name) => {
         const { path } = (definitions[service] as Readonly<Record<string, { readonly path: string }>>)[name] ?? {};
         if (path === undefined) throw new Error(`${service} of proto/ has no method ${name}.`);

@@ -9,7 +9,11 @@ import { npxCommand } from '../generate/publication.ts';
 
 const root = join(import.meta.dirname, '../..');
 const files = [
-  ...['CHANGELOG.md', 'LICENSE', 'envoy/envoy.yaml', 'envoy/minimal.yaml', 'envoy/requirements.txt'],
+  'CHANGELOG.md',
+  'LICENSE',
+  'envoy/envoy.yaml',
+  'envoy/minimal.yaml',
+  'envoy/requirements.txt',
   'mesh/usage.txt',
 ];
 
@@ -28,7 +32,13 @@ export async function createNpmPackage(folder: string, repository?: string): Pro
   const { name, version, description, license, keywords, type, engines } = JSON.parse(packageJson);
   const home = repository ?? `https://github.com/OWNER/${name}`;
   const manifest = {
-    ...{ name, version, description, license, keywords, type, engines },
+    name,
+    version,
+    description,
+    license,
+    keywords,
+    type,
+    engines,
     ...(repository === undefined ? {} : { repository: { type: 'git', url: `git+${repository}.git` } }),
     homepage: `${home}#readme`,
     bugs: `${home}/issues`,

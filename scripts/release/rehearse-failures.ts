@@ -93,8 +93,13 @@ export function continueAfterFailures(
       cwd: folder,
       encoding: 'utf8',
       env: {
-        ...{ PATH: process.env['PATH'], STATE: state, FAIL: fail, GITHUB_OUTPUT: join(folder, 'output') },
-        ...{ GITHUB_REF_NAME: 'v0.0.0', GITHUB_REPOSITORY: 'Example/Responses-ExtProc', GITHUB_ACTOR: 'rehearsal' },
+        PATH: process.env['PATH'],
+        STATE: state,
+        FAIL: fail,
+        GITHUB_OUTPUT: join(folder, 'output'),
+        GITHUB_REF_NAME: 'v0.0.0',
+        GITHUB_REPOSITORY: 'Example/Responses-ExtProc',
+        GITHUB_ACTOR: 'rehearsal',
         ...Object.fromEntries(all.map(([name, text]) => [name, evaluate(text, values)])),
       },
     });

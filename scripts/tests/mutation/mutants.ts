@@ -82,7 +82,9 @@ export function mutantsOf(file: string, text: string): Mutant[] {
       kind,
       before: line(text),
       after: line(mutated),
-      ...{ start, end, replacement },
+      start,
+      end,
+      replacement,
       text: mutated,
     };
   });

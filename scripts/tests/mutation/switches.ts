@@ -85,7 +85,8 @@ export function withSwitches(
       if (first === undefined) return;
       const { start } = first;
       parts.push({
-        ...{ start, end: node.end },
+        start,
+        end: node.end,
         insert: (inserted) => insertions.push({ at: start, text: inserted, opens: true, from: start }),
       });
     }

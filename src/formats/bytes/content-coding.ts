@@ -108,7 +108,10 @@ interface Codec {
 
 // A decompressor gives out all it can whatever the flush, so an event does not wait in it for the next one. minizlib writes its
 // defaults into the object it is given; its types omit `maxOutputLength` and `params`, which it passes to node:zlib with the others.
-const bounded = (params = {}): ZlibBaseOptions => ({ flush: 0, ...{ maxOutputLength, params } });
+function bounded(params = {}): ZlibBaseOptions {
+  const options = { flush: 0, maxOutputLength, params };
+  return options;
+}
 
 /** For an engine that finds the ends of what it decodes itself. */
 const framesOf = (windowBytes: number): Frames => ({ windowBytes, endOfFrame: ({ length }: Uint8Array) => length });

@@ -54,8 +54,16 @@ export const metricRows = {
     labels: ['outcome', 'profile'],
     // The exchange's own outcome, or how the call was broken off.
     values: [
-      ...['completed', 'incomplete', 'failed', 'passed', 'refused', 'local_reply', 'upstream_error'],
-      ...['aborted', 'protocol_error', 'crashed'],
+      'completed',
+      'incomplete',
+      'failed',
+      'passed',
+      'refused',
+      'local_reply',
+      'upstream_error',
+      'aborted',
+      'protocol_error',
+      'crashed',
     ],
     more: '`completed`, `incomplete` and `failed` are the Response’s status. `refused`: the service rejected the request. `local_reply`: Envoy answered by itself, for example to a missing key. `upstream_error`: the Chat server answered with an error. `passed`: the request was not translated. `aborted`: the client disconnected or the Chat server reset the connection; Envoy’s response flags (`DC`, `UC`, `UR`) say which. `protocol_error` and `crashed` are defects.',
   },

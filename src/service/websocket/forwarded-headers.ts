@@ -1,10 +1,21 @@
 /** The headers of a handshake that its turns carry: all but these. docs/clients.md has the same list. */
 const notForwarded: ReadonlySet<string> = new Set([
   // Hop-by-hop (RFC 9110 §7.6.1).
-  ...['connection', 'keep-alive', 'proxy-authenticate', 'proxy-connection', 'te', 'trailer', 'transfer-encoding'],
+  'connection',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
   'upgrade',
   // Headers of a body; each turn has its own.
-  ...['accept', 'accept-encoding', 'content-encoding', 'content-length', 'content-type', 'expect'],
+  'accept',
+  'accept-encoding',
+  'content-encoding',
+  'content-length',
+  'content-type',
+  'expect',
   // Each turn has its own.
   'x-request-id',
 ]);

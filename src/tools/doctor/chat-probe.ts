@@ -23,7 +23,11 @@ export function buildProbe(group: Probe['group'], row: ChatRow | ProbeRow): Prob
   if ('request' in row) return { requests: 1, ...row, group };
   const { sends, judge, tokens = judge === undefined ? 'few' : 'many', means = {}, ...rest } = row;
   return {
-    ...{ ...rest, group, tokens, means, requests: 1 },
+    ...rest,
+    group,
+    tokens,
+    means,
+    requests: 1,
     request(known): readonly ProbeRequest[] | string {
       const fields = typeof sends === 'function' ? sends(known) : sends;
       return typeof fields === 'string' ? fields : [buildChat(known, tokens, fields)];

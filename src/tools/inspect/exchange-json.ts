@@ -38,7 +38,16 @@ export function buildExchangeRow(exchange: StoredExchange) {
   return {
     ...facts,
     // A version is larger with each change; `started_at` is in Unix milliseconds; no turn where it is in no conversation.
-    ...{ id, version, started_at: startedAt, method, path, turn, said, given, answered, called },
+    id,
+    version,
+    started_at: startedAt,
+    method,
+    path,
+    turn,
+    said,
+    given,
+    answered,
+    called,
     client: head?.get('user-agent')?.slice(0, maxClientLength) ?? null,
     endpoint: head === undefined ? null : findEndpoint(method ?? '', path ?? ''),
     status: facts.status ?? readStatus(exchange.heads.client_response),
@@ -102,7 +111,8 @@ function buildFileHead({ facts, startedAt }: StoredExchange) {
   const { profile, dropped, outcome, error_code: code, cause } = facts;
   return {
     ...exchangeFileHead,
-    ...{ profile, outcome },
+    profile,
+    outcome,
     started_at: new Date(startedAt).toISOString(),
     dropped: [...dropped],
     error: code === null && cause === null ? null : { code, cause },

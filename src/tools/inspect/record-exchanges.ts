@@ -281,7 +281,12 @@ function createRecord(store: ExchangeStore, messageOf: MessageOf, summary: () =>
     const { profile, dropped, status, tokens, repairs } = summary;
     const model = summary.model ?? summary.asked.model;
     return {
-      ...{ ...noFacts, profile, dropped, status, tokens, repairs },
+      ...noFacts,
+      profile,
+      dropped,
+      status,
+      tokens,
+      repairs,
       request_id: summary.requestId,
       model: model === null ? null : redactor.text(model),
       stream: summary.stream ?? summary.asked.stream,

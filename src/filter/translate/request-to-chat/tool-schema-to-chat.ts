@@ -167,8 +167,17 @@ function add(branch: Shape, shape: Shape, budget: Budget): void {
 
 /** Keys of a branch that have a place in the merged object, or say nothing of its values. */
 const keptOfBranch: ReadonlySet<string> = new Set([
-  ...['type', 'properties', 'required', '$ref', ...unions],
-  ...['title', 'description', 'default', 'examples', 'deprecated', '$comment'],
+  'type',
+  'properties',
+  'required',
+  '$ref',
+  ...unions,
+  'title',
+  'description',
+  'default',
+  'examples',
+  'deprecated',
+  '$comment',
 ]);
 
 function saysMore(branch: unknown, budget: Budget): boolean {

@@ -9,7 +9,15 @@ export type Loose<Names extends string> = { readonly [Name in Names]?: unknown }
 
 /** The fields of a completion, or of one chunk of a stream. */
 export const chunkFields = {
-  ...{ id: 0, object: 0, created: 0, model: 0, system_fingerprint: 0, service_tier: 0, choices: 0, usage: 0, error: 0 },
+  id: 0,
+  object: 0,
+  created: 0,
+  model: 0,
+  system_fingerprint: 0,
+  service_tier: 0,
+  choices: 0,
+  usage: 0,
+  error: 0,
   obfuscation: 0, // random padding of OpenAI's streams
   type: 0, // Anthropic's errors have `type: "error"`
   base_resp: 0, // MiniMax: the status that others give in HTTP
@@ -21,7 +29,11 @@ export const chunkFields = {
 export type LooseChunk = Loose<keyof typeof chunkFields>;
 
 export const choiceFields = {
-  ...{ index: 0, message: 0, delta: 0, finish_reason: 0, logprobs: 0 },
+  index: 0,
+  message: 0,
+  delta: 0,
+  finish_reason: 0,
+  logprobs: 0,
   usage: 0, // Kimi
   error: 0, // OpenRouter
   native_finish_reason: 0, // OpenRouter: the reason in the words of the provider behind it
@@ -112,13 +124,22 @@ export type LooseTokenLogprob = Loose<'token' | 'logprob' | 'bytes' | 'top_logpr
 
 /** Every vendor's spelling of usage. */
 export const usageFields = {
-  ...{ prompt_tokens: 0, completion_tokens: 0, input_tokens: 0, output_tokens: 0, total_tokens: 0 },
-  ...{ prompt_tokens_details: 0, completion_tokens_details: 0, input_tokens_details: 0, output_tokens_details: 0 },
-  ...{ prompt_token_details: 0, num_cached_tokens: 0 }, // Mistral
+  prompt_tokens: 0,
+  completion_tokens: 0,
+  input_tokens: 0,
+  output_tokens: 0,
+  total_tokens: 0,
+  prompt_tokens_details: 0,
+  completion_tokens_details: 0,
+  input_tokens_details: 0,
+  output_tokens_details: 0,
+  prompt_token_details: 0,
+  num_cached_tokens: 0, // Mistral
   reasoning_tokens: 0, // SGLang
   prompt_cache_hit_tokens: 0, // DeepSeek
   cached_tokens: 0, // Kimi
-  ...{ cache_read_input_tokens: 0, cache_creation_input_tokens: 0 }, // Anthropic, LiteLLM
+  cache_read_input_tokens: 0,
+  cache_creation_input_tokens: 0, // Anthropic, LiteLLM
   cache_read_tokens: 0, // cli2api
 };
 export type LooseUsage = Loose<keyof typeof usageFields>;

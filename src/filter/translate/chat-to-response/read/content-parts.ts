@@ -47,7 +47,11 @@ export function unreadPartsOf(content: unknown): readonly LooseContentPart[] {
 
 /** The types that `partsOf` reads, and those of pictures. */
 const readTypes: ReadonlySet<string> = new Set([
-  ...['text', 'output_text', 'thinking', 'reasoning', 'refusal'],
+  'text',
+  'output_text',
+  'thinking',
+  'reasoning',
+  'refusal',
   ...pictureTypes,
 ]);
 

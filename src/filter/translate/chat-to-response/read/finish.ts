@@ -41,12 +41,20 @@ means(
     'invalid_tool_call',
     'The model called a tool in a way the upstream could not read. Try again.',
   ),
-  ...['malformed_function_call', 'unexpected_tool_call', 'too_many_tool_calls', 'malformed_response'], // Gemini
-  ...['malformed_tool_use', 'malformed_model_output'], // Bedrock
+  'malformed_function_call',
+  'unexpected_tool_call',
+  'too_many_tool_calls',
+  'malformed_response', // Gemini
+  'malformed_tool_use',
+  'malformed_model_output', // Bedrock
 );
 means(
   failure('server_error', 'request_cancelled', 'The upstream cancelled the request before the answer was complete.'),
-  ...['abort', 'aborted', 'cancelled', 'cancel', 'user_cancel'], // vLLM, SGLang, Cohere
+  'abort',
+  'aborted',
+  'cancelled',
+  'cancel',
+  'user_cancel', // vLLM, SGLang, Cohere
 );
 means(
   failure(

@@ -68,8 +68,14 @@ function isAsked(item: unknown): boolean {
 
 /** The states of all types of items: one that stands for another type is an agent's record all the same. */
 const states = [
-  ...['completed', 'in_progress', 'incomplete', 'failed'],
-  ...['searching', 'generating', 'interpreting', 'calling'],
+  'completed',
+  'in_progress',
+  'incomplete',
+  'failed',
+  'searching',
+  'generating',
+  'interpreting',
+  'calling',
 ];
 
 /** Refuses an id or a status that no item of the API can have. */
