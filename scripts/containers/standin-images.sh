@@ -10,9 +10,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
-NODE_BUILD_IMAGE=${NODE_BUILD_IMAGE:-node:24-bookworm-slim}
-NODE_RUNTIME_IMAGE=${NODE_RUNTIME_IMAGE:-gcr.io/distroless/nodejs24-debian12:nonroot}
-ENVOY_IMAGE=${ENVOY_IMAGE:-envoyproxy/envoy:v1.40.0}
+source scripts/containers/base-images.sh
 DEBIAN_MIRROR=${DEBIAN_MIRROR:-$(scripts/containers/debian-mirror.sh)}
 DEBIAN_IMAGE=responses-extproc-standin/debian:bookworm
 CA_BUNDLE=/etc/ssl/certs/ca-certificates.crt

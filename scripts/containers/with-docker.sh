@@ -53,5 +53,6 @@ if [ "${DOCKER_TESTS:-on}" = off ]; then
 fi
 trap stop_daemon EXIT
 have_daemon
+source scripts/containers/base-images.sh
 scripts/containers/standin-images.sh || give_up 'the base images can neither be pulled nor stood in for'
 "$@"

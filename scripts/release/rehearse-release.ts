@@ -9,6 +9,7 @@ import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import {
   existsSync,
+  globSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -145,9 +146,11 @@ function prepare(): string {
   symlinkSync(join(root, 'node_modules'), join(clone, 'node_modules'));
   if (unreleased) run(clone, process.execPath, 'scripts/release/prepare-release.ts', version, 'Example', 'somebody');
   rmSync(join(clone, 'node_modules'));
-  const dockerfile = join(clone, 'Dockerfile');
-  const bases = /^(ARG NODE_\w+_IMAGE=[^@\n]+)$/gm;
-  writeFileSync(dockerfile, readFileSync(dockerfile, 'utf8').replace(bases, `$1@sha256:${'0'.repeat(64)}`));
+  const bases = /^(ARG \w+_IMAGE=[^@\n]+)$|(\$\{\w+_IMAGE:-(?!\S*:local\})[^@}\n]+)/gm;
+  for (const name of globSync(['Dockerfile', 'docker-compose*.yml'], { cwd: clone })) {
+    const path = join(clone, name);
+    writeFileSync(path, readFileSync(path, 'utf8').replace(bases, `$1$2@sha256:${'0'.repeat(64)}`));
+  }
   // In a rehearsal some suite is always older: a release-facts of the day refuses it.
   const today = { commit: 'HEAD', date: '', machine: '', passed: null, failed: null, ok: true, seconds: 0 };
   writeFileSync(

@@ -104,11 +104,25 @@ export function untrueWords(
   });
 }
 
-/** The base images of a Dockerfile that are not pinned by digest, each as a sentence. */
-export function unpinnedBases(dockerfile: string): string[] {
-  return [...dockerfile.matchAll(/^ARG (\w+_IMAGE)=(\S+)$/gm)]
-    .filter(([, , image = '']) => !/@sha256:[0-9a-f]{64}$/.test(image))
-    .map(([, name, image]) => `Dockerfile, ${name}: ${image} has no digest: Renovate's pull request pins it`);
+/** What the image and the Compose files are built from or run: those that are not pinned by digest, or differ, each as a sentence. */
+export function unpinnedBases(
+  files: readonly string[] = globSync(['Dockerfile', 'docker-compose*.yml'], { cwd: root }),
+  read = (path: string) => readFileSync(join(root, path), 'utf8'),
+): string[] {
+  const known = new Map<string, string>();
+  return files.toSorted().flatMap((path) => {
+    const bases = [...read(path).matchAll(/(?:^ARG (?=\w+_IMAGE=)|\$\{)(\w+_IMAGE)(?:=|:-)([^}\s]+)/gm)];
+    const others = bases.filter(([, , image = '']) => !image.endsWith(':local')); // that is what these files build
+    return others.flatMap(([, name = '', image = '']) => {
+      const first = known.get(name) ?? image;
+      known.set(name, first);
+      if (image !== first) return [`${path}, ${name}: ${image}, where another file has ${first}`];
+      if (/@sha256:[0-9a-f]{64}$/.test(image)) return [];
+      return [
+        `${path}, ${name}: ${image} has no digest: write it behind the tag (RELEASING.md, “Pin the base images”)`,
+      ];
+    });
+  });
 }
 
 /** Why the release would have no notes, as a sentence; none where its section of CHANGELOG.md has words. */
@@ -124,7 +138,7 @@ if (import.meta.main) {
     ...versionConflicts(facts.version),
     ...untrueWords(repository),
     ...missingNotes(facts.version),
-    ...unpinnedBases(readFileSync(join(root, 'Dockerfile'), 'utf8')),
+    ...unpinnedBases(),
     ...olderRuns().map((suite) => `test/last-runs.json: ${suite}: npm run nightly`),
   ];
   if (conflicts.length > 0) {

@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { publicationSentences } from '../../../scripts/generate/publication.ts';
@@ -104,12 +105,54 @@ test('the sentences about publication turn over with the heading of the changelo
   expect(status('1.0.1 (unreleased)', '1.0.0 (2027-01-31)').npx).toMatch(/^`npx responses-extproc try`/);
 });
 
-test('a base image without a digest is refused', () => {
+describe('what the image and the Compose files are built from', () => {
   const pinned = `node:24@sha256:${'0'.repeat(64)}`;
-  expect(unpinnedBases(`ARG NODE_BUILD_IMAGE=${pinned}\nARG NODE_RUNTIME_IMAGE=${pinned}\n`)).toEqual([]);
-  expect(unpinnedBases(`ARG NODE_BUILD_IMAGE=${pinned}\nARG NODE_RUNTIME_IMAGE=node:24\n`)).toEqual([
-    "Dockerfile, NODE_RUNTIME_IMAGE: node:24 has no digest: Renovate's pull request pins it",
-  ]);
+  const file = {
+    Dockerfile: `ARG NODE_BUILD_IMAGE=${pinned}\n`,
+    'docker-compose.yml': `image: \${A_IMAGE:-a:local}\n`,
+  };
+  const told = (changed: Partial<typeof file>) => {
+    const files: Readonly<Record<string, string>> = { ...file, ...changed };
+    return unpinnedBases(Object.keys(files), (path) => files[path] ?? '');
+  };
+
+  test('a base without a digest is refused, in a Compose file as in the Dockerfile', () => {
+    expect(told({})).toEqual([]);
+    const remedy = 'has no digest: write it behind the tag (RELEASING.md, “Pin the base images”)';
+    expect(told({ Dockerfile: 'ARG NODE_RUNTIME_IMAGE=node:24\n' })).toEqual([
+      `Dockerfile, NODE_RUNTIME_IMAGE: node:24 ${remedy}`,
+    ]);
+    expect(told({ 'docker-compose.yml': `FROM \${PYTHON_IMAGE:-python:3.13}\n` })).toEqual([
+      `docker-compose.yml, PYTHON_IMAGE: python:3.13 ${remedy}`,
+    ]);
+  });
+
+  test('two files that differ are refused; those of this tree do not', () => {
+    expect(told({ 'docker-compose.yml': `image: \${NODE_BUILD_IMAGE:-${pinned.replace('24', '26')}}\n` })).toEqual([
+      `docker-compose.yml, NODE_BUILD_IMAGE: ${pinned.replace('24', '26')}, where another file has ${pinned}`,
+    ]);
+    expect(unpinnedBases().filter((fault) => fault.includes('another file'))).toEqual([]);
+  });
+
+  test.each([
+    ['where the registry answers, the pinned images are taken', 'exit 0', pinned],
+    ['where it does not, stand-ins have their names without a digest', 'exit 1', 'node:24'],
+  ])('%s', (_what, docker, image) => {
+    const folder = mkdtempSync(join(tmpdir(), 'responses-extproc-bases-'));
+    try {
+      writeFileSync(join(folder, 'docker'), `#!/bin/sh\n${docker}\n`, { mode: 0o755 });
+      const names = ['NODE_BUILD_IMAGE', 'NODE_RUNTIME_IMAGE', 'ENVOY_IMAGE'];
+      const compose = names.map((name) => `image: \${${name}:-${pinned}}\n`).join('');
+      writeFileSync(join(folder, 'docker-compose.yml'), compose);
+      const program = `source "$0" && env | grep _IMAGE= | sort`;
+      const { stdout } = spawnSync('bash', ['-c', program, join(root, 'scripts/containers/base-images.sh')], {
+        ...{ cwd: folder, encoding: 'utf8', env: { PATH: `${folder}:${process.env['PATH']}` } },
+      });
+      expect(stdout.trim().split('\n')).toEqual(names.toSorted().map((name) => `${name}=${image}`));
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
 });
 
 test('the notes of a release are what CHANGELOG.md says of its version, and an unknown version fails', () => {
