@@ -152,14 +152,16 @@ function flagTable(): string {
   const generic = rows[0]?.profile;
   const lines = (Object.keys(profileFlags) as (keyof ProfileFlags)[]).toSorted().map((flag) => {
     const taken = profilesFile().takenBy(flag);
-    const values = taken === 'true, false' ? '' : `${taken}; `;
     const who = neededBy(flag);
     const about = profileFlags[flag];
+    const isListed = taken.split(', ').every((value) => about.meanings?.[value.replaceAll('"', '')] !== undefined);
+    const values = taken === 'true, false' || isListed ? '' : `${taken}; `;
+    const list = Object.entries(about.meanings ?? {}).map(([value, text]) => `\n  - \`${value}\`: ${text}`);
     const probe = about.unprobed === undefined ? '' : ' ○';
-    return `- <a id="flag-${flag}"></a>\`${flag}\`${probe} (${values}${code(generic?.[flag])}): ${about.meaning}${who === null ? '' : ` _${who}._`}`;
+    return `- <a id="flag-${flag}"></a>\`${flag}\`${probe} (${values}${code(generic?.[flag])}): ${about.meaning}${who === null ? '' : ` _${who}._`}${list.join('')}`;
   });
   const about =
-    'Each line has the values of the flag (if they are not true and false), its value in `generic`, and its meaning. [`doctor`](doctor.md#probes) probes for every flag without a ○; [profile.ts](../src/filter/upstream/profile.ts) says why not for the others.';
+    'Each line has the values of the flag, unless they are true and false or listed below it, then its value in `generic`, and its meaning. [`doctor`](doctor.md#probes) probes for every flag without a ○; [profile.ts](../src/filter/upstream/profile.ts) says why not for the others.';
   return `## Flags\n\n${about}\n\n${lines.join('\n')}`;
 }
 

@@ -52,17 +52,35 @@ interface Flag<Schema extends z.ZodMiniType> {
   /** The value in `generic`. */
   readonly usual: Frozen<z.output<Schema>>;
   readonly meaning: string;
+  /** What each value means, or each field of an object; undefined where `meaning` says all. */
+  readonly meanings: Meanings | undefined;
   /** Why `doctor` does not ask a server about it. Every other flag has a row in `doctor/evidence/`. */
   readonly unprobed: string | undefined;
 }
+
+type Meanings = Readonly<Record<string, string>>;
 
 function flag<Schema extends z.ZodMiniType>(
   values: Schema,
   usual: Frozen<z.output<Schema>>,
   meaning: string,
   unprobed?: string,
+  meanings?: Meanings,
 ): Flag<Schema> {
-  return { schema: values.check(z.describe(meaning)), usual, meaning, unprobed };
+  const each = Object.entries(meanings ?? {}).map(([name, text]) => ` \`${name}\`: ${text}.`);
+  return { schema: values.check(z.describe(meaning + each.join(''))), usual, meaning, meanings, unprobed };
+}
+
+/** A flag whose values are words, each with its meaning. */
+function choice<Name extends string>(
+  usual: NoInfer<Name>,
+  meaning: string,
+  meanings: Readonly<Record<Name, string>>,
+  unprobed?: string,
+): Flag<z.ZodMiniEnum<{ readonly [Each in Name]: Each }>> {
+  const names = Object.fromEntries(Object.keys(meanings).map((name) => [name, name]));
+  const values = z.enum(names as { readonly [Each in Name]: Each });
+  return flag(values, usual as Frozen<z.output<typeof values>>, meaning, unprobed, meanings);
 }
 
 /** True for nearly every server. */
@@ -128,26 +146,24 @@ export const profileFlags = {
     'Fields with another name upstream: `seed` → `random_seed`.',
     'What another name would be cannot be guessed.',
   ),
-  jsonSchema: flag(
-    z.enum(['native', 'native_without_tools', 'native_schema', 'json_object', 'prompt']),
-    'native',
-    'How an answer is made to fit a JSON schema: by the server; by the server, or the prompt where tools are offered; likewise, where the server knows no plain JSON and is sent a schema of any object for it; as plain JSON with the schema in the prompt; or by the prompt alone.',
-  ),
+  jsonSchema: choice('native', 'What makes an answer fit a JSON schema.', {
+    native: 'the server',
+    native_without_tools: 'the server; beside tools the prompt',
+    native_schema: 'as `native_without_tools`, and a request for plain JSON is sent with a schema for any object',
+    json_object: 'the prompt; the server ensures plain JSON',
+    prompt: 'the prompt alone',
+  }),
 
   // What is sent: reasoning
-  reasoningEffort: flag(
-    z.enum([
-      'reasoning_effort',
-      'reasoning_object',
-      'thinking_type',
-      'thinking_keep',
-      'thinking_and_effort',
-      'enable_thinking',
-      'none',
-    ]),
-    'reasoning_effort',
-    'Field that takes the effort; `thinking_type`, `thinking_keep` and `enable_thinking` are switches without levels; `thinking_keep` also asks for earlier reasoning to be read.',
-  ),
+  reasoningEffort: choice('reasoning_effort', 'The field that takes the effort.', {
+    reasoning_effort: '`reasoning_effort`',
+    reasoning_object: '`reasoning.effort`',
+    thinking_type: '`thinking.type`, a switch without levels',
+    thinking_keep: 'as `thinking_type`, and the server is asked to read earlier reasoning',
+    thinking_and_effort: '`thinking.type` and `reasoning_effort`',
+    enable_thinking: '`enable_thinking`, a switch without levels',
+    none: 'no field',
+  }),
   effortRules: flag(
     z.array(effortRule),
     [],
@@ -163,10 +179,10 @@ export const profileFlags = {
     'none',
     'How earlier reasoning is given back. Signed `thinking_blocks` go back regardless of this flag.',
   ),
-  reasoningScope: flag(
-    z.enum(['all', 'tool_turns']),
+  reasoningScope: choice(
     'all',
-    'Which assistant messages get theirs back: all, or those after the last user message.',
+    'Which assistant messages get their reasoning back.',
+    { all: 'every one', tool_turns: 'every one after the last user message' },
     'Both are taken: it is a choice of what is worth its tokens.',
   ),
   reasoningBackfill: flag(
@@ -181,11 +197,11 @@ export const profileFlags = {
 
   // What is sent: messages
   developerRole: flag(z.enum(['keep', 'system']), 'system', 'Whether the role `developer` is known.'),
-  systemMessages: flag(
-    z.enum(['anywhere', 'merge_leading', 'leading_only']),
-    'leading_only',
-    'Where system messages may stand: as they came; with the leading ones as one; or only leading, as one.',
-  ),
+  systemMessages: choice('leading_only', 'Where system messages may stand.', {
+    anywhere: 'anywhere',
+    merge_leading: 'anywhere, but the leading ones are merged',
+    leading_only: 'only at the start, merged; later ones become user messages',
+  }),
   alternateRoles: off(
     'User and assistant must take turns: neighbours of one role become one message, and a missing turn is inserted.',
   ),
@@ -203,18 +219,20 @@ export const profileFlags = {
     'The shape of file parts; `none` takes text files alone, as text.',
     'The shapes belong to vendors that are recognised by their hosts; pages are paid for as images.',
   ),
-  image: flag(
-    z.union([z.boolean(), z.enum(['omit'])]),
-    true,
-    'Takes `image_url` parts. With `false` one in the user’s latest messages is refused, and an earlier one is a short text; with `omit` every one is.',
-  ),
-  audio: on('Takes `input_audio` parts; as for images.'),
-  video: off('Takes `video_url` parts; as for images.'),
-  callIdForm: flag(
-    z.enum(['any', 'any_40', 'word_64', 'alphanumeric_9', 'functions.NAME:N', 'NAME:N']),
-    'any',
-    'The form of tool call ids: at most 40 characters; at most 64 letters, digits, `_` and `-`; nine letters or digits; or the function’s name and the number of earlier calls. Others, and repeated ones, are replaced.',
-  ),
+  image: flag(z.union([z.boolean(), z.enum(['omit'])]), true, 'Takes `image_url` parts.', undefined, {
+    false: 'an image in the user’s latest messages is refused, and an earlier one becomes a short text',
+    omit: 'every image becomes a short text',
+  }),
+  audio: on('Takes `input_audio` parts. `false` means what it means for `image`.'),
+  video: off('Takes `video_url` parts. `false` means what it means for `image`.'),
+  callIdForm: choice('any', 'The form of a tool call’s id. Other ids, and repeated ones, are replaced.', {
+    any: 'any text',
+    any_40: 'at most 40 characters',
+    word_64: 'at most 64 letters, digits, `_` and `-`',
+    alphanumeric_9: 'nine letters or digits',
+    'functions.NAME:N': 'the function’s name and the number of earlier calls',
+    'NAME:N': 'likewise, without `functions.`',
+  }),
   toolMessageName: off(
     'Tool messages repeat the function’s name.',
     'With the name and without it, the answer is the same.',
@@ -233,10 +251,16 @@ export const profileFlags = {
   // What is sent: tools
   tools: on('Takes tools; else a request with some is refused.'),
   strict: on('Understands `strict` of functions and of JSON schemas.'),
-  toolSchemaRoot: flag(
-    z.enum(['any', 'object', 'bare_object', 'plain_object']),
+  toolSchemaRoot: choice(
     'any',
-    'The root of a tool’s parameters: any schema; one with `"type": "object"` and `properties`; such a one without `$schema` and `$id`; or without `anyOf`, `oneOf`, `allOf`, `not`, `enum` and `const`: the properties of all branches stay, and the rest is named.',
+    'The root of the schema of a tool’s parameters.',
+    {
+      any: 'any schema',
+      object: 'a schema with `"type": "object"` and `properties`',
+      bare_object: 'as `object`, without `$schema` and `$id`',
+      plain_object:
+        'as `object`, without `anyOf`, `oneOf`, `allOf`, `not`, `enum` and `const`. The properties of all branches are kept, and the rest is listed in `x-responses-dropped`',
+    },
     'Every server takes the plainest root, and a probe for each form would cost more.',
   ),
   maxToolName: flag(
@@ -245,11 +269,11 @@ export const profileFlags = {
     'Characters that a tool’s name may have: a longer one is shortened, and restored in the answer.',
     'Names are shortened for every server that is not known to take longer ones.',
   ),
-  customTools: flag(
-    z.enum(['native', 'wrapped', 'wrapped_strict']),
-    'wrapped',
-    'Takes custom tools, or functions that wrap them, marked `strict` or not.',
-  ),
+  customTools: choice('wrapped', 'How a custom tool is sent.', {
+    native: 'as a custom tool',
+    wrapped: 'as a function with one text',
+    wrapped_strict: 'as a function with one text, marked `strict`',
+  }),
   parallelToolCalls: on('Takes `parallel_tool_calls`.'),
   toolStream: off(
     'Streams the arguments of calls only when told to, with `tool_stream: true`.',
@@ -259,14 +283,21 @@ export const profileFlags = {
   toolChoice: flag(
     toolChoiceSupport,
     { sent: true, required: 'required', named: true, allowed: false },
-    '`tool_choice` as the server reads it. Fewer tools are offered in place of what it cannot express.',
+    'What the server reads of `tool_choice`. For a choice that it cannot express, fewer tools are offered.',
+    undefined,
+    {
+      sent: 'whether it reads the field at all; otherwise the field is not sent',
+      required: 'its word for “call some tool”; `ignored` where it answers with text all the same',
+      named: 'whether one function can be chosen by name',
+      allowed: 'whether `allowed_tools` can be sent',
+    },
   ),
 
   // What comes back
-  thinkTags: flag(
-    z.enum(['off', 'auto', 'on']),
+  thinkTags: choice(
     'auto',
-    'Reasoning in tags inside the text (`<think>`, `<thinking>`, `<thought>`, `<reasoning>`, `<seed:think>`, `<mm:think>`, `[THINK]`, Harmony’s channels): left there; read at the start of the answer; or after calls too.',
+    'Where reasoning is read from tags inside the text (`<think>`, `<thinking>`, `<thought>`, `<reasoning>`, `<seed:think>`, `<mm:think>`, `[THINK]`, Harmony’s channels).',
+    { off: 'nowhere', auto: 'at the start of the answer', on: 'at the start, and after calls' },
   ),
   implicitThink: off('The text begins inside the reasoning, without an opening tag; needs `thinkTags`.'),
   reasoningTokensExtra: off('Reasoning tokens are not part of `completion_tokens`.'),
@@ -289,7 +320,7 @@ export const profileFlags = {
   ),
   cumulativeDeltas: off('Each delta repeats the text, the reasoning, the refusal or the arguments before it.'),
   passExtensions: off(
-    'A provider’s own goes through: events named `provider:type`, content parts, and fields and keys of usage without such a name to the client, whose library must take them; parts, tools and fields so named, and such keys of messages, parts and tools, to the server. Else they are left out, and counted or named.',
+    'A provider’s extensions pass. The client gets events named `provider:type`, content parts, and other fields and keys of usage; its library must accept them. The server gets parts, tools, fields and keys with such a name. Without the flag, extensions are left out, and counted or listed.',
     'It depends on the clients: some throw on events that they do not know.',
   ),
 } as const;

@@ -87,7 +87,9 @@ export function listVariations(setup: Setup, model: string, body: unknown) {
   });
   const flags = flagNames.flatMap((name) => {
     const own = jsonWithPatterns(settled[name]);
-    const meaning = profileFlags[name].meaning;
+    const { meaning: about, meanings } = profileFlags[name];
+    const ofValue = meanings?.[String(settled[name])];
+    const meaning = ofValue === undefined ? about : `${about} Here: ${ofValue}.`;
     const reason = findReason(profile, model, name);
     const cause: Cause = { kind: 'flag', name, value: JSON.parse(own), meaning, reason };
     return [...(knownValues.get(name) ?? [])]
