@@ -47,6 +47,7 @@ export { encodeSseEvents } from './wire/sse/encode-events.ts';
 // Describe: the servers and their flags, what may be set, where a field came from, what may be counted.
 
 export { isHostedTool } from './translate/request-to-chat/parse/parse-tools.ts';
+export { repairKinds } from './translate/shared/context.ts';
 export { checkMove, type Moves } from './translate/shared/moves.ts';
 export {
   type ItemPath,
@@ -55,7 +56,6 @@ export {
   type Replaced,
   type Sources,
 } from './translate/shared/provenance.ts';
-export { repairKinds } from './translate/shared/repairs.ts';
 export type { OperatorSettings, TranslationSettings } from './translate/shared/settings.ts';
 export { templateRules } from './upstream/chat-templates.ts';
 export {

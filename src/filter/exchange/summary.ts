@@ -1,6 +1,6 @@
 import { isToldInStream } from '../translate/chat-to-response/error.ts';
+import type { Repair } from '../translate/shared/context.ts';
 import type { UnknownType } from '../translate/shared/dropped.ts';
-import type { Repair } from '../translate/shared/repairs.ts';
 import type { ApiError } from '../wire/schema/api-error.ts';
 import type { CreateResponseEcho, Usage } from '../wire/schema/response-resource.ts';
 import type { RequestOutcome, ResponsePhase } from './phases.ts';

@@ -1,6 +1,6 @@
 import type { Buffer } from 'node:buffer';
 import { type ApiError, checkMove } from '../../filter/index.ts';
-import { ownBytes } from '../../formats/bytes/own-bytes.ts';
+import { ownBytes } from '../../formats/bytes/growing-bytes.ts';
 import { readClientMessage, steerFailed } from './client-message.ts';
 import type { Conversation, Conversations } from './conversations.ts';
 import { errorMessage, invalid, type TurnError, turnError, turnErrorOf } from './errors.ts';

@@ -1,5 +1,5 @@
 import { Buffer } from 'node:buffer';
-import { joinBytes } from '../../formats/bytes/own-bytes.ts';
+import { joinBytes } from '../../formats/bytes/growing-bytes.ts';
 import { arrayOf, objectOf } from '../../formats/json/loose.ts';
 import { membersOf } from '../../formats/json/members.ts';
 import { maxFields } from './raw-fields.ts';

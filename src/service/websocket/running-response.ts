@@ -1,7 +1,6 @@
 import { Buffer } from 'node:buffer';
 import { estimatedOutput } from '../../filter/index.ts';
-import { GrowingBytes } from '../../formats/bytes/growing-bytes.ts';
-import { ownBytes } from '../../formats/bytes/own-bytes.ts';
+import { GrowingBytes, ownBytes } from '../../formats/bytes/growing-bytes.ts';
 import type { EventFields, ItemFields, RunningResource, StreamEvent } from './stream-event.ts';
 
 /** State that is kept of a response while it streams, so that a client can interrupt it. */

@@ -9,7 +9,7 @@ import {
   type HeaderMutation,
 } from '../../filter/index.ts';
 import { ContentCodingError, decodeContent, parseContentCodings } from '../../formats/bytes/content-coding.ts';
-import { joinBytes } from '../../formats/bytes/own-bytes.ts';
+import { joinBytes } from '../../formats/bytes/growing-bytes.ts';
 import { type BodyKind, Redactor } from '../../formats/credentials/redactor.ts';
 import { contain } from '../../service/telemetry/contain.ts';
 import type { EndedCall } from '../../service/telemetry/observer.ts';

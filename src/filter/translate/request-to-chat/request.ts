@@ -1,5 +1,6 @@
+import { isJsonObject } from '../../../formats/json/exact.ts';
 import { objectOf } from '../../../formats/json/loose.ts';
-import type { Profile } from '../../upstream/profile.ts';
+import { type Profile, profileForModel } from '../../upstream/profile.ts';
 import type { Loose } from '../../wire/schema/chat-completion.ts';
 import type { ChatCompletionRequest, Passthrough } from '../../wire/schema/chat-request.ts';
 import type { Clock, ResponseContext } from '../shared/context.ts';
@@ -8,6 +9,7 @@ import { Growth } from '../shared/growth.ts';
 import type { CreateResponse, InputItem, InputMessage } from '../shared/parsed.ts';
 import { carry, nothingRecorded } from '../shared/provenance.ts';
 import { invalidValue, missingParameter, unsupportedParameter } from '../shared/request-errors.ts';
+import { maxModelLength } from '../shared/request-fields.ts';
 import type { TranslationSettings } from '../shared/settings.ts';
 import { ChatWriter } from './chat-writer.ts';
 import { withholdReasoning } from './earlier-reasoning.ts';
@@ -17,7 +19,6 @@ import { translateMessages } from './items-to-messages.ts';
 import { pairCalls } from './pair-calls.ts';
 import { parseRequest } from './parse/parse-request.ts';
 import type { KnownTypes, RequestReading } from './parse/reading.ts';
-import { settingsForModel } from './parse/settings-for-model.ts';
 import { withoutBackfill } from './passes/adapt-reasoning.ts';
 import { nameOfCall } from './passes/message-pass.ts';
 import { translateTextFormat } from './text-format-to-chat.ts';
@@ -110,6 +111,16 @@ export function requestToChat(
     dropped: dropped.names(),
     unknownTypes: dropped.unknownTypes(),
   };
+}
+
+/** The settings with the profile’s flags for the model. A name too long, which is refused later, matches no rule. */
+function settingsForModel(settings: TranslationSettings, body: unknown): TranslationSettings {
+  if (settings.profile.models.length === 0) return settings;
+  const named = isJsonObject(body) ? body['model'] : null;
+  const model = typeof named === 'string' && named !== '' ? named : (settings.defaultModel ?? '');
+  if (model.length > maxModelLength) return settings;
+  const profile = profileForModel(settings.profile, model);
+  return profile === settings.profile ? settings : { ...settings, profile };
 }
 
 /** A request that was parsed, and what is asked with it. */

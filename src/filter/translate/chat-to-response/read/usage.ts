@@ -8,7 +8,7 @@ import type {
 } from '../../../wire/schema/chat-completion.ts';
 import { tokenDetailsFields, usageFields } from '../../../wire/schema/chat-completion.ts';
 import type { Usage } from '../../../wire/schema/response-resource.ts';
-import type { Repair } from '../../shared/repairs.ts';
+import type { Repair } from '../../shared/context.ts';
 import { choiceOf } from './choices.ts';
 
 export const noUsage: Usage = {

@@ -1,5 +1,6 @@
 import { JsonEnd } from '../../../../formats/json/json-end.ts';
 import { jsonOf, objectOf } from '../../../../formats/json/loose.ts';
+import { WholeNumbers, withWholeNumbers } from '../../../../formats/json/whole-numbers.ts';
 import { ApiError } from '../../../wire/schema/api-error.ts';
 import type {
   ClientToolCallItem,
@@ -16,7 +17,6 @@ import { emptyArguments, isCompleteJson } from './call-text.ts';
 import { restoredToolOf } from './called-names.ts';
 import { CustomInputDecoder, customInputOf } from './custom-input.ts';
 import type { ClosingStatus, OpenCall, WriterParts } from './output.ts';
-import { WholeNumbers, withWholeNumbers } from './whole-numbers.ts';
 
 type CallItem = FunctionCallItem | CustomToolCallItem | ClientToolCallItem;
 

@@ -1,9 +1,8 @@
 import { objectOf, textOf } from '../../../../formats/json/loose.ts';
 import type { ApiError } from '../../../wire/schema/api-error.ts';
 import type { LooseAudio, LooseMessage } from '../../../wire/schema/chat-completion.ts';
-import type { Annotation, ExtensionPart, Logprob, OutputItem } from '../../../wire/schema/response-resource.ts';
-import type { ResponseContext } from '../../shared/context.ts';
-import type { Repair } from '../../shared/repairs.ts';
+import type { Annotation, ExtensionPart, Logprob } from '../../../wire/schema/response-resource.ts';
+import type { Repair, ResponseContext } from '../../shared/context.ts';
 import { isThought } from '../read/call-entries.ts';
 import { contentOf, stretchesOf, unreadPartsOf } from '../read/content-parts.ts';
 import { extensionPartLength } from '../read/extensions.ts';
@@ -35,6 +34,7 @@ const noLogprobs: readonly Logprob[] = [];
  * Most answers are text alone: what only others need is made when it is first needed.
  */
 export class OutputWriter {
+  readonly items: Output;
   readonly #parts: WriterParts;
   readonly #items: PlainItems;
   readonly #thinking: ReasoningInText;
@@ -43,7 +43,8 @@ export class OutputWriter {
   #pictures: Set<string> | null = null;
 
   constructor(log: EventLog, context: ResponseContext, repairs: Set<Repair>) {
-    this.#parts = { output: new Output(log), held: log.held, context, repairs };
+    this.items = new Output(log);
+    this.#parts = { output: this.items, held: log.held, context, repairs };
     this.#items = new PlainItems(this.#parts);
     this.#thinking = new ReasoningInText(this.#parts, this.#items);
   }
@@ -112,7 +113,7 @@ export class OutputWriter {
   /** Fast path: adds to the open item as `add` would. False if there is none of that kind, or tags must be read. */
   grow(field: DeltaField, text: string): boolean {
     if (field.name === 'arguments') return this.#calls?.grow(field.index, text) ?? false;
-    const open = this.#parts.output.last();
+    const open = this.items.last();
     if (field.name === 'content') {
       if (!(open instanceof MessageItemWriter && this.#thinking.isThrough())) return false;
       open.text(text, this.#items.logprobsOf(text));
@@ -142,7 +143,7 @@ export class OutputWriter {
     this.#calls?.finish();
     // Behind other items it waits for `close`: the last of those is the one that a limit cut.
     if (!this.hasItems()) this.#items.carryEnvelope();
-    if (!this.hasItems() && this.#items.hasSpace()) this.#items.writeSpace();
+    if (!this.hasItems() && this.#items.space !== '') this.#items.writeSpace();
     const error = this.hasAnswer() ? null : this.#calls?.nameless();
     if (error) throw error;
   }
@@ -155,49 +156,39 @@ export class OutputWriter {
   /** Closes all that is open; the last item gets the status, and behind it comes what only carries an envelope. */
   close(lastStatus: ClosingStatus): void {
     this.#thinking.flush();
-    this.#parts.output.closeAll(lastStatus);
+    this.items.closeAll(lastStatus);
     this.#items.carryEnvelope();
-    this.#parts.output.closeAll('completed');
+    this.items.closeAll('completed');
   }
 
   /** Closes all that is open of an answer that failed. */
   fail(): void {
     this.#thinking.flush();
-    this.#parts.output.fail();
+    this.items.fail();
   }
 
   /** Is a call open that is, or may be, incomplete? */
   hasCutCall(): boolean {
-    return this.#parts.output.hasCutCall();
+    return this.items.hasCutCall();
   }
 
   /** Has more arrived than reasoning? */
   hasAnswer(): boolean {
-    return this.hasMessageOrCall() || this.#pictures !== null || (this.#items.hasSpace() && !this.hasItems());
+    return this.hasMessageOrCall() || this.#pictures !== null || (this.#items.space !== '' && !this.hasItems());
   }
 
   /** Has a message or a call been written? A whole message after it repeats it; after a picture alone it has the text. */
   hasMessageOrCall(): boolean {
-    return this.#items.hadMessage || this.calls() > 0;
-  }
-
-  /** The number of calls that were written. */
-  calls(): number {
-    return this.#parts.output.calls;
+    return this.#items.hadMessage || this.items.calls > 0;
   }
 
   /** Nothing has arrived that shows in the output. */
   isEmpty(): boolean {
-    return !this.hasItems() && !this.#items.hasSpace();
+    return !this.hasItems() && this.#items.space === '';
   }
 
   hasItems(): boolean {
-    return this.#parts.output.size > 0;
-  }
-
-  /** Closed items. */
-  items(): readonly OutputItem[] {
-    return this.#parts.output.items;
+    return this.items.size > 0;
   }
 
   /** Thinking and text that alternate in one content: writes all but the last stretch, and gives the message with that one. */
@@ -217,7 +208,7 @@ export class OutputWriter {
   /** Forgets held-back text of the deltas: the text of a whole message has it too. */
   #forgetHeldText({ content }: LooseMessage, isBegun: boolean): void {
     if (contentOf(content).text === '') return;
-    this.#items.forgetSpace();
+    this.#items.space = '';
     this.#thinking.forget(isBegun);
   }
 
@@ -251,7 +242,7 @@ export class OutputWriter {
         const id = this.#parts.context.newId('ig');
         const { data: result, format } = picture;
         const item = { id, type: 'image_generation_call', ...(format !== null && { output_format: format }) } as const;
-        this.#parts.output.addWhole(
+        this.items.addWhole(
           { ...item, status: 'in_progress', result: null },
           { ...item, status: 'completed', result },
           2 * result.length,

@@ -1,10 +1,9 @@
 import { ApiError } from '../../../wire/schema/api-error.ts';
 import type { OutputItem } from '../../../wire/schema/response-resource.ts';
 import type { OutputEvent } from '../../../wire/schema/stream-events.ts';
-import type { ResponseContext } from '../../shared/context.ts';
+import type { Repair, ResponseContext } from '../../shared/context.ts';
 import type { HeldBytes } from '../../shared/held-bytes.ts';
 import type { Moves } from '../../shared/moves.ts';
-import type { Repair } from '../../shared/repairs.ts';
 import type { EventLog } from './event-log.ts';
 
 /**
@@ -83,7 +82,7 @@ export class Output {
   /** By `output_index`; null once closed. */
   #open: (OpenItem | OpenCall | null)[] = [];
   /** The closed items: all of them after `closeAll`. */
-  readonly items: OutputItem[] = [];
+  readonly closed: OutputItem[] = [];
   /** Items added so far, and how many of them are calls. */
   size = 0;
   calls = 0;
@@ -182,7 +181,7 @@ export class Output {
   #end(index: number, item: OpenItem, status: ClosingStatus): void {
     this.#open[index] = null;
     const closed = item.close(status);
-    this.items[index] = closed;
+    this.closed[index] = closed;
     this.emit({ type: 'response.output_item.done', output_index: index, item: closed });
     if (index === this.#firstOpen) this.#advance();
   }

@@ -18,7 +18,7 @@ export class PlainItems {
   readonly #parts: WriterParts;
   hadMessage = false;
   /** White space before any text: held back, because before calls it is only a template's markup (docs/answers.md §1.3). */
-  #space = '';
+  space = '';
   #logprobs: AnswerLogprobs | null = null;
   /** Citations that came before any message, until one has text. */
   #earlyCitations: CitationList | null = null;
@@ -70,7 +70,7 @@ export class PlainItems {
       if (!repeatsAll) open.text(delta, this.logprobsOf(delta));
     } else if (delta.trim() === '') {
       this.keepSpace(delta);
-      if (this.#space.length > maxLeadingSpace) this.#begin(this.#takeSpace());
+      if (this.space.length > maxLeadingSpace) this.#begin(this.#takeSpace());
     } else if (this.reasoningSoFar() !== '') {
       this.#begin(withoutBlankLines(this.#takeSpace() + delta));
     } else {
@@ -83,19 +83,9 @@ export class PlainItems {
   /** Holds back white space; after a call it is dropped, as text that follows has a message of its own. Blank lines after reasoning are its template's. */
   keepSpace(delta: string): void {
     if (this.#parts.output.calls > 0) return;
-    this.#space += delta;
+    this.space += delta;
     // Not after an envelope alone: that may come later in a stream.
-    if (this.reasoningSoFar() !== '') this.#space = withoutBlankLines(this.#space);
-  }
-
-  /** Is there white space that was held back? */
-  hasSpace(): boolean {
-    return this.#space !== '';
-  }
-
-  /** A whole message has the white space too. */
-  forgetSpace(): void {
-    this.#space = '';
+    if (this.reasoningSoFar() !== '') this.space = withoutBlankLines(this.space);
   }
 
   /** The answer is white space alone. */
@@ -174,8 +164,8 @@ export class PlainItems {
   }
 
   #takeSpace(): string {
-    const space = this.#space;
-    this.#space = '';
+    const space = this.space;
+    this.space = '';
     return space;
   }
 

@@ -7,10 +7,9 @@ import type {
   Usage,
   WithHeaders,
 } from '../../../wire/schema/response-resource.ts';
-import type { AnswerReport, Fold, Outcome, ResponseContext } from '../../shared/context.ts';
+import type { AnswerReport, Fold, Outcome, Repair, ResponseContext } from '../../shared/context.ts';
 import type { UnknownType } from '../../shared/dropped.ts';
 import { HeldBytes } from '../../shared/held-bytes.ts';
-import type { Repair } from '../../shared/repairs.ts';
 import { Extensions, extensionEventOf } from '../read/extensions.ts';
 import { EventLog } from './event-log.ts';
 import { type ChunkExtras, OutputWriter } from './output-writer.ts';
@@ -111,9 +110,9 @@ export class ResponseWriter {
           this.output.unrunnableCall() ?? this.#missingCall(outcome.hasCalled) ?? this.#reasoningAlone();
         if (unrunnable !== null) return this.fail(unrunnable);
         // OpenAI's servers cannot end so; ours may, and the text is an answer all the same.
-        if (this.#context.requiresCall && this.output.calls() === 0) this.repairs.add('tool_choice_ignored');
+        if (this.#context.requiresCall && this.output.items.calls === 0) this.repairs.add('tool_choice_ignored');
         // None is left out: nobody can say which one the model could do without.
-        if (!this.#context.echo.parallel_tool_calls && this.output.calls() > 1)
+        if (!this.#context.echo.parallel_tool_calls && this.output.items.calls > 1)
           this.repairs.add('parallel_tool_calls_ignored');
         this.output.ensureOutput();
         return this.#end('completed', null);
@@ -203,7 +202,7 @@ export class ResponseWriter {
   /** The output says nothing before it is whole; then it is other items. */
   #endFolded(fold: Fold, outcome: Outcome): ResponseResource {
     this.output.close('completed');
-    const items = fold(this.output.items(), { outcome, model: this.model, newId: this.#context.newId });
+    const items = fold(this.output.items.closed, { outcome, model: this.model, newId: this.#context.newId });
     if (items instanceof ApiError) return this.fail(items);
     this.#folded = items;
     for (const [output_index, item] of items.entries()) {
@@ -232,7 +231,7 @@ export class ResponseWriter {
       ...echo,
       model: this.model || echo.model,
       previous_response_id: null,
-      output: hasEnded ? (this.#folded ?? this.output.items()) : [],
+      output: hasEnded ? (this.#folded ?? this.output.items.closed) : [],
       usage: this.usage === null || this.extensions === null ? this.usage : this.extensions.usageWith(this.usage),
       service_tier: this.#tier() ?? echo.service_tier,
       store: false,

@@ -6,7 +6,7 @@ import {
 } from '../../../../../src/filter/translate/chat-to-response/completion.ts';
 import { StreamTranslator } from '../../../../../src/filter/translate/chat-to-response/stream.ts';
 import type { ResponseContext } from '../../../../../src/filter/translate/shared/context.ts';
-import { type Repair, repairKinds } from '../../../../../src/filter/translate/shared/repairs.ts';
+import { type Repair, repairKinds } from '../../../../../src/filter/translate/shared/context.ts';
 import { isSummary } from '../../../../../src/filter/translate/shared/settings.ts';
 import { ApiError } from '../../../../../src/filter/wire/schema/api-error.ts';
 import type { ResponseResource } from '../../../../../src/filter/wire/schema/response-resource.ts';

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
 import { usageIn, usageOf } from '../../../../../../src/filter/translate/chat-to-response/read/usage.ts';
-import type { Repair } from '../../../../../../src/filter/translate/shared/repairs.ts';
+import type { Repair } from '../../../../../../src/filter/translate/shared/context.ts';
 import type { Usage } from '../../../../../../src/filter/wire/schema/response-resource.ts';
 import { runs } from '../../../../../support/property-runs.ts';
 

@@ -36,3 +36,14 @@ it('pads a delta so that its length says little, and nothing unless asked', () =
   expect(new Set(sizes)).toEqual(new Set([16, 32, 48]));
   for (const event of plain.take()) expect(event).not.toHaveProperty('obfuscation');
 });
+
+it('lets events take a multiple of what came, in all, and not of each piece anew', () => {
+  const log = new EventLog({ obfuscate: false, newId }, new HeldBytes());
+  log.came(10);
+  const room = log.room;
+  log.emit(delta('x'.repeat(1000)));
+  const spent = room - log.room;
+  expect(spent).toBeGreaterThan(1000);
+  log.came(0);
+  expect(log.room).toBe(room - spent);
+});

@@ -1,4 +1,4 @@
-import { isDigit, OpenString } from '../../../../formats/json/scan.ts';
+import { isDigit, OpenString } from './scan.ts';
 
 /**
  * Writes `120000.0` as `120000`, which is the same number: models write it (Grok, xAI), and tools that read an integer refuse it, as

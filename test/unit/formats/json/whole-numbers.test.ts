@@ -1,10 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import {
-  WholeNumbers,
-  withWholeNumbers,
-} from '../../../../../../src/filter/translate/chat-to-response/write/whole-numbers.ts';
-import { runs } from '../../../../../support/property-runs.ts';
+import { WholeNumbers, withWholeNumbers } from '../../../../src/formats/json/whole-numbers.ts';
+import { runs } from '../../../support/property-runs.ts';
 
 describe('a whole number of a tool’s arguments', () => {
   it.each([
