@@ -5,8 +5,7 @@ import {
   translateCompletion,
 } from '../../../../../src/filter/translate/chat-to-response/completion.ts';
 import { StreamTranslator } from '../../../../../src/filter/translate/chat-to-response/stream.ts';
-import type { ResponseContext } from '../../../../../src/filter/translate/shared/context.ts';
-import { type Repair, repairKinds } from '../../../../../src/filter/translate/shared/context.ts';
+import { type Repair, type ResponseContext, repairKinds } from '../../../../../src/filter/translate/shared/context.ts';
 import { isSummary } from '../../../../../src/filter/translate/shared/settings.ts';
 import { ApiError } from '../../../../../src/filter/wire/schema/api-error.ts';
 import type { ResponseResource } from '../../../../../src/filter/wire/schema/response-resource.ts';
@@ -28,6 +27,20 @@ const timeout = new ApiError('The upstream was silent.', {
 });
 
 describe('a stream translator', () => {
+  it('holds citations once, whether they came before the text or after it', () => {
+    const cited = delta({
+      annotations: [{ type: 'url_citation', url_citation: { url: 'https://a.example', title: 'A' } }],
+    });
+    const held = (...chunks: readonly object[]) => {
+      const translator = new StreamTranslator(createTestContext());
+      const events = chunks.flatMap((chunk) => translator.push(chunk));
+      expect(types(events)).toContain('response.output_text.annotation.added');
+      return translator.holds();
+    };
+    const [text, more] = [delta({ content: 'a' }), delta({ content: 'b' })];
+    expect(held(cited, text, more)).toBe(held(text, cited, more));
+  });
+
   it('starts once, by itself or when told', () => {
     const translator = new StreamTranslator(createTestContext());
     expect(types(translator.start())).toEqual(['response.created', 'response.in_progress']);

@@ -47,3 +47,13 @@ it('lets events take a multiple of what came, in all, and not of each piece anew
   log.came(0);
   expect(log.room).toBe(room - spent);
 });
+
+it('counts the envelope of a reasoning item, which the last event repeats', () => {
+  const held = new HeldBytes();
+  const log = new EventLog({ obfuscate: false, newId }, held);
+  const item = { id: 'rs_1', type: 'reasoning', status: 'completed', summary: [] } as const;
+  log.emit({ type: 'response.output_item.done', output_index: 0, item });
+  expect(held.bytes).toBe(0);
+  log.emit({ type: 'response.output_item.done', output_index: 0, item: { ...item, encrypted_content: 'orr1.abc' } });
+  expect(held.bytes).toBe(8);
+});
