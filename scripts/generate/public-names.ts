@@ -99,12 +99,17 @@ export function broken(frozen: PublicNames, current: PublicNames): string[] {
   );
 }
 
-/** The sentences of `broken` whose name docs/upgrading.md does not have. */
-export function unannounced(frozen: PublicNames, current: PublicNames): string[] {
-  const upgrading = readFileSync(join(root, 'docs/upgrading.md'), 'utf8');
+/** The sentences of `broken` whose name is missing in docs/upgrading.md, or in what CHANGELOG.md says of its newest version. */
+export function unannounced(
+  frozen: PublicNames,
+  current: PublicNames,
+  read = (path: string) => readFileSync(join(root, path), 'utf8'),
+): string[] {
+  const [, newest = ''] = read('CHANGELOG.md').split(/^## /m);
+  const texts = [newest, read('docs/upgrading.md')];
   return broken(frozen, current).filter((sentence) => {
-    const name = /: (\S+) /.exec(sentence)?.[1] ?? '';
-    return !upgrading.includes(`\`${name}\``);
+    const name = /^\w+: (.+?) (?:is gone|was “)/.exec(sentence)?.[1] ?? '';
+    return !texts.every((text) => text.includes(`\`${name}\``));
   });
 }
 

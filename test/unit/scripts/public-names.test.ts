@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { broken, namesInSources, readFrozen } from '../../../scripts/generate/public-names.ts';
+import { broken, namesInSources, readFrozen, unannounced } from '../../../scripts/generate/public-names.ts';
 
 const upgrading = readFileSync(join(import.meta.dirname, '../../../docs/upgrading.md'), 'utf8');
 
@@ -38,3 +38,20 @@ test.each([
     expect.stringContaining(`${section}: ${name} was “${was}” and is “another”.`),
   ]);
 });
+
+test.each([
+  ['settings', 'LOG_LEVEL'],
+  ['commands', 'responses-extproc doctor'],
+])(
+  'a change in %s is announced where both pages have its name, and CHANGELOG.md for its newest version',
+  (section, name) => {
+    const frozen = { [section]: { [name]: 'one' } };
+    const changed = { [section]: { [name]: 'another' } };
+    const told = (changelog: string, upgrading: string) =>
+      unannounced(frozen, changed, (path) => (path === 'CHANGELOG.md' ? `# Changes\n\n${changelog}` : upgrading));
+    const [newest, former] = [`## 2.0.0\n\n- \`${name}\`\n`, '## 1.0.0\n\n- nothing\n'];
+    expect(told(newest + former, `\`${name}\``)).toEqual([]);
+    expect(told(newest + former, 'nothing')).toEqual(broken(frozen, changed));
+    expect(told(former + newest, `\`${name}\``)).toEqual(broken(frozen, changed));
+  },
+);
