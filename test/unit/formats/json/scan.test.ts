@@ -20,6 +20,21 @@ describe('JSON that is not parsed yet', () => {
     );
   });
 
+  it.each([
+    ['999999999999999', false],
+    ['1000000000000000', true],
+    ['9007199254740993', true],
+    ['0.12345678901234', true],
+    ['1234567890.1234', false],
+    ['-999999999999999', false],
+    ['1e5', true],
+    ['1E5', true],
+    ['"9007199254740993"', false],
+  ])('with %s is parsed exactly: %s', (number, mayLoseNumbers) => {
+    for (const text of [number, `[${number}]`, `{"a":${number},"b":1}`])
+      expect(scanJson(text)).toMatchObject({ mayLoseNumbers });
+  });
+
   it('has strings whose end is found in text as in bytes, also where there is none (property)', () => {
     const text = fc.string({ unit: fc.constantFrom('"', '\\', 'x', 'é'), maxLength: 200 });
     fc.assert(

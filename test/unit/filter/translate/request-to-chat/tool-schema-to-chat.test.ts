@@ -75,6 +75,8 @@ describe('a root that is a union', () => {
     { if: { required: ['a'] }, else: { required: ['b'] } },
     { properties: {}, additionalProperties: false },
     { $ref: '#/$defs/none' },
+    { anyOf: [{ required: ['a'] }, { required: ['b'] }] },
+    { oneOf: [{ properties: { a: {} } }] },
   ])('names an allOf whose branch says what is lost: %j', (branch) => {
     expect(plain({ allOf: [branch] }).lost).toEqual(['allOf']);
   });
@@ -82,6 +84,19 @@ describe('a root that is a union', () => {
   it('does not name an allOf whose branch says nothing of values but what is merged', () => {
     const said = { title: 'A', description: 'B', default: {}, examples: [], deprecated: true, $comment: 'C' };
     expect(plain({ allOf: [{ type: 'object', properties: {}, required: [], ...said }] }).lost).toEqual([]);
+  });
+
+  it('has the properties of a union in a branch of allOf, and requires what each of its branches does', () => {
+    const [a, b] = [{ type: 'string' }, { type: 'number' }];
+    const union = {
+      anyOf: [
+        { properties: { a }, required: ['a', 'c'] },
+        { properties: { b }, required: ['b', 'c'] },
+      ],
+    };
+    const { schema } = plain({ allOf: [union, { required: ['d'] }] });
+    expect(schema).toMatchObject({ type: 'object', properties: { a, b } });
+    expect(schema['required']).toEqual(['c', 'd']);
   });
 
   it('that is a reference says what its definition says', () => {
