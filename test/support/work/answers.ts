@@ -362,19 +362,23 @@ const whole: readonly Family[] = [
   })),
 ];
 
-/** Calls alone, without the bytes around them, whose cost would hide that of the writer. */
-const calls: readonly Family[] = (['{}', ''] as const).map((text) => ({
-  ...{ door, name: `the writer of calls with ${text === '' ? 'nothing' : text}` },
-  make(size) {
-    const chunks = times(size, (index) => call(index, 'f', text, `c${index}`));
-    const run = () => {
-      const translator = new StreamTranslator(createTestContext({ toolNames: ['f'] }));
-      for (const chunk of chunks) translator.push(chunk);
-      return { sent: 0, counted: translator.holds(), kept: translator, refused: null };
-    };
-    return { bytes: JSON.stringify(chunks).length, run };
-  },
-}));
+/** Calls alone, without the bytes around them, whose cost would hide that of the writer: as many as an answer may have. */
+const calls: readonly Family[] = ['{}', ''].flatMap((text) =>
+  (['in chunks of their own', 'in one chunk'] as const).map((where) => ({
+    ...{ door, name: `the writer of calls with ${text === '' ? 'nothing' : text} ${where}`, size: 255 },
+    make(size: number) {
+      const entries = times(size, (index) => ({ index, id: `c${index}`, function: { name: 'f', arguments: text } }));
+      const lists = where === 'in one chunk' ? [entries] : entries.map((entry) => [entry]);
+      const chunks = lists.map((list) => delta({ tool_calls: list }));
+      const run = () => {
+        const translator = new StreamTranslator(createTestContext({ toolNames: ['f'] }));
+        for (const chunk of chunks) translator.push(chunk);
+        return { sent: 0, counted: translator.holds(), kept: translator, refused: null };
+      };
+      return { bytes: JSON.stringify(entries).length, run };
+    },
+  })),
+);
 
 /** Answers of operations that do not stream. */
 const summaries: readonly Family[] = [
@@ -401,6 +405,20 @@ const compressed: readonly Family[] = [
       const body = gzipSync(JSON.stringify({ model: 'm', input: `${'some words '.repeat(20 * size)}` }));
       const run = () => new MeteredExchange(settings.plain).request(body, { 'content-encoding': 'gzip' }).outcome();
       return { bytes: 220 * size, run };
+    },
+  },
+  {
+    ...{ door, name: 'an answer in gzip' },
+    make(size, isWhole = true) {
+      const text = 'data:{}\n\n'.repeat(20 * size);
+      const pieces = [gzipSync(text)];
+      const request = Buffer.from(JSON.stringify(asked));
+      const run = () =>
+        new MeteredExchange(settings.plain)
+          .request(request)
+          .answer(type, pieces, { isWhole, coding: 'gzip' })
+          .outcome();
+      return { bytes: request.length + text.length, run };
     },
   },
   {

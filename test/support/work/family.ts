@@ -1,4 +1,5 @@
 import { Exchange } from '../../../src/filter/exchange/exchange.ts';
+import { runSteps } from '../../../src/filter/exchange/steps.ts';
 import type { ExchangeEvent, ExchangeReply } from '../../../src/filter/exchange/types.ts';
 import type { TranslationSettings } from '../../../src/filter/translate/shared/settings.ts';
 import { exchangeOptions, headersOf, repliesOf } from '../exchange-options.ts';
@@ -46,6 +47,7 @@ const bodyLimits = {
 interface Answered {
   readonly status?: string | undefined;
   readonly isWhole: boolean;
+  readonly coding?: string;
 }
 
 /** An exchange that counts what it sends and holds. */
@@ -74,11 +76,15 @@ export class MeteredExchange {
     return this;
   }
 
-  answer(contentType: string, pieces: readonly Buffer[], { status = '200', isWhole }: Answered): this {
-    const headers = headersOf({ ':status': status, 'content-type': contentType });
+  /** In steps where it is compressed, as the service reads it. */
+  answer(contentType: string, pieces: readonly Buffer[], { status = '200', isWhole, coding = '' }: Answered): this {
+    const headers = headersOf({ ':status': status, 'content-type': contentType, 'content-encoding': coding });
     this.handle({ type: 'response_headers', headers, endOfStream: false });
-    for (const [index, body] of pieces.entries())
-      this.handle({ type: 'response_body', body, endOfStream: isWhole && index === pieces.length - 1 });
+    for (const [index, body] of pieces.entries()) {
+      const event = { type: 'response_body', body, endOfStream: isWhole && index === pieces.length - 1 } as const;
+      if (coding === '') this.handle(event);
+      else for (const reply of runSteps(this.exchange.handleInSteps(event))) this.#count(reply);
+    }
     return this;
   }
 
