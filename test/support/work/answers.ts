@@ -337,6 +337,9 @@ const whole: readonly Family[] = [
   })),
   jsonOf('counts', (size) => ({ ...completionOf([delta({ content: 'a' })]), usage: keyed(size, 'k', () => 1) })),
   jsonOf('parts', (size) => completionOf([delta({ content: times(size, () => ({ type: 'text', text: 'a' })) })])),
+  jsonOf('choices', (size) => ({
+    choices: times(size, (index) => ({ index, message: { content: 'a' }, finish_reason: 'stop' })),
+  })),
   jsonOf('a long text', (size) => completionOf([delta({ content: 'some words '.repeat(100 * size) })])),
   jsonOf('nothing', (size) => ({ ...completionOf([delta({ content: '' })]), more: 'x'.repeat(size) })),
   jsonOf('an error with details', (size) => ({ error: { message: 'no', details: times(size, () => ({ a: ['b'] })) } })),

@@ -78,7 +78,8 @@ export class MeteredExchange {
 
   /** In steps where it is compressed, as the service reads it. */
   answer(contentType: string, pieces: readonly Buffer[], { status = '200', isWhole, coding = '' }: Answered): this {
-    const headers = headersOf({ ':status': status, 'content-type': contentType, 'content-encoding': coding });
+    const encoded = coding === '' ? {} : { 'content-encoding': coding };
+    const headers = headersOf({ ':status': status, 'content-type': contentType, ...encoded });
     this.handle({ type: 'response_headers', headers, endOfStream: false });
     for (const [index, body] of pieces.entries()) {
       const event = { type: 'response_body', body, endOfStream: isWhole && index === pieces.length - 1 } as const;

@@ -89,13 +89,12 @@ function wholeChoice(body: LooseChunk): LooseChoice | null {
     return message === null ? [] : [parts.ownOf(key, message)];
   });
   if (messages.length === 0) return null;
-  const [only] = messages;
   const owned = keyed.filter(({ key }) => parts.isPart(key)).map(({ choice }) => choice);
   const reasons = (owned.length > 0 ? owned : choices).map(finishReasonOf);
   const given = reasons.filter((reason) => reason !== '');
   const error = choices.map(finishReasonOf).find(isError);
   return {
-    message: messages.length === 1 && only !== undefined ? only : Object.assign({}, ...messages),
+    message: Object.assign({}, ...messages),
     finish_reason: error ?? given.find((reason) => !isNormalEnd(reason)) ?? given[0],
     logprobs: keyed.find(({ key }) => parts.hasText(key))?.choice.logprobs,
   };
