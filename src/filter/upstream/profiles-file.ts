@@ -102,7 +102,6 @@ function without(flags: ModelRule['flags'], others: object): ModelRule['flags'] 
   return Object.fromEntries(Object.entries(flags).filter(([name]) => !(name in others)));
 }
 
-/** The schemas of all flags. */
 const flags = Object.fromEntries(Object.entries(profileFlags).map(([name, { schema }]) => [name, schema]));
 /** A path is settled before the model is known. */
 const { path: _path, tokenizePath: _tokenizePath, ...modelFlags } = flags;

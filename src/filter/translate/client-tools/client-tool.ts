@@ -13,7 +13,6 @@ export interface ClientTool<Item extends ClientToolCallItem = ClientToolCallItem
   readonly tool: ToolType;
   /** The items in `input`, calls and outputs, by type. */
   readonly items: Readonly<Record<string, ItemType>>;
-  /** Prefix of its items' ids. */
   readonly idPrefix: string;
   /** The item of a call. The arguments are `given`, empty where they cannot be read, and as the model wrote them. */
   itemOf(ids: CallIds, status: ItemStatus, given: Readonly<Record<string, unknown>>, text: string): Item;

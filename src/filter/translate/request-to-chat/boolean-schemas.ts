@@ -60,7 +60,6 @@ function before(end: string, given: Schema): Record<string, unknown> {
   return copy;
 }
 
-/** A schema, or a list of schemas. */
 function schemaOf(given: unknown): unknown {
   if (typeof given === 'boolean') return given ? {} : { not: {} };
   const schema = objectOf<Schema>(given);

@@ -1,10 +1,10 @@
 import type { InputContent, InputItem, InputMessage, InputToolCall, InputToolOutput } from '../shared/parsed.ts';
 import { carry } from '../shared/provenance.ts';
 import { invalidValue, quote } from '../shared/request-errors.ts';
+import type { OperatorSettings } from '../shared/settings.ts';
 
 /** A call with its outputs. */
 export interface PairedCall extends InputToolCall {
-  /** Contents of its outputs, in order. */
   readonly outputs: InputContent[][];
   /** Whether the call has no output in its turn; a placeholder is used. */
   abandoned: boolean;
@@ -18,15 +18,14 @@ export type PairedItem =
   | PairedCall
   | { readonly kind: 'answer'; readonly call: PairedCall };
 
+type PairingSettings = Pick<OperatorSettings, 'orphanOutputs' | 'missingOutputs'>;
+
 /**
  * Gives every call its outputs. A call without output and an output without a call are refused or completed with a
  * placeholder, as the settings say. A call that was cut may lack its output, and so may an asynchronous one; an output that
  * arrives after a later turn stays there, as a user message: the model did not have it before.
  */
-export function pairCalls(
-  items: readonly InputItem[],
-  settings: { readonly orphanOutputs: 'reject' | 'synthesize'; readonly missingOutputs: 'reject' | 'synthesize' },
-): readonly PairedItem[] {
+export function pairCalls(items: readonly InputItem[], settings: PairingSettings): readonly PairedItem[] {
   if (items.every((item) => item.kind === 'message' || item.kind === 'reasoning')) return items;
   const paired: PairedItem[] = [];
   const calls: PairedCall[] = [];
@@ -83,13 +82,29 @@ export function pairCalls(
     }
   }
 
+  refuseUnpaired(items, calls, orphan, settings);
+  answerAbandoned(calls);
+  return paired;
+}
+
+/** Throws for the first call without an output, or output without a call, that is refused. */
+function refuseUnpaired(
+  items: readonly InputItem[],
+  calls: readonly PairedCall[],
+  orphan: InputToolOutput | null,
+  { orphanOutputs, missingOutputs }: PairingSettings,
+): void {
   const missing = calls.find(({ outputs, isAsync, isCut }) => outputs.length === 0 && !isAsync && !isCut);
-  const unanswered = settings.missingOutputs === 'reject' ? missing : undefined;
-  const refused = settings.orphanOutputs === 'reject' ? orphan : null;
-  for (const item of unanswered === undefined && refused === null ? [] : items) {
+  const unanswered = missingOutputs === 'reject' ? missing : undefined;
+  const refused = orphanOutputs === 'reject' ? orphan : null;
+  if (unanswered === undefined && refused === null) return;
+  for (const item of items) {
     if (item.kind === 'call' && item.param === unanswered?.param) throw missingOutput(item);
     if (item === refused) throw orphanOutput(item);
   }
+}
+
+function answerAbandoned(calls: readonly PairedCall[]): void {
   for (const call of calls) {
     if (call.outputs.length > 0) continue;
     const output: InputContent[] = [{ type: 'text', text: call.isAsync && !call.isCut ? 'pending' : 'aborted' }];
@@ -97,7 +112,6 @@ export function pairCalls(
     call.outputs.push(output);
     call.abandoned = true;
   }
-  return paired;
 }
 
 /** Only the first of several names the tool: a client can send a long name once, and thousands of outputs. */

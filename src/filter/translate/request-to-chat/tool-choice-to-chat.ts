@@ -9,7 +9,6 @@ import type { OfferedTool, ToolTable } from './tools-to-chat.ts';
 export interface ToolChoice {
   /** Chat's `tool_choice`; undefined leaves it out. */
   readonly chat: ChatToolChoice | undefined;
-  /** The tools to offer. */
   readonly tools: readonly OfferedTool[];
   /** The only names the answer may call; null if the request does not restrict them. */
   readonly allowed: ReadonlySet<string> | null;

@@ -73,7 +73,6 @@ export class ApiError extends Error {
     return new ApiError(message, { status: 500, code: 'server_error', cause: thrown });
   }
 
-  /** The object inside `{"error": …}`. */
   toObject(): ApiErrorObject {
     return { type: this.type, code: this.code, param: this.param, message: this.message };
   }

@@ -80,7 +80,6 @@ export type LooseModerationResult = Loose<
   'flagged' | 'categories' | 'category_scores' | 'category_applied_input_types'
 >;
 
-/** One entry of `tool_calls`. */
 export type LooseToolCall = Loose<
   | ('id' | 'index' | 'type' | 'function' | 'custom' | 'extra_content')
   | ('thoughtSignature' | 'thought_signature') // Google's own name for a signature, from proxies, and as some spell it
@@ -90,7 +89,6 @@ export type LooseToolCall = Loose<
 /** The `function` of a call, or the `function_call` of a message; some versions of LiteLLM write its fields of a call there. */
 export type LooseFunctionCall = Loose<'name' | 'arguments' | 'provider_specific_fields'>;
 
-/** The `custom` of a call. */
 export type LooseCustomCall = Loose<'name' | 'input'>;
 
 /** Data that must be sent back with a call or a message, an object for each vendor; Gemini's holds thought signatures. */

@@ -97,7 +97,6 @@ export class ThinkTagReader {
     return this.#state.at === 'thinking' && this.#state.isFirst ? this.#state.opening + this.#buffered : null;
   }
 
-  /** Is a block open? */
   isInBlock(): boolean {
     return this.#state.at === 'thinking';
   }

@@ -124,7 +124,6 @@ export class OutputWriter {
     return true;
   }
 
-  /** Writes citations: held back before any message, dropped after it, since a finished item does not change. */
   cite(citations: readonly Annotation[]): void {
     this.#items.cite(citations);
   }

@@ -29,7 +29,6 @@ export class PlainItems {
     this.#parts = parts;
   }
 
-  /** The open message or reasoning item. */
   open(): MessageItemWriter | ReasoningItemWriter | null {
     const last = this.#parts.output.last();
     return last instanceof MessageItemWriter || last instanceof ReasoningItemWriter ? last : null;
@@ -111,7 +110,6 @@ export class PlainItems {
     this.#logprobs.push(logprobs);
   }
 
-  /** Takes the logprobs of that text. */
   logprobsOf(text: string): readonly Logprob[] {
     return this.#logprobs?.take(text) ?? noLogprobs;
   }

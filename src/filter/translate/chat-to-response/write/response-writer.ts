@@ -37,7 +37,6 @@ export class ResponseWriter {
   /** The log of the output's own events, wanted or not. */
   readonly #outputLog: EventLog;
   status: ResponseStatus = 'in_progress';
-  /** The error it failed with, or null. */
   failure: ApiError | null = null;
   /** The Response of the terminal event; null until that was emitted. */
   final: ResponseResource | null = null;

@@ -82,7 +82,6 @@ export class InputBuilder implements Reading {
     this.add({ kind: 'call', ...made });
   }
 
-  /** The output of the call with that id. */
   addOutput(callId: string, content: readonly InputContent[], param: string): void {
     const call = this.#openCalls?.find(callId) ?? this.#openCalls?.findAnswered(callId) ?? null;
     this.add({ kind: 'output', param, callId, call, content });

@@ -132,7 +132,6 @@ interface PartType {
   read(part: Record<string, unknown>, at: string, reading: Reading): InputContent | null;
 }
 
-/** A part with a schema. */
 function partType<Schema extends z.ZodMiniObject>(
   medium: PartType['media'],
   schema: Schema,

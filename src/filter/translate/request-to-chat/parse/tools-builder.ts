@@ -11,7 +11,6 @@ import type { TranslationSettings } from '../../shared/settings.ts';
 import { knownKeys, nameUnknown } from './known-keys.ts';
 import { parseShape } from './read-shape.ts';
 
-/** The rule for one type of tool. */
 export interface ToolType {
   /** The way in which `tool_choice` names the tool: its `name`, or its type alone; null where it cannot be chosen. */
   readonly chosenBy: 'name' | 'type' | null;
