@@ -28,7 +28,12 @@ function renderWith(...args: readonly string[]): KubernetesObject[] {
 /** Arguments that give lists two entries, and what they do not go without. */
 function twoEntries(...names: readonly string[]): string[] {
   const all = names.includes('extraVolumeMounts') ? ['extraVolumes', ...names] : names;
-  return ['--set', jwt, ...all.flatMap((name) => ['--set-json', `${name}=${JSON.stringify(lists[name])}`])];
+  const monitors = all.flatMap((name) => /^monitoring\.\w+/.exec(name) ?? []).map((name) => `${name}.enabled=true`);
+  return [
+    '--set',
+    [jwt, ...monitors].join(','),
+    ...all.flatMap((name) => ['--set-json', `${name}=${JSON.stringify(lists[name])}`]),
+  ];
 }
 
 function listsOf(value: unknown, path = ''): string[] {
@@ -74,7 +79,8 @@ describe('the chart', () => {
   });
 
   test('every list of values.yaml is tried with two entries below', () => {
-    expect(Object.keys(lists)).toEqual(listsOf(parse(readFileSync(join(root, 'deploy/chart/values.yaml'), 'utf8'))));
+    const all = listsOf(parse(readFileSync(join(root, 'deploy/chart/values.yaml'), 'utf8')));
+    expect(Object.keys(lists).sort()).toEqual(all.sort());
   });
 
   test.each(
@@ -360,9 +366,16 @@ describe('the chart', () => {
   });
 
   test.each([
-    ['envoy-gateway', 'envoyextensionpolicy/llm/responses-extproc/extproc/0', 'https?-10080'],
-    ['istio', 'outbound|50051||responses-extproc.llm.svc.cluster.local', 'outbound_0.0.0.0_.*'],
-  ])('under %s the alerts are those of the documentation, about that gateway’s names', (kind, cluster, connections) => {
+    [
+      ...['envoy-gateway', 'envoyextensionpolicy/llm/responses-extproc/extproc/0', 'https?-10080'],
+      'httproute/llm/responses-extproc(-untouched)?/rule/.*',
+    ],
+    [
+      ...['istio', 'outbound|50051||responses-extproc.llm.svc.cluster.local', 'outbound_0.0.0.0_.*'],
+      'outbound.8000..llm.llm.svc.cluster.local',
+    ],
+  ])('under %s the alerts are those of the documentation, about that gateway’s names', (...names) => {
+    const [kind, cluster, connections, servers] = names;
     const objects = render(
       `gateway.kind=${kind}`,
       'monitoring.prometheusRule.enabled=true',
@@ -372,6 +385,7 @@ describe('the chart', () => {
     const label = kind === 'istio' ? '' : 'envoy_'; // Istio names the labels itself
     const expected = alerts
       .replaceAll(/envoy_cluster_name(!?=)"responses_extproc"/g, `${label}cluster_name$1"${cluster}"`)
+      .replaceAll('envoy_cluster_name=~"chat"', `${label}cluster_name=~"${servers}"`)
       .replaceAll('envoy_http_conn_manager_prefix="ingress"', `${label}http_conn_manager_prefix=~"${connections}"`);
     expect(expected).not.toBe(alerts);
     expect(objectOf(objects, 'PrometheusRule').spec).toEqual(parse(expected));

@@ -6,6 +6,7 @@ export type Values = { [name: string]: unknown };
 
 /** Two entries for each list of values.yaml. */
 export const lists: Readonly<Record<string, readonly [unknown, unknown]>> = {
+  'global.imagePullSecrets': ['three', { name: 'four' }],
   imagePullSecrets: [{ name: 'one' }, 'two'],
   extraEnv: [
     { name: 'ONE', value: '1' },
@@ -69,6 +70,31 @@ export const lists: Readonly<Record<string, readonly [unknown, unknown]>> = {
     { ip: '192.0.2.1', hostnames: ['one.example'] },
     { ip: '2001:db8::1', hostnames: ['two.example', 'three.example'] },
   ],
+  ...Object.fromEntries(
+    ['serviceMonitor', 'podMonitor'].flatMap((monitor) => [
+      [
+        `monitoring.${monitor}.relabelings`,
+        [
+          { sourceLabels: ['__meta_kubernetes_pod_node_name'], targetLabel: 'node' },
+          { action: 'labeldrop', regex: 'pod_.*' },
+        ],
+      ],
+      [
+        `monitoring.${monitor}.metricRelabelings`,
+        [
+          { sourceLabels: ['__name__'], regex: 'one_.*', action: 'drop' },
+          {
+            sourceLabels: ['model'],
+            separator: ';',
+            regex: '(.*)',
+            targetLabel: 'llm',
+            replacement: '$1',
+            action: 'replace',
+          },
+        ],
+      ],
+    ]),
+  ),
   extraObjects: [
     { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'one' } },
     { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'two' }, data: { key: 'value' } },
@@ -120,7 +146,7 @@ function everywhere(): Values {
     ['proxies', 'monitoring', 'egress'].map((name) => [name, lists[`networkPolicy.${name}`]]),
   );
   return {
-    global: { imageRegistry: 'example.com', imagePullSecrets: ['three', { name: 'four' }] },
+    global: { imageRegistry: 'example.com', imagePullSecrets: lists['global.imagePullSecrets'] },
     image: { registry: 'other.example.com:5000', repository: image, tag: '1', digest },
     config: Object.fromEntries(
       configurable.flatMap(({ variable, fallback }) => (fallback === '' ? [] : [[variable, fallback]])),
@@ -166,7 +192,15 @@ function everywhere(): Values {
       ...Object.fromEntries(
         ['serviceMonitor', 'podMonitor', 'prometheusRule', 'dashboard'].map((name) => [
           name,
-          { enabled: true, labels: { team: 'llm' } },
+          {
+            enabled: true,
+            labels: { team: 'llm' },
+            ...(name.endsWith('Monitor') && {
+              ...{ namespace: 'monitoring', scrapeTimeout: '10s' },
+              relabelings: lists[`monitoring.${name}.relabelings`],
+              metricRelabelings: lists[`monitoring.${name}.metricRelabelings`],
+            }),
+          },
         ]),
       ),
       envoy: { clusterName: 'translator', statPrefix: 'edge' },
