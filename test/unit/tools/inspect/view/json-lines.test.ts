@@ -53,6 +53,15 @@ describe('a body as lines', () => {
     ]);
   });
 
+  it('has a note above its value where there is no room beside it', () => {
+    const note = '← input[0].content[0].text';
+    const explained = new Map([['text', { mark: 'moved', note }]] as const);
+    const at = (columns: number) => marked({ text: 'Hi' }, { columns, explained }).slice(1, -1);
+    const room = 20 + note.length + 2 + 'text'.length + 2 + 4; // the value's, the note's, the key's, the indent's and the marks'
+    expect(at(room)).toEqual([`moved  text: "Hi" (${note})`]);
+    expect(at(room - 1)).toEqual([`moved   (${note})`, 'moved  text: "Hi"']);
+  });
+
   it('finds a text in any case, also where a line ends within it', () => {
     const text = 'One two three four five six';
     const found = (lines: ReturnType<typeof writeJsonLines>) =>

@@ -44,6 +44,7 @@ describe('the timeline', () => {
       );
       const found = timeline.flatMap(({ upstream }) => (upstream === null ? [] : [labelChunk(upstream)]));
       expect(found, how).toEqual(['content "é𝄞"', 'content "b"', '[DONE]']);
+      expect(timeline.map(({ upstream }) => upstream?.kind)).toEqual(['data', 'data', 'done']);
       cuts += 1;
     }
     expect(cuts).toBeGreaterThan(0);
