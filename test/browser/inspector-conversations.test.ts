@@ -54,7 +54,7 @@ describe('a conversation', () => {
     const asked = page.getByRole('option', { name: /in the file\?.*agent · (1 tool result · )?called read_file/ });
     expect(await asked.count()).toBe(2);
     await page.getByRole('button', { name: 'Conversations', exact: true }).click();
-    await page.getByRole('option', { name: /agent.*3 turns/ }).click();
+    await page.getByRole('option', { name: /agent.*3 round trips/ }).click();
     await page.getByRole('option', { name: /What is in the file\?/ }).waitFor();
     expect(await page.getByRole('option').count()).toBe(1);
     const detail = page.getByRole('region', { name: 'The selected conversation' });
@@ -80,7 +80,7 @@ describe('a conversation', () => {
       await turnOf(number).getByText('read_file', { exact: true }).click();
       expect(await result.textContent()).toBe(`line ${number}`);
     }
-    expect(await detail.getByText('Changed since the turn before').count()).toBe(0);
+    expect(await detail.getByText('Changed since the round trip before').count()).toBe(0);
     const { name, text } = await download(() => detail.getByRole('button', { name: 'Download HAR' }).click());
     expect(name).toMatch(/^conversation-\d+\.har$/);
     const har = JSON.parse(text);
@@ -91,7 +91,7 @@ describe('a conversation', () => {
     await page.getByRole('heading', { name: /agent.*completed/ }).waitFor();
     const one = await download(() => page.getByRole('button', { name: 'HAR', exact: true }).click());
     expect(harProblems(JSON.parse(one.text))).toEqual([]);
-    await page.getByRole('button', { name: 'Show its turns' }).click();
+    await page.getByRole('button', { name: 'Show its round trips' }).click();
     await detail.getByText('6,000 (2,700 cached)').waitFor();
   });
 
@@ -99,9 +99,9 @@ describe('a conversation', () => {
     const { page } = await open();
     await page.keyboard.press('c');
     await converse('clock', (turn) => `It is 12:0${turn}. Be brief.`, 2);
-    await page.getByRole('option', { name: /clock.*2 turns.*prefix broken/ }).waitFor();
+    await page.getByRole('option', { name: /clock.*2 round trips.*prefix broken/ }).waitFor();
     await page.getByRole('option', { name: /clock/ }).click();
-    const turn = page.getByRole('article', { name: 'Turn 2' });
+    const turn = page.getByRole('article', { name: 'Round trip 2' });
     await turn.getByText('the prompts part at messages[0].content, character 10').waitFor();
     expect(await turn.locator('.banner pre').textContent()).toBe('− It is 12:01. Be brief.\n+ It is 12:02. Be brief.');
     await page.keyboard.press('Escape');

@@ -4,12 +4,12 @@ import { test } from 'vitest';
 
 /** What a client is asked to do here: a row of the table in docs/clients.md, in its order. */
 export const features = {
-  text: 'A turn',
-  stream: 'A turn, streamed',
+  text: 'A request',
+  stream: 'A request, streamed',
   tools: 'Two parallel tool calls',
   'tools-stream': 'Two parallel tool calls, streamed',
   structured: 'Structured output',
-  reasoning: 'Reasoning shown, and back at the server in the next turn',
+  reasoning: 'Reasoning shown, and back at the server in the next request',
   'rate-limit': 'A 429, then an answer',
   error: 'The server’s own error message reaches the program',
   cut: 'A stream that breaks off: another try or an error',
@@ -28,7 +28,7 @@ export const features = {
   'local-shell': 'The older tool `local_shell`',
   remark: 'Structured output with a remark before a tool call',
   history: 'A conversation that began with hosted tools',
-  'input-tokens': 'Tokens counted before a turn',
+  'input-tokens': 'Tokens counted before a request',
   effort: 'A change of effort within a conversation',
 } as const;
 export type Feature = keyof typeof features;

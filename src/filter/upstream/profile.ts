@@ -203,7 +203,7 @@ export const profileFlags = {
     leading_only: 'only at the start, merged; later ones become user messages',
   }),
   alternateRoles: off(
-    'User and assistant must take turns: neighbours of one role become one message, and a missing turn is inserted.',
+    'User and assistant messages must alternate: neighbours of one role are merged, and a missing message is inserted.',
   ),
   needsUser: off('Requires a user message: a short one is inserted.'),
   singleCalls: off('An assistant message may hold one tool call: of several, each has a message with its output.'),

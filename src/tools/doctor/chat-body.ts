@@ -83,7 +83,7 @@ export interface CallForm {
   readonly signature: boolean;
 }
 
-const plainForm = { asks: 'the turn after a tool call', content: null, nineCharacterIds: false, signature: false };
+const plainForm = { asks: 'the request after a tool call', content: null, nineCharacterIds: false, signature: false };
 
 /** The forms in which a finished call is tried, in this order, under the names of their probes. */
 export const callForms: ReadonlyMap<string, CallForm> = new Map<string, CallForm>([

@@ -101,7 +101,7 @@ export interface Known {
 /** One question to the server. `request` and `judge` are pure. */
 export interface Probe {
   readonly name: string;
-  readonly group: 'server' | 'text' | 'tools' | 'turns' | 'fields' | 'reasoning' | 'limits';
+  readonly group: 'server' | 'text' | 'tools' | 'round trips' | 'fields' | 'reasoning' | 'limits';
   /** What the probe asks about the server, in a few words. */
   readonly asks: string;
   /** The most that a probe may spend: the number of requests, and output tokens for each. */

@@ -70,7 +70,7 @@ export const mappingRows: readonly MappingRow[] = [
   { anchor: 'row-item-item_reference', fields: ['item_reference'], rule: 'To reasoning: dropped and listed. To anything else: refused.' },
   { anchor: 'row-item-compaction', fields: ['compaction', 'context_compaction', 'compaction_summary'], rule: 'A user message with its summary; refused if it was cut or changed. Another server\'s is dropped and listed.' },
   { anchor: 'row-item-compaction_trigger', fields: ['compaction_trigger'], rule: 'The last item: asks for a summary. Anywhere else: refused.' },
-  { anchor: 'row-image-generation-call', fields: ['image_generation_call'], rule: 'Mapped to a picture in a user\'s turn; how it was made (`size`, `quality`) is left out. If the server takes no pictures, a text replaces it, and it is listed as dropped.' },
+  { anchor: 'row-image-generation-call', fields: ['image_generation_call'], rule: 'Mapped to a picture in a user message; how it was made (`size`, `quality`) is left out. If the server takes no pictures, a text replaces it, and it is listed as dropped.' },
   { anchor: 'row-hosted-items', fields: ['web_search_call', 'file_search_call', 'computer_call', 'computer_call_output', 'code_interpreter_call', 'mcp_list_tools', 'mcp_approval_request', 'mcp_call', 'program', 'program_output'], rule: 'Dropped and listed; what the model needs from them stays as text. `UNSUPPORTED_ITEMS=reject` refuses them.' },
   { anchor: 'row-item-mcp_approval_response', fields: ['mcp_approval_response'], rule: 'Refused at the end of `input`. Earlier ones are dropped and listed.' },
   { anchor: 'row-item-agent_message', fields: ['agent_message'], rule: 'Mapped to a user message.' },

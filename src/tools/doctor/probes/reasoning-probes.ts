@@ -47,7 +47,7 @@ export const reasoningProbes: readonly (ChatRow | ProbeRow)[] = [
     request: buildReplayRequests,
     judge: judgeReplay,
     means: {
-      works: 'Reasoning goes back with the calls it led to: better work over many turns.',
+      works: 'Reasoning goes back with the calls it led to: better work over many requests.',
       ignored:
         'Earlier reasoning does not reach the model, which may repeat its thoughts. Some templates have a switch for it.',
       refused: 'Earlier reasoning is not sent.',

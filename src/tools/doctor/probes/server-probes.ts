@@ -32,7 +32,7 @@ export const serverProbes: readonly ProbeRow[] = [
     request: () => signs.map(({ path }) => ({ path })),
     judge: judgeSoftware,
     means: {
-      works: 'Its profile is where the comparison begins.',
+      works: 'The comparison starts from its profile.',
       ignored: 'The profile is chosen by the probes alone.',
     },
   },

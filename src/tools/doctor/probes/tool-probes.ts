@@ -102,7 +102,7 @@ export const toolProbes: readonly ChatRow[] = [
       judgeCalls(read, (made) =>
         made.length > 1 ? works(describeCalls(made)) : ignored(`one call: ${describeCalls(made)}`),
       ),
-    means: { ignored: 'One call per turn is slower, but nothing is lost.' },
+    means: { ignored: 'One call per answer is slower, but nothing is lost.' },
   },
   {
     name: 'parallel_off',

@@ -43,7 +43,7 @@ export const turnProbes: readonly ChatRow[] = [
       messages: [asked, ...buildFinishedCalls(form, ['Oslo']), buildUser('And tomorrow?')],
       tools,
     })),
-    means: { failed: 'Happens when a turn is interrupted: a short assistant message is inserted between.' },
+    means: { failed: 'Happens when an answer is interrupted: a short assistant message is inserted between.' },
   },
   {
     name: 'two_users',
@@ -100,7 +100,7 @@ function buildResultProbe(name: string, form: CallForm): ChatRow {
   const { asks } = form;
   const sends = ({ findings }: Known) => {
     if (hasResult(findings, 'tool_call', ...failed)) return 'tools are not taken';
-    if (findCallForm(findings) !== null) return 'the turn is taken as it is';
+    if (findCallForm(findings) !== null) return 'the request is accepted as it is';
     return { messages: [asked, ...buildFinishedCalls(form, ['Oslo'])], tools };
   };
   if (name !== 'tool_result')

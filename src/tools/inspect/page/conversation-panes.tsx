@@ -27,7 +27,10 @@ export function ConversationList({ model }: { readonly model: Model }): JSX.Elem
       selectedId={model.conversationId}
       onSelect={(id) => model.selectConversation(id)}
       empty={
-        <p>No conversation has a second turn yet. A turn continues another when its messages begin with the other’s.</p>
+        <p>
+          No conversation has a second round trip yet. A round trip continues another when its messages begin with the
+          other’s.
+        </p>
       }
     />
   );
@@ -38,7 +41,7 @@ function buildConversationTexts({ turns, input, output, start }: ConversationRow
   return {
     title: turns[0] === undefined ? '–' : writeRowTitle(turns[0].row),
     about: [last?.model ?? '–'],
-    outcome: `${turns.length} turns`,
+    outcome: `${turns.length} round trips`,
     tone: last?.outcome ?? '',
     startedAt: start,
     facts: [
@@ -55,7 +58,7 @@ export function ConversationDetail({ model }: { readonly model: Model }): JSX.El
   if (conversation === undefined)
     return (
       <section class="detail nothing empty" aria-label="The selected conversation">
-        <p>Select a conversation to see its turns.</p>
+        <p>Select a conversation to see its round trips.</p>
       </section>
     );
   return <Shown key={conversation.id} conversation={conversation} model={model} />;
@@ -100,7 +103,7 @@ function Shown({
         </div>
         <Figures
           of={[
-            ['Turns', formatCount(turns.length)],
+            ['Round trips', formatCount(turns.length)],
             ['Started', formatTimeOfDay(start)],
             ['Until', formatTimeOfDay(end)],
             ['Input tokens', `${formatCount(input)} (${formatCount(cached)} cached)`],
@@ -163,9 +166,9 @@ function Turn(props: {
   }, [isNear, row.version, next?.row.version]);
   const number = turns.indexOf(turn) + 1;
   return (
-    <article ref={box} class="turn" aria-label={`Turn ${number}`}>
+    <article ref={box} class="turn" aria-label={`Round trip ${number}`}>
       <h3>
-        <span class={`dot ${chooseTone(row.outcome)}`} /> Turn {number}
+        <span class={`dot ${chooseTone(row.outcome)}`} /> Round trip {number}
         <span class="legend">{describeTurn(turn, before)}</span>
         <SmallButton says="Open the exchange" onClick={() => model.openExchange(row.id)} />
       </h3>
@@ -214,7 +217,7 @@ function Changes({ difference, changed }: ReturnType<typeof compareTurns>): JSX.
   if (difference === null && changed.length === 0) return null;
   return (
     <div class="banner warn">
-      Changed since the turn before: {changed.map((name) => escapeInvisible(name)).join(', ')}
+      Changed since the round trip before: {changed.map((name) => escapeInvisible(name)).join(', ')}
       {difference === null ? null : (
         <>
           {changed.length === 0 ? '' : '; '}the prompts part at <code>{escapeInvisible(difference.path)}</code>
