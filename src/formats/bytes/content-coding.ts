@@ -199,7 +199,6 @@ function createLayer(coding: ContentCoding): ContentDecoder {
 
   return {
     push(bytes) {
-      out = [];
       for (let at = 0; at < bytes.length && failure === null; ) {
         engine ??= open(bytes);
         const next = asBuffer(bytes.subarray(at, at + sliceBytes));
@@ -212,7 +211,10 @@ function createLayer(coding: ContentCoding): ContentDecoder {
           out = [];
         }
       }
-      return out.length === 1 ? (out[0] as Buffer) : Buffer.concat(out);
+      const decoded = out;
+      // Nothing of it is kept until the next piece, which may never come.
+      out = [];
+      return decoded.length === 1 ? (decoded[0] as Buffer) : Buffer.concat(decoded);
     },
     windowBytes: () => frames.windowBytes,
     failure: () => failure,
