@@ -2,6 +2,7 @@ import type { OverloadGuard } from '../service/memory/overload.ts';
 import { parseHostPort } from '../service/server/admin.ts';
 import { removeStaleSocket } from '../service/server/server.ts';
 import type { Config } from '../service/settings/config.ts';
+import { settings } from '../service/settings/settings-table.ts';
 import { contain } from '../service/telemetry/contain.ts';
 import { causeOf } from '../service/telemetry/exchange-log.ts';
 import { createSampledInfo, type Log } from '../service/telemetry/log.ts';
@@ -51,11 +52,11 @@ export async function openWebSocket(
     listen: path === undefined ? parseHostPort(address) : { path },
     forwardTo: config.WEBSOCKET_FORWARD_TO,
     limits: {
-      maxLanes: config.WEBSOCKET_MAX_LANES,
+      maxLanes: 16,
       maxWaiting: 32,
       maxUnasked: 128,
       maxEventBytes: config.MAX_RESPONSE_BYTES,
-      maxErrorBytes: config.MAX_ERROR_BYTES,
+      maxErrorBytes: settings.exchange.bodyLimits.maxErrorBytes,
       maxValues: config.MAX_REQUEST_VALUES,
     },
     maxConnections: config.WEBSOCKET_MAX_CONNECTIONS,

@@ -30,7 +30,6 @@ export async function serve(config: Config, log: Log, output: LogOutput) {
   const ready = () => listening && service.ready;
   const metrics: Metrics = createMetrics({
     version,
-    maxModels: config.METRICS_MAX_MODELS,
     profile: config.UPSTREAM_PROFILE,
     worker: worker?.number ?? null,
     state: () => ({
@@ -166,7 +165,6 @@ async function loadTracing(config: Config, log: Log, metrics: Metrics) {
     serviceName: config.OTEL_SERVICE_NAME,
     version,
     ratio: config.OTEL_TRACES_SAMPLER_ARG,
-    delayMs: config.OTEL_BSP_SCHEDULE_DELAY,
     providerOf: providerNameOf,
     onLost(spans, reason) {
       metrics.spansLost.inc(spans);

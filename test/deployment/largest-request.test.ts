@@ -8,7 +8,7 @@ import { completion } from '../support/upstream.ts';
 const MiB = 1024 * 1024;
 let mesh: TestMesh;
 beforeAll(async () => {
-  mesh = await startTestMesh({ environment: { MAX_IMAGE_URL_BYTES: String(48 * MiB) } });
+  mesh = await startTestMesh({ environment: { MAX_FILE_BYTES: String(48 * MiB) } });
 });
 afterAll(() => mesh.close());
 

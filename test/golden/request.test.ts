@@ -104,9 +104,10 @@ it.each(namesIn(requestSettings))('the setting %s has a case in which it decides
 });
 
 function namesIn(table: SettingTable): (readonly [readonly string[]])[] {
-  return Object.entries(table).flatMap(([name, entry]) =>
-    isSetting(entry) ? [[[name]] as const] : namesIn(entry).map(([path]) => [[name, ...path]] as const),
-  );
+  return Object.entries(table).flatMap(([name, entry]) => {
+    if (typeof entry !== 'object') return [];
+    return isSetting(entry) ? [[[name]] as const] : namesIn(entry).map(([path]) => [[name, ...path]] as const);
+  });
 }
 
 /** The settings of a case without that one; null where the case does not set it. */

@@ -206,7 +206,7 @@ describe('a service', () => {
   ])('sends spans to %s', async (_, endpoint) => {
     const collector = await startTraceCollector();
     onTestFinished(() => collector.close());
-    const names = { OTEL_SERVICE_NAME: 'mine', OTEL_BSP_SCHEDULE_DELAY: '20' };
+    const names = { OTEL_SERVICE_NAME: 'mine' };
     const { client } = await start({ ...endpoint(collector.url), ...names });
     const { call } = await sendRequest(client(), body);
     call.cancel();
@@ -219,7 +219,6 @@ describe('a service', () => {
     onTestFinished(() => void vi.unstubAllEnvs());
     const { client, metric } = await start({
       OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1',
-      OTEL_BSP_SCHEDULE_DELAY: '20',
     });
     const { call } = await sendRequest(client(), body);
     call.cancel();

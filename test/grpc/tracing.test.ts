@@ -41,7 +41,6 @@ async function start(
   const settings = {
     OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
     OTEL_EXPORTER_OTLP_HEADERS: 'x-api-key=k-1',
-    OTEL_BSP_SCHEDULE_DELAY: '20',
   };
   service = await startServiceProcess({ ...settings, ...environment }, options);
   client = connectExtProc(service.listen[0] ?? '');
@@ -122,7 +121,7 @@ describe('tracing', () => {
   });
 
   it('marks a refusal as an error by its code, and sends what is left when it is stopped', async () => {
-    await start({ OTEL_BSP_SCHEDULE_DELAY: '600000' }); // nothing is sent before the stop
+    await start();
     const { call, last } = await sendRequest(client, JSON.stringify({ model: 'm-1', input: 'Hi', store: true }));
     expect(last.immediate_response?.status?.code).toBe(400);
     call.cancel();

@@ -24,6 +24,7 @@ function addValues(
 ): OperatorFiles {
   for (const [name, entry] of Object.entries(table)) {
     const value = (values as Readonly<Record<string, unknown>>)[name];
+    if (typeof entry !== 'object') continue;
     if (!isSetting(entry)) addValues(entry, value as object, config, files);
     else if (entry.file !== null) files[entry.variable] = value;
     else config[entry.variable] = value ?? entry.form.read(entry.fallback);

@@ -45,7 +45,6 @@ export function createOtherValues(): OtherValues {
     DROPPED_TOOLS: 'web_search',
     COMPACTION_PROMPT_FILE: file('prompt', 'Be brief.'),
     MODEL_CATALOG_FILE: file('catalog.json', '{"*":{"context_window":4096}}'),
-    CATALOG_INSTRUCTIONS_FILE: file('instructions', 'Be brief.'),
   };
   const all = settingsIn(settings).map(({ variable, form, fallback }) => {
     const { enum: words = [], anyOf: [{ minimum = null, maximum = null } = {}] = [] } = form.json as JsonForm;

@@ -31,7 +31,6 @@ export function fitToMemory(
       ...config,
       MAX_REQUEST_BYTES: atMost('MAX_REQUEST_BYTES', ofHeap),
       MAX_RESPONSE_BYTES: atMost('MAX_RESPONSE_BYTES', ofHeap),
-      MAX_SSE_EVENT_BYTES: atMost('MAX_SSE_EVENT_BYTES', ofHeap),
       MAX_BUFFERED_BYTES: atMost('MAX_BUFFERED_BYTES', ofMemory),
     },
     lowered,

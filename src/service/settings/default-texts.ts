@@ -13,7 +13,7 @@ Do not continue the work, do not call tools, and do not answer earlier messages.
 If an earlier summary is part of the conversation, carry over what is still true. Be complete first and brief second.`;
 
 /**
- * The default of `CATALOG_INSTRUCTIONS_FILE`. Codex does not read an entry without such a text, and gives the model no
+ * The system prompt that the catalog gives Codex, unless `MODEL_CATALOG_FILE` has another. Codex does not read an entry without such a text, and gives the model no
  * other instructions.
  */
 export const defaultCatalogInstructions = `You are a coding agent that runs in a terminal, on the user's computer. You work in their project with the tools you are given, and you keep working until what they asked for is done or you need something only they can give.

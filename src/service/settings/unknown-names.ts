@@ -6,7 +6,7 @@ export function misspelt(given: Readonly<Record<string, string | undefined>>, na
   const known = new Map(names.map((ours) => [bare(ours), ours]));
   return Object.keys(given).flatMap((name) => {
     const meant = known.get(bare(name)) ?? names.find((ours) => isMisspelling(name, ours));
-    const isRight = meant === undefined || meant === name || given[name] === undefined || ofOthers.has(name);
+    const isRight = meant === undefined || meant === name || given[name] === undefined;
     return isRight ? [] : [`${name}: unknown variable; did you mean ${meant}?`];
   });
 }
@@ -21,9 +21,6 @@ export function didYouMean(given: string, words: readonly string[]): string {
     .toSorted((one, other) => one.edits - other.edits);
   return nearest === undefined ? '' : ` Did you mean ${nearest.word}?`;
 }
-
-/** OpenTelemetry's own: it has one for logs next to one for spans. */
-const ofOthers = new Set(['OTEL_BLRP_SCHEDULE_DELAY']);
 
 function isMisspelling(name: string, ours: string): boolean {
   // Short names are words that other programs use as well, such as WORKER; another first letter is another word, as in OpenSSL's

@@ -116,7 +116,7 @@ export const metricRows = {
     name: 'responses_extproc_tokens_total',
     help: 'Tokens, as counted by the upstream.',
     labels: ['model', 'type'],
-    more: 'Types: `input` and `output`. `cached_input` is part of `input`, `reasoning_output` is part of `output`. Models beyond `METRICS_MAX_MODELS` count as `other`. A model that was not used for an hour makes room for another.',
+    more: 'Types: `input` and `output`. `cached_input` is part of `input`, `reasoning_output` is part of `output`. Fifty models have a label of their own, the rest count as `other`. A model that was not used for an hour makes room for another.',
   },
   estimatedTokens: {
     name: 'responses_extproc_estimated_tokens_total',

@@ -1,11 +1,18 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, type Metric, Registry } from 'prom-client';
-import type { MetricOf, MetricRow, ReadRows } from './metric-rows.ts';
-import { metricRows, stateRows, supervisorRows, typeOf } from './metric-rows.ts';
+import {
+  type MetricOf,
+  type MetricRow,
+  metricRows,
+  type ReadRows,
+  stateRows,
+  supervisorRows,
+  typeOf,
+} from './metric-rows.ts';
 
 export interface MetricsOptions {
   readonly version: string;
   /** Models with their own label at once; others count as `other`. */
-  readonly maxModels: number;
+  readonly maxModels?: number;
   /** The configured profile; series that are 0 from the start have it. */
   readonly profile: string;
   /** The worker's number, a label on all of its series, so that counters reset per worker; null without workers. */
@@ -27,7 +34,7 @@ export type Metrics = { readonly [Name in keyof typeof metricRows]: MetricOf<(ty
 const maxLabelLength = 120;
 
 /** The metrics of one process, including Node's own. */
-export function createMetrics({ version, maxModels, profile, worker, state }: MetricsOptions): Metrics {
+export function createMetrics({ version, maxModels = 50, profile, worker, state }: MetricsOptions): Metrics {
   const registry = new Registry();
   if (worker !== null) registry.setDefaultLabels({ worker: String(worker) });
   collectDefaultMetrics({ register: registry });

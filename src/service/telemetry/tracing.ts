@@ -23,14 +23,14 @@ export interface TracingOptions {
   readonly version: string;
   /** Share, 0 to 1, of the traces that begin here which are recorded; a caller's own decision is kept. */
   readonly ratio: number;
-  /** Milliseconds between two exports. */
-  readonly delayMs: number;
   /** The provider's name for a profile. Given, since a bundle of its own would have all profiles a second time. */
   readonly providerOf: (profile: string) => string;
   /** Called with the number of spans that did not reach the collector. */
   readonly onLost: (spans: number, reason: string) => void;
 }
 
+/** Between two exports. */
+const exportDelayMs = 1_000;
 /** How long the end of the process waits for the collector. */
 const closeTimeoutMs = 2_000;
 
@@ -39,7 +39,7 @@ const closeTimeoutMs = 2_000;
  * none of its packages is loaded and exchanges pay nothing for tracing. The headers that the exporter sends come from
  * `OTEL_EXPORTER_OTLP_HEADERS`, which it reads itself.
  */
-export function createTracing({ url, serviceName, version, ratio, delayMs, providerOf, onLost }: TracingOptions) {
+export function createTracing({ url, serviceName, version, ratio, providerOf, onLost }: TracingOptions) {
   const provider = new TracerProvider({
     // The operator's values (`OTEL_RESOURCE_ATTRIBUTES`) override the defaults made here.
     resource: defaultResource()
@@ -52,7 +52,7 @@ export function createTracing({ url, serviceName, version, ratio, delayMs, provi
     spanProcessors: [
       new BatchSpanProcessor({
         exporter: reportLosses(new OTLPTraceExporter({ url }), onLost),
-        scheduledDelayMillis: delayMs,
+        scheduledDelayMillis: exportDelayMs,
       }),
     ],
   });

@@ -44,7 +44,7 @@ describe('the chart’s values', () => {
     ['a variable that is not there', { config: { UPSTREAM_PROFIL: 'vllm' } }],
     ['a word that a variable does not take', { config: { OMITTED_STORE: 'maybe' } }],
     ['on and off without quotes, which are true and false', { config: { INSPECT: true } }],
-    ['a number out of its range', { config: { METRICS_MAX_MODELS: 10_001 } }],
+    ['a number out of its range', { config: { MAX_TOOLS: 100_001 } }],
     ['a size with a unit', { config: { MAX_TEXT_BYTES: '10M' } }],
     ['a file that is named from nowhere', { config: { COMPACTION_PROMPT_FILE: 'prompt.txt' } }],
     ['a collector without http://', { config: { OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4318' } }],
@@ -60,7 +60,7 @@ describe('the chart’s values', () => {
   });
 
   test('every setting and profile of the examples is accepted, numbers and booleans without quotes too', () => {
-    const config = { STRICT_ECHO: true, MAX_TOOLS: 7, MAX_NESTING: '64', INSPECT: 'on', DEFAULT_MODEL: 'qwen3' };
+    const config = { STRICT_ECHO: true, MAX_TOOLS: 7, MAX_INPUT_ITEMS: '64', INSPECT: 'on', DEFAULT_MODEL: 'qwen3' };
     const profiles = { mine: { extends: 'vllm', models: { '/qwen3/i': { video: true } } } };
     expect(validate({ config: { ...config, SESSION_HEADER: 'x-session' }, profiles })).toBe(true);
   });

@@ -38,7 +38,9 @@ export class EventStreamReader implements UpstreamBodyReader {
   constructor(context: ResponseContext, options: UpstreamBodyOptions, state = new AnswerState()) {
     this.#context = context;
     this.#options = options;
-    this.#decoder = new SseDecoder({ maxEventBytes: options.limits.maxSseEventBytes });
+    this.#decoder = new SseDecoder({
+      maxEventBytes: Math.min(options.limits.maxSseEventBytes, options.limits.maxResponseBytes),
+    });
     this.#translator = new StreamTranslator(context);
     this.#repeatsMuch = repeatsMuch(context.echo);
     this.state = state;

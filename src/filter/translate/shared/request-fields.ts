@@ -73,16 +73,7 @@ const readFields = {
     );
   }),
   // A preference for long conversations; a client that has it sends it with each request.
-  context_management: {
-    ...read(optionalValue, (value, { contextManagement }) => {
-      if (contextManagement === 'accept' || isEmptyList(value)) return;
-      throw unsupportedParameter(
-        'context_management',
-        `Context management is not available here. Leave 'context_management' out, and shorten 'input' yourself when it grows too long.`,
-      );
-    }),
-    fate: 'named',
-  },
+  context_management: { ...read(optionalValue), fate: 'named' },
   moderation: read(optionalValue, (_value, { profile }) => {
     if (profile.openaiOnly) return;
     throw unsupportedParameter(

@@ -18,10 +18,7 @@ export interface OperatorSettings {
   readonly reasoningAlone: 'completed' | 'failed';
   /** Types of tools. */
   readonly droppedTools: readonly string[];
-  readonly unsupportedItems: 'reject' | 'drop';
   readonly unknownItems: 'text' | 'drop' | 'reject' | 'extensions';
-  readonly latestImages: 'omit' | 'reject';
-  readonly contextManagement: 'accept' | 'reject';
   readonly orphanOutputs: 'reject' | 'synthesize';
   readonly missingOutputs: 'reject' | 'synthesize';
   readonly unknownFields: 'forward' | 'reject' | 'ignore';
@@ -33,7 +30,6 @@ export interface OperatorSettings {
     readonly maxValues: number;
     readonly maxItems: number;
     readonly maxTextBytes: number;
-    readonly maxImageUrlBytes: number;
     readonly maxFileBytes: number;
     readonly maxTools: number;
     readonly maxNesting: number;

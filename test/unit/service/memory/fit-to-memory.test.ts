@@ -10,7 +10,6 @@ describe('the configuration that fits the memory', () => {
     expect(config).toMatchObject({
       MAX_REQUEST_BYTES: 8 * MiB,
       MAX_RESPONSE_BYTES: 8 * MiB,
-      MAX_SSE_EVENT_BYTES: 8 * MiB,
       MAX_BUFFERED_BYTES: 256 * MiB,
     });
     const ofHeap = 'a 30th of the heap (285212672 bytes); NODE_OPTIONS=--max-old-space-size=… raises it';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { readOperatorFiles } from '../../../../src/service/server/operator-files.ts';
 import { ConfigError, readConfig } from '../../../../src/service/settings/config.ts';
-import { defaultCatalogInstructions, defaultCompactionPrompt } from '../../../../src/service/settings/default-texts.ts';
+import { defaultCompactionPrompt } from '../../../../src/service/settings/default-texts.ts';
 import { valuesOf } from '../../../../src/service/settings/setting.ts';
 import { settings } from '../../../../src/service/settings/settings-table.ts';
 
@@ -26,33 +26,33 @@ function settingsOf(environment: Record<string, string>) {
   return { prompt: compaction.prompt, instructions, overrides, sessionHashKey };
 }
 
-describe.each([
-  ['COMPACTION_PROMPT_FILE', 'prompt', defaultCompactionPrompt],
-  ['CATALOG_INSTRUCTIONS_FILE', 'instructions', defaultCatalogInstructions],
-] as const)('%s', (name, field, fallback) => {
-  test('unset, the text is our own', () => {
-    expect(settingsOf({})[field]).toBe(fallback);
-  });
+describe.each([['COMPACTION_PROMPT_FILE', 'prompt', defaultCompactionPrompt]] as const)(
+  '%s',
+  (name, field, fallback) => {
+    test('unset, the text is our own', () => {
+      expect(settingsOf({})[field]).toBe(fallback);
+    });
 
-  test('is the text of the file', () => {
-    expect(read(name, 'Fasse zusammen.')[field]).toBe('Fasse zusammen.');
-  });
+    test('is the text of the file', () => {
+      expect(read(name, 'Fasse zusammen.')[field]).toBe('Fasse zusammen.');
+    });
 
-  test.each([
-    ['missing', null, /_FILE: cannot be read: ENOENT/],
-    ['empty', ' \n', /_FILE: .* is empty/],
-    ['no UTF-8', Buffer.from([0xff, 0xfe, 0x41]), /_FILE: cannot be read: .*encoded data/],
-    ['larger than 64 KiB', 'x'.repeat(65_537), /_FILE: cannot be read: .* larger than 65536 bytes/],
-  ])('a file that is %s is an error that names it', (_what, content, message) => {
-    expect(() => read(name, content)).toThrow(ConfigError);
-    expect(() => read(name, content)).toThrow(message);
-    expect(() => read(name, content)).toThrow(name);
-  });
+    test.each([
+      ['missing', null, /_FILE: cannot be read: ENOENT/],
+      ['empty', ' \n', /_FILE: .* is empty/],
+      ['no UTF-8', Buffer.from([0xff, 0xfe, 0x41]), /_FILE: cannot be read: .*encoded data/],
+      ['larger than 64 KiB', 'x'.repeat(65_537), /_FILE: cannot be read: .* larger than 65536 bytes/],
+    ])('a file that is %s is an error that names it', (_what, content, message) => {
+      expect(() => read(name, content)).toThrow(ConfigError);
+      expect(() => read(name, content)).toThrow(message);
+      expect(() => read(name, content)).toThrow(name);
+    });
 
-  test('of 64 KiB is read', () => {
-    expect(read(name, 'x'.repeat(65_536))[field]).toHaveLength(65_536);
-  });
-});
+    test('of 64 KiB is read', () => {
+      expect(read(name, 'x'.repeat(65_536))[field]).toHaveLength(65_536);
+    });
+  },
+);
 
 describe('SESSION_HASH_KEY_FILE', () => {
   test('is a secret, without the line end behind it', () => {

@@ -16,6 +16,7 @@ const words = new Set(
 /** Each variable with the word that code reads it by: its own, or its name in what an exchange or the translation is told. */
 function readersOf(table: SettingTable): [variable: string, word: string][] {
   return Object.entries(table).flatMap(([name, entry]) => {
+    if (typeof entry !== 'object') return [];
     if (!isSetting(entry)) return readersOf(entry);
     return [[entry.variable, Array.isArray(table) ? entry.variable : name]];
   });

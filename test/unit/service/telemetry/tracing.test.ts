@@ -28,7 +28,6 @@ async function spansOf(calls: readonly EndedCall[], { ratio = 1, url = '/v1/trac
     serviceName: 'gateway',
     version: '1.2.3',
     ratio,
-    delayMs: 600_000,
     providerOf: (profile) => `provider of ${profile}`,
     onLost: (spans, reason) => lost.push([spans, reason]),
   });
@@ -206,7 +205,7 @@ it('the end waits two seconds at most for a collector that does not answer', asy
   const asked = once(silent, 'connection') as Promise<[Socket]>;
   const url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
   const names = { serviceName: 'a', version: '1', providerOf: String, onLost() {} };
-  const tracing = createTracing({ url, ratio: 1, delayMs: 600_000, ...names });
+  const tracing = createTracing({ url, ratio: 1, ...names });
   tracing.observer(endedCall({}));
   const closed = tracing.close();
   const [socket] = await asked;

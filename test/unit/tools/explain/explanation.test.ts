@@ -614,7 +614,7 @@ describe('other requests', () => {
 
   it('have a catalog that names what made it', () => {
     const causes = explain('', {}, { request: requestOf('', catalog) }).catalog?.causes ?? [];
-    expect(namesOf({ causes })).toEqual(expect.arrayContaining(['MODEL_CATALOG_FILE', 'CATALOG_INSTRUCTIONS_FILE']));
+    expect(namesOf({ causes })).toEqual(expect.arrayContaining(['MODEL_CATALOG_FILE']));
     expect(namesOf({ causes })).toContain('MODEL_CONTEXT_WINDOW');
     expect(namesOf({ causes })).not.toContain('STRICT_ECHO');
   });

@@ -106,7 +106,7 @@ function staysAPart(part: InputContent, speaker: Speaker, { arrayContent, system
 /** Media that a part can hold, each with its limit and its name in errors. */
 const media = {
   text: { limit: 'maxTextBytes', what: 'text' },
-  image: { limit: 'maxImageUrlBytes', what: 'image URL' },
+  image: { limit: 'maxFileBytes', what: 'image URL' },
   file: { limit: 'maxFileBytes', what: 'file' },
   audio: { limit: 'maxFileBytes', what: 'audio' },
   video: { limit: 'maxFileBytes', what: 'video' },
@@ -231,10 +231,9 @@ interface ImageFields extends Pick<z.output<typeof imagePart>, 'file_id' | 'deta
 }
 
 function parseImage({ url, file_id, detail }: ImageFields, at: string, reading: Reading): InputContent {
-  const { profile, latestImages } = reading.settings;
+  const { profile } = reading.settings;
   const refusal = notSupported(at, 'images', profile.name);
-  if (profile.image === 'omit')
-    return latestImages === 'omit' ? omit('image', at, reading) : refuseOrOmit('image', refusal, reading);
+  if (profile.image === 'omit') return omit('image', at, reading);
   if (url == null || url === '') {
     if (file_id == null) throw missingParameter(`${at}.image_url`);
     const notHeld = unsupportedParameter(

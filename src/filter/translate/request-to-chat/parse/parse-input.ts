@@ -105,9 +105,9 @@ function readUnknown(
   { items, hostedItems }: KnownTypes,
   builder: InputBuilder,
 ): void {
-  const { unknownItems, unsupportedItems } = builder.settings;
+  const { unknownItems } = builder.settings;
   if (isRefused(type, builder.settings)) {
-    const types = [...items.keys()].filter((known) => unsupportedItems !== 'reject' || !hostedItems.has(known));
+    const types = [...items.keys()].filter((known) => unknownItems !== 'reject' || !hostedItems.has(known));
     throw notOneOf(`${at}.type`, type, types);
   }
   builder.dropped.pushUnknownType({ kind: 'item', type }, at);

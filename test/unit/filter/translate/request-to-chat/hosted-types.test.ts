@@ -27,7 +27,7 @@ describe.each(items)('an item of type %s', (type) => {
   const body = { input: [{ role: 'user', content: 'x' }, { type }, { role: 'assistant', content: 'y' }] };
 
   it('is known, and refused where the settings say so', () => {
-    expect(() => translate(body, { unsupportedItems: 'reject' })).toThrow(
+    expect(() => translate(body, { unknownItems: 'reject' })).toThrow(
       expect.objectContaining({ code: 'unsupported_parameter', param: 'input[1].type' }),
     );
   });

@@ -13,10 +13,10 @@ it.each([...knownTypes.items.keys()])('an item of type %s has a golden case', (t
 });
 
 it.each([
-  ['drop', [...knownTypes.items.keys()]],
+  ['extensions', [...knownTypes.items.keys()]],
   ['reject', [...knownTypes.items.keys()].filter((type) => !knownTypes.hostedItems.has(type))],
-] as const)('an unknown type is refused with the list of those that are taken (hosted items: %s)', (mode, types) => {
-  const { message } = thrownBy([{ type: 'note' }], { unknownItems: 'reject', unsupportedItems: mode });
+] as const)('an unknown type is refused with the list of those that are taken (%s)', (mode, types) => {
+  const { message } = thrownBy([{ type: 'note' }], { unknownItems: mode });
   const listed = message.slice(message.indexOf('Supported')).match(/(?<=')\w+(?=')/g);
   expect(listed).toEqual(types);
 });

@@ -5,7 +5,7 @@ import { nothingRecorded } from '../../../../../src/filter/translate/shared/prov
 import { createTestSettings } from '../../../../support/settings.ts';
 
 /** Every string of every type of content part is measured, also one that Chat nests in an object. */
-const limits = { maxTextBytes: 10, maxImageUrlBytes: 10, maxFileBytes: 10 };
+const limits = { maxTextBytes: 10, maxFileBytes: 10 };
 const long = 'x'.repeat(11);
 
 const strings = [...partTypes].flatMap(([type, { keys, speakers }]) =>

@@ -86,7 +86,7 @@ export const hostedItems: ReadonlyMap<string, ItemType> = new Map([
 
 function hostedItem(type: string, textIn: (item: LooseHostedItem) => string): ItemType {
   return (item, at, input) => {
-    if (input.settings.unsupportedItems === 'reject') {
+    if (input.settings.unknownItems === 'reject') {
       throw unsupportedParameter(
         `${at}.type`,
         `Items of type '${type}' belong to tools that OpenAI's servers run. Such tools are not available here. Leave these items out.`,
