@@ -56,7 +56,7 @@ const suites: readonly (ProjectConfig & { readonly name: string })[] = [
     name: 'unit',
     include: ['test/unit/**/*.test.ts', 'test/golden/**/*.test.ts', 'test/fuzz/**/*.test.ts'],
   },
-  // The properties of `unit` again, a minute or all of their runs each: `npm run fuzz`.
+  // The properties of `unit` again, a minute or all of their runs each: `npm test -- fuzz`.
   {
     ...loadedByNode,
     name: 'fuzz',
@@ -75,26 +75,26 @@ const suites: readonly (ProjectConfig & { readonly name: string })[] = [
     include: ['test/envoy/**/*.test.ts'],
     globalSetup: ['test/support/build-service.ts', 'test/support/install-envoy.ts'],
   },
-  // What a deployment meets, from a first run to floods: `npm run test:deployment`.
+  // What a deployment meets, from a first run to floods: `npm test -- deployment`.
   {
     ...loadedByNode,
     name: 'deployment',
     include: ['test/deployment/**/*.test.ts'],
     globalSetup: ['test/support/build-service.ts', 'test/support/install-envoy.ts'],
   },
-  // Envoy itself in all its versions and body modes: `npm run test:matrix`.
+  // Envoy itself in all its versions and body modes: `npm test -- matrix`.
   {
     name: 'matrix',
     include: ['test/matrix/**/*.test.ts'],
     ...serial,
   },
-  // The chart, rendered by Helm and validated: `npm run test:chart`.
+  // The chart, rendered by Helm and validated: `npm test -- chart`.
   {
     ...loadedByNode,
     name: 'chart',
     include: ['test/chart/**/*.test.ts'],
   },
-  // The manifests for Kubernetes, on tools that are built first: `npm run test:kubernetes`.
+  // The manifests for Kubernetes, on tools that are built first: `npm test -- kubernetes`.
   {
     ...loadedByNode,
     name: 'kubernetes',
@@ -103,26 +103,26 @@ const suites: readonly (ProjectConfig & { readonly name: string })[] = [
     hookTimeout: 3_600_000,
     sequence: { groupOrder: 1 }, // when the files of the other projects are done
   },
-  // A real Prometheus and promtool over a real scrape: `npm run test:monitoring`.
+  // A real Prometheus and promtool over a real scrape: `npm test -- monitoring`.
   {
     name: 'monitoring',
     include: ['test/monitoring/**/*.test.ts'],
     ...serial,
   },
-  // The inspector's page and README's recording in Debian's Chromium: `npm run test:browser`.
+  // The inspector's page and README's recording in Debian's Chromium: `npm test -- browser`.
   {
     name: 'browser',
     include: ['test/browser/**/*.test.ts'],
     ...serial,
   },
-  // Heavy: thousands of streams, gigabytes: `npm run test:faults`.
+  // Heavy: thousands of streams, gigabytes: `npm test -- faults`.
   {
     name: 'faults',
     include: ['test/faults/**/*.test.ts'],
     globalSetup: ['test/support/install-envoy.ts'],
     ...serial,
   },
-  // Containers of every size that docs/operating.md names, under attack: `npm run test:sizing`.
+  // Containers of every size that docs/operating.md names, under attack: `npm test -- sizing`.
   {
     ...loadedByNode,
     name: 'sizing',
@@ -130,20 +130,20 @@ const suites: readonly (ProjectConfig & { readonly name: string })[] = [
     globalSetup: ['test/support/build-service.ts'],
     ...serial,
   },
-  // Answers that other projects recorded, brought by git: `npm run test:public`.
+  // Answers that other projects recorded, brought by git: `npm test -- public`.
   {
     ...loadedByNode,
     name: 'public',
     include: ['test/public/**/*.test.ts'],
   },
-  // Programs of others, installed by install.ts: `npm run test:clients`.
+  // Programs of others, installed by install.ts: `npm test -- clients`.
   {
     name: 'clients',
     include: ['test/clients/**/*.test.ts'],
     globalSetup: ['test/support/install-envoy.ts', 'test/clients/install.ts'],
     ...serial,
   },
-  // vLLM's agentic-api before the filter, with a real PostgreSQL: `npm run test:state`.
+  // vLLM's agentic-api before the filter, with a real PostgreSQL: `npm test -- state`.
   {
     name: 'state',
     include: ['test/state/**/*.test.ts'],

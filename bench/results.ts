@@ -10,7 +10,7 @@ export interface RecordedTable {
   readonly rows: readonly (readonly Cell[])[];
 }
 
-/** `attacks` is recorded by `npm run test:sizing`, `costs` by the bench. */
+/** `attacks` is recorded by `npm test -- sizing`, `costs` by the bench. */
 export type TableName = 'costs' | 'attacks';
 
 export type Results = { readonly [Name in TableName]?: RecordedTable };

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# `npm run test:docker`: the shipped image and compose file, run for real (test/docker), by scripts/containers/with-docker.sh. Brings Docker
+# `npm test -- docker`: the shipped image and compose file, run for real (test/docker), by scripts/containers/with-docker.sh. Brings Docker
 # Compose. The last line is `N passed, N failed`.
 set -uo pipefail
 cd "$(dirname "$0")/../.."

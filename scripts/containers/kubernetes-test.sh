@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# `npm run test:kubernetes`: builds the tools (scripts/containers/kubernetes-tools.sh; a quarter of an hour the first time), then tests
+# `npm test -- kubernetes`: builds the tools (scripts/containers/kubernetes-tools.sh; a quarter of an hour the first time), then tests
 # the chart and the manifests with them. The last line is `N passed, N failed`. Arguments go to vitest.
 set -uo pipefail
 cd "$(dirname "$0")/../.."

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds the tools of `npm run test:chart` and `npm run test:kubernetes` from the Go module proxy, in the versions that
+# Builds the tools of `npm test -- chart` and `npm test -- kubernetes` from the Go module proxy, in the versions that
 # test/kubernetes/*/go.mod pin, into .cache/kubernetes/bin; existing tools are not built again. Go itself comes from pip where
 # there is none. With arguments, only those tools:
 #

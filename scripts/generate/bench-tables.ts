@@ -166,7 +166,7 @@ function replicas(token: number, inEnvoy: number): string {
 
 function tableFor(name: TableName) {
   const table = readResults()[name];
-  const command = name === 'attacks' ? 'RECORD=on npm run test:sizing' : 'npm run bench -- --record';
+  const command = name === 'attacks' ? 'RECORD=on npm test -- sizing' : 'npm run bench -- --record';
   if (table === undefined) throw new Error(`bench/results.json has no table ${name}: ${command}`);
   return table;
 }

@@ -1,5 +1,5 @@
 /**
- * `npm run efforts`: asks the newest npm package `@earendil-works/pi-ai` (MIT), whose tables of models are made from
+ * `node scripts/generate/effort-table.ts`: asks the newest npm package `@earendil-works/pi-ai` (MIT), whose tables of models are made from
  * models.dev (MIT), which reasoning efforts each model takes, and writes `src/filter/upstream/servers/effort-table.ts`. Needs
  * npm's registry, so it is not part of `npm run generate`.
  */
@@ -95,7 +95,7 @@ function tableFrom(folder: string): string {
   return `type TableRow = readonly [models: string, efforts: Readonly<Record<string, string>>];
 
 /**
- * Written by \`npm run efforts\` from ${source} ${version} (MIT), whose data are models.dev's (MIT) of
+ * Written by \`node scripts/generate/effort-table.ts\` from ${source} ${version} (MIT), whose data are models.dev's (MIT) of
  * ${generatedAt.slice(0, 10)}: by profile, names of models, and what these are sent in place of reasoning efforts that they refuse.
  */
 export const effortTable = {

@@ -2,7 +2,7 @@
  * Pictures of the inspector for the documentation, from real runs: `node scripts/record/screenshots.ts` starts what `npm start`
  * starts, sends requests through it and writes docs/images/inspector-light.png and inspector-dark.png; then it has Codex
  * repair a file for docs/images/inspector-conversation-….png. Needs Chromium; installs Codex where it is not there, as
- * `npm run test:clients` does.
+ * `npm test -- clients` does.
  */
 import { mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

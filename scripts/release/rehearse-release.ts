@@ -1,5 +1,5 @@
 /**
- * `npm run test:release`: what .github/workflows/release.yml does for a tag, here, in its order, and what it made as a stranger
+ * `npm test -- release`: what .github/workflows/release.yml does for a tag, here, in its order, and what it made as a stranger
  * would use it. A step's own script is run as it stands in the workflow, in a clone of the commit. What needs a registry, a
  * signature or another machine is replaced or left out, each with its reason below; a step that is in neither list is a failure.
  * What gives things their public names fails once at every call, and is run again (scripts/release/rehearse-failures.ts). The last line is
@@ -52,7 +52,7 @@ const replaced: readonly (readonly [step: string, script: string])[] = [
 const notHere: readonly (readonly [step: string, reason: string])[] = [
   ['actions/setup-', 'a tool that this machine has'],
   ['sudo --preserve-env=PATH,HOME,RUN_KUBERNETES .ci/run', 'what CI itself runs'],
-  ['sudo env "PATH=$PATH" npm run test:sizing', 'an hour and a half: nightly'],
+  ['sudo env "PATH=$PATH" npm test -- sizing', 'an hour and a half: nightly'],
   // With stand-ins under qemu the image is built and runs: 6 minutes for Debian's base, 6.5 for the Dockerfile, on two busy cores.
   ['docker/setup-', 'arm64 under emulation takes 13 minutes, and the builder comes from a registry'],
   ['docker/login-action', 'a registry'],
@@ -82,7 +82,7 @@ const strangers: readonly (readonly [name: string, check: () => unknown, missing
     () =>
       ['kube-apiserver', 'etcd'].every((name) => existsSync(join(tools, name)))
         ? undefined
-        : 'npm run test:kubernetes builds the server, and has not',
+        : 'npm test -- kubernetes builds the server, and has not',
   ],
   ['release: checksums, and a bill of materials with every runtime dependency', checkBill],
   ['upgrade: no name or default of the former build is lost without a word in docs/upgrading.md', keepNames, noFormer],
@@ -155,7 +155,7 @@ function prepare(): string {
   const today = { commit: 'HEAD', date: '', machine: '', passed: null, failed: null, ok: true, seconds: 0 };
   writeFileSync(
     join(clone, 'test/last-runs.json'),
-    JSON.stringify(Object.fromEntries(suites.map(([name]) => [name, today]))),
+    JSON.stringify(Object.fromEntries(suites.map(({ name }) => [name, today]))),
   );
   const older = olderRuns();
   return older.length === 0 ? 'every suite has run' : `on the day these are refused: ${older.join(', ')}`;

@@ -1,5 +1,5 @@
 /**
- * `npm run api-watch`: what the newest packages have that the docs do not mention. It reads the types of npm's newest
+ * `npm test -- api-watch`: what the newest packages have that the docs do not mention. It reads the types of npm's newest
  * `openai` (items, content parts, tools, events, request fields, `include`, values of request fields), the kinds of items
  * named in Codex's binary, its WebSocket messages, the headers that it reads, and the numbers of fields of its providers, errors and
  * usage; OpenTelemetry's attributes for generative AI, from the package of its Python instrumentations; and on PyPI the newest patch of each

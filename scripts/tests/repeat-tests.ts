@@ -1,5 +1,5 @@
 /**
- * `npm run repeat -- FILE… [--times 20] [--busy] [--seed N]`: runs tests that many times and says how often they failed. A test
+ * `npm test -- repeat FILE… [--times 20] [--busy] [--seed N]`: runs tests that many times and says how often they failed. A test
  * whose verdict depends on chance or on the machine's speed shows here. `--busy` keeps every core busy meanwhile. Each
  * run has its own seed for the property tests, or N with `--seed N`; a failed run prints its seed and what failed, and its
  * output is kept. Unknown arguments go to vitest (`-t NAME`).
@@ -13,22 +13,25 @@ import { countTests, namesTests, type VitestReport } from './vitest-report.ts';
 
 const root = join(import.meta.dirname, '../..');
 const folder = join(root, '.cache/repeat-tests');
-const { times, busy, seed, words } = readArguments(process.argv.slice(2));
 
-rmSync(folder, { recursive: true, force: true });
-mkdirSync(folder, { recursive: true });
-const burners = busy ? Array.from({ length: availableParallelism() }, burn) : [];
-let failed = 0;
-try {
-  for (let run = 1; run <= times; run += 1) if (!runOnce(run, seed ?? randomSeed())) failed += 1;
-} finally {
-  for (const burner of burners) burner.kill('SIGKILL');
+/** Runs them; the exit code. */
+export function repeatTests(given: readonly string[]): number {
+  const { times, busy, seed, words } = readArguments(given);
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true });
+  const burners = busy ? Array.from({ length: availableParallelism() }, burn) : [];
+  let failed = 0;
+  try {
+    for (let run = 1; run <= times; run += 1) if (!runOnce(run, words, seed ?? randomSeed())) failed += 1;
+  } finally {
+    for (const burner of burners) burner.kill('SIGKILL');
+  }
+  console.log(`${times - failed} of ${times} runs passed${busy ? ' beside busy cores' : ''}.`);
+  return failed === 0 ? 0 : 1;
 }
-console.log(`${times - failed} of ${times} runs passed${busy ? ' beside busy cores' : ''}.`);
-process.exitCode = failed === 0 ? 0 : 1;
 
 /** One run in its own processes; prints a line for it, and what failed. */
-function runOnce(run: number, ownSeed: number): boolean {
+function runOnce(run: number, words: readonly string[], ownSeed: number): boolean {
   const file = join(folder, `run-${run}.json`);
   const projects = projectsOf(words, ['unit', 'grpc', 'envoy']).map((name) => `--project=${name}`);
   const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${file}`];
@@ -46,9 +49,7 @@ function runOnce(run: number, ownSeed: number): boolean {
   const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
   const report = readReport(file);
   const counts = countTests(report, status === 0, namesTests(words));
-  console.log(
-    `run ${run} of ${times}: ${counts.passed} passed, ${counts.failed} failed, ${seconds} s, seed ${ownSeed}`,
-  );
+  console.log(`run ${run}: ${counts.passed} passed, ${counts.failed} failed, ${seconds} s, seed ${ownSeed}`);
   if (counts.failed === 0) return true;
   const log = join(folder, `run-${run}.log`);
   writeFileSync(log, `${stdout}\n${stderr}`);
@@ -56,7 +57,7 @@ function runOnce(run: number, ownSeed: number): boolean {
     for (const test of assertionResults)
       if (test.status === 'failed')
         console.log(`  ${test.fullName}\n    ${firstLine(test.failureMessages?.[0] ?? '')}`);
-  console.log(`  output: ${log}; again: npm run repeat -- ${words.join(' ')} --times 1 --seed ${ownSeed}`);
+  console.log(`  output: ${log}; again: npm test -- repeat ${words.join(' ')} --times 1 --seed ${ownSeed}`);
   return false;
 }
 
@@ -96,7 +97,7 @@ function readArguments(given: readonly string[]) {
   const at = rest.indexOf('--busy');
   if (at !== -1) rest.splice(at, 1);
   if (rest.length === 0)
-    fail('Which tests? npm run repeat -- test/unit/formats/sse/sse-decoder.test.ts [--times 20] [--busy]');
+    fail('Which tests? npm test -- repeat test/unit/formats/sse/sse-decoder.test.ts [--times 20] [--busy]');
   return { ...wanted, busy: at !== -1, words: rest };
 }
 

@@ -1,7 +1,7 @@
 /**
- * `npm run nightly`: every suite there is, the quick ones first, until one fails. `npm run nightly -- test:faults fuzz` runs these.
- * What each gave is kept in test/last-runs.json, and from there in CONTRIBUTING.md, so that nobody believes a suite to be green
- * that has not run for long. Commit both.
+ * What `npm test -- SUITE` runs. `npm test -- nightly` runs every suite there is, the quick ones first, until one fails; `npm test --
+ * nightly faults fuzz` runs these. What each gave is kept in test/last-runs.json, and from there in test/README.md, so that nobody
+ * believes a suite to be green that has not run for long. Commit both.
  */
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { existsSync, writeFileSync } from 'node:fs';
@@ -14,63 +14,79 @@ import { readVersions } from '../generate/publication.ts';
 const root = join(import.meta.dirname, '../..');
 const record = 'test/last-runs.json';
 
-/** npm scripts with their arguments, in the order in which they run. `.ci/run` and nightly.yml run the same, on several machines. */
-export const suites: readonly (readonly [name: string, ...args: string[]])[] = [
-  ['test'],
-  ['test:deployment'],
-  ['test:chart'],
-  ['test:monitoring'],
-  ['test:browser'],
-  ['test:state'],
-  ['test:clients'],
-  ['test:public'],
-  ['api-watch'],
-  ['fuzz'],
-  ['test:faults'],
-  ['test:matrix'],
-  ['test:docker'],
-  ['test:release'],
-  ['test:kubernetes'],
-  ['test:sizing'],
-  ['mutate', '--sample', '600', '--seed', seedOf(new Date())],
-];
+/** Tests that run for themselves. */
+export interface Suite {
+  readonly name: string;
+  /** Run one after the other; what follows the suite's name goes to the last. */
+  readonly commands: readonly (readonly string[])[];
+  /** Arguments at night. */
+  readonly atNight?: readonly string[];
+  /** Paths that it tests beside its own folder: when one has changed after its last run, that run says nothing of it. */
+  readonly tests: readonly string[];
+}
 
 const product = ['src', 'proto', 'package-lock.json'];
 const mesh = [...product, 'envoy', 'mesh'];
+const tools = 'scripts/containers/kubernetes-tools.sh';
 
-/** What each suite tests, beside its own folder: when one of these changed after its last run, that run says nothing of it. */
-export const tested: Readonly<Record<string, readonly string[]>> = {
-  test: ['.', `:!${record}`, ':!CONTRIBUTING.md'],
-  'test:deployment': [...mesh, 'README.md', 'scripts/build.ts', 'scripts/release/npm-package.ts', 'scripts/start.mjs'],
-  'test:chart': ['deploy', 'test/golden/chart'],
-  'test:monitoring': ['docs/monitoring', 'src/service/telemetry'],
-  'test:browser': ['src/tools/inspect', 'docs/images'],
-  'test:state': [...mesh, 'docker-compose.state.yml'],
-  'test:clients': mesh,
-  'test:public': ['src/filter', 'src/formats', 'scripts/tests/public-recordings.ts'],
-  'api-watch': ['src/filter/wire', 'scripts/tests/api-watch.ts'],
-  fuzz: ['src/filter', 'src/formats', 'test/fuzz'],
-  'test:faults': mesh,
-  'test:matrix': mesh,
-  'test:docker': [...product, 'Dockerfile', 'docker-compose.yml', 'docker-compose.upstream.yml', 'scripts/build.ts'],
-  'test:release': [
-    ...product,
-    'Dockerfile',
-    'deploy/chart',
-    '.github/workflows/release.yml',
+/** A suite that is a project of vitest.config.ts, with what brings its tools. */
+function project(name: string, tests: readonly string[], ...before: readonly (readonly string[])[]): Suite {
+  return { name, tests, commands: [...before, ['node', 'scripts/tests/vitest-report.ts', name]] };
+}
+
+/** Every suite, in the order in which they run at night. `.ci/run` and nightly.yml run the same, on several machines. */
+export const suites: readonly Suite[] = [
+  // What a change runs: `npm test` alone.
+  { name: 'change', commands: [['npm', 'test']], tests: ['.', `:!${record}`, ':!test/README.md'] },
+  project('deployment', [
+    ...[...mesh, 'README.md', 'scripts/build.ts', 'scripts/run.mjs', 'scripts/setup.mjs'],
     'scripts/release/npm-package.ts',
-    'scripts/release/rehearse-failures.ts',
-    'scripts/release/rehearse-release.ts',
-  ],
-  'test:kubernetes': ['deploy', 'envoy', 'src'],
-  'test:sizing': product,
-  mutate: ['src', 'test/unit', 'test/golden'],
-};
+  ]),
+  project('chart', ['deploy', 'test/golden/chart'], [tools, 'helm', 'kubectl-validate']),
+  project('monitoring', ['docs/monitoring', 'src/service/telemetry']),
+  project('browser', ['src/tools/inspect', 'docs/images']),
+  project('state', [...mesh, 'docker-compose.state.yml']),
+  { name: 'clients', commands: [['node', 'test/clients/run.ts']], tests: mesh },
+  project(
+    'public',
+    ['src/filter', 'src/formats', 'scripts/tests/public-recordings.ts'],
+    ['node', 'scripts/tests/public-recordings.ts'],
+  ),
+  {
+    name: 'api-watch',
+    commands: [['node', 'scripts/tests/api-watch.ts']],
+    tests: ['src/filter/wire', 'scripts/tests/api-watch.ts'],
+  },
+  project('fuzz', ['src/filter', 'src/formats', 'test/fuzz']),
+  project('faults', mesh),
+  project('matrix', mesh),
+  {
+    name: 'docker',
+    commands: [['scripts/containers/docker-test.sh']],
+    tests: [...product, 'Dockerfile', 'docker-compose.yml', 'docker-compose.upstream.yml', 'scripts/build.ts'],
+  },
+  {
+    name: 'release',
+    commands: [
+      ['scripts/release/install-tools.sh'],
+      ['scripts/containers/with-docker.sh', 'node', 'scripts/release/rehearse-release.ts'],
+    ],
+    tests: [...product, 'Dockerfile', 'deploy/chart', '.github/workflows/release.yml', 'scripts/release'],
+  },
+  { name: 'kubernetes', commands: [['scripts/containers/kubernetes-test.sh']], tests: ['deploy', 'envoy', 'src'] },
+  project('sizing', product),
+  {
+    name: 'mutate',
+    commands: [['node', 'scripts/tests/mutate.ts']],
+    atNight: ['--sample', '600', '--seed', seedOf(new Date())],
+    tests: ['src', 'test/unit', 'test/golden'],
+  },
+];
 
 /** The paths that a suite tests, its own folder among them. */
-function pathsOf(name: string): readonly string[] {
-  const own = name.replace(/^test:/, 'test/');
-  return [...(tested[name] ?? []), ...(existsSync(join(root, own)) ? [own] : [])];
+function pathsOf({ name, tests }: Suite): readonly string[] {
+  const own = `test/${name}`;
+  return [...tests, ...(existsSync(join(root, own)) ? [own] : [])];
 }
 
 /** Commits after `commit` that changed one of the paths; null where this clone does not know it. */
@@ -82,12 +98,13 @@ function changesSince(commit: string, paths: readonly string[]): number | null {
 
 /** The suites whose last run says nothing of this commit, each with the reason: never, red, of a changed tree, or older changes. */
 export function olderRuns(runs: LastRuns = readRuns(), countChanges = changesSince): string[] {
-  return suites.flatMap(([name]) => {
+  return suites.flatMap((suite) => {
+    const { name } = suite;
     const run = runs[name];
     if (run === undefined) return [`${name} (never recorded)`];
     if (!run.ok) return [`${name} (red)`];
     if (run.commit.endsWith('-dirty')) return [`${name} (of a changed tree)`];
-    const changes = countChanges(run.commit, pathsOf(name));
+    const changes = countChanges(run.commit, pathsOf(suite));
     if (changes === null) return [`${name} (of the unknown commit ${run.commit})`];
     return changes === 0 ? [] : [`${name} (${changes} changes ago)`];
   });
@@ -116,15 +133,15 @@ export const lastRunsTable: Generator = {
     const runs = readRuns();
     const released = releasedOn(textOf('CHANGELOG.md'));
     const section = table(runs, released);
-    return documentsWith({ 'CONTRIBUTING.md': { 'what last ran': section } });
+    return documentsWith({ 'test/README.md': { 'what last ran': section } });
   },
 };
 
 /** A row for each suite. What ran before the last release (its date; null before the first), red or never, says so. */
 export function table(runs: LastRuns, released: string | null): string {
   const machines = new Set(Object.values(runs).map(({ machine }) => machine));
-  const rows = suites.map(([name]) => {
-    const command = name === 'test' ? '`npm test`' : `\`npm run ${name}\``;
+  const rows = suites.map(({ name }) => {
+    const command = name === 'change' ? '`npm test`' : `\`npm test -- ${name}\``;
     const run = runs[name];
     if (run === undefined) return [command, '**never recorded**', '', '', ''];
     const { date, machine, passed, failed, ok, seconds } = run;
@@ -151,21 +168,31 @@ function readRuns(): LastRuns {
   return JSON.parse(textOf(record)) as LastRuns;
 }
 
-async function run(name: string, args: readonly string[], commit: string): Promise<LastRun> {
-  const before = performance.now();
-  const child = spawn('npm', ['run', name, ...(args.length > 0 ? ['--', ...args] : [])], {
-    cwd: root,
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
+/** Runs a suite with its output shown; its exit code, and the last count that it printed. */
+export async function runSuite({ commands }: Suite, words: readonly string[]) {
   let counts: RegExpExecArray | null = null;
-  createInterface(child.stdout).on('line', (line) => {
-    console.log(line);
-    counts = /^(\d+) passed, (\d+) failed$/.exec(line) ?? counts;
-  });
-  const status = await new Promise((resolve) => {
-    child.once('error', () => resolve(null));
-    child.once('close', resolve);
-  });
+  for (const [at, [command = '', ...args]] of commands.entries()) {
+    const child = spawn(command, at === commands.length - 1 ? [...args, ...words] : args, {
+      cwd: root,
+      stdio: ['inherit', 'pipe', 'inherit'],
+      env: process.stdout.isTTY ? { ...process.env, FORCE_COLOR: '1' } : process.env,
+    });
+    createInterface(child.stdout).on('line', (line) => {
+      console.log(line);
+      counts = /^(\d+) passed, (\d+) failed$/.exec(line) ?? counts;
+    });
+    const status = await new Promise<number | null>((resolve) => {
+      child.once('error', () => resolve(null));
+      child.once('close', resolve);
+    });
+    if (status !== 0) return { status: status ?? 1, counts };
+  }
+  return { status: 0, counts };
+}
+
+async function lastRunOf(suite: Suite, commit: string): Promise<LastRun> {
+  const before = performance.now();
+  const { status, counts } = await runSuite(suite, suite.atNight ?? []);
   const [, passed, failed] = (counts ?? []) as readonly string[];
   return {
     commit,
@@ -181,26 +208,26 @@ async function run(name: string, args: readonly string[], commit: string): Promi
 /** The commit, with `-dirty` if the tree was changed by more than the records of earlier suites. */
 function commitOf(): string {
   const git = (...args: string[]) => execFileSync('git', args, { cwd: root, encoding: 'utf8' }).trim();
-  const changed = git('status', '--porcelain', '--', '.', `:!${record}`, ':!CONTRIBUTING.md');
+  const changed = git('status', '--porcelain', '--', '.', `:!${record}`, ':!test/README.md');
   return git('describe', '--always') + (changed === '' ? '' : '-dirty');
 }
 
-if (import.meta.main) {
-  const wanted = process.argv.slice(2);
-  const unknown = wanted.filter((name) => !suites.some(([known]) => known === name));
+/** Runs the suites of these names, or all, until one fails, and records what each gave; the exit code. */
+export async function runNightly(wanted: readonly string[]): Promise<number> {
+  const unknown = wanted.filter((name) => !suites.some((known) => known.name === name));
   if (unknown.length > 0) {
-    console.error(`No suite is called ${unknown.join(', ')}: ${suites.map(([name]) => name).join(', ')}.`);
-    process.exit(2);
+    console.error(`No suite is called ${unknown.join(', ')}: ${suites.map(({ name }) => name).join(', ')}.`);
+    return 2;
   }
   const commit = commitOf();
-  for (const [name, ...args] of suites) {
+  for (const suite of suites) {
+    const { name } = suite;
     if (wanted.length > 0 && !wanted.includes(name)) continue;
-    const last = await run(name, args, commit);
+    const last = await lastRunOf(suite, commit);
     writeFileSync(join(root, record), `${JSON.stringify({ ...readRuns(), [name]: last }, null, 2)}\n`);
     for (const [path, text] of Object.entries(lastRunsTable.files())) writeFileSync(join(root, path), text);
     console.log(`${last.ok ? 'passed' : 'FAILED'}: ${name}, ${last.seconds} s`);
-    if (last.ok) continue;
-    process.exitCode = 1;
-    break;
+    if (!last.ok) return 1;
   }
+  return 0;
 }

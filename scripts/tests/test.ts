@@ -5,6 +5,9 @@
  *
  * `npm test -- test/unit/filter/wire/sse`: only these tests, in a second or two. `npm test -- --changed`: a first answer, by the unit
  * tests that are nearest to the uncommitted changes. `--seed N` plays a failed property again. Other arguments go to vitest.
+ *
+ * `npm test -- SUITE`: one of the suites of `suites.ts`, with what it needs; other arguments are the suite's. `npm test -- nightly`: all of
+ * them. `npm test -- repeat FILE…`: the same tests again and again.
  */
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -12,7 +15,8 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { changedSince, nearestTests } from './nearest-tests.ts';
-import { olderRuns } from './suites.ts';
+import { repeatTests } from './repeat-tests.ts';
+import { olderRuns, runNightly, runSuite, suites } from './suites.ts';
 import { projectsOf, readTestWords } from './test-projects.ts';
 import { type Counts, runVitest } from './vitest-report.ts';
 
@@ -36,29 +40,42 @@ const sideBySide = [
   { projects: ['grpc', 'envoy', ...chart], workers: availableParallelism() + 2 },
 ];
 
-const { words, environment, changedSince: since } = readTestWords(process.argv.slice(2));
-Object.assign(process.env, environment);
-const everything = words.length === 0 && since === null;
-const projects = sideBySide.flatMap((one) => one.projects);
-const tests = everything
-  ? sideBySide.map((one) => runVitest(one.projects, [], one.workers))
-  : [since === null ? runVitest(projectsOf(words, projects), words) : runNearest(since)];
-const checked = everything ? await runChecks() : { passed: 0, failed: 0 };
-const tested = sum(await Promise.all(tests));
-const all = sum([checked, tested]);
-if (everything && chart.length === 0) console.log('Left out: the chart, as Helm is not built (npm run test:chart).');
-const older = everything ? olderRuns().filter((line) => !line.startsWith('test ')) : [];
-if (older.length > 0) console.log(`Older than what they test (npm run nightly -- SUITE): ${older.join(', ')}.`);
-const ofChecks = everything ? `${checked.passed} of ${checked.passed + checked.failed} checks and ` : '';
-console.log(`${ofChecks}${tested.passed} of ${tested.passed + tested.failed} tests passed.`);
-console.log(`${all.passed} passed, ${all.failed} failed`);
-process.exitCode = all.failed === 0 ? 0 : 1;
+process.exitCode = await main(process.argv.slice(2));
+
+async function main([first = '', ...others]: readonly string[]): Promise<number> {
+  if (first === 'nightly') return runNightly(others);
+  if (first === 'repeat') return repeatTests(others);
+  const suite = suites.find(({ name }) => name === first);
+  if (suite !== undefined && first !== 'change') return (await runSuite(suite, others)).status;
+  return testChange(first === 'change' ? others : process.argv.slice(2));
+}
+
+/** What a change runs, or the tests that are chosen; the exit code. */
+async function testChange(given: readonly string[]): Promise<number> {
+  const { words, environment, changedSince: since } = readTestWords(given);
+  Object.assign(process.env, environment);
+  const everything = words.length === 0 && since === null;
+  const projects = sideBySide.flatMap((one) => one.projects);
+  const tests = everything
+    ? sideBySide.map((one) => runVitest(one.projects, [], one.workers))
+    : [since === null ? runVitest(projectsOf(words, projects), words) : runNearest(since, words)];
+  const checked = everything ? await runChecks() : { passed: 0, failed: 0 };
+  const tested = sum(await Promise.all(tests));
+  const all = sum([checked, tested]);
+  if (everything && chart.length === 0) console.log('Left out: the chart, as Helm is not built (npm test -- chart).');
+  const older = everything ? olderRuns().filter((line) => !line.startsWith('change ')) : [];
+  if (older.length > 0) console.log(`Older than what they test (npm test -- nightly SUITE): ${older.join(', ')}.`);
+  const ofChecks = everything ? `${checked.passed} of ${checked.passed + checked.failed} checks and ` : '';
+  console.log(`${ofChecks}${tested.passed} of ${tested.passed + tested.failed} tests passed.`);
+  console.log(`${all.passed} passed, ${all.failed} failed`);
+  return all.failed === 0 ? 0 : 1;
+}
 
 function sum(counts: readonly Counts[]): Counts {
   return counts.reduce((all, one) => ({ passed: all.passed + one.passed, failed: all.failed + one.failed }));
 }
 
-async function runNearest(revision: string): Promise<Counts> {
+async function runNearest(revision: string, words: readonly string[]): Promise<Counts> {
   const changed = changedSince(revision);
   const { near, withProcesses, others } = nearestTests(changed);
   const counts = near.length === 0 ? { passed: 0, failed: 1 } : await runVitest(['unit'], [...near, ...words]);

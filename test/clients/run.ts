@@ -1,7 +1,7 @@
 /**
- * `npm run test:clients`: the programs of others, run through a real Envoy and the service against a scripted upstream.
+ * `npm test -- clients`: the programs of others, run through a real Envoy and the service against a scripted upstream.
  * Fails too when the tables in docs/clients.md are not what the run showed; with `--update` it writes them. Other
- * arguments go to vitest (`npm run test:clients -- -t Codex`), and the tables are then left alone. The last line says how
+ * arguments go to vitest (`npm test -- clients -t Codex`), and the tables are then left alone. The last line says how
  * many tests passed and failed.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
@@ -26,7 +26,7 @@ if (filters.length === 0 && existsSync(report)) {
     else {
       failed += 1;
       console.log(`FAILED: the table of ${name} in docs/clients.md is not what this run showed:\n`);
-      console.log(`${table}\n\n\`npm run test:clients -- --update\` writes it.`);
+      console.log(`${table}\n\n\`npm test -- clients --update\` writes it.`);
     }
   }
 }

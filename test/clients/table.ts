@@ -130,7 +130,7 @@ export function tablesOf(report: Report): Readonly<Record<TableName, string>> {
   return { Features: tableOf(outcomesOf(report)), Faults: faultTableOf(endingsOf(report)) };
 }
 
-const beginOf = (name: TableName) => `<!-- ${name}, written by \`npm run test:clients -- --update\` -->\n\n`;
+const beginOf = (name: TableName) => `<!-- ${name}, written by \`npm test -- clients --update\` -->\n\n`;
 const endOf = (name: TableName) => `\n\n<!-- End of ${name} -->`;
 
 /** Such a table as a page has it. Throws when the page has no place for it. */

@@ -50,8 +50,8 @@ test('a first run that may not write npm’s cache says so, and nothing of a net
 test('whoever asks for the options of npm start first gets them, and installs nothing', () => {
   const folder = freshClone();
   mkdirSync(join(folder, 'mesh'), { recursive: true });
-  for (const name of ['scripts/start.mjs', 'mesh/usage.txt']) copyFileSync(join(root, name), join(folder, name));
-  const { status, stdout, stderr } = spawnSync(process.execPath, ['scripts/start.mjs', '--help'], {
+  for (const name of ['scripts/run.mjs', 'mesh/usage.txt']) copyFileSync(join(root, name), join(folder, name));
+  const { status, stdout, stderr } = spawnSync(process.execPath, ['scripts/run.mjs', 'mesh/main.ts', '--help'], {
     cwd: folder,
     encoding: 'utf8',
   });

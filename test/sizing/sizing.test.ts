@@ -91,7 +91,7 @@ function cpuMs(pid: number): number {
   return 10 * (Number(fields[11]) + Number(fields[12]));
 }
 
-/** `RECORD=on npm run test:sizing`: the table of docs/operating.md is that of this run, after `npm run generate`. */
+/** `RECORD=on npm test -- sizing`: the table of docs/operating.md is that of this run, after `npm run generate`. */
 const recorded: Cell[][] = [];
 afterAll(() => {
   if (process.env['RECORD'] !== 'on') return;

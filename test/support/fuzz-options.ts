@@ -1,6 +1,6 @@
 import type { Parameters } from 'fast-check';
 
-/** `npm run fuzz` gives each property minutes; in `npm test` each gets a fixed, small number of runs. */
+/** `npm test -- fuzz` gives each property minutes; in `npm test` each gets a fixed, small number of runs. */
 export const fuzzSeconds = Number(process.env['FUZZ_SECONDS'] ?? 0);
 
 /** How often a property is tried. */

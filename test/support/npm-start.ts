@@ -2,14 +2,14 @@ import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-const main = join(import.meta.dirname, '../../scripts/start.mjs');
+const main = join(import.meta.dirname, '../../scripts/run.mjs');
 
 /** What `npm start` runs, and what it wrote. */
 export type NpmStart = ReturnType<typeof npmStart>;
 
 /** Runs what `npm start` runs. Its watchdog ends what it started once it is killed. */
 export function npmStart(args: readonly string[], environment: Record<string, string> = {}) {
-  const child = spawn(process.execPath, [main, ...args], {
+  const child = spawn(process.execPath, [main, 'mesh/main.ts', ...args], {
     env: { ...process.env, npm_lifecycle_event: 'start', ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   });

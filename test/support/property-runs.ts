@@ -1,5 +1,5 @@
 /**
- * How often a property is tried: as often as given in the nightly `npm run fuzz`, which draws new cases each time, and a fifth of
+ * How often a property is tried: as often as given in the nightly `npm test -- fuzz`, which draws new cases each time, and a fifth of
  * that elsewhere.
  */
 export function runs(count: number): number {

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 
 /**
- * A setup file. Every run of the property tests has the same cases, so that none is red by chance; `npm run fuzz` and
- * `npm run repeat` look for others. `FAST_CHECK_SEED` is another seed; a failure prints its own, with the smallest case found.
+ * A setup file. Every run of the property tests has the same cases, so that none is red by chance; `npm test -- fuzz` and
+ * `npm test -- repeat` look for others. `FAST_CHECK_SEED` is another seed; a failure prints its own, with the smallest case found.
  */
 const draws = process.env['PROPERTY_RUNS'] === 'all';
 const seed = process.env['FAST_CHECK_SEED'] ?? (draws ? undefined : '1');

@@ -8,10 +8,10 @@ const root = join(import.meta.dirname, '../..');
 const folder = mkdtempSync(join(tmpdir(), 'ci-run-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** Runs `.ci/run` with suites of which each prints a green count, but for `test:docker`, which runs these commands. */
+/** Runs `.ci/run` with suites of which each prints a green count, but for `docker`, which runs these commands. */
 function runCi(ofDocker: string) {
   const programs = {
-    npm: `if [ "$2" = test:docker ]; then ${ofDocker}\nelse echo '2 passed, 0 failed'; fi`,
+    npm: `if [ "$3" = docker ]; then ${ofDocker}\nelse echo '2 passed, 0 failed'; fi`,
     // Nothing is installed.
     'apt-get': '',
   };
@@ -31,23 +31,23 @@ const others = 18; // passed in the nine other suites
 
 test.each([
   ['is green', `echo '3 passed, 0 failed'`, [], others + 3, 0],
-  ['fails', `echo '3 passed, 2 failed'; exit 1`, ['RED: npm run test:docker'], others + 3, 2],
+  ['fails', `echo '3 passed, 2 failed'; exit 1`, ['RED: npm test -- docker'], others + 3, 2],
   [
     'counts green and ends with an error',
     `echo '3 passed, 0 failed'; exit 3`,
-    ['RED: npm run test:docker'],
+    ['RED: npm test -- docker'],
     others + 3,
     1,
   ],
   [
     'counts a failure and ends without an error',
     `echo '3 passed, 1 failed'`,
-    ['RED: npm run test:docker'],
+    ['RED: npm test -- docker'],
     others + 3,
     1,
   ],
-  ['runs nothing', `echo '0 passed, 0 failed'`, ['RED: npm run test:docker'], others, 1],
-  ['counts nothing', 'echo fine', ['RED: npm run test:docker'], others, 1],
+  ['runs nothing', `echo '0 passed, 0 failed'`, ['RED: npm test -- docker'], others, 1],
+  ['counts nothing', 'echo fine', ['RED: npm test -- docker'], others, 1],
 ])('the last line of .ci/run counts a suite that %s', (_name, command, red, passed, failed) => {
   const run = runCi(command);
   expect(run.red).toEqual(red);

@@ -146,16 +146,38 @@ async function checkScript(script: string, words: readonly string[], environment
     }
     case 'bench':
       return args.length === 0 ? undefined : expect(parseBenchArguments(args)).not.toBeNull();
-    case 'nightly':
-      return expect(suites.map(([name]) => name)).toEqual(expect.arrayContaining(args));
+    case 'test':
+      return checkTest(args);
     case 'golden':
       for (const word of args) if (word.includes('.md')) checkCase(word);
       return checkOptions('scripts/tests/golden.ts', args);
     default:
       for (const word of args)
         if (word.startsWith('test/') || word.startsWith('src/')) expect(isFile(word), word).toBe(true);
-      return checkOptions(/node (?:--\S+ )*(\S+)/.exec(scripts[script] ?? '')?.[1] ?? 'package.json', args);
+      return checkOptions(
+        /node (?:--\S+ )*(?:scripts\/run\.mjs )?(\S+)/.exec(scripts[script] ?? '')?.[1] ?? 'package.json',
+        args,
+      );
   }
+}
+
+/** `npm test -- SUITE`, `-- nightly SUITE…`, `-- repeat FILE…`, or tests and options of vitest. */
+function checkTest([first = '', ...rest]: readonly string[]): void {
+  const names = suites.map(({ name }) => name);
+  if (first === 'nightly') {
+    expect(names).toEqual(expect.arrayContaining([...rest]));
+    return;
+  }
+  const suite = suites.find(({ name }) => name === first);
+  if (suite !== undefined) {
+    const files = suite.commands.flat().filter((word) => isFile(word));
+    for (const word of rest) if (word.startsWith('--')) expect(files.map(read).join('\n')).toContain(word);
+    return;
+  }
+  const words = first === 'repeat' ? rest : [first, ...rest];
+  for (const word of words) if (/^(?:test|src)\//.test(word)) expect(isFile(word), word).toBe(true);
+  const sources = ['scripts/tests/test-projects.ts', 'scripts/tests/repeat-tests.ts'].map(read).join('\n');
+  for (const word of words) if (word.startsWith('--')) expect(sources).toContain(word.slice(2));
 }
 
 /** `stream-chunks.md:8`: the file has a case at that line. */

@@ -32,7 +32,7 @@ describe('docs/operating.md', () => {
     );
     const wanted = sizes.flatMap((size) => Object.keys(attacks).map((attack) => [...size, attack, 'lives']));
     const { date, rows } = readResults().attacks ?? {};
-    const last = `last run on ${date}; once an attack or a size has changed: RECORD=on npm run test:sizing`;
+    const last = `last run on ${date}; once an attack or a size has changed: RECORD=on npm test -- sizing`;
     expect(
       rows?.map((row) => row.slice(0, 4)),
       last,

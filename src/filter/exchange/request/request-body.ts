@@ -94,7 +94,7 @@ export function checkJson(
   }
   // Upper bound of what a body takes while it is translated, with garbage made on the way: itself, its text, its strings, the
   // text of the upstream's body and of what the response repeats, 200 bytes for each value and its key; outside the heap the
-  // upstream's body in pieces, whole, and in the message that carries it. `npm run test:sizing` has the costliest shapes.
+  // upstream's body in pieces, whole, and in the message that carries it. `npm test -- sizing` has the costliest shapes.
   const overload = bytes.length < smallBodyBytes ? null : hold(13 * bytes.length + 200 * values, bytes.length);
   if (overload !== null) throw overload;
   return () => {

@@ -1,7 +1,7 @@
 type TableRow = readonly [models: string, efforts: Readonly<Record<string, string>>];
 
 /**
- * Written by `npm run efforts` from @earendil-works/pi-ai 1.5.2 (MIT), whose data are models.dev's (MIT) of
+ * Written by `node scripts/generate/effort-table.ts` from @earendil-works/pi-ai 1.5.2 (MIT), whose data are models.dev's (MIT) of
  * 2026-11-10: by profile, names of models, and what these are sent in place of reasoning efforts that they refuse.
  */
 export const effortTable = {
