@@ -10,7 +10,7 @@ import { createAuthority } from '../support/certificates.ts';
 import { addClusterLike } from '../support/envoy-clusters.ts';
 import { startTestMesh } from '../support/mesh.ts';
 import { startRateLimitService } from '../support/rate-limit-service.ts';
-import { completion } from '../support/upstream.ts';
+import { completion, delta, done, eventStream, finish } from '../support/upstream.ts';
 import { type Resource, translateForEnvoyGateway } from './envoy-gateway.ts';
 import { chatService, ofEnvoyGateway, render, runHelmTest, withGateway } from './gateways.ts';
 import { liveThrough } from './lifetime.ts';
@@ -248,20 +248,38 @@ describe('the guide’s budget of tokens', () => {
   });
 });
 
-test('the guide’s first request gets the guide’s answer', async () => {
+test('the first request of kubernetes.md gets the answer that stands there', async () => {
+  const [, command = '', first, last] =
+    /^```sh\naddress=.*\n(curl [^`]*)^```$[^`]*You should see events, from `([^`]+)` to `([^`]+)`/m.exec(guide) ?? [];
+  expect(command, 'the page’s command and its answer').not.toBe('');
+  await withGateway(ofEnvoyGateway(translated, environment), async ({ url, chat }) => {
+    const body = [delta({ role: 'assistant', content: '' }), delta({ content: 'Hello!' }), finish('stop'), done];
+    chat.script('qwen3-8b', { headers: eventStream, body });
+    const answer = await outputOf(`address=${new URL(url).host}\n${command}`);
+    const events = answer.match(/(?<=^event: ).*$/gm) ?? [];
+    expect([events[0], events.at(-1)]).toEqual([first, last]);
+    expect(answer).toMatch(/^data: \[DONE\]$/m);
+  });
+});
+
+test('and so does that of “Kubernetes from zero”', async () => {
   const [, command = '', shown = ''] = /^```sh\n(curl [^`]*)^```$\n\nYou should see `([^`]+)`/m.exec(fromZero) ?? [];
   expect(command).toContain('http://127.0.0.1:10000/');
   expect(shown).not.toBe('');
   await withGateway(ofEnvoyGateway(translated, environment), async ({ url, chat }) => {
     chat.script('your-model', { body: [completion({ content: 'Hello!' })] });
-    const here = command.replace('http://127.0.0.1:10000', url);
-    const answer = await new Promise<string>((resolve, reject) => {
-      execFile('sh', ['-c', here], (error, stdout) => (error === null ? resolve(stdout) : reject(error)));
-    });
+    const answer = await outputOf(command.replace('http://127.0.0.1:10000', url));
     expect(answer).toContain(shown);
     expect(answer).toContain('Hello!');
   });
 });
+
+/** What a command of a page prints. */
+function outputOf(command: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    execFile('sh', ['-c', command], (error, stdout) => (error === null ? resolve(stdout) : reject(error)));
+  });
+}
 
 test('helm test sends its request through the Gateway, and fails where no answer of the API comes back', async () => {
   const objects = render('gateway.kind=envoy-gateway');
