@@ -7,6 +7,7 @@ import { once } from 'node:events';
 import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { createInterface } from 'node:readline';
+import '../../test/support/children-end.ts'; // vitest ends with this process too, however that ends
 
 const root = join(import.meta.dirname, '../..');
 

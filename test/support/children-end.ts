@@ -3,7 +3,7 @@ import { subscribe } from 'node:diagnostics_channel';
 import type { Socket } from 'node:net';
 
 /**
- * A setup file of every project: what tests start ends with the process that runs them, even if that is killed. A shell reads from a pipe
+ * A setup file of every project, and of what runs vitest: what it starts ends with the process, even if that is killed. A shell reads from a pipe
  * that closes with this process, and then kills what it was told of: each process, with its group where it leads one.
  */
 const script = `

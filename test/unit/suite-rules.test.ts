@@ -27,6 +27,7 @@ const [good, ...bad] = ['proves something', ...Object.keys(sabotages)] as const;
 /** They find vitest's package from here. */
 const root = join(import.meta.dirname, '../..');
 const vitest = join(root, 'node_modules/.bin/vitest');
+const script = join(root, 'scripts/tests/vitest-report.ts');
 mkdirSync(join(root, '.cache'), { recursive: true });
 const folder = mkdtempSync(join(root, '.cache/suite-rules-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -98,10 +99,11 @@ test.each(bad)('a file that %s is red in every suite', (name) => {
 });
 
 test.each([
-  ['killed', 'SIGKILL', 1],
-  ['told to end', 'SIGTERM', 1],
-  ['interrupted at the terminal, as all processes of its group are', 'SIGINT', -1],
-] as const)('what tests have started ends with a run that is %s', async (_how, signal, direction) => {
+  ['killed', 'vitest', 'SIGKILL', 1],
+  ['told to end', 'vitest', 'SIGTERM', 1],
+  ['interrupted at the terminal, as all processes of its group are', 'vitest', 'SIGINT', -1],
+  ['killed with the script that runs it', 'script', 'SIGKILL', 1],
+] as const)('what tests have started ends with a run that is %s', async (_how, what, signal, direction) => {
   // Each process has a connection, which ends when it does: one that a test starts, one in a group of its own, and the child of that one.
   const connections = new Set<Socket>();
   const server = createServer((connection) => {
@@ -121,10 +123,15 @@ test.each([
         await new Promise(() => {});
       });`,
   };
-  const run = spawn(vitest, argumentsFor(signal, files), { cwd: folder, detached: true, stdio: 'ignore' });
+  const words = argumentsFor(`${what}-${signal}`, files);
+  const projects = what === 'vitest' ? different : different.slice(0, 1);
+  const run =
+    what === 'vitest'
+      ? spawn(vitest, words, { cwd: folder, detached: true, stdio: 'ignore' })
+      : spawn(process.execPath, [script, String(projects[0]), ...words.slice(1)], { cwd: folder, stdio: 'ignore' });
   const ended = once(run, 'exit');
   try {
-    await expect.poll(() => connections.size).toBe(3 * different.length);
+    await expect.poll(() => connections.size).toBe(3 * projects.length);
     process.kill(direction * (run.pid ?? 0), signal);
     await ended;
     await expect.poll(() => connections.size).toBe(0);
