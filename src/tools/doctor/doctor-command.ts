@@ -118,7 +118,7 @@ function writeTryLine({ chatUrl, key, save }: DoctorOptions, { name, differences
 /** What a run of probes calls while it is in progress. */
 export interface Watcher {
   onProgress(line: string): void;
-  /** After the first timeout: whether to continue. */
+  /** Asks whether to continue after the first timeout. */
   goOn(what: string): Promise<boolean>;
   /** Explains why there is no Chat API at the address, from the answer that showed it. */
   explainAddress?(answer: Answer): Promise<string>;

@@ -7,7 +7,7 @@ const intervalMs = 1000;
 interface Patience {
   /** The seconds after which a server that accepts the connection and stays silent counts as unreachable. */
   readonly timeout: number;
-  /** How many seconds a server is waited for that answers that it is loading its model. */
+  /** The seconds for which a server that is loading its model is awaited. */
   readonly limits: { readonly seconds: number };
 }
 

@@ -41,7 +41,7 @@ export interface Answer {
   readonly milliseconds: number;
 }
 
-/** The answers to a probe's requests: it has at least one. */
+/** The answers to a probe's requests, of which there is at least one. */
 export type Answers = readonly [Answer, ...Answer[]];
 
 /** Further facts that a judge found, for later probes, the profile and the warnings. */
@@ -55,7 +55,7 @@ export interface Facts {
   readonly otherModels?: readonly string[];
   /** Whether the server reports that the model accepts images. */
   readonly takesImages?: boolean;
-  /** Where running requests can be counted. */
+  /** The path at which the server says how many requests are running. */
   readonly activity?: '/slots' | '/metrics';
   readonly idleSeconds?: number;
   /** The message field that carries reasoning. */

@@ -8,7 +8,7 @@ import type { ExplainOptions, RequestRun, SentRun } from './run-request.ts';
 import { plainAnswer, runRequest, translateAnswer } from './run-request.ts';
 import { type Cause, listCauses, type VariedRun, type WhatIf } from './what-if.ts';
 
-/** For a request that is sent: what each field became, what is dropped, and which parts come from no field. */
+/** Explains a request that is sent: what each field became, what was dropped, and which parts come from no field. */
 export function explainFields(run: SentRun, body: unknown, whatIf: WhatIf, options: ExplainOptions) {
   const { setup, request, now, fields, linkBase } = options;
   // Replaying an answer uses up the exchange, and the one of `run` may be needed for another answer.

@@ -149,7 +149,7 @@ function collectChanges(
   return new Map(changed.map(({ path, part }) => [generalOf(writePath(path)), part]));
 }
 
-/** The contents of a message, a call or a tool, by path; a place may be one key of a message. */
+/** Lists the contents of a message, a call or a tool, each with its path. */
 function listEntries(path: Path, written: unknown): readonly (readonly [Path, unknown])[] {
   const record = readRecord(written);
   if (typeof path.at(-1) === 'string' || record === null) return [[path, written]];

@@ -3,7 +3,7 @@ import { isJsonObject } from '../../formats/json/exact.ts';
 /** A place in the client's request: names and indices. */
 export type Path = readonly (string | number)[];
 
-/** The fields that a request sets, in its own order: its items and tools one by one, `text` and `reasoning` by key. */
+/** Lists the fields that a request sets: each item and tool, each key of `text` and `reasoning`, and every other field. */
 export function listFields(body: unknown): readonly Path[] {
   return Object.entries(readRecord(body) ?? {}).flatMap(([name, value]): readonly Path[] => {
     if (splitLists.has(name) && Array.isArray(value) && value.length > 0)

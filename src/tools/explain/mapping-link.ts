@@ -44,7 +44,7 @@ export function rowOfValue(path: string, value: unknown): MappingRow {
   return type === undefined || type === 'message' ? rowOfAnchor('row-input-content') : rowOfPath(`input[].${type}`);
 }
 
-/** The row about an error: that of its field, by the body's value there; without a field, that of its code. */
+/** The mapping's row about an error: the row of the field that it names, or else of its code. */
 export function rowOfError(
   { param, code }: { readonly param: string | null; readonly code: string },
   body: unknown,

@@ -4,7 +4,7 @@ import { findValue, isSameJson, type Path, readRecord, writePath } from './field
 
 /** A part of the request to the upstream, with the paths in the client's request that it was made of. */
 export interface Place {
-  /** In the Chat request; `header accept` and `path` are names of one step. */
+  /** The place's path in the Chat request. `header accept` and `path` are paths of one step. */
   readonly path: Path;
   readonly value: unknown;
   readonly sources: readonly string[];
@@ -12,7 +12,7 @@ export interface Place {
 
 export type Places = ReturnType<typeof collectPlaces>;
 
-/** The marked parts of a translated request, and `others`; only those that `body` has as sent. */
+/** Collects the parts of a Chat request whose origin is known, and `others`, if `body` still has them as they were made. */
 export function collectPlaces({ result }: RecordedProvenance, body: unknown, others: readonly Place[]) {
   const engine = Object.entries(RecordedProvenance.sourcesOf(result?.passthrough ?? {}));
   const marked = [

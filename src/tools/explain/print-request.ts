@@ -24,7 +24,7 @@ export function printRequest(explanation: RequestExplanation, style: Style, full
     catalog === null ? [] : writeSection('The answer', printReason(catalog, style, width), style),
     writeSection('Body of the Chat request', body, style),
     writeSection('What became of each field', printFields(explanation.fields, style, full), style),
-    writeSection('Dropped, and named in x-responses-dropped', printDropped(explanation, style), style),
+    writeSection('Dropped, and listed in x-responses-dropped', printDropped(explanation, style), style),
     writeSection('Added', printAdded(explanation, style), style),
     writeSection('Notes', noteLines, style),
   ]);

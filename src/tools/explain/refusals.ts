@@ -34,7 +34,7 @@ export function listRefusals(
   return found;
 }
 
-/** The body without that mistake; null if the error names nothing that could be repaired. */
+/** Repairs the mistake that a refusal names; null if the error names nothing that could be repaired. */
 function mend({ body, isLenient, run }: RefusedBody): Pick<RefusedBody, 'body' | 'isLenient'> | null {
   const { param } = run.error;
   const path = param === null ? null : readPath(param);

@@ -139,7 +139,7 @@ function runAndNoteFlags(setup: Setup, model: string, run: (setup: Setup) => Req
   return { run: run({ ...setup, profile }), flags };
 }
 
-/** Whether both led to the same request and the same echo, or the same refusal. */
+/** Whether two runs led to the same request and the same echo, or to the same refusal. */
 function isSameRun(one: RequestRun, other: RequestRun): boolean {
   if (one.type === 'refused' && other.type === 'refused') return isSameJson(one.error, other.error);
   if (one.type !== 'sent' || other.type !== 'sent') return one.type === other.type;

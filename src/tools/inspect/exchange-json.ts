@@ -26,7 +26,7 @@ export function buildExchangeRow(exchange: StoredExchange) {
     version,
     startedAt,
     pieces,
-    turn = null,
+    link = null,
     said = null,
     given = null,
     answered = null,
@@ -37,13 +37,13 @@ export function buildExchangeRow(exchange: StoredExchange) {
   const [method, path] = [head?.get(':method') ?? null, head?.get(':path') ?? null];
   return {
     ...facts,
-    // A version is larger with each change; `started_at` is in Unix milliseconds; no turn where it is in no conversation.
+    // A version is larger with each change; `started_at` is in Unix milliseconds; no link where it is in no conversation.
     id,
     version,
     started_at: startedAt,
     method,
     path,
-    turn,
+    link,
     said,
     given,
     answered,

@@ -1,5 +1,5 @@
 import type { ExchangeSummary } from '../../filter/index.ts';
-import { type BodyName, buildPerBody, type TurnLink } from './recording.ts';
+import { type BodyName, buildPerBody, type RoundTripLink } from './recording.ts';
 
 /** Limits of what the inspector keeps: bytes of memory, of all exchanges together, and exchanges. */
 export const defaultStoreLimits = { maxBytes: 64 * 1024 * 1024, maxExchanges: 200 };
@@ -105,7 +105,7 @@ export class StoredExchange {
   /** A counter of changes, by which a page knows whether its copy is current. */
   version = 0;
   /** The exchange's place in a conversation: null if it is part of none, undefined until somebody asks. */
-  turn: TurnLink | null | undefined;
+  link: RoundTripLink | null | undefined;
   /** The user's last text in the request, on one line; null without one, undefined until somebody asks. */
   said: string | null | undefined;
   /** The non-text end of the request, such as `3 tool results`; null if a text ends it, undefined if not looked up. */

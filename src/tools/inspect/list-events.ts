@@ -1,9 +1,9 @@
-import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises';
+import { setImmediate as nextSlice, setTimeout as sleep } from 'node:timers/promises';
 import { buildExchangeRow, type ExchangeRow } from './exchange-json.ts';
 import type { ExchangeStore, StoredExchange } from './exchange-store.ts';
 import { bodyNames } from './recording.ts';
+import { createRoundTripLinker } from './round-trip-links.ts';
 import { noteWords } from './row-words.ts';
-import { createTurnLinker } from './turn-links.ts';
 import { createDeltaTexts } from './view/delta-texts.ts';
 
 /** A message to a page about the list: the changes, or with `reset` the first of all of it. */
@@ -30,7 +30,7 @@ const heartbeatAfter = 40;
  * other, and the service works in between.
  */
 export function createListEvents(store: ExchangeStore): (text: string, signal: AbortSignal) => AsyncGenerator<string> {
-  const link = createTurnLinker(store);
+  const link = createRoundTripLinker(store);
   return async function* listEvents(text, signal) {
     const shown = new Map<number, number>();
     const searched = new Set<number>();
@@ -46,7 +46,7 @@ export function createListEvents(store: ExchangeStore): (text: string, signal: A
           noteWords(exchange);
           shown.set(exchange.id, exchange.version);
           yield `${index === 0 ? '' : ','}${JSON.stringify(buildExchangeRow(exchange))}`;
-          await turn();
+          await nextSlice();
         }
         yield ']}\n\n';
         silent = 0;
@@ -72,7 +72,7 @@ async function isInBodies(exchange: StoredExchange, text: string, signal: AbortS
   const plain = text.toLowerCase();
   const wanted = [plain, JSON.stringify(plain).slice(1, -1)];
   const pause = async () => {
-    await turn();
+    await nextSlice();
     signal.throwIfAborted();
   };
   for (const body of bodyNames) {

@@ -22,9 +22,9 @@ export const maxBodyBytes = 8 * 1024 * 1024;
 /** How `npm start` identifies its readiness checks: they are not a user's requests, and are not recorded. */
 export const probeAgent = 'responses-extproc-probe';
 
-/** An exchange as a turn of a conversation, as JSON. */
-export interface TurnLink {
-  /** The id of the exchange that this turn continues; null for the first turn of a conversation. */
+/** An exchange's place in a conversation, as JSON. */
+export interface RoundTripLink {
+  /** The id of the exchange that this one continues; null for the first of a conversation. */
   readonly parent: number | null;
   readonly messages: number;
   /** How many of the parent's messages begin this request too, byte for byte. */

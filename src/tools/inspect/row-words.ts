@@ -1,6 +1,6 @@
 import { membersOf, type ByteRange as Range } from '../../formats/json/members.ts';
 import type { StoredExchange } from './exchange-store.ts';
-import { maxMessages, readFields } from './turn-links.ts';
+import { maxMessages, readFields } from './round-trip-links.ts';
 
 /** The most characters of the user's or the model's words that a row shows. */
 const maxSaidLength = 240;

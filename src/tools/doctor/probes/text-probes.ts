@@ -106,7 +106,7 @@ function judgeText(read: ReadAnswer): Finding {
   return read.said.trim() === '' ? broken('a 200 without text', facts) : works(quoteBeginning(read.said), facts);
 }
 
-/** The engine that its answer's fingerprint gives away. */
+/** The engine that an answer's `system_fingerprint` gives away. */
 function findEngineFact({ fingerprint }: ReadAnswer): Facts {
   const own = [...builtInProfiles.values()].find(
     ({ recognisedBy }) => 'engine' in recognisedBy && recognisedBy.engine.fingerprint?.test(fingerprint),

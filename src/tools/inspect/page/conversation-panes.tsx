@@ -2,14 +2,14 @@ import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { messageOf } from '../../../service/settings/error-texts.ts';
 import type { AnswerPart } from '../view/answer-parts.ts';
-import type { ConversationRow, ConversationTurn } from '../view/group-turns.ts';
+import type { ConversationRow, RoundTrip } from '../view/group-round-trips.ts';
 import { buildHar } from '../view/har.ts';
 import type { ExchangeDetail } from '../view/join-parts.ts';
 import { escapeInvisible } from '../view/json-lines.ts';
+import { compareRoundTrips } from '../view/round-trip-changes.ts';
+import { countBeforeLastUser, findResults, readRoundTripWords } from '../view/round-trip-words.ts';
 import { writeRowTitle } from '../view/row-title.ts';
 import { parseShown } from '../view/timeline.ts';
-import { compareTurns } from '../view/turn-changes.ts';
-import { countBeforeLastUser, findResults, readTurnWords } from '../view/turn-words.ts';
 import { AnswerParts, ErrorBanner, readReceivedParts } from './answer-section.tsx';
 import { downloadJson } from './download.ts';
 import { chooseTone, formatCount, formatDuration, formatTimeOfDay, shortenUserAgent } from './format.ts';
@@ -36,23 +36,23 @@ export function ConversationList({ model }: { readonly model: Model }): JSX.Elem
   );
 }
 
-function buildConversationTexts({ turns, input, output, start }: ConversationRow): RowTexts {
-  const last = turns.at(-1)?.row;
+function buildConversationTexts({ roundTrips, input, output, start }: ConversationRow): RowTexts {
+  const last = roundTrips.at(-1)?.row;
   return {
-    title: turns[0] === undefined ? '–' : writeRowTitle(turns[0].row),
+    title: roundTrips[0] === undefined ? '–' : writeRowTitle(roundTrips[0].row),
     about: [last?.model ?? '–'],
-    outcome: `${turns.length} round trips`,
+    outcome: `${roundTrips.length} round trips`,
     tone: last?.outcome ?? '',
     startedAt: start,
     facts: [
-      turns.some(({ turn }) => turn.differs_at !== null) ? 'prefix broken' : null,
+      roundTrips.some(({ link }) => link.differs_at !== null) ? 'prefix broken' : null,
       `${formatCount(input)} → ${formatCount(output)} tok`,
       shortenUserAgent(last?.client ?? null),
     ],
   };
 }
 
-/** One conversation as a transcript: what was said and called in each turn, how its context grew, and what changed. */
+/** One conversation as a transcript: what was said and called in each round trip, how its context grew, and what changed. */
 export function ConversationDetail({ model }: { readonly model: Model }): JSX.Element {
   const conversation = model.conversations().find(({ id }) => id === model.conversationId);
   if (conversation === undefined)
@@ -71,18 +71,18 @@ function Shown({
   readonly conversation: ConversationRow;
   readonly model: Model;
 }): JSX.Element {
-  const { turns, input, cached, output, start, end } = conversation;
+  const { roundTrips, input, cached, output, start, end } = conversation;
   const [problem, setProblem] = useState<string | null>(null);
-  /** By id and version: a turn needs those before and after it. */
+  /** By id and version: a round trip needs those before and after it. */
   const loaded = useRef(new Map<string, Promise<ExchangeDetail>>()).current;
-  const load = ({ row: { id, version } }: ConversationTurn) => {
+  const load = ({ row: { id, version } }: RoundTrip) => {
     const known = loaded.get(`${id} ${version}`) ?? model.load(id, new AbortController().signal);
     loaded.set(`${id} ${version}`, known);
     return known;
   };
   const save = async () => {
     try {
-      const har = buildHar(await Promise.all(turns.map(load)), findBaseUrl(model), model.about?.version ?? '');
+      const har = buildHar(await Promise.all(roundTrips.map(load)), findBaseUrl(model), model.about?.version ?? '');
       downloadJson(`conversation-${conversation.id}.har`, JSON.stringify(har, null, 1));
       setProblem(null);
     } catch (error) {
@@ -95,7 +95,7 @@ function Shown({
         ← All conversations
       </button>
       <header class="title">
-        <h2>Conversation with {escapeInvisible(turns.at(-1)?.row.model ?? '–')}</h2>
+        <h2>Conversation with {escapeInvisible(roundTrips.at(-1)?.row.model ?? '–')}</h2>
         <div class="actions">
           <button type="button" onClick={save}>
             Download HAR
@@ -103,7 +103,7 @@ function Shown({
         </div>
         <Figures
           of={[
-            ['Round trips', formatCount(turns.length)],
+            ['Round trips', formatCount(roundTrips.length)],
             ['Started', formatTimeOfDay(start)],
             ['Until', formatTimeOfDay(end)],
             ['Input tokens', `${formatCount(input)} (${formatCount(cached)} cached)`],
@@ -114,35 +114,41 @@ function Shown({
       <Problem says={problem} />
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable with the keyboard */}
       <section class="parts" tabIndex={0} aria-label="Transcript">
-        {turns.map((turn) => (
-          <Turn key={turn.row.id} turn={turn} turns={turns} load={load} model={model} />
+        {roundTrips.map((roundTrip) => (
+          <RoundTripArticle
+            key={roundTrip.row.id}
+            roundTrip={roundTrip}
+            roundTrips={roundTrips}
+            load={load}
+            model={model}
+          />
         ))}
       </section>
     </section>
   );
 }
 
-/** The contents of a turn, read from its exchange and from those before and after it. */
-interface TurnContents extends ReturnType<typeof compareTurns> {
+/** The contents of a round trip, read from its exchange and from those before and after it. */
+interface RoundTripContents extends ReturnType<typeof compareRoundTrips> {
   readonly detail: ExchangeDetail;
   readonly said: readonly string[];
   readonly parts: readonly AnswerPart[];
   readonly results: ReadonlyMap<AnswerPart, string | undefined>;
 }
 
-function Turn(props: {
-  readonly turn: ConversationTurn;
-  readonly turns: readonly ConversationTurn[];
-  readonly load: (turn: ConversationTurn) => Promise<ExchangeDetail>;
+function RoundTripArticle(props: {
+  readonly roundTrip: RoundTrip;
+  readonly roundTrips: readonly RoundTrip[];
+  readonly load: (roundTrip: RoundTrip) => Promise<ExchangeDetail>;
   readonly model: Model;
 }): JSX.Element {
-  const { turn, turns, load, model } = props;
-  const { row } = turn;
+  const { roundTrip, roundTrips, load, model } = props;
+  const { row } = roundTrip;
   const box = useRef<HTMLElement>(null);
   const [isNear, setNear] = useState(false);
-  const [contents, setContents] = useState<TurnContents | string | null>(null);
-  const before = turns.find(({ row: { id } }) => id === turn.turn.parent);
-  const next = turns.find(({ turn: { parent } }) => parent === row.id);
+  const [contents, setContents] = useState<RoundTripContents | string | null>(null);
+  const before = roundTrips.find(({ row: { id } }) => id === roundTrip.link.parent);
+  const next = roundTrips.find(({ link: { parent } }) => parent === row.id);
   useEffect(() => {
     // A long conversation has more in its bodies than anybody reads at once.
     const observer = new IntersectionObserver((seen) => seen.some((each) => each.isIntersecting) && setNear(true));
@@ -151,25 +157,25 @@ function Turn(props: {
   }, []);
   useEffect(() => {
     if (!isNear) return;
-    Promise.all([load(turn), before && load(before), next && load(next)]).then(
+    Promise.all([load(roundTrip), before && load(before), next && load(next)]).then(
       ([detail, earlier, later]) => {
         const chat = readChat(detail);
-        const { said } = readTurnWords(chat, before?.turn.messages ?? countBeforeLastUser(chat));
+        const { said } = readRoundTripWords(chat, before?.link.messages ?? countBeforeLastUser(chat));
         const parts = readReceivedParts(detail);
         const calls = parts.filter(({ kind }) => kind === 'call');
-        const results = findResults(calls, readTurnWords(readChat(later), turn.turn.messages).results);
-        const changes = earlier === undefined ? noChanges : compareTurns(readChat(earlier), chat);
+        const results = findResults(calls, readRoundTripWords(readChat(later), roundTrip.link.messages).results);
+        const changes = earlier === undefined ? noChanges : compareRoundTrips(readChat(earlier), chat);
         setContents({ detail, said, parts, results, ...changes });
       },
       (error) => setContents(messageOf(error)),
     );
   }, [isNear, row.version, next?.row.version]);
-  const number = turns.indexOf(turn) + 1;
+  const number = roundTrips.indexOf(roundTrip) + 1;
   return (
-    <article ref={box} class="turn" aria-label={`Round trip ${number}`}>
+    <article ref={box} class="round-trip" aria-label={`Round trip ${number}`}>
       <h3>
         <span class={`dot ${chooseTone(row.outcome)}`} /> Round trip {number}
-        <span class="legend">{describeTurn(turn, before)}</span>
+        <span class="legend">{describeRoundTrip(roundTrip, before)}</span>
         <SmallButton says="Open the exchange" onClick={() => model.openExchange(row.id)} />
       </h3>
       {contents === null ? <p class="quiet">Loading …</p> : null}
@@ -197,7 +203,7 @@ function readChat(detail: ExchangeDetail | undefined): unknown {
   return chat && 'body' in chat ? parseShown(chat.body) : null;
 }
 
-function describeTurn({ row, turn }: ConversationTurn, before: ConversationTurn | undefined): string {
+function describeRoundTrip({ row, link }: RoundTrip, before: RoundTrip | undefined): string {
   const { tokens, error_code } = row;
   const more = (tokens?.input_tokens ?? 0) - (before?.row.tokens?.input_tokens ?? 0);
   const grown = before?.row.tokens ? ` (${more < 0 ? '−' : '+'}${formatCount(Math.abs(more))})` : '';
@@ -207,13 +213,13 @@ function describeTurn({ row, turn }: ConversationTurn, before: ConversationTurn 
     formatTimeOfDay(row.started_at),
     formatDuration(row.duration_ms),
     tokens && `${formatCount(tokens.input_tokens)}${grown}${cached} → ${formatCount(tokens.output_tokens)} tok`,
-    turn.parent === null ? `${turn.messages} messages` : `${turn.kept_messages} of ${turn.messages} messages kept`,
+    link.parent === null ? `${link.messages} messages` : `${link.kept_messages} of ${link.messages} messages kept`,
   ];
   return facts.filter((fact) => fact !== null).join(' · ');
 }
 
-/** The difference of a turn's Chat request from the one before: a server that caches prefixes reads all that follows it again. */
-function Changes({ difference, changed }: ReturnType<typeof compareTurns>): JSX.Element | null {
+/** The difference of a round trip's Chat request from the one before: a server that caches prefixes reads all that follows it again. */
+function Changes({ difference, changed }: ReturnType<typeof compareRoundTrips>): JSX.Element | null {
   if (difference === null && changed.length === 0) return null;
   return (
     <div class="banner warn">

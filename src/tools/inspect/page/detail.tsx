@@ -80,7 +80,7 @@ function Title({ detail, model }: { readonly detail: ExchangeDetail; readonly mo
     ['Request id', row.request_id],
     [
       'Conversation',
-      <SmallButton key="turns" says="Show its round trips" onClick={() => model.openConversationOf(row.id)} />,
+      <SmallButton key="round-trips" says="Show its round trips" onClick={() => model.openConversationOf(row.id)} />,
     ],
     [
       'WebSocket',

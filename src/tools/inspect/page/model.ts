@@ -3,7 +3,7 @@ import type { ExchangePart, ExchangeRow } from '../exchange-json.ts';
 import type { StoreLimits } from '../exchange-store.ts';
 import type { FoundMessage, ListMessage } from '../list-events.ts';
 import { bodyNames } from '../recording.ts';
-import { type ConversationRow, groupConversations } from '../view/group-turns.ts';
+import { type ConversationRow, groupConversations } from '../view/group-round-trips.ts';
 import { type ExchangeDetail, joinParts } from '../view/join-parts.ts';
 
 export interface About {
@@ -144,7 +144,7 @@ export class Model {
   }
 
   openConversationOf(id: number): void {
-    const conversation = this.conversations().find(({ turns }) => turns.some(({ row }) => row.id === id));
+    const conversation = this.conversations().find(({ roundTrips }) => roundTrips.some(({ row }) => row.id === id));
     this.setConversations(true);
     this.selectConversation(conversation?.id ?? null);
   }
@@ -168,8 +168,8 @@ export class Model {
   #updateAddress(): void {
     const { showsConversations, conversationId, selectedId } = this;
     const conversation = showsConversations ? this.conversations().find(({ id }) => id === conversationId) : undefined;
-    // The first turns may be forgotten before the last.
-    const row = conversation?.turns.at(-1)?.row ?? this.#rows.get(selectedId ?? 0);
+    // The first round trips may be forgotten before the last.
+    const row = conversation?.roundTrips.at(-1)?.row ?? this.#rows.get(selectedId ?? 0);
     const kind = conversation === undefined ? '' : conversationLink;
     history.replaceState(null, '', row === undefined ? location.pathname : `#${kind}${buildRowLink(row)}`);
   }
@@ -270,10 +270,10 @@ export class Model {
   }
 }
 
-/** The prefix of a page address that links to a turn of a conversation. */
+/** The prefix of a page address that links to a round trip of a conversation. */
 const conversationLink = 'conversation-';
 
-/** Numbers restart with the service; together with the time they identify an exchange forever. */
+/** The link of an exchange: its number and time. Numbers restart with the service, and the time makes them unique. */
 function buildRowLink({ id, started_at }: ExchangeRow): string {
   return `${id}-${started_at}`;
 }

@@ -50,7 +50,7 @@ function readItemsSoFar(stream: string): readonly Fields[] {
   });
 }
 
-/** The items that a Chat message would be, where an answer of Chat Completions was passed. */
+/** Turns a Chat message into items, for an answer that passed through untranslated. */
 function buildItemsOfChat(message: Fields): readonly Fields[] {
   const calls = objectsOf<Fields>(message['tool_calls']);
   return [

@@ -29,7 +29,7 @@ export function createDeltaTexts<Source>() {
   }
 
   return {
-    /** The next message of the stream: its data, or a comment. `source` is what `find` returns for it. */
+    /** Adds the next message of the stream: its data, or a comment. `find` returns `source` for it. */
     add(message: string, source: Source): void {
       if (!message.includes('"delta"')) return;
       const event = parseShown(message);

@@ -7,7 +7,7 @@ export type ShownExplanation = Pick<RequestExplanation, 'refusals' | 'fields' | 
 
 /** The explanation of one value, as text beside either body. */
 export interface PlaceExplanation {
-  /** The places in the client's request that a value comes from, and in `to` those that it became. */
+  /** The places in the client's request that a value comes from; `to` has the places that it became. */
   readonly from: readonly string[];
   readonly to: readonly string[];
   /** The value's fate in words, such as “sent as it is”. */
@@ -59,12 +59,12 @@ const fates: Readonly<Record<ExplainedField['fate'], readonly [Mark, string]>> =
   renamed: ['moved', 'sent under another name'],
   rewritten: ['changed', 'sent as something else'],
   in_response: ['only', 'not sent; the Response repeats it'],
-  dropped: ['dropped', 'dropped, and named in x-responses-dropped'],
+  dropped: ['dropped', 'dropped, and listed in x-responses-dropped'],
   left_out: ['only', 'not sent, without effect'],
   absent: ['same', 'not set'],
 };
 
-/** Makes both sides of an explanation. */
+/** Arranges an explanation for the client's body and for the Chat body. */
 export function buildExplainedBodies({ fields, refusals, added }: ShownExplanation): ExplainedBodies {
   const client = new Map<string, ExplainedPlace>();
   const chat = new Map<string, ExplainedPlace>();

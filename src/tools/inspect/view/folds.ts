@@ -3,7 +3,7 @@ const shortText = 300;
 
 /** The folds and the scroll position that a pane starts with. */
 export interface Opening {
-  /** The paths of what is long and the same in every turn: the tools, the instructions, and the messages that carry them. */
+  /** The paths of what every request of a conversation repeats: tools, instructions, and messages that carry them. */
   readonly folded: readonly string[];
   /** The path of the user's last message; null without one. */
   readonly last: string | null;
@@ -27,7 +27,7 @@ export function chooseOpening(body: unknown): Opening {
 /** The fields of a request or an item that decide about folds. */
 type Json = Readonly<Partial<Record<'tools' | 'instructions' | 'input' | 'messages' | 'role' | 'content', unknown>>>;
 
-/** The roles of messages that are the same in every turn. */
+/** The roles of messages that are the same in every request of a conversation. */
 const prompting: ReadonlySet<unknown> = new Set(['system', 'developer']);
 
 function isLong(value: unknown): boolean {

@@ -47,7 +47,7 @@ it('a request that is answered at once says so, and why', () => {
     /^POST \/v1\/responses {2}profile generic, model m\n\nAnswered with an empty Response; the upstream/,
   );
   expect(text).toContain('The profile’s flag prefixCache is false.');
-  expect(text).toMatch(/Dropped, and named in x-responses-dropped\n {2}prompt_cache_options\.prewarm\n$/);
+  expect(text).toMatch(/Dropped, and listed in x-responses-dropped\n {2}prompt_cache_options\.prewarm\n$/);
 });
 
 it('three items or tools in a row that were only sent are one line, two are not', () => {
@@ -105,7 +105,7 @@ it('in a terminal each kind of line has its colour', () => {
       "<red: dropped    >",
       "<dim: docs/mapping.md#row-truncation>",
       "<dim: docs/mapping.md#row-service_tier>",
-      "<bold: Dropped, and named in x-responses-dropped>",
+      "<bold: Dropped, and listed in x-responses-dropped>",
       "<red: service_tier>",
       "<red: truncation>",
     ]

@@ -1,6 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { type AnswerPart, readAnswerParts } from '../../../../../src/tools/inspect/view/answer-parts.ts';
-import { countBeforeLastUser, findResults, readTurnWords } from '../../../../../src/tools/inspect/view/turn-words.ts';
+import {
+  countBeforeLastUser,
+  findResults,
+  readRoundTripWords,
+} from '../../../../../src/tools/inspect/view/round-trip-words.ts';
 
 const linesOf = (parts: readonly AnswerPart[]) => parts.map(({ kind, name, text }) => `${kind} ${name}: ${text}`);
 const said = (answer: unknown) => linesOf(readAnswerParts(JSON.stringify(answer), false));
@@ -89,12 +93,14 @@ describe('the words of a turn', () => {
   ];
 
   it('are those of the user behind the turn before, and the results of its calls', () => {
-    expect(readTurnWords({ messages }, 2)).toEqual({
+    expect(readRoundTripWords({ messages }, 2)).toEqual({
       said: ['And this?\n(image_url)'],
       results: [{ callId: 'c', text: 'sunny' }],
     });
-    expect(readTurnWords({ messages }, countBeforeLastUser({ messages })).said).toEqual(['And this?\n(image_url)']);
-    expect(readTurnWords(null, countBeforeLastUser(null))).toEqual({ said: [], results: [] });
+    expect(readRoundTripWords({ messages }, countBeforeLastUser({ messages })).said).toEqual([
+      'And this?\n(image_url)',
+    ]);
+    expect(readRoundTripWords(null, countBeforeLastUser(null))).toEqual({ said: [], results: [] });
   });
 
   it('belong to the calls by their ids, or by their order where an id was given twice', () => {

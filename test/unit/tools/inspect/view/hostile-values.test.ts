@@ -4,8 +4,8 @@ import { findErrorMessage, findLastResponse } from '../../../../../src/tools/ins
 import { chooseOpening } from '../../../../../src/tools/inspect/view/folds.ts';
 import { writeIndentedJson } from '../../../../../src/tools/inspect/view/indent-json.ts';
 import { writeJsonLines } from '../../../../../src/tools/inspect/view/json-lines.ts';
+import { compareRoundTrips } from '../../../../../src/tools/inspect/view/round-trip-changes.ts';
 import { labelChunk, labelEvent, parseShown } from '../../../../../src/tools/inspect/view/timeline.ts';
-import { compareTurns } from '../../../../../src/tools/inspect/view/turn-changes.ts';
 
 const nested = (levels: number) => '['.repeat(levels) + ']'.repeat(levels);
 
@@ -52,8 +52,8 @@ describe('what clients and servers may send', () => {
       chooseOpening(value);
       expect(writeIndentedJson(value)).toEqual(expect.any(String));
       expect(writeJsonLines(value, { columns: 80 })).toEqual(expect.any(Array));
-      compareTurns(null, value);
-      compareTurns(value, parseShown('{"messages":[{"role":"user"}]}'));
+      compareRoundTrips(null, value);
+      compareRoundTrips(value, parseShown('{"messages":[{"role":"user"}]}'));
     }
     const error = `{"error":{"message":${x},"code":${x}}}`;
     const said = [answer(error, 'application/json'), answer(`data: ${error}\n\n`, 'text/event-stream')];

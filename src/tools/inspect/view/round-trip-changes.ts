@@ -13,8 +13,8 @@ export const promptFields = ['model', 'tools', 'chat_template_kwargs', 'reasonin
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Compares the Chat requests of two turns, the earlier one first. */
-export function compareTurns(earlier: unknown, later: unknown) {
+/** Compares the Chat requests of two round trips, the earlier one first. */
+export function compareRoundTrips(earlier: unknown, later: unknown) {
   const [a, b] = [objectOf<Fields>(earlier) ?? {}, objectOf<Fields>(later) ?? {}];
   const [old, all] = [arrayOf(a['messages']), arrayOf(b['messages'])];
   const places = [

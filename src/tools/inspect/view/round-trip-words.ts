@@ -3,8 +3,8 @@ import { type AnswerPart, writeShown } from './answer-parts.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Returns what came with a turn's Chat request behind its first `from` messages: the user's words, and results of calls. */
-export function readTurnWords(chat: unknown, from: number) {
+/** Reads what a Chat request has after its first `from` messages: the user's words, and the results of calls. */
+export function readRoundTripWords(chat: unknown, from: number) {
   const later = objectsOf<Fields>(readMessages(chat).slice(from));
   const of = (role: string) => later.filter((message) => message['role'] === role);
   return {
@@ -13,7 +13,7 @@ export function readTurnWords(chat: unknown, from: number) {
   };
 }
 
-/** The number of messages before the user's last one. A conversation whose earlier turns are unknown begins there. */
+/** The number of messages before the user's last one. A conversation whose beginning is unknown starts there. */
 export function countBeforeLastUser(chat: unknown): number {
   return readMessages(chat).findLastIndex((message) => objectOf<Fields>(message)?.['role'] === 'user');
 }
@@ -30,7 +30,7 @@ function readContentText(content: unknown): string {
 }
 
 /** Finds the result of each call. Where ids repeat, the order decides, because a Chat request makes them different. */
-export function findResults(calls: readonly AnswerPart[], results: ReturnType<typeof readTurnWords>['results']) {
+export function findResults(calls: readonly AnswerPart[], results: ReturnType<typeof readRoundTripWords>['results']) {
   // The first of several results with one id is that of the call.
   const byId = new Map(results.toReversed().map((result) => [result.callId, result]));
   const hasIds = calls.some(({ callId }) => byId.has(callId));

@@ -5,7 +5,7 @@ import {
   defaultStoreLimits,
   type ExchangeStore,
 } from '../../../../src/tools/inspect/exchange-store.ts';
-import { createTurnLinker, readChatRequest } from '../../../../src/tools/inspect/turn-links.ts';
+import { createRoundTripLinker, readChatRequest } from '../../../../src/tools/inspect/round-trip-links.ts';
 import { addBytes, overFacts, requestHead } from '../../../support/recorded-exchange.ts';
 
 const system = { role: 'system', content: 'Be brief.' };
@@ -22,10 +22,10 @@ function record(store: ExchangeStore, body: unknown): number {
 
 /** The turns of the exchanges, as they are linked one after the other. */
 function linksIn(store: ExchangeStore) {
-  const link = createTurnLinker(store);
+  const link = createRoundTripLinker(store);
   return [...store.list()].map((exchange) => {
     link(exchange);
-    return exchange.turn;
+    return exchange.link;
   });
 }
 
@@ -33,7 +33,7 @@ function linksIn(store: ExchangeStore) {
 function linked(...requests: readonly (readonly object[])[]) {
   const store = createExchangeStore();
   for (const messages of requests) record(store, { model: 'm', messages });
-  return linksIn(store).map((turn) => turn && [turn.parent, turn.kept_messages, turn.differs_at]);
+  return linksIn(store).map((link) => link && [link.parent, link.kept_messages, link.differs_at]);
 }
 
 describe('a Chat request as its parts', () => {
@@ -133,12 +133,12 @@ describe('turns of a conversation', () => {
 
   it('do not continue one that is no longer kept', () => {
     const store = createExchangeStore({ ...defaultStoreLimits, maxExchanges: 2 });
-    const link = createTurnLinker(store);
+    const link = createRoundTripLinker(store);
     const turns = ['Hi', 'Ho', 'He'].map((text, index) => {
       const history = index < 2 ? [user(text)] : [user('Hi'), assistant('Hello'), user(text)];
       const exchange = store.get(record(store, { model: 'm', messages: history }));
       if (exchange !== undefined) link(exchange);
-      return exchange?.turn?.parent;
+      return exchange?.link?.parent;
     });
     expect(turns).toEqual([null, null, null]);
   });

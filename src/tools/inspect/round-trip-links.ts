@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
 import { type ByteRange, type Member, membersOf } from '../../formats/json/members.ts';
 import type { ExchangeStore, StoredExchange } from './exchange-store.ts';
-import type { TurnLink } from './recording.ts';
-import { promptFields } from './view/turn-changes.ts';
+import type { RoundTripLink } from './recording.ts';
+import { promptFields } from './view/round-trip-changes.ts';
 
 /** The most messages of a request whose conversation is searched for. Longer conversations are not linked. */
 export const maxMessages = 20_000;
@@ -10,10 +10,10 @@ export const maxMessages = 20_000;
 const maxFields = 1000;
 
 /**
- * Finds out which turn an exchange is, once its Chat request is complete, and notes it in the exchange: it continues the latest
- * one whose messages, system messages aside, its own begin with, followed by an answer. Clients do not say which.
+ * Creates the function that finds the conversation of an exchange once its Chat request is complete, and notes it there. An
+ * exchange continues the latest one whose messages and answer its own begin with; system messages do not count.
  */
-export function createTurnLinker(store: ExchangeStore): (exchange: StoredExchange) => void {
+export function createRoundTripLinker(store: ExchangeStore): (exchange: StoredExchange) => void {
   /** The latest exchange for each history; the key is the hash of its messages. */
   const latest = new Map<string, number>();
 
@@ -32,21 +32,21 @@ export function createTurnLinker(store: ExchangeStore): (exchange: StoredExchang
 
   return (exchange) => {
     const isSent = exchange.facts.outcome !== 'running' || exchange.heads.chat_response !== undefined;
-    if (exchange.turn !== undefined || !isSent) return;
+    if (exchange.link !== undefined || !isSent) return;
     const request = exchange.omitted.chat_request > 0 ? null : readChatRequest(exchange.bytesOf('chat_request'));
-    exchange.turn = null;
+    exchange.link = null;
     if (request === null) return;
     // Seldom: to look at all of them for each exchange would be the square of them.
     if (latest.size > 2 * store.limits.maxExchanges)
       for (const [old, id] of latest) if (store.get(id) === undefined) latest.delete(old);
     const { parent, history } = findPlace(request);
     const before = parent === null ? null : readChatRequest(store.get(parent)?.bytesOf('chat_request') ?? noBytes);
-    exchange.turn = buildTurnLink(request, parent, before);
+    exchange.link = buildRoundTripLink(request, parent, before);
     if (history !== '') latest.set(history, exchange.id);
   };
 }
 
-function buildTurnLink(request: ChatRequest, parent: number | null, before: ChatRequest | null): TurnLink {
+function buildRoundTripLink(request: ChatRequest, parent: number | null, before: ChatRequest | null): RoundTripLink {
   const messages = request.messages.length;
   if (before === null) return { parent, messages, kept_messages: 0, differs_at: null };
   const different = before.messages.findIndex((message, index) => message.hash !== request.messages[index]?.hash);
