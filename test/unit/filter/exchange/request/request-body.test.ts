@@ -262,6 +262,7 @@ describe('numbers beyond what a JavaScript number holds', () => {
     '{"multipleOf":0.1234567890123456789}',
     '{"maximum":1e400}',
     '{"const":[123456789012345678901234567890]}',
+    '{"maximum":9007199254740993,"minimum":-9007199254740993}', // of 16 digits, the fewest that may be lost
   ];
 
   it.each(exact)('leave as they came: %s', (schema) => {
