@@ -28,8 +28,6 @@ export class ToolCalls {
   #firstWaiting = 0;
   /** Whether the calls came in one piece: each entry is a call, and none grows. */
   #areWhole = false;
-  /** The call that grew last, for the next token; null after any fragment that may have opened another. */
-  #growing: Call | null = null;
 
   constructor(parts: WriterParts, thinking: ReasoningInText) {
     this.#parts = parts;
@@ -43,7 +41,8 @@ export class ToolCalls {
     const extras: CarriedExtra[] = [];
     for (const entry of callEntriesOf(delta)) {
       const fragment = fragmentOf(entry);
-      const call = this.#gatherOne(this.#tracker.track(fragment, this.#areWhole));
+      const call = this.#tracker.track(fragment, this.#areWhole);
+      this.#gathered.add(call);
       this.#growTexts(call, fragment.text);
       if (this.#areWhole && (fragment.name === '' || this.#isRepeated(call))) continue;
       // Nothing after a call that is not allowed is read, since it fails the answer.
@@ -78,11 +77,10 @@ export class ToolCalls {
 
   /** Adds arguments to the call at that index. Returns false, and nothing is done, if its item was not sent. */
   grow(index: number, text: string): boolean {
-    if (this.#growing?.index !== index) this.#growing = this.#tracker.latestOf(index);
-    const growing = this.#growing;
-    if (growing === null || !growing.isSent() || mayBeginObject(text, growing.text.last)) return false;
-    growing.grow(text);
-    this.#sendText(growing);
+    const call = this.#tracker.latestOf(index);
+    if (call === null || !call.isSent() || mayBeginObject(text, call.text.last)) return false;
+    call.grow(text);
+    this.#sendText(call);
     return true;
   }
 
@@ -107,19 +105,14 @@ export class ToolCalls {
     return ApiError.ofModel('invalid_tool_call', 'The model called a tool without naming it.');
   }
 
-  #gatherOne(call: Call): Call {
-    this.#growing = null;
-    this.#gathered.add(call);
-    return call;
-  }
-
   /** Adds arguments. Servers without ids run those of calls together, `{}{}`: each further object is a call (R5). */
   #growTexts(first: Call, given: string): void {
     let call = first;
     let rest = given;
     for (let next = call.text.nextObject(rest); next !== null; next = call.text.nextObject(rest)) {
       call.grow(rest.slice(0, -next.length).trimEnd());
-      call = this.#gatherOne(this.#tracker.splitOff(call));
+      call = this.#tracker.splitOff(call);
+      this.#gathered.add(call);
       rest = next;
     }
     call.grow(rest);
