@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Child, startChild } from '../mesh/child-process.ts';
 import { findEnvoy } from '../mesh/envoy-binary.ts';
 import { type EnvoyConfig, placeEnvoy } from '../mesh/envoy-config.ts';
-import { anyFreePort, waitUntilListening } from '../mesh/ports.ts';
+import { findFreePort, waitUntilListening } from '../mesh/ports.ts';
 import type { ContenderName } from './arguments.ts';
 import type { LoadOptions, LoadReport } from './load.ts';
 import { cpuSeconds, residentBytes } from './process-figures.ts';
@@ -128,8 +128,8 @@ async function startEnvoy(
   const file = join(folder, 'envoy.json');
   const output: string[] = [];
   for (let attempt = 0; attempt < 3; attempt++) {
-    const port = await anyFreePort();
-    writeFileSync(file, JSON.stringify(configOf(port, await anyFreePort())));
+    const port = await findFreePort();
+    writeFileSync(file, JSON.stringify(configOf(port, await findFreePort())));
     const args = ['-c', file, '--concurrency', '1', '--disable-hot-restart', '-l', 'error'];
     const envoy = startPinned('envoy', measuredCore, findEnvoy(process.env).path, args, (line) => {
       if (output.length < 20) output.push(line);
@@ -169,7 +169,7 @@ async function startTelling(
 
 /** Starts the built service of the tree at `root`. */
 export async function startService(root: string): Promise<Started> {
-  const port = await anyFreePort();
+  const port = await findFreePort();
   const environment = { ...process.env, EXTPROC_PORT: String(port) };
   const child = startPinned('service', measuredCore, join(root, 'bench/contender.sh'), [], () => {}, environment);
   await Promise.race([waitUntilListening(port, AbortSignal.timeout(30_000)), diedOf(child)]);

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Child, startChild } from '../mesh/child-process.ts';
-import { anyFreePort, isListening } from '../mesh/ports.ts';
+import { findFreePort, isListening } from '../mesh/ports.ts';
 import { cpuSeconds, residentBytes } from './process-figures.ts';
 import { median } from './table.ts';
 import { measureYoung } from './young.ts';
@@ -65,7 +65,7 @@ function timed(args: readonly string[]): Start {
 }
 
 async function startListening(root: string): Promise<Start & { readonly child: Child }> {
-  const port = await anyFreePort();
+  const port = await findFreePort();
   const begun = performance.now();
   const lines: string[] = [];
   const child = startChild('service', join(root, 'bench/contender.sh'), [], {

@@ -55,7 +55,7 @@ export interface EnvoyPlaces {
   readonly admin: HostAndPort;
   readonly service: HostAndPort;
   readonly upstream: HostAndPort;
-  /** Where the service listens for WebSockets, if it does. */
+  /** The address at which the service listens for WebSockets, if it does. */
   readonly webSocket?: HostAndPort | undefined;
 }
 export interface HostAndPort {

@@ -14,7 +14,7 @@ import { findEnvoy } from './envoy-binary.ts';
 import { chooseLineFormat, shortenLine } from './lines.ts';
 import { type MeshOptions, parseMeshOptions, writeUsageText } from './options.ts';
 import { startEnvoy, startService } from './parts.ts';
-import { anyFreePort, isPortFree, leadsToFreePort, nextFreePort } from './ports.ts';
+import { findFreePort, findNextFreePort, isPortFree, leadsToFreePort } from './ports.ts';
 import { demoModel, probeId, waitUntilAnswered, writeCurlCommand } from './readiness.ts';
 import { runEnvoy } from './run-envoy.ts';
 import {
@@ -62,7 +62,7 @@ async function startMesh(args: readonly string[]): Promise<number> {
 /** Runs the mesh until `stop` aborts. Throws when it cannot start, and when a part of it ends. */
 async function run(options: MeshOptions, stop: AbortSignal): Promise<void> {
   const format = chooseLineFormat(process.env, process.stderr.isTTY);
-  const port = options.port ?? (await nextFreePort(10_000));
+  const port = options.port ?? (await findNextFreePort(10_000));
   if (options.port === undefined && port !== 10_000) console.error(`Port 10000 is taken: ${port} is used.`);
   if (!(await isPortFree(port))) throw new Error(`Port ${port} is taken; choose another with --port.`);
   if (options.upstream !== undefined && (await leadsToFreePort(options.upstream, port)))
@@ -71,13 +71,13 @@ async function run(options: MeshOptions, stop: AbortSignal): Promise<void> {
     );
   const envoy = findEnvoy(process.env);
   // The inspector's address stays the same between runs: right after the port of clients, if that is free.
-  const page = await nextFreePort(Math.min(port + 1, 65_400));
+  const page = await findNextFreePort(Math.min(port + 1, 65_400));
   const embedded = options.upstream === undefined ? await startEmbeddedUpstream() : undefined;
   const ports = {
     listen: port,
-    admin: await anyFreePort(),
-    service: await anyFreePort(),
-    webSocket: await anyFreePort(),
+    admin: await findFreePort(),
+    service: await findFreePort(),
+    webSocket: await findFreePort(),
     page,
     upstream: embedded?.port ?? 0,
   };
@@ -144,7 +144,7 @@ async function run(options: MeshOptions, stop: AbortSignal): Promise<void> {
   }
 }
 
-/** Rejects when the first of them ends. */
+/** Waits until one of the children ends, and rejects then. */
 async function waitForAnyEnd(children: readonly Child[]): Promise<never> {
   const end = await Promise.race(children.map(async (child) => `${child.name} ended (${await child.ended})`));
   throw new Error(`${thisCommand.plain} stops: ${end}.`);

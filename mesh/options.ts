@@ -67,7 +67,7 @@ function parseArguments(args: readonly string[]) {
   }
 }
 
-/** Throws unless the profile is built in, or in the operator's file. */
+/** Throws a message for the user unless the profile is built in, or in the operator's file. */
 function checkProfile(name: string, file: string | undefined): void {
   const own =
     file === undefined || file === ''

@@ -28,14 +28,14 @@ function canListen(host: string, port: number): Promise<boolean> {
   });
 }
 
-/** The first free port from `first` on, claimed. Throws when a hundred are taken. */
-export async function nextFreePort(first: number): Promise<number> {
+/** Claims the first free port from `first` on. It throws if a hundred ports in a row are taken. */
+export async function findNextFreePort(first: number): Promise<number> {
   for (let port = first; port < first + 100; port += 1) if (await claimPort(port)) return port;
   throw new Error(`No free port between ${first} and ${first + 99}; give one with --port.`);
 }
 
-/** A free port, claimed. It is below those that the system gives to connections, one of which could take it at any time. */
-export async function anyFreePort(): Promise<number> {
+/** Claims a free port below those that the system gives to connections, any of which could take it at any time. */
+export async function findFreePort(): Promise<number> {
   for (;;) {
     const port = randomInt(20_000, 32_768);
     if (await claimPort(port)) return port;

@@ -37,7 +37,7 @@ export function buildEnvoyConfig(
   return buildPlacedConfig(options, environment, ports, authorities);
 }
 
-/** Where systems keep the authorities that they trust: Debian and Ubuntu, Fedora and RHEL, Alpine and macOS. */
+/** The files in which systems keep the authorities they trust: Debian and Ubuntu, Fedora and RHEL, Alpine and macOS. */
 const systemAuthorities = [
   '/etc/ssl/certs/ca-certificates.crt',
   '/etc/pki/tls/certs/ca-bundle.crt',

@@ -9,9 +9,9 @@ export interface Told {
   readonly url: string;
   readonly upstream: URL;
   readonly profile: string;
-  /** A command to paste, for a model. */
+  /** Writes a curl command for a model, which the user can paste. */
   curl(model: string): string;
-  /** Other pages that can be opened in a browser. */
+  /** The lines that name other pages to open in a browser. */
   readonly pages: string;
 }
 

@@ -8,7 +8,7 @@ import { mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { startChild } from '../../mesh/child-process.ts';
-import { anyFreePort } from '../../mesh/ports.ts';
+import { findFreePort } from '../../mesh/ports.ts';
 import { answer, call } from '../../test/clients/answers.ts';
 import { createCodex } from '../../test/clients/codex.ts';
 import installClients from '../../test/clients/install.ts';
@@ -61,7 +61,7 @@ if (import.meta.main) {
 }
 
 async function takeScreenshots(): Promise<void> {
-  const port = await anyFreePort();
+  const port = await findFreePort();
   let output = '';
   const mesh = startChild('mesh', process.execPath, [join(root, 'mesh/main.ts'), '--port', String(port)], {
     onLine(line) {

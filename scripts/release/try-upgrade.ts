@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { anyFreePort } from '../../mesh/ports.ts';
+import { findFreePort } from '../../mesh/ports.ts';
 import { settingsIn } from '../../src/service/settings/setting.ts';
 import { settings } from '../../src/service/settings/settings-table.ts';
 import { addEndpoint, untilHealthy } from '../../test/support/envoy-clusters.ts';
@@ -23,7 +23,7 @@ const drain = Object.fromEntries(
  * with 0, and what one build answered is read by the other as by itself. Resolves with how much there was of it.
  */
 export async function tryUpgrade(former: string, next: string): Promise<string> {
-  const port = await anyFreePort();
+  const port = await findFreePort();
   const mesh = await startTestMesh({
     program: { main: former, environment: {} },
     environment: drain,

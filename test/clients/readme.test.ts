@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import { afterEach, expect, test } from 'vitest';
-import { anyFreePort } from '../../mesh/ports.ts';
+import { findFreePort } from '../../mesh/ports.ts';
 import { readmeBlock } from '../../scripts/tests/readme-commands.ts';
 import { pythonPackages } from './install.ts';
 
@@ -19,7 +19,7 @@ afterEach(async () => {
 
 /** Runs what `npm start` runs; gives its base URL. */
 async function startMesh(): Promise<string> {
-  const args = [join(root, 'mesh/main.ts'), '--port', String(await anyFreePort())];
+  const args = [join(root, 'mesh/main.ts'), '--port', String(await findFreePort())];
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'ignore'] });
   mesh = child;
   for await (const line of createInterface({ input: child.stdout })) {

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { anyFreePort, waitUntilListening } from '../../mesh/ports.ts';
+import { findFreePort, waitUntilListening } from '../../mesh/ports.ts';
 import { createNpmPackage } from '../../scripts/release/npm-package.ts';
 import { commandsIn, ownPorts } from '../support/doc-commands.ts';
 import { completion, startScriptedUpstream } from '../support/upstream.ts';
@@ -69,7 +69,7 @@ const readme = readFileSync(join(import.meta.dirname, '../../scripts/release/npm
 test('`npx responses-extproc try` downloads an Envoy, answers the request that it prints, and leaves nothing in the folder', async () => {
   const [command = ''] = commandsIn(readme);
   expect(command).toBe('npx responses-extproc try\n');
-  const mesh = npx(`${command.trim()} --port ${await anyFreePort()}`);
+  const mesh = npx(`${command.trim()} --port ${await findFreePort()}`);
   await mesh.says(/^ready http:\/\/127\.0\.0\.1:\d+\/v1$/m);
   const [curl] = await mesh.says(/^ *curl .*'\n/ms);
   const answer = execFileSync('bash', ['-c', curl.replace('curl', 'curl -s')], { encoding: 'utf8' });

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { OpenAI } from 'openai';
 import { afterEach, describe, expect, test } from 'vitest';
-import { anyFreePort } from '../../mesh/ports.ts';
+import { findFreePort } from '../../mesh/ports.ts';
 import { createAuthority } from '../support/certificates.ts';
 import { inspectorLine, listedBy, type NpmStart, npmStart } from '../support/npm-start.ts';
 import { createOtherValues } from '../support/other-values.ts';
@@ -33,7 +33,7 @@ test('with each variable of --help set to another value it is ready, or says wha
   };
   const taken = Object.entries(others.values).filter(([name]) => !(name in refused));
   expect(taken.length).toBeGreaterThan(60);
-  const proxy = `http://127.0.0.1:${await anyFreePort()}`; // nobody is there
+  const proxy = `http://127.0.0.1:${await findFreePort()}`; // nobody is there
   const proxies = { NODE_USE_ENV_PROXY: '1', HTTP_PROXY: proxy, HTTPS_PROXY: proxy, NO_PROXY: '', no_proxy: '' };
   const runs: [Record<string, string>, RegExp][] = [
     // All at once: one that kept it from being ready would do so among others too.
@@ -47,7 +47,7 @@ test('with each variable of --help set to another value it is ready, or says wha
   ];
   await Promise.all(
     runs.map(async ([environment, line]) => {
-      const mesh = startMesh(['--port', String(await anyFreePort())], environment);
+      const mesh = startMesh(['--port', String(await findFreePort())], environment);
       await mesh.says(line);
     }),
   );
@@ -60,7 +60,7 @@ describe('npm start -- --upstream URL', () => {
     upstream.script('/prefix/v1/models', { body: ['{"data":[{"id":"their-model"}]}'] });
     upstream.script('their-model', { body: [completion({ content: 'Real.' })] });
     const mesh = startMesh([
-      ...['--port', String(await anyFreePort()), '--upstream', `http://127.0.0.1:${upstream.port}/prefix/v1/`],
+      ...['--port', String(await findFreePort()), '--upstream', `http://127.0.0.1:${upstream.port}/prefix/v1/`],
       ...['--upstream-key', 'sk-100%', '--profile', 'vllm'],
     ]);
     const url = await mesh.ready();
@@ -87,7 +87,7 @@ describe('npm start -- --upstream URL', () => {
     upstream.script('/v1/models', { body: ['{"data":[{"id":"mine"}]}'] });
     const file = join(mkdtempSync(join(tmpdir(), 'profiles-')), 'profiles.yaml');
     writeFileSync(file, 'profiles: { mine: { extends: vllm, image: omit } }');
-    const options = ['--port', String(await anyFreePort()), '--upstream', `http://127.0.0.1:${upstream.port}/v1`];
+    const options = ['--port', String(await findFreePort()), '--upstream', `http://127.0.0.1:${upstream.port}/v1`];
     const mesh = startMesh([...options, '--profile', 'mine'], { UPSTREAM_PROFILES_FILE: file });
     const client = new OpenAI({ baseURL: await mesh.ready(), apiKey: 'k', maxRetries: 0 });
     expect((await client.responses.create({ model: 'mine', input: 'Hi' })).output_text).toBe('Seen.');
@@ -110,7 +110,7 @@ describe('npm start -- --upstream URL', () => {
       const printed = /^To try it in a clone:\n {2}(?:(\S+)=(\S+) )?npm start -- (.*)$/m.exec(out);
       const [, variable, value = '', options = ''] = printed ?? [];
       const environment = variable === undefined ? {} : { [variable]: value };
-      const mesh = startMesh([...options.split(' '), '--port', String(await anyFreePort())], environment);
+      const mesh = startMesh([...options.split(' '), '--port', String(await findFreePort())], environment);
       const client = new OpenAI({ baseURL: await mesh.ready(), apiKey: 'k', maxRetries: 0 });
       const tools = [{ type: 'function', name: 'look', parameters: {}, strict: false }] as const;
       const request = { model: 'theirs', input: 'Hi', tools: [...tools], parallel_tool_calls: true };
@@ -125,7 +125,7 @@ describe('npm start -- --upstream URL', () => {
     upstream.script('/v1/models', { body: ['{"data":[{"id":"m"}]}'] });
     const mesh = startMesh([
       '--port',
-      String(await anyFreePort()),
+      String(await findFreePort()),
       '--upstream',
       `http://localhost:${upstream.port}/v1`,
     ]);
@@ -144,7 +144,7 @@ describe('npm start -- --upstream URL', () => {
     }).listen(0, '127.0.0.1');
     await new Promise((resolve) => server.once('listening', resolve));
     const { port } = server.address() as AddressInfo;
-    const args = ['--port', String(await anyFreePort()), '--upstream', `https://localhost:${port}/v1`];
+    const args = ['--port', String(await findFreePort()), '--upstream', `https://localhost:${port}/v1`];
 
     const mesh = startMesh(args, { NODE_EXTRA_CA_CERTS: authority.caFile });
     const trusted = new OpenAI({ baseURL: await mesh.ready(), apiKey: 'k', maxRetries: 0 });
@@ -165,8 +165,8 @@ describe('npm start -- --upstream URL', () => {
   });
 
   test('says what is wrong with one that is not there', async () => {
-    const nobody = await anyFreePort();
-    const mesh = startMesh(['--port', String(await anyFreePort()), '--upstream', `http://127.0.0.1:${nobody}/v1`]);
+    const nobody = await findFreePort();
+    const mesh = startMesh(['--port', String(await findFreePort()), '--upstream', `http://127.0.0.1:${nobody}/v1`]);
     await mesh.warns();
     expect(mesh.stdout()).toContain(
       `http://127.0.0.1:${nobody}/v1: nothing listens at 127.0.0.1:${nobody} (ECONNREFUSED). Start the server`,
@@ -175,7 +175,7 @@ describe('npm start -- --upstream URL', () => {
 });
 
 test('its own address as --upstream is refused before anything starts', async () => {
-  const port = await anyFreePort();
+  const port = await findFreePort();
   const mesh = startMesh(['--port', String(port), '--upstream', `http://localhost:${port}/v1`], {
     ENVOY_BIN: '/nowhere',
   });

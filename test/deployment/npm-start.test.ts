@@ -4,7 +4,7 @@ import { createServer as createTcp } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { OpenAI } from 'openai';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { anyFreePort } from '../../mesh/ports.ts';
+import { findFreePort } from '../../mesh/ports.ts';
 import { inspectorLine, listedBy, type NpmStart, npmStart, run } from '../support/npm-start.ts';
 
 const started: ChildProcess[] = [];
@@ -149,13 +149,13 @@ describe('npm start', () => {
   test('says where the inspector is: right after the port of clients, or where ADMIN_LISTEN says', async () => {
     const page = await first.says(inspectorLine);
     expect(Number(new URL(page).port)).toBeGreaterThan(Number(new URL(await first.ready()).port));
-    const admin = await anyFreePort();
-    const moved = startMesh(['--port', String(await anyFreePort())], { ADMIN_LISTEN: `0.0.0.0:${admin}` });
+    const admin = await findFreePort();
+    const moved = startMesh(['--port', String(await findFreePort())], { ADMIN_LISTEN: `0.0.0.0:${admin}` });
     const there = await moved.says(inspectorLine);
     expect(there).toBe(`http://127.0.0.1:${admin}/inspect`);
     expect(moved.stdout()).toContain(`metrics: http://127.0.0.1:${admin}/metrics`);
     for (const url of [page, there]) expect((await fetch(url)).status).toBe(200);
-    const off = startMesh(['--port', String(await anyFreePort())], { ADMIN_LISTEN: 'off' });
+    const off = startMesh(['--port', String(await findFreePort())], { ADMIN_LISTEN: 'off' });
     await off.says(/(metrics: off) \(ADMIN_LISTEN\)/);
     expect(off.stdout()).not.toContain('/inspect');
   });
@@ -175,7 +175,7 @@ describe('npm start', () => {
   });
 
   test.each(['envoy', 'service'])('when %s is killed the mesh says so, ends the rest and fails', async (name) => {
-    const mesh = startMesh(['--port', String(await anyFreePort())]);
+    const mesh = startMesh(['--port', String(await findFreePort())]);
     await mesh.ready();
     const children = await mesh.children();
 
@@ -187,7 +187,7 @@ describe('npm start', () => {
   });
 
   test('even when the mesh itself is killed with SIGKILL nothing is left behind', async () => {
-    const mesh = startMesh(['--port', String(await anyFreePort())]);
+    const mesh = startMesh(['--port', String(await findFreePort())]);
     await mesh.ready();
     const children = await mesh.children();
     expect(children.size).toBeGreaterThan(0);
@@ -202,7 +202,7 @@ describe('npm start', () => {
   });
 
   test('a wrong variable of the service stops the start with its name', async () => {
-    const mesh = startMesh(['--port', String(await anyFreePort())], { MAX_TOOLS: 'many' });
+    const mesh = startMesh(['--port', String(await findFreePort())], { MAX_TOOLS: 'many' });
     expect(await mesh.exit).toBe(1);
     expect(mesh.stderr()).toMatch(
       /service \| .*Configuration: MAX_TOOLS: must be a whole number from 1 to 100000 \(got \\"many\\"\)/,

@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSy
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { anyFreePort } from '../../mesh/ports.ts';
+import { findFreePort } from '../../mesh/ports.ts';
 import { publicationSentences } from '../../scripts/generate/publication.ts';
 import { readmeBlock, readmeCommands } from '../../scripts/tests/readme-commands.ts';
 
@@ -39,7 +39,7 @@ describe('the README', () => {
     expect(start).toBe('npm start');
     expect(command).toContain('http://127.0.0.1:10000/');
 
-    const port = await anyFreePort();
+    const port = await findFreePort();
     const mesh = shell(`npm start -- --port ${port}`, (output) => /^ready /m.test(output));
     expect(await mesh.result).toMatch(new RegExp(`^ready http://127\\.0\\.0\\.1:${port}/v1$`, 'm'));
     const printed = await shell(command.replace('127.0.0.1:10000', `127.0.0.1:${port}`)).result;

@@ -1,7 +1,7 @@
 import { request as httpRequest } from 'node:http';
 import { connect as connectTcp } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { anyFreePort } from '../../mesh/ports.ts';
+import { findFreePort } from '../../mesh/ports.ts';
 import type { ExchangeRow } from '../../src/tools/inspect/exchange-json.ts';
 import { connectExtProc, type ExtProcClient } from '../support/extproc-client.ts';
 import { loadDetail } from '../support/recorded-exchange.ts';
@@ -76,7 +76,7 @@ describe('INSPECT=on', () => {
   let webSocket: string;
   beforeAll(async () => {
     proxy = await startScriptedUpstream({ http2: true });
-    webSocket = `127.0.0.1:${await anyFreePort()}`;
+    webSocket = `127.0.0.1:${await findFreePort()}`;
     const forwardTo = `http://127.0.0.1:${proxy.port}/v1`;
     const settings = { INSPECT: 'on', WEBSOCKET_LISTEN: webSocket, WEBSOCKET_FORWARD_TO: forwardTo };
     shared = await startServiceProcess(settings, { program: serviceFromSources });

@@ -3,7 +3,7 @@ import { closeSync, constants, mkdtempSync, openSync, readFileSync, readSync, rm
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { anyFreePort, waitUntilListening } from '../../mesh/ports.ts';
+import { findFreePort, waitUntilListening } from '../../mesh/ports.ts';
 import { createLogOutput } from '../../src/service/telemetry/log-output.ts';
 import { connectExtProc } from '../support/extproc-client.ts';
 import { holdTimers } from '../support/held-timers.ts';
@@ -111,7 +111,7 @@ describe('an output of the log', () => {
 describe('a service', () => {
   /** Starts it with standard output to where a shell leads it; `stop` sends SIGTERM and gives its exit code. */
   async function start(redirect: string, reader: 'gone' | 'leaves at the end' | 'asleep' = 'gone') {
-    const [grpc, admin] = [await anyFreePort(), await anyFreePort()];
+    const [grpc, admin] = [await findFreePort(), await findFreePort()];
     const command = `exec "${process.execPath}" "${serviceMain.main}" ${redirect}`;
     const child = spawn('sh', ['-c', command], {
       env: {

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { WebSocket } from 'ws';
-import { anyFreePort } from '../../mesh/ports.ts';
+import { findFreePort } from '../../mesh/ports.ts';
 import { ApiError } from '../../src/filter/wire/schema/api-error.ts';
 import type { OverloadGuard } from '../../src/service/memory/overload.ts';
 import type { ClosedConnection, WebSocketRefusal } from '../../src/service/websocket/websocket-observer.ts';
@@ -738,7 +738,7 @@ describe('the service as it is built', () => {
   });
 
   test('shares the port among its workers, and closes their connections when it stops', async () => {
-    const port = await anyFreePort();
+    const port = await findFreePort();
     service = await startServiceProcess({
       WORKERS: '2',
       WEBSOCKET_LISTEN: `127.0.0.1:${port}`,

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Child, startChild } from '../../mesh/child-process.ts';
-import { anyFreePort } from '../../mesh/ports.ts';
+import { findFreePort } from '../../mesh/ports.ts';
 import type { KubernetesObject } from './manifests.ts';
 import { toolPath } from './tools.ts';
 
@@ -32,7 +32,7 @@ export interface ApiServer {
 /** Starts both on free ports; resolves when the server is ready. */
 export async function startApiServer(): Promise<ApiServer> {
   const folder = mkdtempSync(join(tmpdir(), 'responses-extproc-kubernetes-'));
-  const [client, peer, port] = [await anyFreePort(), await anyFreePort(), await anyFreePort()];
+  const [client, peer, port] = [await findFreePort(), await findFreePort(), await findFreePort()];
   const token = 'for-this-run';
   const key = join(folder, 'service-accounts.key');
   const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { type Child, startChild } from '../../mesh/child-process.ts';
 import { type EnvoyConfig, findCluster, findConnectionManager } from '../../mesh/envoy-config.ts';
-import { anyFreePort, waitUntilListening } from '../../mesh/ports.ts';
+import { findFreePort, waitUntilListening } from '../../mesh/ports.ts';
 import { addClusterLike } from '../support/envoy-clusters.ts';
 import { startTestMesh, type TestMesh } from '../support/mesh.ts';
 import { completion, type ScriptedUpstream, startScriptedUpstream } from '../support/upstream.ts';
@@ -22,7 +22,7 @@ let hosted: ScriptedUpstream;
 let mesh: TestMesh;
 let folder: string;
 beforeAll(async () => {
-  const [grpc, health, metrics] = [await anyFreePort(), await anyFreePort(), await anyFreePort()];
+  const [grpc, health, metrics] = [await findFreePort(), await findFreePort(), await findFreePort()];
   // It asks for an API server's address, and with this plugin alone it asks the server nothing.
   folder = mkdtempSync(join(tmpdir(), 'responses-extproc-bbr-'));
   const kubeconfig = join(folder, 'kubeconfig');

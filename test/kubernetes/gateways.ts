@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { expect } from 'vitest';
 import { type EnvoyBinary, findEnvoy } from '../../mesh/envoy-binary.ts';
-import { anyFreePort } from '../../mesh/ports.ts';
+import { findFreePort } from '../../mesh/ports.ts';
 import { renderChart } from '../../scripts/generate/kubernetes-render.ts';
 import type { ServiceProcess } from '../support/service-process.ts';
 import { type ScriptedUpstream, startScriptedUpstream } from '../support/upstream.ts';
@@ -116,7 +116,7 @@ export async function withGateway(
 ): Promise<void> {
   const chat = await startScriptedUpstream();
   const address = '127.0.1.1';
-  const [listen, port] = [await anyFreePort(), await anyFreePort()];
+  const [listen, port] = [await findFreePort(), await findFreePort()];
   const pods = await createPods({
     ...environment,
     ...('WEBSOCKET_LISTEN' in environment && {

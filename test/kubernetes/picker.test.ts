@@ -1,7 +1,7 @@
 import { OpenAI } from 'openai';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type EnvoyBinary, findEnvoy } from '../../mesh/envoy-binary.ts';
-import { anyFreePort } from '../../mesh/ports.ts';
+import { findFreePort } from '../../mesh/ports.ts';
 import { envoyVersions } from '../matrix/versions.ts';
 import {
   completion,
@@ -82,7 +82,7 @@ describe('beside the endpoint picker of the Inference Extension, on what Istio m
   const address = '127.0.1.1';
 
   beforeAll(async () => {
-    const port = await anyFreePort();
+    const port = await findFreePort();
     busy = await startScriptedUpstream({ host: '127.0.2.1', port });
     idle = await startScriptedUpstream({ host: '127.0.2.2', port });
     busy.script('/metrics', load(50));

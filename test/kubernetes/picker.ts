@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startChild } from '../../mesh/child-process.ts';
-import { anyFreePort } from '../../mesh/ports.ts';
+import { findFreePort } from '../../mesh/ports.ts';
 import { type ApiServer, startApiServer } from './api-server.ts';
 import { type KubernetesObject, parseObjects } from './manifests.ts';
 import type { SocketEndpoint } from './static-envoy.ts';
@@ -33,7 +33,7 @@ export async function startEndpointPicker(
   };
   try {
     await createPool(api, pool, servers);
-    const [grpc, health, metrics] = [await anyFreePort(), await anyFreePort(), await anyFreePort()];
+    const [grpc, health, metrics] = [await findFreePort(), await findFreePort(), await findFreePort()];
     const output: string[] = [];
     const child = startChild(
       'epp',

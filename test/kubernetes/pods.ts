@@ -1,4 +1,4 @@
-import { anyFreePort } from '../../mesh/ports.ts';
+import { findFreePort } from '../../mesh/ports.ts';
 import { type ServiceProcess, startServiceProcess } from '../support/service-process.ts';
 
 /** Pods of the service on addresses of 127.0.0.0/8, with the same ports, as in a cluster. */
@@ -11,7 +11,7 @@ export interface Pods {
 
 /** `environment` is the Deployment's; addresses and NODE_OPTIONS are taken from it as far as this machine allows. */
 export async function createPods(environment: Readonly<Record<string, string>>): Promise<Pods> {
-  const ports = { grpc: await anyFreePort(), admin: await anyFreePort() };
+  const ports = { grpc: await findFreePort(), admin: await findFreePort() };
   const running: ServiceProcess[] = [];
   return {
     ports,

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Child, startChild } from '../../mesh/child-process.ts';
 import type { EnvoyBinary } from '../../mesh/envoy-binary.ts';
-import { anyFreePort } from '../../mesh/ports.ts';
+import { findFreePort } from '../../mesh/ports.ts';
 import type { LogLine } from '../support/mesh.ts';
 import type { Resource } from './envoy-gateway.ts';
 
@@ -179,7 +179,7 @@ export function validateBootstrap(binary: EnvoyBinary, options: Omit<StaticEnvoy
 /** Starts Envoy on it; resolves when it is ready. */
 export async function startStaticEnvoy(options: StaticEnvoyOptions): Promise<StaticEnvoy> {
   const folder = mkdtempSync(join(tmpdir(), 'responses-extproc-kubernetes-'));
-  const [listen, admin] = [options.listen ?? (await anyFreePort()), await anyFreePort()];
+  const [listen, admin] = [options.listen ?? (await findFreePort()), await findFreePort()];
   function setPods(pods: readonly PodAddress[]): void {
     // Moved into place: Envoy watches for that, and must not read half a file.
     const file = join(folder, endpointsFile);

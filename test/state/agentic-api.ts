@@ -3,7 +3,7 @@ import { chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, renameSy
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Child, startChild } from '../../mesh/child-process.ts';
-import { anyFreePort, waitUntilListening } from '../../mesh/ports.ts';
+import { findFreePort, waitUntilListening } from '../../mesh/ports.ts';
 
 const requirements = join(import.meta.dirname, 'requirements.txt');
 
@@ -34,7 +34,7 @@ export async function startPostgres(): Promise<{ readonly url: string; remove():
   const data = join(folder, 'data');
   const options = ['-D', data, '-A', 'trust', '-U', 'postgres', '--no-sync'];
   execFileSync(join(base, version, 'bin/initdb'), options, { ...user, cwd: folder, stdio: 'ignore' });
-  const port = await anyFreePort();
+  const port = await findFreePort();
   const settings = ['-p', `${port}`, '-c', 'listen_addresses=127.0.0.1', '-c', `unix_socket_directories=${folder}`];
   const run = (mode: 'start' | 'stop', ...more: string[]) =>
     execFileSync(join(base, version, 'bin/pg_ctl'), ['-D', data, '-w', mode, ...more], {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { OpenAI } from 'openai';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { anyFreePort } from '../../mesh/ports.ts';
+import { findFreePort } from '../../mesh/ports.ts';
 import { startTestMesh, type TestMesh } from '../support/mesh.ts';
 import { delta, done, eventStream, finish, type Received, type Script, usage } from '../support/upstream.ts';
 import { installAgenticApi, type StateTier, startPostgres, startStateTier } from './agentic-api.ts';
@@ -18,7 +18,7 @@ const start = async () => {
   tier = await startStateTier(installAgenticApi(), { proxy: mesh.url, database: postgres.url, home, port });
 };
 beforeAll(async () => {
-  [mesh, postgres, port] = await Promise.all([startTestMesh(), startPostgres(), anyFreePort()]);
+  [mesh, postgres, port] = await Promise.all([startTestMesh(), startPostgres(), findFreePort()]);
   home = mkdtempSync(join(tmpdir(), 'responses-extproc-state-'));
   await start();
   client = new OpenAI({ baseURL: `${tier.url}/v1`, apiKey: 'sk-of-the-client', maxRetries: 0 });
@@ -124,7 +124,7 @@ describe('agentic-api before the filter gives a Chat server', () => {
       proxy: mesh.url,
       database,
       home,
-      port: await anyFreePort(),
+      port: await findFreePort(),
     });
     try {
       const withSqlite = new OpenAI({ baseURL: `${small.url}/v1`, apiKey: 'none', maxRetries: 0 });

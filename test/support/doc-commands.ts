@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { anyFreePort } from '../../mesh/ports.ts';
+import { findFreePort } from '../../mesh/ports.ts';
 
 /** A program that a page starts, as a shell would start it. */
 export interface Started {
@@ -92,7 +92,7 @@ export interface OwnPorts {
 export async function ownPorts(...named: readonly (string | readonly [string, number])[]): Promise<OwnPorts> {
   const own = new Map<string, number>();
   for (const port of named)
-    if (typeof port === 'string') own.set(port, await anyFreePort());
+    if (typeof port === 'string') own.set(port, await findFreePort());
     else own.set(...port);
   const whole = new RegExp(`\\b(?:${[...own.keys()].join('|')})\\b`, 'g');
   return { put: (text) => text.replace(whole, (port) => `${own.get(port)}`), of: (port) => own.get(port) ?? 0 };

@@ -14,7 +14,7 @@ import {
   placeEnvoy,
 } from '../../mesh/envoy-config.ts';
 import { shippedEnvoyConfig, startEnvoy, startService, stopAtOnce } from '../../mesh/parts.ts';
-import { anyFreePort, waitUntilListening } from '../../mesh/ports.ts';
+import { findFreePort, waitUntilListening } from '../../mesh/ports.ts';
 import { type ServiceMain, serviceMain } from './service-main.ts';
 import { readLogLine } from './service-process.ts';
 import { type ScriptedUpstream, startScriptedUpstream } from './upstream.ts';
@@ -82,11 +82,11 @@ export interface TestMeshOptions {
 export async function startTestMesh(options: TestMeshOptions = {}): Promise<TestMesh> {
   const upstream = await startScriptedUpstream({ http2: options.http2Upstream ?? false });
   const [listen, admin, grpc, metrics, webSocket] = await Promise.all([
-    anyFreePort(),
-    anyFreePort(),
-    anyFreePort(),
-    anyFreePort(),
-    anyFreePort(),
+    findFreePort(),
+    findFreePort(),
+    findFreePort(),
+    findFreePort(),
+    findFreePort(),
   ]);
   const folder = mkdtempSync(join(tmpdir(), 'responses-extproc-test-'));
   const at = (port: number) => ({ host: '127.0.0.1', port });
@@ -146,7 +146,7 @@ export async function startTestMesh(options: TestMeshOptions = {}): Promise<Test
     },
     async replaceEnvoy() {
       const first = envoy;
-      config.admin.address = buildAddress(at(await anyFreePort()));
+      config.admin.address = buildAddress(at(await findFreePort()));
       envoy = await start();
       first.kill('SIGKILL');
       await first.ended;

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { anyFreePort } from '../../mesh/ports.ts';
+import { findFreePort } from '../../mesh/ports.ts';
 import { createAuthority } from './certificates.ts';
 import { type LogLine, startTestMesh } from './mesh.ts';
 import { startServiceProcess } from './service-process.ts';
@@ -60,7 +60,7 @@ export async function startMonitoredWorkers(): Promise<{ metrics(): Promise<stri
   const folder = mkdtempSync(join(tmpdir(), 'extproc-monitored-'));
   const profiles = join(folder, 'profiles.yaml');
   writeFileSync(profiles, 'profiles: {mine: {extends: vllm}}');
-  const port = await anyFreePort();
+  const port = await findFreePort();
   const workers = await startServiceProcess({
     WORKERS: '2',
     WEBSOCKET_LISTEN: `127.0.0.1:${port}`,

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { startChild } from '../../mesh/child-process.ts';
-import { anyFreePort } from '../../mesh/ports.ts';
+import { findFreePort } from '../../mesh/ports.ts';
 
 /** A real Prometheus that has scraped its jobs often enough for a rate. */
 export interface Prometheus {
@@ -50,7 +50,7 @@ export async function startPrometheus(
       })),
     }),
   );
-  const port = await anyFreePort();
+  const port = await findFreePort();
   const url = `http://127.0.0.1:${port}`;
   const output: string[] = [];
   const child = startChild(

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { EnvoyBinary } from '../../mesh/envoy-binary.ts';
-import { anyFreePort } from '../../mesh/ports.ts';
+import { findFreePort } from '../../mesh/ports.ts';
 import { addEndpoint, untilHealthy } from './envoy-clusters.ts';
 import { failures, startFailingReplica, untilMet } from './failing-replica.ts';
 import { startLoad } from './load.ts';
@@ -13,7 +13,7 @@ const failed = { error: { type: 'server_error', code: 'upstream_unavailable' } }
 /** The tests of what an Envoy does when a replica of the service dies. They must pass with every version. */
 export function testDeadReplicas(envoy: () => EnvoyBinary): void {
   test('replicas that are killed under load take with them what they had accepted, and no later request', async () => {
-    const port = await anyFreePort();
+    const port = await findFreePort();
     const mesh = await startTestMesh({
       envoy: envoy(),
       concurrency: 2,

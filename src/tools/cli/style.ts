@@ -21,7 +21,7 @@ export function createPlainStyle(width: number) {
   return { width, paint: (_colour: Colour, text: string) => text };
 }
 
-/** Text that is safe for a terminal: what moves its cursor or turns its direction is escaped as in JSON. */
+/** Makes a text safe for a terminal: characters that move the cursor or change the direction are escaped as in JSON. */
 export function escapeControls(text: string): string {
   const escaped = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
   return text.replaceAll(/\p{Cc}|\p{Bidi_Control}/gu, escaped);

@@ -136,7 +136,7 @@ export function findTags(text: string): 'whole' | 'closing' | null {
   return separateTags(text, true).thinking.trim() === text.trim() ? null : 'closing';
 }
 
-/** The text on one line, without control characters, cut to `most` characters: by default as a table has room for. */
+/** Shortens a text to one line of `most` characters without control characters; by default, a table has room for it. */
 export function shortenToLine(text: string, most = 300): string {
   const line = text
     .slice(0, maxRawLength)
@@ -205,7 +205,7 @@ class SeenChunks {
   }
 }
 
-/** Throws `SseLimitError` for an event that is too large. */
+/** Reads a streamed answer in steps. It throws `SseLimitError` for an event that is too large. */
 function* readStream(answer: Answer): Generator<void, ChatAnswer> {
   const seen = new SeenChunks();
   const translator = new StreamTranslator(createContext(true));
@@ -225,7 +225,7 @@ function* readStream(answer: Answer): Generator<void, ChatAnswer> {
   return { type: 'answer', streamed: true, done, deltas, finish, usage: translator.response.usage, ...facts };
 }
 
-/** Throws `ApiError` if it is not an answer. */
+/** Reads a JSON answer. It throws `ApiError` if the body is no completion. */
 function readCompletion(answer: Answer): ChatAnswer {
   const completion = objectOf(jsonOf(answer.body));
   const seen = new SeenChunks();

@@ -36,7 +36,7 @@ export interface Answer {
   readonly retryAfter: string | null;
   readonly location: string | null;
   readonly body: string;
-  /** Why the answer is missing or incomplete; `''` if it is complete. */
+  /** The reason why the answer is missing or incomplete; `''` if it is complete. */
   readonly reason: string;
   readonly milliseconds: number;
 }

@@ -22,10 +22,10 @@ export interface Difference {
 /** The profile that fits a server. */
 export type Proposal = ReturnType<typeof proposeProfile>;
 
-/** How much better than generic a profile must be to be chosen by the probes alone: one flag in common is a coincidence. */
+/** The advantage over `generic` that a profile needs to be chosen by probes: one flag in common is a coincidence. */
 const minAdvantageOverGeneric = 1.5;
 
-/** How much an unconfirmed flag counts against a profile; a wrong flag counts 1. */
+/** The cost of an unconfirmed flag when profiles are compared. A wrong flag costs 1. */
 const unconfirmedFlagCost = 0.5;
 
 /**
@@ -106,7 +106,7 @@ function listDifferences(evidence: readonly Evidence[], base: Profile, model: st
   return [...differences.values()];
 }
 
-/** `probed-` and the model's name, in characters that a profile's name may have; no built-in profile is called so. */
+/** Builds the name of a proposed profile: `probed-` and the model's name, in characters that such a name may have. */
 function buildProfileName(model: string): string {
   const words = model
     .toLowerCase()

@@ -88,7 +88,7 @@ export function writeTextReport(report: Report, style: Style): string {
   return `\n${text}`;
 }
 
-/** Why a run ended early, or asked less than everything; empty if it did not. */
+/** Describes why a run ended early or asked less than everything; empty if it did neither. */
 function describeEnd({ stopped, ranOut }: Run): string {
   if (stopped !== null) return `STOPPED: ${stopped}`;
   if (ranOut !== null) return `No profile is proposed, because the run stopped early: ${ranOut}. Raise that limit.`;

@@ -127,7 +127,7 @@ export async function runProbes(
   return { findings, spent, stopped, ranOut, noSuchModel };
 }
 
-/** Why a plain question has no answer, and whether that is since the server has no such model. */
+/** Explains why a plain question got no answer, and whether the server has no such model. */
 async function explainNoText(
   { detail, result }: Finding,
   answer: Answer | undefined,

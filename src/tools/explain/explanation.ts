@@ -47,7 +47,7 @@ export interface UpstreamRequest {
   readonly body: unknown;
 }
 
-/** How a request is translated. Its keys are the machine form's. */
+/** The explanation of a request. `explain --json` prints these keys. */
 export interface RequestExplanation {
   readonly profile: string;
   readonly model: string | null;
@@ -63,7 +63,7 @@ export interface RequestExplanation {
   readonly added: readonly (ChatPlace & Pick<Reason, 'causes'>)[];
   /** The reason why the upstream's list of models becomes the catalog for Codex; null for any other request. */
   readonly catalog: Reason | null;
-  /** Why the client gets an empty Response, and nothing is sent upstream; null for any other request. */
+  /** The reason why the client gets an empty Response, and nothing is sent upstream; null for any other request. */
   readonly answered: Reason | null;
   /** Notes on parts of the request that were not explained, and why. */
   readonly notes: readonly string[];

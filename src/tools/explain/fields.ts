@@ -27,7 +27,7 @@ export function readPath(text: string): Path | null {
   return [...text.matchAll(/\[(\d+)\]|[^.[\]]+/g)].map(([name, index]) => (index === undefined ? name : Number(index)));
 }
 
-/** The value at the path; undefined if there is none. */
+/** Finds the value at the path; undefined if there is none. */
 export function findValue(value: unknown, path: Path): unknown {
   let here = value;
   for (const step of path) {
@@ -37,7 +37,7 @@ export function findValue(value: unknown, path: Path): unknown {
   return here;
 }
 
-/** A copy without that place; in a list, later elements move up. */
+/** Copies a value without the place at a path. In a list, later elements move up. */
 export function removeValue(value: unknown, path: Path): unknown {
   const [step, ...rest] = path;
   if (step === undefined) return undefined;
@@ -80,7 +80,7 @@ export function readRecord(value: unknown): Readonly<Record<string, unknown>> | 
   return isJsonObject(value) ? value : null;
 }
 
-/** The object's own value of that name: a field may be called `__proto__`, as it is sent. */
+/** Finds an object's own value by its name, which may be `__proto__`. */
 function findOwn(record: Readonly<Record<string, unknown>>, name: string): unknown {
   return Object.hasOwn(record, name) ? record[name] : undefined;
 }

@@ -5,7 +5,7 @@ import { findValue, readRecord } from './fields.ts';
 import type { AnswerRun, ClientEvent, ReplayedChunk } from './run-answer.ts';
 import { cutText, writePrettyJson, writeShortJson } from './shorten-json.ts';
 
-/** How a recorded answer is translated, for a person, line by line: each upstream chunk next to the events it caused. */
+/** Prints how a recorded answer is translated: each upstream chunk next to the events that it caused. */
 export function* printAnswer(answer: AnswerRun, style: Style, full: boolean): Generator<string, void> {
   const { paint, width } = style;
   const failed = answer.error_code === null ? '' : `, ${answer.error_code}`;

@@ -5,7 +5,7 @@ import type { Fate } from './fates.ts';
 import { cutText, writePrettyJson, writeShortJson } from './shorten-json.ts';
 import type { Cause } from './what-if.ts';
 
-/** The explanation of a request for a person; unshortened with `full`. */
+/** Prints the explanation of a request for a person; `full` shortens nothing. */
 export function printRequest(explanation: RequestExplanation, style: Style, full: boolean): string {
   const { request, profile, model, outcome, catalog, answered, chat_request: chat, refusals, notes } = explanation;
   const from = style.paint('bold', escapeControls(`${request.method} ${request.path}`));
@@ -110,7 +110,7 @@ function nameGroup(group: readonly ExplainedField[]): string {
   return group.length === 1 ? first : `${first}…[${readNumber(last)}]`;
 }
 
-/** Where a field can be found after translation. */
+/** Describes the places at which a field can be found after translation. */
 function describeBecomes(group: readonly ExplainedField[], width: number): string {
   const [field] = group as [ExplainedField];
   if (group.length > 1) {

@@ -15,7 +15,7 @@ export class InputError extends Error {
 /** 256 MiB: larger than any body that the service accepts in its default configuration. */
 const maxInputBytes = 2 ** 28;
 
-/** The whole of a file, or of standard input for null. Throws `InputError`, also for more than `maxBytes`. */
+/** Reads a file, or standard input if `file` is null. Throws `InputError`, also for more than `maxBytes`. */
 export async function readInput(
   file: string | null,
   stdin: NodeJS.ReadableStream,

@@ -24,7 +24,7 @@ export function listRefusals(
   let last: RefusedBody = { body, isLenient: false, run: first };
   const found = [last];
   while (found.length < maxRefusals) {
-    const mended = mend(last);
+    const mended = repair(last);
     if (mended === null) break;
     const run = rerun(mended.body, mended.isLenient);
     if (run.type !== 'refused' || isSameJson(run.error, last.run.error)) break;
@@ -35,7 +35,7 @@ export function listRefusals(
 }
 
 /** Repairs the mistake that a refusal names; null if the error names nothing that could be repaired. */
-function mend({ body, isLenient, run }: RefusedBody): Pick<RefusedBody, 'body' | 'isLenient'> | null {
+function repair({ body, isLenient, run }: RefusedBody): Pick<RefusedBody, 'body' | 'isLenient'> | null {
   const { param } = run.error;
   const path = param === null ? null : readPath(param);
   if (param === null || path === null) return null;

@@ -16,7 +16,7 @@ export interface ClientEvent {
   readonly data: unknown;
 }
 
-/** A chunk of the upstream's answer, and what it caused. The keys are the machine form's. */
+/** A chunk of the upstream's answer, and the events that it caused. `explain --json` prints these keys. */
 export interface ReplayedChunk {
   /** The chunk's number, counted from 1; null for the end of the upstream's body. */
   readonly number: number | null;
@@ -25,7 +25,7 @@ export interface ReplayedChunk {
   readonly events: readonly ClientEvent[];
 }
 
-/** How an answer is translated. Its keys are the machine form's. */
+/** The explanation of an answer. `explain --json` prints these keys. */
 export type AnswerRun = ReturnType<typeof runAnswer>;
 
 /**

@@ -25,7 +25,7 @@ export const securityHeaders: Readonly<OutgoingHttpHeaders> = {
   'cache-control': 'no-store',
 };
 
-/** Why a request must not change anything, or null: it must come from the page itself, not from another site's page. */
+/** Finds the reason why a request must not change anything, or null. It must come from the inspector's own page. */
 export function findOriginProblem(headers: IncomingHttpHeaders): string | null {
   const { host = '', origin } = headers;
   const sites = [`http://${host}`, `https://${host}`];
@@ -37,7 +37,7 @@ export function findOriginProblem(headers: IncomingHttpHeaders): string | null {
   return null;
 }
 
-/** Why a request is refused that another site's page made, or null. Clients other than browsers do not send the header. */
+/** Finds the reason to refuse a request that another site's page made, or null. Only browsers send this header. */
 export function findSiteProblem(headers: IncomingHttpHeaders): string | null {
   const { 'sec-fetch-site': site = 'none' } = headers;
   return site === 'same-origin' || site === 'none' ? null : 'Only the page of the inspector may send this.';

@@ -26,7 +26,7 @@ export function createExchangeStore(limits: StoreLimits = defaultStoreLimits) {
 
   return {
     limits,
-    /** `startedAt` is in Unix milliseconds. */
+    /** Opens a record. `startedAt` is in Unix milliseconds. */
     open(startedAt: number): StoredExchange {
       lastId += 1;
       const exchange: StoredExchange = new StoredExchange(

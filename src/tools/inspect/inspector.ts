@@ -26,7 +26,7 @@ const maxPages = 32;
 /** The longest text that a page can search for. */
 const maxSearchLength = 1000;
 
-/** Throws when a file of the bundled page is missing. */
+/** Creates the inspector. It throws if a file of the bundled page is missing. */
 export function createInspector(options: InspectorOptions) {
   const { store, version, sendTo, explainer } = options;
   const pageFile = loadPage();

@@ -19,7 +19,7 @@ export function buildPerBody<Value>(make: () => Value): Record<BodyName, Value> 
 /** The most bytes that are held until a body, or an event of a stream, is complete. Longer ones are not kept. */
 export const maxBodyBytes = 8 * 1024 * 1024;
 
-/** How `npm start` identifies its readiness checks: they are not a user's requests, and are not recorded. */
+/** The user agent of the readiness checks of `npm start`, which are not recorded, because no user sent them. */
 export const probeAgent = 'responses-extproc-probe';
 
 /** An exchange's place in a conversation, as JSON. */
@@ -27,7 +27,7 @@ export interface RoundTripLink {
   /** The id of the exchange that this one continues; null for the first of a conversation. */
   readonly parent: number | null;
   readonly messages: number;
-  /** How many of the parent's messages begin this request too, byte for byte. */
+  /** The number of the parent's messages with which this request begins too, byte for byte. */
   readonly kept_messages: number;
   /** The first field or message that differs from the parent's request; null if all of it is kept. */
   readonly differs_at: string | null;

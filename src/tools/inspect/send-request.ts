@@ -48,7 +48,7 @@ export function createRequestSender(baseUrl: string, userAgent: string) {
       const { status, headers: given } = await sent;
       return { status, request_id: given.get('x-request-id') ?? requestId };
     },
-    /** The names in the upstream's list of models. Rejects with the reason if there is none. */
+    /** Asks for the names in the upstream's model list. Rejects with the reason if there is none. */
     async models(key: string | null): Promise<readonly string[]> {
       const response = await fetch(`${base}/models`, {
         // Not a user's request: it is not listed.

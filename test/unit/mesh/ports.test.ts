@@ -2,39 +2,39 @@ import { createServer } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { expect, test } from 'vitest';
 import {
-  anyFreePort,
+  findFreePort,
+  findNextFreePort,
   isListening,
   isPortFree,
   leadsToFreePort,
-  nextFreePort,
   waitUntilListening,
 } from '../../../mesh/ports.ts';
 
 test('a port is given once, though nobody listens there yet', async () => {
-  const first = await anyFreePort();
+  const first = await findFreePort();
   expect(await isPortFree(first)).toBe(true);
-  expect(await nextFreePort(first)).toBeGreaterThan(first);
+  expect(await findNextFreePort(first)).toBeGreaterThan(first);
 });
 
 test('a port where somebody listens is not given', async () => {
-  const port = await anyFreePort();
+  const port = await findFreePort();
   const server = createServer().listen(port, '127.0.0.1');
   await new Promise((resolve) => server.once('listening', resolve));
-  expect(await nextFreePort(port)).toBeGreaterThan(port);
+  expect(await findNextFreePort(port)).toBeGreaterThan(port);
   server.close();
 });
 
 test('a port is none that the system may give to a connection at any time', async () => {
-  const ports = await Promise.all(Array.from({ length: 50 }, anyFreePort));
+  const ports = await Promise.all(Array.from({ length: 50 }, findFreePort));
   expect(new Set(ports).size).toBe(50);
   expect(Math.max(...ports)).toBeLessThan(32_768);
 });
 
 test('of a hundred ports each is given once, and then it says which are taken', async () => {
-  const first = await anyFreePort();
+  const first = await findFreePort();
   const given: number[] = [];
   const giving = async () => {
-    for (;;) given.push(await nextFreePort(first));
+    for (;;) given.push(await findNextFreePort(first));
   };
   await expect(giving()).rejects.toThrow(
     new Error(`No free port between ${first} and ${first + 99}; give one with --port.`),
@@ -45,7 +45,7 @@ test('of a hundred ports each is given once, and then it says which are taken', 
 });
 
 test('a listener is waited for, and its connection is closed at once', async () => {
-  const port = await anyFreePort();
+  const port = await findFreePort();
   const stop = new AbortController();
   const late = waitUntilListening(port, stop.signal);
   expect(await isListening({ host: '127.0.0.1', port })).toBe(false);
@@ -73,7 +73,7 @@ const here = Object.values(networkInterfaces()).flatMap((addresses = []) =>
 test.each([
   ...new Set(['localhost', 'LOCALHOST', '127.0.0.1', '127.1', '0x7f000001', '0.0.0.0', '[::ffff:127.0.0.1]', ...here]),
 ])('%s is this machine: its port leads there, unless somebody listens', async (host) => {
-  const port = await anyFreePort();
+  const port = await findFreePort();
   const url = new URL(`http://${host}:${port}/v1`);
   expect(await leadsToFreePort(url, port)).toBe(true);
   expect(await leadsToFreePort(url, port + 1)).toBe(false);
@@ -84,6 +84,6 @@ test.each([
 });
 
 test.each(['192.0.2.1', '[2001:db8::1]', 'no-such-host.invalid'])('%s is not this machine', async (host) => {
-  const port = await anyFreePort();
+  const port = await findFreePort();
   expect(await leadsToFreePort(new URL(`http://${host}:${port}/v1`), port)).toBe(false);
 });

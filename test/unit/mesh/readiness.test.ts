@@ -2,7 +2,7 @@ import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterEach, expect, test } from 'vitest';
-import { anyFreePort } from '../../../mesh/ports.ts';
+import { findFreePort } from '../../../mesh/ports.ts';
 import { probeId, waitUntilAnswered, writeCurlCommand } from '../../../mesh/readiness.ts';
 
 const open: ReturnType<typeof createServer>[] = [];
@@ -40,7 +40,7 @@ test('what was answered last is told while it waits, and when it gives up', asyn
   const broken = await waitFor(({ socket }) => socket.destroy());
   expect(broken.end).toBe('npm start gives up: npm start’s own request got no answer (socket hang up)');
 
-  const service = await anyFreePort();
+  const service = await findFreePort();
   const absent = await waitFor(() => {}, { service });
   expect(absent.waiting).toEqual([]);
   expect(absent.end).toBe(`npm start gives up: nothing listens on port ${service}, where the service should`);
@@ -50,7 +50,7 @@ test('a service that does not listen yet is still starting', async () => {
   const [patience, stop] = [new AbortController(), new AbortController()];
   const waiting: string[] = [];
   const end = waitUntilAnswered({
-    ...{ port: 1, service: await anyFreePort(), upstream: undefined, signal: stop.signal, patience: patience.signal },
+    ...{ port: 1, service: await findFreePort(), upstream: undefined, signal: stop.signal, patience: patience.signal },
     onWaiting: (last) => waiting.push(last),
   });
   patience.abort();

@@ -22,7 +22,7 @@ export interface Subject {
   readonly model: string;
 }
 
-/** Which probes are evidence for which flags, and how. */
+/** A rule that derives evidence about flags from the findings of some probes. */
 export interface EvidenceRow {
   readonly flags: readonly (keyof ProfileFlags)[];
   readonly probes: readonly string[];

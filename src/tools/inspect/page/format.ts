@@ -5,7 +5,7 @@ const clock = new Intl.DateTimeFormat('en-GB', {
   fractionalSecondDigits: 1,
 });
 
-/** `14:05:09.3`, in the reader's time zone. */
+/** Writes a time as `14:05:09.3`, in the reader's time zone. */
 export function formatTimeOfDay(unixMs: number): string {
   return clock.format(unixMs);
 }

@@ -15,7 +15,7 @@ export interface AnswerPart {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** The parts of the answer that a client received, as far as it has come; none of an error, nor of a stream that is not of events. */
+/** Reads the parts of the answer that the client has so far; none for an error, or for another kind of stream. */
 export function readAnswerParts(received: string, isStream: boolean): readonly AnswerPart[] {
   const response = objectOf<Fields>(isStream ? findLastResponse(received) : parseShown(received)) ?? {};
   const output = objectsOf<Fields>(response['output']);

@@ -100,7 +100,7 @@ function writeJson(value: unknown): string {
   return JSON.stringify(value);
 }
 
-/** The UTF-8 text in base64url. */
+/** Decodes UTF-8 text from base64url. */
 export function decodeBase64Url(base64url: string): string {
   const bytes = atob(base64url.replaceAll('-', '+').replaceAll('_', '/'));
   return new TextDecoder().decode(Uint8Array.from(bytes, (character) => character.charCodeAt(0)));

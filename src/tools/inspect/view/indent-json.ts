@@ -1,6 +1,6 @@
 import { parseShown } from './timeline.ts';
 
-/** JSON with line breaks; unchanged if a number would lose digits. */
+/** Adds line breaks to a JSON text. The text stays as it is if a number would lose digits. */
 export function indentJsonText(json: string): string {
   const value = parseShown(json);
   if (value === null) return json;

@@ -158,7 +158,7 @@ function createFinder(text: string, find: string): (start: number, end: number) 
   };
 }
 
-/** Control characters, and those that change the text direction, as their code points. */
+/** Writes control characters, and those that change the text direction, as their code points. */
 export function escapeInvisible(text: string): string {
   return text.replace(
     // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
