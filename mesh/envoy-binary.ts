@@ -1,6 +1,7 @@
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { accessSync, constants, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
-import { homedir } from 'node:os';
+import { homedir, constants as osConstants } from 'node:os';
 import { basename, delimiter, dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 
@@ -121,4 +122,12 @@ function searchPath(name: string, path: string): string | undefined {
         return false;
       }
     });
+}
+
+/** Runs Envoy with its own options, in this terminal, until it ends. Resolves with its exit code; throws when there is no Envoy. */
+export async function runEnvoy(args: readonly string[]): Promise<number> {
+  const child = spawn(findEnvoy(process.env).path, [...args], { stdio: 'inherit' });
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => child.kill(signal));
+  const [code, signal] = (await once(child, 'exit')) as [number | null, NodeJS.Signals | null];
+  return code ?? 128 + (signal === null ? 0 : osConstants.signals[signal]);
 }

@@ -10,13 +10,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { messageOf } from '../src/service/settings/error-texts.ts';
 import { type Child, startWatchdog } from './child-process.ts';
 import { thisCommand } from './command-name.ts';
-import { findEnvoy } from './envoy-binary.ts';
+import { findEnvoy, runEnvoy } from './envoy-binary.ts';
 import { chooseLineFormat, shortenLine } from './lines.ts';
 import { type MeshOptions, parseMeshOptions, writeUsageText } from './options.ts';
 import { startEnvoy, startService } from './parts.ts';
 import { findFreePort, findNextFreePort, isPortFree, leadsToFreePort } from './ports.ts';
 import { demoModel, probeId, waitUntilAnswered, writeCurlCommand } from './readiness.ts';
-import { runEnvoy } from './run-envoy.ts';
 import {
   buildEnvoyConfig,
   buildServiceEnvironment,

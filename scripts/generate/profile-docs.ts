@@ -8,7 +8,7 @@ import {
   profilesFile,
   templateRules,
 } from '../../src/filter/index.ts';
-import { jsonWithPatterns } from '../../src/formats/json/json-with-patterns.ts';
+import { jsonWithPatterns } from '../../src/formats/json/loose.ts';
 import { documentsWith, type Generator } from './generator.ts';
 
 const rows = [...builtInProfiles.values()];

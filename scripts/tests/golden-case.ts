@@ -4,9 +4,9 @@ import {
   type ExchangeFilePiece,
   type ExchangeFileRequest,
 } from '../../src/tools/files/exchange-file.ts';
+import { isEventStream } from '../../src/tools/inspect/view/answer-parts.ts';
 import { decodeBase64Url } from '../../src/tools/inspect/view/event-lines.ts';
-import { isEventStream } from '../../src/tools/inspect/view/final-response.ts';
-import { indentJsonText, writeIndentedJson } from '../../src/tools/inspect/view/indent-json.ts';
+import { indentJsonText, writeIndentedJson } from '../../src/tools/inspect/view/json-lines.ts';
 import { parseShown } from '../../src/tools/inspect/view/timeline.ts';
 import { eventLines } from '../../test/support/stream-lines.ts';
 

@@ -1,9 +1,11 @@
 import { accessSync, constants } from 'node:fs';
 import { isHostedTool } from '../filter/index.ts';
 import { readOperatorFiles } from '../service/server/operator-files.ts';
+import { describeProfiles, type openProfiles } from '../service/server/profile-source.ts';
 import { readTlsFiles, tlsFilesOf } from '../service/server/tls.ts';
-import { type Config, ConfigError } from '../service/settings/config.ts';
+import { type Config, ConfigError, redactConfig } from '../service/settings/config.ts';
 import { messageOf } from '../service/settings/error-texts.ts';
+import { version } from '../service/telemetry/version.ts';
 
 /**
  * Checks what a variable's own form cannot: files that cannot be read or do not match, tools that do not exist. Throws
@@ -33,4 +35,9 @@ function problemOf(problem: string, use: () => void): string[] {
   } catch (error) {
     return [`${problem}: ${messageOf(error)}`];
   }
+}
+
+/** The configuration in use, as the admin port shows it at `/config`. */
+export function describeConfig(config: Config, profiles: ReturnType<typeof openProfiles>) {
+  return { version, ...redactConfig(config), ...describeProfiles(profiles) };
 }

@@ -3,11 +3,11 @@ import { parseHostPort } from '../service/server/admin.ts';
 import { removeStaleSocket } from '../service/server/server.ts';
 import type { Config } from '../service/settings/config.ts';
 import { settings } from '../service/settings/settings-table.ts';
-import { contain } from '../service/telemetry/contain.ts';
 import { causeOf } from '../service/telemetry/exchange-log.ts';
 import { createSampledInfo, type Log } from '../service/telemetry/log.ts';
 import { webSocketRows } from '../service/telemetry/metric-rows.ts';
 import { type Metrics, readAtScrapes } from '../service/telemetry/metrics.ts';
+import { contain } from '../service/telemetry/observer.ts';
 import type { WebSocketObserver } from '../service/websocket/websocket-observer.ts';
 import type { WebSocketEndpoint } from '../service/websocket/websocket-server.ts';
 

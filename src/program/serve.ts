@@ -8,15 +8,14 @@ import { createTlsCredentials, type TlsCredentials, tlsFilesOf } from '../servic
 import { joinSupervisor } from '../service/server/workers.ts';
 import type { Config } from '../service/settings/config.ts';
 import { causeOf, createExchangeLog } from '../service/telemetry/exchange-log.ts';
-import { createExchangeMetrics } from '../service/telemetry/exchange-metrics.ts';
+import { createExchangeMetrics, providerNameOf } from '../service/telemetry/exchange-metrics.ts';
 import { createOccasionalWarning, type Log } from '../service/telemetry/log.ts';
 import type { LogOutput } from '../service/telemetry/log-output.ts';
 import { createMetrics, type Metrics } from '../service/telemetry/metrics.ts';
 import type { ExchangeObserver } from '../service/telemetry/observer.ts';
-import { providerNameOf } from '../service/telemetry/provider-name.ts';
 import { version } from '../service/telemetry/version.ts';
 import type { WebSocketEndpoint } from '../service/websocket/websocket-server.ts';
-import { describeConfig } from './describe-config.ts';
+import { describeConfig } from './check-config.ts';
 import { memoryOfProcess, releaseWhenIdle, residentReader } from './process-memory.ts';
 import { openWebSocket } from './serve-websocket.ts';
 

@@ -8,7 +8,7 @@ import type { Log } from '../service/telemetry/log.ts';
 import type { LogOutput } from '../service/telemetry/log-output.ts';
 import { createSupervisorMetrics } from '../service/telemetry/metrics.ts';
 import { version } from '../service/telemetry/version.ts';
-import { describeConfig } from './describe-config.ts';
+import { describeConfig } from './check-config.ts';
 
 /** Runs `WORKERS` processes of the service and one admin port for all of them. Rejects when none could start. */
 export async function supervise(config: Config, log: Log, output: LogOutput) {

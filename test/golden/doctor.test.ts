@@ -3,7 +3,7 @@
  * what follows from them makes of a report is seen in `test/golden/doctor`: `npx vitest run test/golden/doctor.test.ts -u` writes them.
  */
 import { expect, it } from 'vitest';
-import { jsonWithPatterns } from '../../src/formats/json/json-with-patterns.ts';
+import { jsonWithPatterns } from '../../src/formats/json/loose.ts';
 import { createPlainStyle, createStyle } from '../../src/tools/cli/style.ts';
 import { diagnose } from '../../src/tools/doctor/doctor-command.ts';
 import type { Answer, Finding } from '../../src/tools/doctor/probe-types.ts';

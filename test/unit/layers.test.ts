@@ -250,8 +250,8 @@ describe('imports', () => {
 const parsers: Readonly<Record<string, readonly string[]>> = {
   'values and levels are counted first': [
     'filter/exchange/request/request-body.ts',
-    'formats/json/bounded.ts',
     'formats/json/exact.ts',
+    'formats/json/scan.ts',
   ],
   'as long as an upstream’s answer may be, and written by what takes any depth': [
     'filter/exchange/response/whole-body-reader.ts',
@@ -289,7 +289,6 @@ const writers: Readonly<Record<string, readonly string[]>> = {
     'formats/credentials/redactor.ts',
   ],
   'the service’s own': [
-    'formats/json/json-with-patterns.ts',
     'program/program.ts',
     'service/server/admin.ts',
     'service/telemetry/log.ts',

@@ -1,7 +1,7 @@
+import { RE2JS } from 're2js';
 import { parseDocument } from 'yaml';
 import * as z from 'zod/mini';
 import { isJsonObject } from '../../formats/json/exact.ts';
-import { LinearRegExp } from './linear-regexp.ts';
 import { type FlagName, type ModelRule, type Profile, type ProfileFlags, pattern, profileFlags } from './profile.ts';
 import { builtInProfiles } from './profiles.ts';
 
@@ -197,4 +197,32 @@ function gotOf(found: unknown, path: readonly PropertyKey[] = []): string {
   let value = found;
   for (const step of path) value = (value as Record<PropertyKey, unknown> | null | undefined)?.[step];
   return value === undefined ? '' : ` (got ${(JSON.stringify(value) ?? String(value)).slice(0, 100)})`;
+}
+
+/**
+ * An operator's regular expression over what an upstream or a client wrote. It runs in RE2, whose time is linear in the text
+ * for any pattern; JavaScript's own engine would take minutes for some.
+ *
+ * The constructor throws, with the reason, for what RE2 cannot match: back-references and lookaround.
+ */
+export class LinearRegExp extends RegExp {
+  readonly #matcher: RE2JS;
+
+  constructor(pattern: RegExp) {
+    super(pattern);
+    const { source, flags } = pattern;
+    let options = 0;
+    if (flags.includes('i')) options |= RE2JS.CASE_INSENSITIVE;
+    if (flags.includes('m')) options |= RE2JS.MULTILINE;
+    if (flags.includes('s')) options |= RE2JS.DOTALL;
+    this.#matcher = RE2JS.compile(RE2JS.translateRegExp(source), options);
+  }
+
+  override test(text: string): boolean {
+    return this.#matcher.matcher(text).find();
+  }
+
+  override exec(): never {
+    throw new Error('A LinearRegExp can only be tested.');
+  }
 }

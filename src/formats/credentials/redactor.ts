@@ -1,7 +1,7 @@
 import { isCredentialHeader, redactionMark } from '../../formats/credentials/names.ts';
-import { redactText } from '../../formats/credentials/text.ts';
 import { redactAddress } from '../../formats/credentials/urls.ts';
 import { redactJson } from './redact-json.ts';
+import { redactText } from './urls.ts';
 
 /** `error`: the answer of a server that refused, or what follows an error inside a 200; it quotes what the server was sent. */
 export type BodyKind = 'request' | 'answer' | 'error';

@@ -65,3 +65,8 @@ export function jsonTextOf(value: unknown): string {
     return '';
   }
 }
+
+/** JSON of a value; its regular expressions, which JSON does not have, are written as text. */
+export function jsonWithPatterns(value: unknown, indent?: number): string {
+  return JSON.stringify(value, (_key, inner) => (inner instanceof RegExp ? String(inner) : inner), indent);
+}

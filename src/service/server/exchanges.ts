@@ -1,10 +1,10 @@
+import { randomUUID } from 'node:crypto';
 import { ApiError, type BodyModes, Exchange, type ExchangeOptions, type Profile } from '../../filter/index.ts';
 import type { Admission } from '../memory/overload.ts';
 import type { Config } from '../settings/config.ts';
 import { valuesOf } from '../settings/setting.ts';
 import { settings } from '../settings/settings-table.ts';
 import type { CallMetadata } from '../telemetry/observer.ts';
-import { newId } from './ids.ts';
 import { type OperatorFiles, readOperatorFiles } from './operator-files.ts';
 import type { OpenExchange } from './process.ts';
 import type { ProfileSource } from './profile-source.ts';
@@ -38,6 +38,9 @@ export function createExchangeFactory(
   } = {},
 ) {
   const ofExchange = valuesOf(settings.exchange, config, files);
+  const { maxResponseBytes, maxSseEventBytes } = ofExchange.bodyLimits;
+  // A small heap lowers the first alone (`fitToMemory`).
+  const bodyLimits = { ...ofExchange.bodyLimits, maxSseEventBytes: Math.min(maxSseEventBytes, maxResponseBytes) };
   const ofTranslation = valuesOf(settings.translation, config, files);
 
   function configuredProfile(): Profile {
@@ -67,6 +70,7 @@ export function createExchangeFactory(
       try {
         exchange = createExchange({
           ...ofExchange,
+          bodyLimits,
           modes,
           settings: { ...ofTranslation, profile: profile ?? configuredProfile() },
           upstreamPath: path ?? configuredPath,
@@ -99,3 +103,32 @@ function unknown(key: string, value: string | null, known: string): string {
 }
 
 const misconfigured = 'The route is not configured correctly. The log of responses-extproc has the reason.';
+
+/**
+ * Ids with OpenAI's prefixes: `resp_` and 32 hexadecimal digits. The first half counts up, so that the items of a response
+ * sort as they were made (haystack orders streamed calls by item id); the other half is random.
+ */
+export function newId(prefix: string): string {
+  // Node keeps random bytes for these: the system call costs more than everything else here.
+  const random = randomUUID();
+  return `${prefix}_${nextInOrder()}${random.slice(0, 8)}${random.slice(-8)}`;
+}
+
+/** Ids of one millisecond. */
+const maxCount = 0xffff;
+let time = 0;
+let count = 0;
+let timeDigits = '';
+
+/**
+ * Twelve digits of the time in milliseconds and four of a counter. Setting the clock back does not change the order.
+ */
+function nextInOrder(): string {
+  const now = Date.now();
+  if (now > time || count === maxCount) {
+    time = Math.max(now, time + 1);
+    count = 0;
+    timeDigits = time.toString(16).padStart(12, '0');
+  } else count += 1;
+  return timeDigits + count.toString(16).padStart(4, '0');
+}

@@ -1,5 +1,5 @@
 import { builtInProfiles, type Profile, profilesFile } from '../../filter/index.ts';
-import { jsonWithPatterns } from '../../formats/json/json-with-patterns.ts';
+import { jsonWithPatterns } from '../../formats/json/loose.ts';
 import { type Config, ConfigError } from '../settings/config.ts';
 import { messageOf } from '../settings/error-texts.ts';
 import { type OnChanged, watchFiles } from './watched-files.ts';

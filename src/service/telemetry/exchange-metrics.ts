@@ -1,9 +1,8 @@
-import type { ExchangeSummary } from '../../filter/index.ts';
-import { droppedKind } from './dropped-kinds.ts';
+import { builtInProfiles, type ExchangeSummary } from '../../filter/index.ts';
 import { errorTypeOf } from './error-codes.ts';
+import { droppedKind } from './metric-rows.ts';
 import { createBoundedLabel, forgetSeries, type Metrics } from './metrics.ts';
 import type { CallEnd, CallTimes, ExchangeObserver } from './observer.ts';
-import { providerNameOf } from './provider-name.ts';
 
 /** There are few codes, all ours, but a time series lives as long as the process. */
 const maxCodes = 64;
@@ -80,4 +79,9 @@ export function createExchangeMetrics(metrics: Metrics): ExchangeObserver {
     if (how !== 'done' || tokens === null || tokens.output_tokens < 2) return;
     metrics.tokenSeconds.observe(labels, (duration - firstToken) / 1000 / (tokens.output_tokens - 1));
   }
+}
+
+/** `gen_ai.provider.name` for a profile: OpenTelemetry’s word for a built-in one, else the profile’s own name. */
+export function providerNameOf(profile: string): string {
+  return builtInProfiles.get(profile)?.otelName ?? profile;
 }

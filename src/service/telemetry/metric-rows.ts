@@ -1,6 +1,5 @@
 import type { Counter, Gauge, Histogram } from 'prom-client';
 import { repairKinds } from '../../filter/index.ts';
-import { droppedKinds } from './dropped-kinds.ts';
 
 /** A metric: what it is made from, and what its row in `docs/watching.md` says. With buckets it is a histogram. */
 export interface MetricRow {
@@ -45,6 +44,9 @@ const secondsToFirstToken = [0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.
 const secondsOfRequests = [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92];
 
 const reloadResults = ['taken', 'rejected'];
+
+/** Kinds of names in `x-responses-dropped`, as the counter's label: docs/mapping.md, "Reading x-responses-dropped". */
+export const droppedKinds = ['content', 'reasoning', 'tool', 'field'] as const;
 
 /** All metrics that are updated as things happen, in the order of the documentation. */
 export const metricRows = {
@@ -265,3 +267,16 @@ export const supervisorRows = {
   },
   lostLogLines,
 } as const satisfies ReadRows;
+
+type DroppedKind = (typeof droppedKinds)[number];
+
+/**
+ * The kind of a name: an item or a part that the model does not see, earlier reasoning, a tool that it is not offered, or a
+ * field that is not sent. The first three have an index before their type; a field is named once for all of its places.
+ */
+export function droppedKind(name: string): DroppedKind {
+  const ofTool = /\btools\[\d+\]\.(?!tools\[)(strict$|parameters\.)?/.exec(name);
+  if (ofTool !== null) return ofTool[1] === undefined ? 'tool' : 'field';
+  if (name === 'input[].reasoning' || name.endsWith('.item_reference')) return 'reasoning';
+  return name === 'input[].content' || /^input\[\d+\]\./.test(name) ? 'content' : 'field';
+}

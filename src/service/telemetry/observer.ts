@@ -35,3 +35,25 @@ export interface EndedCall {
 
 /** Observes exchanges that have ended: log, metrics, traces. May neither throw nor wait. */
 export type ExchangeObserver = (call: EndedCall) => void;
+
+/**
+ * The same observer, whose exceptions are its own: `failed` is told of each, and what is observed goes on. An observer gives nothing back.
+ */
+export function contain<Observer extends object>(observer: Observer, failed: (thrown: unknown) => void): Observer {
+  const hooks = Object.entries(observer).map(([name, hook]) => [name, (...given: unknown[]) => run(hook, given)]);
+  const run = (hook: (...given: unknown[]) => void, given: readonly unknown[]) => {
+    try {
+      hook(...given);
+    } catch (thrown) {
+      report(thrown);
+    }
+  };
+  const report = (thrown: unknown) => {
+    try {
+      failed(thrown);
+    } catch {
+      // There is nobody left to tell.
+    }
+  };
+  return Object.fromEntries(hooks) as Observer;
+}

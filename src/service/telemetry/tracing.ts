@@ -13,8 +13,8 @@ import {
 } from '@opentelemetry/sdk-trace';
 import type { ExchangeSummary } from '../../filter/index.ts';
 import { errorTypeOf } from './error-codes.ts';
+import { parentOf, type TraceParent } from './exchange-log.ts';
 import type { CallEnd, ExchangeObserver } from './observer.ts';
-import { parentOf, type TraceParent } from './trace-parent.ts';
 
 export interface TracingOptions {
   /** URL that takes traces by OTLP/HTTP. */

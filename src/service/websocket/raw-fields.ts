@@ -1,6 +1,6 @@
 import type { Buffer } from 'node:buffer';
-import { parseBounded } from '../../formats/json/bounded.ts';
 import { membersOf, skipSpace } from '../../formats/json/members.ts';
+import { parseBounded } from '../../formats/json/scan.ts';
 
 /** The fields of a JSON object, each value as the bytes in which it was sent. */
 export type RawFields = ReadonlyMap<string, Buffer>;

@@ -1,5 +1,5 @@
-import { parseBounded } from '../../formats/json/bounded.ts';
 import { objectOf } from '../../formats/json/loose.ts';
+import { parseBounded } from '../../formats/json/scan.ts';
 
 /** A Response as an event carries it; only its id is certain. */
 export interface RunningResource {

@@ -1,3 +1,6 @@
+import { type ParseArgsOptionsConfig, parseArgs } from 'node:util';
+import { usageProblem } from '../../service/settings/error-texts.ts';
+
 /** A subcommand: takes its own arguments, writes to the terminal it is given, and resolves to the exit code. */
 export type Subcommand = (args: readonly string[], terminal: Terminal) => Promise<number>;
 
@@ -7,4 +10,18 @@ export interface Terminal {
   readonly stdin: NodeJS.ReadStream;
   readonly stdout: NodeJS.WriteStream;
   readonly stderr: NodeJS.WriteStream;
+}
+
+/** The command line cannot be followed. The message is for standard error. */
+export class UsageError extends Error {
+  override readonly name: string = 'UsageError';
+}
+
+/** The values of a subcommand's options, and its positional arguments. Throws `UsageError`. */
+export function parseOptions<Options extends ParseArgsOptionsConfig>(args: readonly string[], options: Options) {
+  try {
+    return parseArgs({ args: [...args], options, strict: true, allowPositionals: true });
+  } catch (error) {
+    throw new UsageError(usageProblem(error, options));
+  }
 }

@@ -1,4 +1,4 @@
-import { parseOptions, UsageError } from '../cli/parse-options.ts';
+import { parseOptions, UsageError } from '../cli/terminal.ts';
 
 export type DoctorOptions = NonNullable<ReturnType<typeof parseDoctorOptions>>;
 

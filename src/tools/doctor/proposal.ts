@@ -6,7 +6,7 @@ import {
   profileForModel,
   profilesFile,
 } from '../../filter/index.ts';
-import { jsonWithPatterns } from '../../formats/json/json-with-patterns.ts';
+import { jsonWithPatterns } from '../../formats/json/loose.ts';
 import { collectEvidence } from './evidence/all-evidence.ts';
 import type { Evidence } from './evidence/evidence.ts';
 import { findFact } from './findings.ts';

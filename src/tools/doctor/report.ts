@@ -1,6 +1,13 @@
-import { jsonWithPatterns } from '../../formats/json/json-with-patterns.ts';
-import { computeIndent, joinSections, writeSection, writeTableRow } from '../cli/columns.ts';
-import { type Colour, type Style, wrapText } from '../cli/style.ts';
+import { jsonWithPatterns } from '../../formats/json/loose.ts';
+import {
+  type Colour,
+  computeIndent,
+  joinSections,
+  type Style,
+  wrapText,
+  writeSection,
+  writeTableRow,
+} from '../cli/style.ts';
 import { explainResult, hasResult, joinSentences, lacking } from './findings.ts';
 import type { Finding, Findings, Probe, Result } from './probe-types.ts';
 import { allProbes } from './probes/all-probes.ts';

@@ -1,6 +1,5 @@
 import { jsonOf } from '../../formats/json/loose.ts';
-import { computeIndent, writeTableRow } from '../cli/columns.ts';
-import { escapeControls, type Style } from '../cli/style.ts';
+import { computeIndent, escapeControls, type Style, writeTableRow } from '../cli/style.ts';
 import { findValue, readRecord } from './fields.ts';
 import type { AnswerRun, ClientEvent, ReplayedChunk } from './run-answer.ts';
 import { cutText, writePrettyJson, writeShortJson } from './shorten-json.ts';

@@ -1,5 +1,13 @@
-import { computeIndent, joinSections, writeSection, writeTableRow } from '../cli/columns.ts';
-import { type Colour, escapeControls, type Style, wrapText } from '../cli/style.ts';
+import {
+  type Colour,
+  computeIndent,
+  escapeControls,
+  joinSections,
+  type Style,
+  wrapText,
+  writeSection,
+  writeTableRow,
+} from '../cli/style.ts';
 import type { ChatPlace, ExplainedField, Reason, Refusal, RequestExplanation, UpstreamRequest } from './explanation.ts';
 import type { Fate } from './fates.ts';
 import { cutText, writePrettyJson, writeShortJson } from './shorten-json.ts';

@@ -1,5 +1,5 @@
 import { builtInProfiles, type Profile, type ProfileFlags, profileFlags, profileForModel } from '../../filter/index.ts';
-import { jsonWithPatterns } from '../../formats/json/json-with-patterns.ts';
+import { jsonWithPatterns } from '../../formats/json/loose.ts';
 import { settingsIn } from '../../service/settings/setting.ts';
 import { settings } from '../../service/settings/settings-table.ts';
 import { isSameJson } from './fields.ts';

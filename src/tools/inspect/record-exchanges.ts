@@ -11,8 +11,7 @@ import {
 import { ContentCodingError, decodeContent, parseContentCodings } from '../../formats/bytes/content-coding.ts';
 import { joinBytes } from '../../formats/bytes/growing-bytes.ts';
 import { type BodyKind, Redactor } from '../../formats/credentials/redactor.ts';
-import { contain } from '../../service/telemetry/contain.ts';
-import type { EndedCall } from '../../service/telemetry/observer.ts';
+import { contain, type EndedCall } from '../../service/telemetry/observer.ts';
 import { requestOfTurn } from '../../service/websocket/forward.ts';
 import { readOwnField, readRawFields } from '../../service/websocket/raw-fields.ts';
 import type { WebSocketRefusal } from '../../service/websocket/websocket-observer.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { parseBounded } from '../../formats/json/bounded.ts';
 import { objectOf, objectsOf } from '../../formats/json/loose.ts';
+import { parseBounded } from '../../formats/json/scan.ts';
 import { probeAgent } from './recording.ts';
 
 const maxRequestsUnderWay = 8;

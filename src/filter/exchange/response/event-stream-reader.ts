@@ -39,7 +39,7 @@ export class EventStreamReader implements UpstreamBodyReader {
     this.#context = context;
     this.#options = options;
     this.#decoder = new SseDecoder({
-      maxEventBytes: Math.min(options.limits.maxSseEventBytes, options.limits.maxResponseBytes),
+      maxEventBytes: options.limits.maxSseEventBytes,
     });
     this.#translator = new StreamTranslator(context);
     this.#repeatsMuch = repeatsMuch(context.echo);

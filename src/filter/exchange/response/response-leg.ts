@@ -12,13 +12,19 @@ import { checkEvent, type RequestOutcome, type ResponsePhase, responseMoves } fr
 import { cutBytes, cutEvents, discard, immediateResponse, passThrough } from '../replies.ts';
 import { type AnswerFacts, errorHeaders, keptHeaders, translatedHeaders } from '../response-headers.ts';
 import type { Pace, Steps } from '../steps.ts';
-import type { BodyMode, ExchangeReply, HeaderMap, HeaderMutation, Replies, ResponseEvent } from '../types.ts';
+import type {
+  Attributes,
+  BodyMode,
+  ExchangeReply,
+  HeaderMap,
+  HeaderMutation,
+  Replies,
+  ResponseEvent,
+} from '../types.ts';
 import { createUpstreamBodyReader } from './choose-reader.ts';
 import { type BodyEnd, bodyReplies, type Pieces } from './delivery.ts';
 import { type ClientBytes, joined, LongBody, longBodyBytes } from './long-body.ts';
 import { createPassedReader } from './passed-reader.ts';
-import { type Responder, responderOf } from './responder.ts';
-import { Stopwatch } from './stopwatch.ts';
 import {
   type AnswerState,
   emptyReport,
@@ -433,4 +439,39 @@ function piecesOf(bytes: ClientBytes, areEvents: boolean): Pieces {
   if (bytes instanceof LongBody) return bytes;
   if (areEvents) return cutEvents(bytes);
   return bytes.length < longBodyBytes ? cutBytes(bytes) : new LongBody(() => [bytes]);
+}
+
+/**
+ * Who made a response: the upstream; Envoy's router, because the upstream could not be reached or did not answer; or Envoy for a reason
+ * of its own, such as a rate limit or a missing token (Envoy calls both a local reply).
+ */
+export type Responder = 'upstream' | 'router' | 'proxy';
+
+/**
+ * The maker of a response, by `response.code_details` and `upstream.address`. `isFirst`: no message of its request has come, so a filter
+ * before this one has answered. Without attributes any other response counts as the upstream's.
+ */
+export function responderOf(attributes: Attributes | undefined, isFirst: boolean): Responder {
+  const details = attributes?.get('response.code_details');
+  if (details === undefined) return isFirst ? 'proxy' : 'upstream';
+  if (details === 'via_upstream') return 'upstream';
+  return attributes?.has('upstream.address') || details === 'no_healthy_upstream' ? 'router' : 'proxy';
+}
+
+/** Measures inactivity with the resolution of the ticks, so that the clock is not read for each chunk. */
+export class Stopwatch {
+  #touched = true;
+  #since = 0;
+
+  /** Something happened: restarts at the next tick. */
+  touch(): void {
+    this.#touched = true;
+  }
+
+  /** Milliseconds since the first tick after the last `touch`. */
+  elapsed(at: number): number {
+    if (this.#touched) this.#since = at;
+    this.#touched = false;
+    return at - this.#since;
+  }
 }

@@ -1,4 +1,4 @@
-import { redactText } from '../../../formats/credentials/text.ts';
+import { redactText } from '../../../formats/credentials/urls.ts';
 import { arrayOf, objectOf } from '../../../formats/json/loose.ts';
 import type { Profile } from '../../upstream/profile.ts';
 import { ApiError, type ApiErrorType } from '../../wire/schema/api-error.ts';

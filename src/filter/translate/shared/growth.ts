@@ -1,4 +1,3 @@
-import { charactersOf } from '../../../formats/json/characters.ts';
 import { invalidValue } from './request-errors.ts';
 
 /** Characters that every request may become, however short it is: placeholders, wrappers of tools and prompts are written for it. */
@@ -34,4 +33,26 @@ export class Growth {
       `Invalid '${param}': it makes the request for the upstream more than ${most} times as long as the one that came. Leave out what repeats a long text.`,
     );
   }
+}
+
+/**
+ * Characters of the value's JSON, but for escapes. Counting ends above `most`: a value may have one object in many places, and be longer
+ * than memory once it is written.
+ */
+export function charactersOf(value: unknown, most: number): number {
+  if (typeof value === 'string') return value.length + 2;
+  if (typeof value !== 'object' || value === null) return value === undefined ? 0 : String(value).length;
+  let count = 2;
+  if (Array.isArray(value)) {
+    for (const entry of value) {
+      count += 1 + charactersOf(entry, most - count);
+      if (count > most) return count;
+    }
+    return count;
+  }
+  for (const name in value) {
+    count += name.length + 4 + charactersOf((value as Readonly<Record<string, unknown>>)[name], most - count);
+    if (count > most) return count;
+  }
+  return count;
 }

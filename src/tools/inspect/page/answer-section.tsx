@@ -1,10 +1,14 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useLayoutEffect, useMemo, useRef } from 'preact/hooks';
-import { type AnswerPart, readAnswerParts } from '../view/answer-parts.ts';
-import { findErrorMessage, findLastResponse, isEventStream } from '../view/final-response.ts';
-import { writeIndentedJson } from '../view/indent-json.ts';
+import {
+  type AnswerPart,
+  findErrorMessage,
+  findLastResponse,
+  isEventStream,
+  readAnswerParts,
+} from '../view/answer-parts.ts';
 import { type ExchangeDetail, joinContent, writeContent } from '../view/join-parts.ts';
-import { cutLongText, escapeInvisible } from '../view/json-lines.ts';
+import { cutLongText, escapeInvisible, writeIndentedJson } from '../view/json-lines.ts';
 import type { AnswerTab, Model } from './model.ts';
 import { Section } from './section.tsx';
 import { StreamPane } from './stream-pane.tsx';

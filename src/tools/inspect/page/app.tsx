@@ -1,9 +1,9 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import type { ExchangeRow } from '../exchange-json.ts';
-import { writeIndentedJson } from '../view/indent-json.ts';
+import { readWebSocketTurn } from '../view/group-round-trips.ts';
+import { writeIndentedJson } from '../view/json-lines.ts';
 import { hasFailed, listRowWords, writeRowTitle } from '../view/row-title.ts';
-import { readWebSocketTurn } from '../view/websocket-turn.ts';
 import { ConversationDetail, ConversationList } from './conversation-panes.tsx';
 import { Detail } from './detail.tsx';
 import { formatCount, formatDuration, formatSize, shortenUserAgent } from './format.ts';

@@ -2,12 +2,17 @@ import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { messageOf } from '../../../service/settings/error-texts.ts';
 import type { AnswerPart } from '../view/answer-parts.ts';
-import type { ConversationRow, RoundTrip } from '../view/group-round-trips.ts';
+import {
+  type ConversationRow,
+  countBeforeLastUser,
+  findResults,
+  type RoundTrip,
+  readRoundTripWords,
+} from '../view/group-round-trips.ts';
 import { buildHar } from '../view/har.ts';
 import type { ExchangeDetail } from '../view/join-parts.ts';
 import { escapeInvisible } from '../view/json-lines.ts';
 import { compareRoundTrips } from '../view/round-trip-changes.ts';
-import { countBeforeLastUser, findResults, readRoundTripWords } from '../view/round-trip-words.ts';
 import { writeRowTitle } from '../view/row-title.ts';
 import { parseShown } from '../view/timeline.ts';
 import { AnswerParts, ErrorBanner, readReceivedParts } from './answer-section.tsx';

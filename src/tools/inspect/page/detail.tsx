@@ -1,11 +1,10 @@
 import type { ComponentChildren, JSX } from 'preact';
 import type { ExchangeFile } from '../../files/exchange-file.ts';
 import type { ExchangeRow } from '../exchange-json.ts';
+import { readWebSocketTurn } from '../view/group-round-trips.ts';
 import { buildHar } from '../view/har.ts';
-import { indentJsonText } from '../view/indent-json.ts';
 import type { ExchangeDetail } from '../view/join-parts.ts';
-import { escapeInvisible } from '../view/json-lines.ts';
-import { readWebSocketTurn } from '../view/websocket-turn.ts';
+import { escapeInvisible, indentJsonText } from '../view/json-lines.ts';
 import { AnswerSection } from './answer-section.tsx';
 import { downloadJson } from './download.ts';
 import { chooseTone, formatCount, formatDuration, formatSize, formatTimeOfDay } from './format.ts';

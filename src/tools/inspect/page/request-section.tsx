@@ -3,13 +3,17 @@ import { useEffect, useMemo, useState } from 'preact/hooks';
 import { messageOf } from '../../../service/settings/error-texts.ts';
 import type { ExchangeFileRequest } from '../../files/exchange-file.ts';
 import { writeCurl } from '../view/curl.ts';
-import type { ExplainedBodies, PlaceExplanation, ShownExplanation } from '../view/explained.ts';
-import { buildExplainedBodies, compareHeaders, findPlaceExplanation } from '../view/explained.ts';
-import { chooseOpening, type Opening } from '../view/folds.ts';
+import {
+  buildExplainedBodies,
+  compareHeaders,
+  type ExplainedBodies,
+  findPlaceExplanation,
+  type PlaceExplanation,
+  type ShownExplanation,
+} from '../view/explained.ts';
 import { findUpstreamUrl } from '../view/har.ts';
-import { writeIndentedJson } from '../view/indent-json.ts';
 import { type ExchangeDetail, joinContent, writeContent } from '../view/join-parts.ts';
-import { escapeInvisible, type JsonLine } from '../view/json-lines.ts';
+import { chooseOpening, escapeInvisible, type JsonLine, type Opening, writeIndentedJson } from '../view/json-lines.ts';
 import { parseShown } from '../view/timeline.ts';
 import { formatSize } from './format.ts';
 import { keepSize } from './kept-size.ts';

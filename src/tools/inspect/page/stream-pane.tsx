@@ -1,8 +1,8 @@
 import type { JSX } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import type { ExchangeFile } from '../../files/exchange-file.ts';
+import { isEventStream } from '../view/answer-parts.ts';
 import { createDeltaTexts } from '../view/delta-texts.ts';
-import { isEventStream } from '../view/final-response.ts';
 import type { ExchangeDetail } from '../view/join-parts.ts';
 import { escapeInvisible } from '../view/json-lines.ts';
 import { buildTimeline, labelChunk, labelEvent, type TimelineEntry, type TimelineRow } from '../view/timeline.ts';

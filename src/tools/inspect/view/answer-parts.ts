@@ -1,7 +1,7 @@
 import { objectOf, objectsOf } from '../../../formats/json/loose.ts';
-import { findLastResponse } from './final-response.ts';
-import { indentJsonText, writeIndentedJson } from './indent-json.ts';
-import { parseShown } from './timeline.ts';
+import type { ExchangeFile } from '../../files/exchange-file.ts';
+import { indentJsonText, writeIndentedJson } from './json-lines.ts';
+import { parseShown, writeWord } from './timeline.ts';
 
 /** A part of an answer as a person reads it. */
 export interface AnswerPart {
@@ -97,4 +97,30 @@ const isEmpty = (value: unknown) => value === undefined || value === null || val
 /** A value of any kind as text: streams that were passed may have anything. */
 export function writeShown(value: unknown): string {
   return typeof value === 'string' ? value : isEmpty(value) ? '' : writeIndentedJson(value);
+}
+
+/** The Response of a stream's last event that has one. */
+export function findLastResponse(stream: string): unknown {
+  const blocks = stream.split('\n\n');
+  for (let index = blocks.length - 1; index >= 0; index -= 1) {
+    const data = blocks[index]?.split('\n').find((line) => line.startsWith('data: {'));
+    const event = data === undefined ? null : parseShown(data.slice(6));
+    if (typeof event === 'object' && event !== null && 'response' in event) return event.response;
+  }
+  return null;
+}
+
+/** The message that the client received, as an error or in an event. */
+export function findErrorMessage(response: ExchangeFile['client_response']): string | null {
+  const last = response?.pieces.map((piece) => ('text' in piece ? piece.text : '')).join('') ?? '';
+  const event = isEventStream(response) ? findLastResponse(last) : parseShown(last);
+  const error = typeof event === 'object' && event !== null && 'error' in event ? event.error : null;
+  if (typeof error !== 'object' || error === null || !('message' in error)) return null;
+  return writeWord(error.message);
+}
+
+/** Whether a response is an event stream. */
+export function isEventStream(response: ExchangeFile['chat_response']): boolean {
+  const type = response?.headers.find(({ name }) => name === 'content-type')?.value ?? '';
+  return type.startsWith('text/event-stream');
 }

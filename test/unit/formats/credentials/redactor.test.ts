@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { isCredentialField, isCredentialHeader, redactionMark } from '../../../../src/formats/credentials/names.ts';
 import { Redactor } from '../../../../src/formats/credentials/redactor.ts';
-import { redactText } from '../../../../src/formats/credentials/text.ts';
+import { redactText } from '../../../../src/formats/credentials/urls.ts';
 
 function bodyOf(text: string): string {
   return Buffer.from(new Redactor().body(Buffer.from(text).toString('latin1'), 'request'), 'latin1').toString();

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { charactersOf } from '../../../../src/formats/json/characters.ts';
+import { charactersOf } from '../../../../src/filter/translate/shared/growth.ts';
 import { rawJSON } from '../../../../src/formats/json/exact.ts';
 
 it('a value has about as many characters as its JSON without escapes (property)', () => {

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { newId } from '../../../../src/service/server/ids.ts';
+import { newId } from '../../../../src/service/server/exchanges.ts';
 
 afterEach(() => vi.useRealTimers());
 

@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import { constants, type ServerHttp2Session } from 'node:http2';
 import { expect, it } from 'vitest';
-import { createResetGuard } from '../../../../src/service/server/reset-guard.ts';
+import { createResetGuard } from '../../../../src/service/server/server.ts';
 
 const { NGHTTP2_CANCEL, NGHTTP2_NO_ERROR, NGHTTP2_ENHANCE_YOUR_CALM } = constants;
 

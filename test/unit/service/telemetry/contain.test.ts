@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { contain } from '../../../../src/service/telemetry/contain.ts';
+import { contain } from '../../../../src/service/telemetry/observer.ts';
 
 const defect = new Error('a defect');
 const throws = () => {

@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { droppedKind } from '../../../../src/service/telemetry/dropped-kinds.ts';
+import { droppedKind } from '../../../../src/service/telemetry/metric-rows.ts';
 
 const root = join(import.meta.dirname, '../../../..');
 

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { afterEach, beforeEach, expect, it, onTestFinished, vi } from 'vitest';
+import { parentOf } from '../../../../src/service/telemetry/exchange-log.ts';
 import type { EndedCall } from '../../../../src/service/telemetry/observer.ts';
-import { parentOf } from '../../../../src/service/telemetry/trace-parent.ts';
 import { createTracing } from '../../../../src/service/telemetry/tracing.ts';
 import { endedCall, streamed, times } from '../../../support/ended-call.ts';
 import { type HeldTimers, holdTimers } from '../../../support/held-timers.ts';

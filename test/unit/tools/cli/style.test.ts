@@ -1,13 +1,16 @@
 import { describe, expect, it } from 'vitest';
-import { computeIndent, joinSections, writeSection, writeTableRow } from '../../../../src/tools/cli/columns.ts';
-import { parseOptions, UsageError } from '../../../../src/tools/cli/parse-options.ts';
 import {
+  computeIndent,
   createPlainStyle,
   createStyle,
   escapeControls,
   escapeOutput,
+  joinSections,
   wrapText,
+  writeSection,
+  writeTableRow,
 } from '../../../../src/tools/cli/style.ts';
+import { parseOptions, UsageError } from '../../../../src/tools/cli/terminal.ts';
 
 type Output = Parameters<typeof createStyle>[0]['stdout'];
 

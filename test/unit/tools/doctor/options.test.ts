@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { UsageError } from '../../../../src/tools/cli/parse-options.ts';
+import { UsageError } from '../../../../src/tools/cli/terminal.ts';
 import { parseDoctorOptions } from '../../../../src/tools/doctor/doctor-options.ts';
 
 const url = 'http://x.test/v1';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { findOriginProblem, securityHeaders } from '../../../../src/tools/inspect/access.ts';
+import { findOriginProblem, securityHeaders } from '../../../../src/tools/inspect/inspector.ts';
 
 describe('who may open the inspector', () => {
   const own = { host: '127.0.0.1:9090', origin: 'http://127.0.0.1:9090', 'content-type': 'application/json' };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Exchange } from '../../../../../src/filter/exchange/exchange.ts';
-import { responderOf } from '../../../../../src/filter/exchange/response/responder.ts';
+import { responderOf } from '../../../../../src/filter/exchange/response/response-leg.ts';
 import type { Attributes, ExchangeReply } from '../../../../../src/filter/exchange/types.ts';
 import { exchangeOptions, headersOf, repliesOf } from '../../../../support/exchange-options.ts';
 

@@ -4,7 +4,7 @@ import {
   countBeforeLastUser,
   findResults,
   readRoundTripWords,
-} from '../../../../../src/tools/inspect/view/round-trip-words.ts';
+} from '../../../../../src/tools/inspect/view/group-round-trips.ts';
 
 const linesOf = (parts: readonly AnswerPart[]) => parts.map(({ kind, name, text }) => `${kind} ${name}: ${text}`);
 const said = (answer: unknown) => linesOf(readAnswerParts(JSON.stringify(answer), false));

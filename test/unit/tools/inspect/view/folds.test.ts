@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest';
-import { chooseOpening } from '../../../../../src/tools/inspect/view/folds.ts';
-import { writeJsonLines } from '../../../../../src/tools/inspect/view/json-lines.ts';
+import { chooseOpening, writeJsonLines } from '../../../../../src/tools/inspect/view/json-lines.ts';
 
 const long = 'Be brief. '.repeat(40);
 

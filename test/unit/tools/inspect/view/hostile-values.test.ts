@@ -1,9 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { findErrorMessage, findLastResponse } from '../../../../../src/tools/inspect/view/answer-parts.ts';
 import { createDeltaTexts } from '../../../../../src/tools/inspect/view/delta-texts.ts';
-import { findErrorMessage, findLastResponse } from '../../../../../src/tools/inspect/view/final-response.ts';
-import { chooseOpening } from '../../../../../src/tools/inspect/view/folds.ts';
-import { writeIndentedJson } from '../../../../../src/tools/inspect/view/indent-json.ts';
-import { writeJsonLines } from '../../../../../src/tools/inspect/view/json-lines.ts';
+import { chooseOpening, writeIndentedJson, writeJsonLines } from '../../../../../src/tools/inspect/view/json-lines.ts';
 import { compareRoundTrips } from '../../../../../src/tools/inspect/view/round-trip-changes.ts';
 import { labelChunk, labelEvent, parseShown } from '../../../../../src/tools/inspect/view/timeline.ts';
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { readWebSocketTurn } from '../../../../../src/tools/inspect/view/websocket-turn.ts';
+import { readWebSocketTurn } from '../../../../../src/tools/inspect/view/group-round-trips.ts';
 
 it.each([
   ['3431e97d-c889-4cc8-bf4b-15a44e14d68b-turn-12', { connection: '3431e97d-c889-4cc8-bf4b-15a44e14d68b', number: 12 }],
