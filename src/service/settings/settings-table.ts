@@ -349,7 +349,7 @@ const ofTranslation = {
     'DROPPED_TOOLS',
     list,
     'web_search,web_search_preview,image_generation',
-    'Hosted tool types that are dropped and named in place of being refused.',
+    'Hosted tool types that are dropped and listed instead of being refused.',
     'whoever refuses hosted tools, or drops more of them (docs/guides)',
     (types, body) => [[], [...types, ...toolTypesOf(body)]],
   ),
