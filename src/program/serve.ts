@@ -1,6 +1,6 @@
 import { setLogger } from '@grpc/grpc-js';
 import { createHeapGauge } from '../service/memory/heap.ts';
-import { OverloadGuard } from '../service/memory/overload.ts';
+import { OverloadGuard, type OverloadReason } from '../service/memory/overload.ts';
 import { startAdminServer } from '../service/server/admin.ts';
 import { openProfiles, type ProfileSource } from '../service/server/profile-source.ts';
 import { createService } from '../service/server/server.ts';
@@ -39,21 +39,11 @@ export async function serve(config: Config, log: Log, output: LogOutput) {
       lostLogLines: output.lost,
     }),
   });
-  const memory = memoryOfProcess();
   const residentBytes = residentReader();
-  const guard = new OverloadGuard(
-    { maxExchanges: config.MAX_EXCHANGES, maxBufferedBytes: config.MAX_BUFFERED_BYTES },
-    createHeapGauge(memory.heap),
-    (limit) => metrics.overload.inc({ limit }),
-    { limit: memory.total / config.WORKERS, bytes: residentBytes },
-  );
+  const guard = createGuard(config, residentBytes, (limit) => metrics.overload.inc({ limit }));
   const tracing = await loadTracing(config, log, metrics);
   const tls = tlsOf(config, log, metrics);
-  const profiles: ProfileSource = openProfiles(config, (problem) => {
-    metrics.profileReloads.inc({ result: problem === null ? 'taken' : 'rejected' });
-    if (problem === null) log.info({ profiles: [...profiles.ofFile().keys()] }, 'profiles file read again');
-    else log.error({ reason: problem.message }, 'the changed profiles file cannot be used');
-  });
+  const profiles = watchProfiles(config, log, metrics);
   let webSocket: WebSocketEndpoint | null = null;
   const messageOf = (requestId: string) => webSocket?.messageOf(requestId) ?? null;
   const warnOfRecorder = createOccasionalWarning(log, 'internal error');
@@ -126,6 +116,24 @@ export async function serve(config: Config, log: Log, output: LogOutput) {
       log.info({ outcome }, 'stopped');
     },
   };
+}
+
+function createGuard(config: Config, bytes: () => number, onRefused: (limit: OverloadReason) => void): OverloadGuard {
+  const memory = memoryOfProcess();
+  const limits = { maxExchanges: config.MAX_EXCHANGES, maxBufferedBytes: config.MAX_BUFFERED_BYTES };
+  return new OverloadGuard(limits, createHeapGauge(memory.heap), onRefused, {
+    limit: memory.total / config.WORKERS,
+    bytes,
+  });
+}
+
+function watchProfiles(config: Config, log: Log, metrics: Metrics): ProfileSource {
+  const profiles: ProfileSource = openProfiles(config, (problem) => {
+    metrics.profileReloads.inc({ result: problem === null ? 'taken' : 'rejected' });
+    if (problem === null) log.info({ profiles: [...profiles.ofFile().keys()] }, 'profiles file read again');
+    else log.error({ reason: problem.message }, 'the changed profiles file cannot be used');
+  });
+  return profiles;
 }
 
 /** Recording costs memory and time: none of its code is loaded where it is off. */

@@ -328,13 +328,6 @@ test.each([
   expect(names.filter((name, at) => names.indexOf(name) !== at)).toEqual([]);
 });
 
-test('only the programs read the environment, and workers the number they were given', () => {
-  const readers = files.filter((file) => /\bprocess\.(env|argv)\b/.test(readFileSync(join(root, file), 'utf8')));
-  expect(readers.filter((file) => file.includes('/') && !file.startsWith('program/'))).toEqual([
-    'service/server/workers.ts',
-  ]);
-});
-
 test('the filter and other pure folders hold no clock and no dice', () => {
   for (const file of pureFiles)
     expect(readFileSync(join(root, file), 'utf8'), file).not.toMatch(

@@ -16,7 +16,7 @@ import { createHealth } from './health.ts';
 import { ProcessCall } from './process.ts';
 import { openProfiles, type ProfileSource } from './profile-source.ts';
 import { createStepQueue } from './step-queue.ts';
-import { createTicker } from './ticker.ts';
+import { createTicker, type Ticker } from './ticker.ts';
 
 export interface ServiceOptions extends Partial<typeof tolerances> {
   readonly config: Config;
@@ -131,17 +131,10 @@ export function createService(options: ServiceOptions) {
     handshakeTimeout: tlsHandshakeMs,
   });
   const health = createHealth();
-  let available = true;
   if (guard !== undefined)
-    ticker.add({
-      tickSlot: -1,
-      tick() {
-        const now = guard.checkAvailability();
-        if (now === available) return;
-        available = now;
-        health.setAvailable(now);
-        options.onAvailability?.(now);
-      },
+    watchAvailability(ticker, guard, (available) => {
+      health.setAvailable(available);
+      options.onAvailability?.(available);
     });
   server.addService(healthService, health.handlers as unknown as UntypedServiceImplementation);
 
@@ -169,11 +162,7 @@ export function createService(options: ServiceOptions) {
       const bound: string[] = [];
       for (const address of config.LISTEN.split(',').map((text) => text.trim())) {
         if (options.removesStaleSockets !== false) await removeStaleSocket(address);
-        const before = http2ServersOf(server).length;
-        const port = await promisify(server.bindAsync.bind(server))(address, credentials);
-        bound.push(address.replace(/:0$/, `:${port}`));
-        // At once, before a connection can have been accepted.
-        for (const http2Server of http2ServersOf(server).slice(before)) prepare(http2Server);
+        bound.push(await bind(server, address, credentials, prepare));
       }
       return bound;
     },
@@ -194,6 +183,37 @@ export function createService(options: ServiceOptions) {
       return outcome;
     },
   };
+}
+
+function watchAvailability(
+  ticker: Ticker,
+  guard: Pick<OverloadGuard, 'checkAvailability'>,
+  onChange: (available: boolean) => void,
+): void {
+  let available = true;
+  ticker.add({
+    tickSlot: -1,
+    tick() {
+      const now = guard.checkAvailability();
+      if (now === available) return;
+      available = now;
+      onChange(now);
+    },
+  });
+}
+
+/** Binds an address, and returns it with the port that it was given. */
+async function bind(
+  server: Server,
+  address: string,
+  credentials: ServerCredentials,
+  prepare: (http2Server: Http2Server) => void,
+): Promise<string> {
+  const before = http2ServersOf(server).length;
+  const port = await promisify(server.bindAsync.bind(server))(address, credentials);
+  // At once, before a connection can have been accepted.
+  for (const http2Server of http2ServersOf(server).slice(before)) prepare(http2Server);
+  return address.replace(/:0$/, `:${port}`);
 }
 
 /** Removes a socket that a killed process left behind, which would keep the address taken; one that answers is in use. */

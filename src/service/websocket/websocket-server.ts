@@ -107,14 +107,7 @@ export async function startWebSocketEndpoint(options: WebSocketOptions) {
       return conversations.evictions;
     },
     /** The client's message that became the request of this id, as it came, while its turn runs; null for any other. */
-    messageOf(requestId: string): Buffer | null {
-      for (const { id, connection } of sockets) {
-        const turn = turnOfRequest(requestId, id);
-        const message = turn === null ? null : connection.messageOf(turn);
-        if (message !== null) return message;
-      }
-      return null;
-    },
+    messageOf: (requestId: string): Buffer | null => findMessage(sockets, requestId),
     /**
      * Reports unhealthy at once, still accepts connections for `delayMs`, then ends each connection after its running turn;
      * those left after another `timeoutMs` are cut.
@@ -123,12 +116,7 @@ export async function startWebSocketEndpoint(options: WebSocketOptions) {
       phase = 'draining';
       await sleep(delayMs);
       phase = 'closing';
-      const closed = [...sockets].map(({ over }) => over);
-      for (const open of sockets) open.connection.end('shutdown');
-      const cut = new AbortController();
-      await Promise.race([Promise.all(closed), sleep(timeoutMs, null, { signal: cut.signal }).catch(() => {})]);
-      cut.abort();
-      for (const open of sockets) open.stop();
+      await endAll(sockets, timeoutMs);
       clearInterval(pings);
       forwarder.close();
       await new Promise<void>((resolve) => {
@@ -137,6 +125,25 @@ export async function startWebSocketEndpoint(options: WebSocketOptions) {
       });
     },
   };
+}
+
+function findMessage(sockets: ReadonlySet<ClientSocket>, requestId: string): Buffer | null {
+  for (const { id, connection } of sockets) {
+    const turn = turnOfRequest(requestId, id);
+    const message = turn === null ? null : connection.messageOf(turn);
+    if (message !== null) return message;
+  }
+  return null;
+}
+
+/** Ends each connection after its running turn, and cuts what is left after the timeout. */
+async function endAll(sockets: ReadonlySet<ClientSocket>, timeoutMs: number): Promise<void> {
+  const closed = [...sockets].map(({ over }) => over);
+  for (const open of sockets) open.connection.end('shutdown');
+  const cut = new AbortController();
+  await Promise.race([Promise.all(closed), sleep(timeoutMs, null, { signal: cut.signal }).catch(() => {})]);
+  cut.abort();
+  for (const open of sockets) open.stop();
 }
 
 function addressOf(bound: AddressInfo | string | null): string {

@@ -31,7 +31,7 @@ export function createInspector(options: InspectorOptions) {
   const pageFile = loadPage();
   const listEvents = createListEvents(store);
   const open = new Set<ServerResponse>();
-  const sender = sendTo === null ? null : createRequestSender(sendTo, `responses-extproc/${version} inspector`);
+  const form = createForm(options);
   const explained = createExplainOnce(explainer);
   const about = { version, send_to: sendTo, limits: store.limits };
 
@@ -72,37 +72,9 @@ export function createInspector(options: InspectorOptions) {
     }
   }
 
-  /** Answers `/inspect/send?path=/v1/responses`: sends the form's request to the proxy. */
-  async function sendFromForm(request: IncomingMessage, response: ServerResponse, path: string): Promise<void> {
-    if (request.method !== 'POST') return sendText(response, 405, 'only POST');
-    const problem = findOriginProblem(request.headers);
-    if (problem !== null) return sendText(response, 403, problem);
-    if (sender === null) return sendText(response, 404, 'INSPECT_SEND_TO is not set.');
-    // Anything else could change the host of the base URL.
-    if (!path.startsWith('/') || findEndpoint('POST', path) === null)
-      return sendText(response, 400, 'path must be one of the Responses API.');
-    const body = await readAtMost(maxBodyBytes, request);
-    if (body === null) return sendText(response, 413, `A request may have ${maxBodyBytes} bytes.`);
-    try {
-      sendJson(response, 200, await sender.send(path, body.toString(), request.headers.authorization ?? null));
-    } catch (error) {
-      sendText(response, 502, readErrorReason(error));
-    }
-  }
-
-  /** Answers `/inspect/models` with the upstream's model list. */
-  async function sendModels(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    if (sender === null) return sendText(response, 404, 'INSPECT_SEND_TO is not set.');
-    try {
-      sendJson(response, 200, { models: await sender.models(request.headers.authorization ?? null), problem: null });
-    } catch (error) {
-      sendJson(response, 200, { models: [], problem: readErrorReason(error) }); // many upstreams have no list
-    }
-  }
-
   async function answer(request: IncomingMessage, response: ServerResponse, url: URL): Promise<void> {
     const { pathname: path, searchParams } = url;
-    if (path === '/inspect/send') return sendFromForm(request, response, searchParams.get('path') ?? '/v1/responses');
+    if (path === '/inspect/send') return form.send(request, response, searchParams.get('path') ?? '/v1/responses');
     if (request.method !== 'GET' && request.method !== 'HEAD') return sendText(response, 405, 'only GET');
     const file = await pageFile(path === '/inspect' ? '/inspect/' : path);
     if (file !== undefined) return send(response, 200, file.contentType, file.body);
@@ -111,7 +83,7 @@ export function createInspector(options: InspectorOptions) {
     if (foreign !== null) return sendText(response, 403, foreign);
     if (path === '/inspect/about') return sendJson(response, 200, about);
     if (path === '/inspect/events') return follow(response, (searchParams.get('find') ?? '').slice(0, maxSearchLength));
-    if (path === '/inspect/models') return sendModels(request, response);
+    if (path === '/inspect/models') return form.models(request, response);
     const [, id, part] = /^\/inspect\/exchanges\/(\d{1,15})(\/explanation)?$/.exec(path) ?? [];
     if (id === undefined) return sendText(response, 404, 'not found');
     const exchange = store.get(Number(id));
@@ -134,8 +106,43 @@ export function createInspector(options: InspectorOptions) {
     close() {
       for (const response of open) response.destroy();
       explainer.close();
-      sender?.close();
+      form.close();
     },
+  };
+}
+
+/** Creates what answers the page's form: it sends requests to the proxy. Without an address there is no form. */
+function createForm({ sendTo, version }: InspectorOptions) {
+  const sender = sendTo === null ? null : createRequestSender(sendTo, `responses-extproc/${version} inspector`);
+  return {
+    /** Answers `/inspect/send?path=/v1/responses`: sends the form's request to the proxy. */
+    async send(request: IncomingMessage, response: ServerResponse, path: string): Promise<void> {
+      if (request.method !== 'POST') return sendText(response, 405, 'only POST');
+      const problem = findOriginProblem(request.headers);
+      if (problem !== null) return sendText(response, 403, problem);
+      if (sender === null) return sendText(response, 404, 'INSPECT_SEND_TO is not set.');
+      // Anything else could change the host of the base URL.
+      if (!path.startsWith('/') || findEndpoint('POST', path) === null)
+        return sendText(response, 400, 'path must be one of the Responses API.');
+      const body = await readAtMost(maxBodyBytes, request);
+      if (body === null) return sendText(response, 413, `A request may have ${maxBodyBytes} bytes.`);
+      try {
+        sendJson(response, 200, await sender.send(path, body.toString(), request.headers.authorization ?? null));
+      } catch (error) {
+        sendText(response, 502, readErrorReason(error));
+      }
+    },
+
+    /** Answers `/inspect/models` with the upstream's model list. */
+    async models(request: IncomingMessage, response: ServerResponse): Promise<void> {
+      if (sender === null) return sendText(response, 404, 'INSPECT_SEND_TO is not set.');
+      try {
+        sendJson(response, 200, { models: await sender.models(request.headers.authorization ?? null), problem: null });
+      } catch (error) {
+        sendJson(response, 200, { models: [], problem: readErrorReason(error) }); // many upstreams have no list
+      }
+    },
+    close: () => sender?.close(),
   };
 }
 

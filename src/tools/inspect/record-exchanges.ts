@@ -32,11 +32,17 @@ export function createRecorder(
   messageOf: MessageOf = () => null,
   failed: (thrown: unknown) => void = () => {},
 ) {
-  const records = new WeakMap<Exchange, ReturnType<typeof createRecord>>();
+  const records = new WeakMap<Exchange, Pick<ExchangeRecord, 'end'>>();
   return {
     createExchange(options: ExchangeOptions): Exchange {
+      const own = new ExchangeRecord(store, messageOf, () => exchange.summary());
       const record = contain(
-        createRecord(store, messageOf, () => exchange.summary()),
+        {
+          onEvent: (event: ExchangeEvent) => own.onEvent(event),
+          onMessage: (events: number) => own.onMessage(events),
+          onReplies: (replies: readonly ExchangeReply[], event: ExchangeEvent | null) => own.onReplies(replies, event),
+          end: (call: EndedCall) => own.end(call),
+        },
         failed,
       );
       const exchange: Exchange = new Exchange({ ...options, tap: record });
@@ -97,44 +103,61 @@ function recordWhole(bytes: Uint8Array, ...of: Parameters<typeof createBodyRecor
 const maxCauseLength = 16 * 1024;
 
 /** Records what one exchange takes and gives, without its credentials. */
-function createRecord(store: ExchangeStore, messageOf: MessageOf, summary: () => ExchangeSummary) {
-  const startedUnixMs = Date.now();
-  const startedAt = performance.now();
-  const redactor = new Redactor();
+class ExchangeRecord {
+  readonly #store: ExchangeStore;
+  readonly #messageOf: MessageOf;
+  readonly #summary: () => ExchangeSummary;
+  readonly #startedUnixMs = Date.now();
+  readonly #startedAt = performance.now();
+  readonly #redactor = new Redactor();
   /** The record in the store. It is null before the headers came, and for a readiness check. */
-  let kept: StoredExchange | null = null;
-  let requestHeaders: HeaderMap = new Map();
-  const bodies = new Map<BodyName, BodyRecord>();
+  #kept: StoredExchange | null = null;
+  #requestHeaders: HeaderMap = new Map();
+  readonly #bodies = new Map<BodyName, BodyRecord>();
   /** The piece of the upstream's answer that is being translated, with its time of arrival. */
-  let arrived: { readonly at: number; readonly bytes: Uint8Array } | null = null;
-  let eventsOfChunks: number[] = [];
-  let upstreamAnswered = false;
-  let clientAnswered = false;
+  #arrived: { readonly at: number; readonly bytes: Uint8Array } | null = null;
+  #eventsOfChunks: number[] = [];
+  #upstreamAnswered = false;
+  #clientAnswered = false;
 
-  function onEvent(event: ExchangeEvent): void {
+  constructor(store: ExchangeStore, messageOf: MessageOf, summary: () => ExchangeSummary) {
+    this.#store = store;
+    this.#messageOf = messageOf;
+    this.#summary = summary;
+  }
+
+  onMessage(events: number): void {
+    this.#eventsOfChunks.push(events);
+  }
+
+  onEvent(event: ExchangeEvent): void {
     switch (event.type) {
       case 'response_body':
-        flushArrived();
-        arrived = { at: now(), bytes: event.body };
+        this.#flushArrived();
+        this.#arrived = { at: this.#now(), bytes: event.body };
         return;
       case 'request_headers': {
-        requestHeaders = event.headers;
-        if (isProbe()) return;
-        kept = store.open(startedUnixMs);
-        kept.setHead('client_request', redactor.headers(event.headers));
-        const message = messageOf(event.headers.get('x-request-id') ?? '');
-        if (message !== null) recordWhole(message, kept, 'websocket_message', redactor, 'request');
-        begin('request', 'client_request', 'chat_request');
+        this.#requestHeaders = event.headers;
+        if (this.#isProbe()) return;
+        this.#kept = this.#store.open(this.#startedUnixMs);
+        this.#kept.setHead('client_request', this.#redactor.headers(event.headers));
+        const message = this.#messageOf(event.headers.get('x-request-id') ?? '');
+        if (message !== null) recordWhole(message, this.#kept, 'websocket_message', this.#redactor, 'request');
+        this.#begin('request', 'client_request', 'chat_request');
         return;
       }
       case 'request_body':
-        push('client_request', now(), event.body);
+        this.#push('client_request', this.#now(), event.body);
         return;
       case 'response_headers':
-        upstreamAnswered = true;
-        endRequest();
-        begin(Number(event.headers.get(':status')) >= 400 ? 'error' : 'answer', 'chat_response', 'client_response');
-        kept?.setHead('chat_response', redactor.headers(event.headers));
+        this.#upstreamAnswered = true;
+        this.#endRequest();
+        this.#begin(
+          Number(event.headers.get(':status')) >= 400 ? 'error' : 'answer',
+          'chat_response',
+          'client_response',
+        );
+        this.#kept?.setHead('chat_response', this.#redactor.headers(event.headers));
         return;
       case 'request_trailers':
       case 'response_trailers':
@@ -142,81 +165,82 @@ function createRecord(store: ExchangeStore, messageOf: MessageOf, summary: () =>
     }
   }
 
-  function onReplies(replies: readonly ExchangeReply[], event: ExchangeEvent | null): void {
-    const piece = arrived;
-    const burst = piece !== null && eventsOfChunks.length > 1 ? splitBurst(piece.bytes, replies, eventsOfChunks) : null;
-    if (burst === null) flushArrived();
+  onReplies(replies: readonly ExchangeReply[], event: ExchangeEvent | null): void {
+    const piece = this.#arrived;
+    const burst =
+      piece !== null && this.#eventsOfChunks.length > 1 ? splitBurst(piece.bytes, replies, this.#eventsOfChunks) : null;
+    if (burst === null) this.#flushArrived();
     // One time for a piece and its reply: translating takes microseconds, and so would reading the clock twice for each token.
-    const at = piece?.at ?? now();
-    for (const reply of replies) onReply(reply, event, at, burst !== null);
+    const at = piece?.at ?? this.#now();
+    for (const reply of replies) this.#onReply(reply, event, at, burst !== null);
     for (const [index, { chunk, events }] of (burst ?? []).entries()) {
       // Chunks of one piece are translated one after the other, some microseconds each.
       const then = at + index / 1000;
-      push('chat_response', then, chunk);
-      push('client_response', then, events);
+      this.#push('chat_response', then, chunk);
+      this.#push('client_response', then, events);
     }
-    arrived = null;
-    eventsOfChunks = [];
+    this.#arrived = null;
+    this.#eventsOfChunks = [];
   }
 
-  function end({ how, summary, times, cause }: EndedCall): void {
-    flushArrived();
+  end({ how, summary, times, cause }: EndedCall): void {
+    this.#flushArrived();
     // It may end before any headers came.
-    if (!isProbe()) kept ??= store.open(startedUnixMs);
-    endRequest();
-    const at = now();
-    for (const body of bodies.values()) body.end(at);
+    if (!this.#isProbe()) this.#kept ??= this.#store.open(this.#startedUnixMs);
+    this.#endRequest();
+    const at = this.#now();
+    for (const body of this.#bodies.values()) body.end(at);
     const thrown = cause ?? summary.errorCause;
-    kept?.setFacts({
-      ...collectFacts(summary),
+    this.#kept?.setFacts({
+      ...this.#collectFacts(summary),
       // For an exchange that was still open, how the call ended is more informative than the outcome.
       outcome: how === 'done' ? summary.outcome : how,
-      cause: thrown == null ? null : redactor.text(inspect(thrown, { depth: 4 }).slice(0, maxCauseLength)),
+      cause: thrown == null ? null : this.#redactor.text(inspect(thrown, { depth: 4 }).slice(0, maxCauseLength)),
       // The call’s clock starts later than this one, by which pieces are timed.
       duration_ms: at,
       first_token_ms: times.firstToken === null ? null : at - times.duration + times.firstToken,
     });
   }
 
-  function isProbe(): boolean {
-    return requestHeaders.get('user-agent') === probeAgent;
+  #isProbe(): boolean {
+    return this.#requestHeaders.get('user-agent') === probeAgent;
   }
 
-  function now(): number {
-    return performance.now() - startedAt;
+  #now(): number {
+    return performance.now() - this.#startedAt;
   }
 
-  function flushArrived(): void {
-    if (arrived !== null) push('chat_response', arrived.at, arrived.bytes);
-    arrived = null;
+  #flushArrived(): void {
+    if (this.#arrived !== null) this.#push('chat_response', this.#arrived.at, this.#arrived.bytes);
+    this.#arrived = null;
   }
 
-  function onReply(reply: ExchangeReply, event: ExchangeEvent | null, at: number, withoutBody: boolean): void {
+  #onReply(reply: ExchangeReply, event: ExchangeEvent | null, at: number, withoutBody: boolean): void {
     switch (reply.type) {
       case 'response_body':
-        if (!clientAnswered || reply.headers !== undefined) answerClient(reply.headers);
+        if (!this.#clientAnswered || reply.headers !== undefined) this.#answerClient(reply.headers);
         if (!withoutBody)
-          push('client_response', at, reply.body ?? (event?.type === 'response_body' ? event.body : noBytes));
+          this.#push('client_response', at, reply.body ?? (event?.type === 'response_body' ? event.body : noBytes));
         return;
       case 'request_headers':
-        changeRequest(reply.headers);
-        if (event?.type === 'request_headers' && event.endOfStream) endRequest();
+        this.#changeRequest(reply.headers);
+        if (event?.type === 'request_headers' && event.endOfStream) this.#endRequest();
         return;
       case 'request_body':
-        if (reply.headers !== undefined) changeRequest(reply.headers);
-        push('chat_request', at, reply.body ?? (event?.type === 'request_body' ? event.body : noBytes));
-        if (reply.endOfStream) endRequest();
+        if (reply.headers !== undefined) this.#changeRequest(reply.headers);
+        this.#push('chat_request', at, reply.body ?? (event?.type === 'request_body' ? event.body : noBytes));
+        if (reply.endOfStream) this.#endRequest();
         return;
       case 'response_headers':
-        answerClient(reply.headers);
+        this.#answerClient(reply.headers);
         return;
       case 'immediate_response': {
-        endRequest();
-        if (!upstreamAnswered) kept?.setHead('chat_request', undefined);
-        const head = redactor.headers([[':status', String(reply.status)], ...Object.entries(reply.headers)]);
-        kept?.setHead('client_response', head);
-        begin('error', 'client_response');
-        push('client_response', at, reply.body);
+        this.#endRequest();
+        if (!this.#upstreamAnswered) this.#kept?.setHead('chat_request', undefined);
+        const head = this.#redactor.headers([[':status', String(reply.status)], ...Object.entries(reply.headers)]);
+        this.#kept?.setHead('client_response', head);
+        this.#begin('error', 'client_response');
+        this.#push('client_response', at, reply.body);
         return;
       }
       case 'request_trailers':
@@ -225,50 +249,51 @@ function createRecord(store: ExchangeStore, messageOf: MessageOf, summary: () =>
     }
   }
 
-  function changeRequest(changes: HeaderMutation | undefined): void {
-    kept?.setHead('chat_request', changeHead(kept.heads.client_request, changes));
+  #changeRequest(changes: HeaderMutation | undefined): void {
+    this.#kept?.setHead('chat_request', this.#changeHead(this.#kept.heads.client_request, changes));
   }
 
-  function answerClient(changes: HeaderMutation | undefined): void {
-    clientAnswered = true;
-    kept?.setHead('client_response', changeHead(kept.heads.chat_response, changes));
+  #answerClient(changes: HeaderMutation | undefined): void {
+    this.#clientAnswered = true;
+    this.#kept?.setHead('client_response', this.#changeHead(this.#kept.heads.chat_response, changes));
   }
 
   /** A head as Envoy forwards it: after it removed some headers and set others. */
-  function changeHead(head: Head = new Map(), { set = {}, remove = [] }: HeaderMutation = {}): Head {
+  #changeHead(head: Head = new Map(), { set = {}, remove = [] }: HeaderMutation = {}): Head {
     const rest = [...head].filter(([name]) => !remove.includes(name));
-    return new Map([...rest, ...redactor.headers(Object.entries(set))]);
+    return new Map([...rest, ...this.#redactor.headers(Object.entries(set))]);
   }
 
-  function begin(kind: BodyKind, ...names: readonly BodyName[]): void {
-    for (const name of names) if (kept !== null) bodies.set(name, createBodyRecord(kept, name, redactor, kind));
+  #begin(kind: BodyKind, ...names: readonly BodyName[]): void {
+    for (const name of names)
+      if (this.#kept !== null) this.#bodies.set(name, createBodyRecord(this.#kept, name, this.#redactor, kind));
   }
 
-  function push(name: BodyName, at: number, bytes: Uint8Array): void {
-    bodies.get(name)?.push(at, bytes);
+  #push(name: BodyName, at: number, bytes: Uint8Array): void {
+    this.#bodies.get(name)?.push(at, bytes);
   }
 
   /** Ends the records of the request's bodies. No more of them will come. */
-  function endRequest(): void {
-    const [client, chat] = [bodies.get('client_request'), bodies.get('chat_request')];
-    if (kept === null || client === undefined) return;
-    const at = now();
-    client.end(at, decodeBody);
+  #endRequest(): void {
+    const [client, chat] = [this.#bodies.get('client_request'), this.#bodies.get('chat_request')];
+    if (this.#kept === null || client === undefined) return;
+    const at = this.#now();
+    client.end(at, (bytes) => this.#decodeBody(bytes));
     chat?.end(at);
-    bodies.clear();
+    this.#bodies.clear();
     // From here on the list shows the exchange as running.
-    kept.setFacts(collectFacts(summary()));
+    this.#kept.setFacts(this.#collectFacts(this.#summary()));
   }
 
   /** Removes the content coding of the client's body. A body that cannot be decoded stays as it is. */
-  function decodeBody(bytes: Uint8Array): Uint8Array {
-    const codings = parseContentCodings(requestHeaders.get('content-encoding') ?? null);
+  #decodeBody(bytes: Uint8Array): Uint8Array {
+    const codings = parseContentCodings(this.#requestHeaders.get('content-encoding') ?? null);
     if (codings === null || codings.length === 0 || bytes.length === 0) return bytes;
     try {
       const read = decodeContent(bytes, codings, maxBodyBytes);
       // The body is shown decoded, so these headers would not match it.
       const remove = ['content-encoding', 'content-length'];
-      kept?.setHead('client_request', changeHead(kept.heads.client_request, { remove }));
+      this.#kept?.setHead('client_request', this.#changeHead(this.#kept.heads.client_request, { remove }));
       return read;
     } catch (thrown) {
       if (thrown instanceof ContentCodingError) return bytes;
@@ -276,7 +301,7 @@ function createRecord(store: ExchangeStore, messageOf: MessageOf, summary: () =>
     }
   }
 
-  function collectFacts(summary: ExchangeSummary): ExchangeFacts {
+  #collectFacts(summary: ExchangeSummary): ExchangeFacts {
     const { profile, dropped, status, tokens, repairs } = summary;
     const model = summary.model ?? summary.asked.model;
     return {
@@ -287,15 +312,12 @@ function createRecord(store: ExchangeStore, messageOf: MessageOf, summary: () =>
       tokens,
       repairs,
       request_id: summary.requestId,
-      model: model === null ? null : redactor.text(model),
+      model: model === null ? null : this.#redactor.text(model),
       stream: summary.stream ?? summary.asked.stream,
       error_code: summary.errorCode,
       finish_reason: summary.finishReason,
     };
   }
-
-  const onMessage = (events: number) => void eventsOfChunks.push(events);
-  return { onEvent, onMessage, onReplies, end };
 }
 
 const noBytes = new Uint8Array(0);
