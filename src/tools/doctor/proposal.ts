@@ -62,8 +62,8 @@ function chooseBase(evidence: readonly Evidence[], findings: Findings, host: str
   const others = [...builtInProfiles.values()].filter(({ recognisedBy }) => !('engine' in recognisedBy));
   const [generic, ...rest] = others.map(({ profile }) => profile);
   if (generic === undefined) throw new Error('There are no profiles.');
-  const scoreFor = (profile: Profile) => computeScore(evidence, profile, generic, model);
-  const base = rest.reduce((best, other) => (scoreFor(other) < scoreFor(best) ? other : best), generic);
+  const computeScoreFor = (profile: Profile) => computeScore(evidence, profile, generic, model);
+  const base = rest.reduce((best, other) => (computeScoreFor(other) < computeScoreFor(best) ? other : best), generic);
   return { base, because: 'it comes closest to what the probes found' };
 }
 

@@ -76,8 +76,8 @@ function explainCatalog(run: CatalogRun, body: unknown, model: string, options: 
 /** Explains a request that the filter answers itself, by the settings under which it would have been sent. */
 function explainAnswered(run: AnsweredRun, body: unknown, whatIf: WhatIf, { linkBase }: ExplainOptions) {
   const causes = listCauses(whatIf.runs(body, run), (other) => other.type === 'sent');
-  const reasonFor = (name: string): Reason => ({ causes, ...buildRule(rowOfPath(name), linkBase) });
-  return { answered: reasonFor('generate'), dropped: run.dropped.map((name) => ({ name, ...reasonFor(name) })) };
+  const buildReason = (name: string): Reason => ({ causes, ...buildRule(rowOfPath(name), linkBase) });
+  return { answered: buildReason('generate'), dropped: run.dropped.map((name) => ({ name, ...buildReason(name) })) };
 }
 
 function explainRefusals(run: RefusedRun, body: unknown, whatIf: WhatIf, options: ExplainOptions): readonly Refusal[] {

@@ -74,8 +74,8 @@ function describeEvent({ event, data }: ClientEvent, width: number, paint: Style
 
 /** Sorts an event's fields: new ones first; ids and indices, which each event repeats, last. */
 function sortByWeight(own: Readonly<Record<string, unknown>>): readonly (readonly [string, unknown])[] {
-  const weightOf = (name: string) => (/_(id|index)$/.test(name) ? 1 : 0);
-  return Object.entries(own).toSorted(([one], [other]) => weightOf(one) - weightOf(other));
+  const weigh = (name: string) => (/_(id|index)$/.test(name) ? 1 : 0);
+  return Object.entries(own).toSorted(([one], [other]) => weigh(one) - weigh(other));
 }
 
 function summarizeResponse(response: unknown): Readonly<Record<string, unknown>> {

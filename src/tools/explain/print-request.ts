@@ -89,11 +89,11 @@ const fateWidth = 'in Response'.length;
 /** Groups fields into lines. Three or more items or tools in a row that were sent unchanged share a line. */
 function groupFields(fields: readonly ExplainedField[]): readonly (readonly ExplainedField[])[] {
   const groups: ExplainedField[][] = [];
-  const listOf = ({ field }: ExplainedField) => /^(\w+)\[\d+\]$/.exec(field)?.[1];
+  const readList = ({ field }: ExplainedField) => /^(\w+)\[\d+\]$/.exec(field)?.[1];
   for (const field of fields) {
     const last = groups.at(-1)?.[0];
-    const list = listOf(field);
-    if (list !== undefined && isPlain(field) && last !== undefined && isPlain(last) && listOf(last) === list)
+    const list = readList(field);
+    if (list !== undefined && isPlain(field) && last !== undefined && isPlain(last) && readList(last) === list)
       groups.at(-1)?.push(field);
     else groups.push([field]);
   }

@@ -71,7 +71,10 @@ export function findEndpoint(method: string, path: string): string | null {
 export function buildExplainedRequest(exchange: StoredExchange): ExplainedRequest {
   const client_request = { ...buildRequestHead(exchange.heads.client_request), body: '' };
   const others = { chat_request: null, chat_response: null, client_response: null };
-  return { file: { ...buildFileHead(exchange), client_request, ...others }, body: exchange.bytesOf('client_request') };
+  return {
+    file: { ...buildFileHead(exchange), client_request, ...others },
+    body: exchange.joinBytes('client_request'),
+  };
 }
 
 /** Bytes of the pieces that are sent to a page at a time, or one piece more. */

@@ -143,7 +143,7 @@ export class StoredExchange {
     return this.isDiscarded ? 0 : Math.max(0, this.#maxBytes - this.#heldBytes);
   }
 
-  bytesOf(body: BodyName): Buffer {
+  joinBytes(body: BodyName): Buffer {
     return Buffer.from(this.pieces[body].map(({ latin1 }) => latin1).join(''), 'latin1');
   }
 

@@ -76,7 +76,7 @@ async function isInBodies(exchange: StoredExchange, text: string, signal: AbortS
     signal.throwIfAborted();
   };
   for (const body of bodyNames) {
-    const whole = exchange.bytesOf(body).toString('utf8');
+    const whole = exchange.joinBytes(body).toString('utf8');
     const lower = whole.toLowerCase();
     if (wanted.some((each) => lower.includes(each))) return true;
     await pause();

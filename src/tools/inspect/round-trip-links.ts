@@ -33,14 +33,14 @@ export function createRoundTripLinker(store: ExchangeStore): (exchange: StoredEx
   return (exchange) => {
     const isSent = exchange.facts.outcome !== 'running' || exchange.heads.chat_response !== undefined;
     if (exchange.link !== undefined || !isSent) return;
-    const request = exchange.omitted.chat_request > 0 ? null : readChatRequest(exchange.bytesOf('chat_request'));
+    const request = exchange.omitted.chat_request > 0 ? null : readChatRequest(exchange.joinBytes('chat_request'));
     exchange.link = null;
     if (request === null) return;
     // Seldom: to look at all of them for each exchange would be the square of them.
     if (latest.size > 2 * store.limits.maxExchanges)
       for (const [old, id] of latest) if (store.get(id) === undefined) latest.delete(old);
     const { parent, history } = findPlace(request);
-    const before = parent === null ? null : readChatRequest(store.get(parent)?.bytesOf('chat_request') ?? noBytes);
+    const before = parent === null ? null : readChatRequest(store.get(parent)?.joinBytes('chat_request') ?? noBytes);
     exchange.link = buildRoundTripLink(request, parent, before);
     if (history !== '') latest.set(history, exchange.id);
   };

@@ -18,8 +18,8 @@ export function noteWords(exchange: StoredExchange): void {
   const isOver = facts.outcome !== 'running';
   // A request without a body has no words yet: the head of what is sent may come long before it.
   if (said === undefined && exchange.isRequestRecorded)
-    Object.assign(exchange, readAsked(exchange.bytesOf('client_request')));
-  if (called === undefined && isOver) Object.assign(exchange, readAnswered(exchange.bytesOf('client_response')));
+    Object.assign(exchange, readAsked(exchange.joinBytes('client_request')));
+  if (called === undefined && isOver) Object.assign(exchange, readAnswered(exchange.joinBytes('client_response')));
 }
 
 /** Finds the user's last text in a Responses request, and what follows it: tool results, or images. */

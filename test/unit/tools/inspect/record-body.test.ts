@@ -12,7 +12,7 @@ function recordIn(maxBytes: number, kind: BodyKind) {
   const redactor = new Redactor();
   redactor.headers([['authorization', `Bearer ${known}`]]);
   const body = createBodyRecord(exchange, 'chat_response', redactor, kind);
-  return { exchange, redactor, body, kept: () => exchange.bytesOf('chat_response').toString() };
+  return { exchange, redactor, body, kept: () => exchange.joinBytes('chat_response').toString() };
 }
 
 const delta = fc.oneof(

@@ -72,7 +72,7 @@ it('keeps 8 MiB of a request, also of one that is longer when its compression is
     repliesOf(exchange, { type: 'request_headers', headers, endOfStream: false });
     for (const body of pieces) repliesOf(exchange, { type: 'request_body', body, endOfStream: body === pieces.at(-1) });
     const [kept] = [...store.list()];
-    const bytes = kept?.bytesOf('client_request').length ?? 0;
+    const bytes = kept?.joinBytes('client_request').length ?? 0;
     expect(bytes).toBeGreaterThan(0);
     expect(bytes).toBeLessThanOrEqual(maxBodyBytes);
     if (coding === '') expect(bytes + (kept?.omitted.client_request ?? 0)).toBe(body.length);
@@ -87,7 +87,7 @@ it('counts what it keeps of a message on a WebSocket as any body: the beginning 
   const headers = new Map([...requestHead, ['x-request-id', 'long-turn-1']]);
   repliesOf(createExchange(exchangeOptions()), { type: 'request_headers', headers, endOfStream: false });
   const [kept] = store.list();
-  const bytes = kept?.bytesOf('websocket_message').length ?? 0;
+  const bytes = kept?.joinBytes('websocket_message').length ?? 0;
   expect(bytes).toBeGreaterThan(maxBodyBytes / 2);
   expect(bytes).toBeLessThanOrEqual(maxBodyBytes);
   expect(bytes + (kept?.omitted.websocket_message ?? 0)).toBe(message.length);
@@ -148,15 +148,15 @@ it('has a row for what a WebSocket is refused before it becomes an exchange, wit
     model: 'm',
     client: userAgent,
   });
-  expect(String(ofMessage.bytesOf('websocket_message'))).toBe(message);
-  expect(JSON.parse(String(ofMessage.bytesOf('client_request')))).toEqual({
+  expect(String(ofMessage.joinBytes('websocket_message'))).toBe(message);
+  expect(JSON.parse(String(ofMessage.joinBytes('client_request')))).toEqual({
     model: 'm',
     background: true,
     input: 'Hi',
   });
   expect(buildExchangeRow(ofHandshake)).toMatchObject({ method: 'GET', client: null, model: null });
-  expect(String([...store.list()][2]?.bytesOf('client_request'))).toBe('not a turn');
-  expect(JSON.parse(String(ofMessage.bytesOf('client_response')))).toEqual({ error });
+  expect(String([...store.list()][2]?.joinBytes('client_request'))).toBe('not a turn');
+  expect(JSON.parse(String(ofMessage.joinBytes('client_response')))).toEqual({ error });
 });
 
 it('of a refused message that no parser would take whole, shows the bytes', () => {
@@ -167,7 +167,7 @@ it('of a refused message that no parser would take whole, shows the bytes', () =
   const message = `{"type":"response.create","model":"m","big":12345678901234567890,"input":${deep}}`;
   refused({ id: 'a', turn: 1, userAgent: null, status: 400, error }, Buffer.from(message));
   const [row] = store.list();
-  expect(String(row?.bytesOf('client_request'))).toBe(`{"model":"m","big":12345678901234567890,"input":${deep}}`);
+  expect(String(row?.joinBytes('client_request'))).toBe(`{"model":"m","big":12345678901234567890,"input":${deep}}`);
   expect(row?.facts.model).toBe('m');
 });
 
