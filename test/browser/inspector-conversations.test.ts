@@ -46,7 +46,7 @@ async function converse(model: string, instructions: (turn: number) => string, t
 }
 
 describe('a conversation', () => {
-  test('is found by its history: its turns, what they took, and that the prompt’s prefix was kept', async () => {
+  test('is found by its history: its round trips, what they took, and that the prompt’s prefix was kept', async () => {
     await converse('agent', () => 'Be brief.', 3);
     await answered('alone');
     const { page, download } = await open();
@@ -62,22 +62,22 @@ describe('a conversation', () => {
     // Its address leads back to it.
     await page.reload();
     await detail.getByText('6,000 (2,700 cached)').waitFor();
-    // A turn has the user's words where they are new, and the results of its calls, which came with the next one.
-    const turnOf = (number: number) => detail.getByRole('article', { name: `Turn ${number}` });
-    await turnOf(3).getByText('Done.', { exact: true }).waitFor();
-    await turnOf(1).getByText('What is in the file?').waitFor();
+    // A round trip has the user's words where they are new, and the results of its calls, which came with the next one.
+    const roundTrip = (number: number) => detail.getByRole('article', { name: `Round trip ${number}` });
+    await roundTrip(3).getByText('Done.', { exact: true }).waitFor();
+    await roundTrip(1).getByText('What is in the file?').waitFor();
     expect(await detail.getByText('What is in the file?').count()).toBe(1);
-    await turnOf(1)
+    await roundTrip(1)
       .getByText(/ · 1,000 → 20 tok · 2 messages$/)
       .waitFor();
-    await turnOf(2)
+    await roundTrip(2)
       .getByText(/ · 2,000 \(\+1,000\), 900 cached → 20 tok · 2 of 4 messages kept$/)
       .waitFor();
     for (const number of [1, 2]) {
-      const result = turnOf(number).getByLabel('Result of read_file');
-      await expect.poll(() => turnOf(number).locator('summary').textContent()).toBe(`read_file{} → line ${number}`);
+      const result = roundTrip(number).getByLabel('Result of read_file');
+      await expect.poll(() => roundTrip(number).locator('summary').textContent()).toBe(`read_file{} → line ${number}`);
       expect(await result.isVisible()).toBe(false);
-      await turnOf(number).getByText('read_file', { exact: true }).click();
+      await roundTrip(number).getByText('read_file', { exact: true }).click();
       expect(await result.textContent()).toBe(`line ${number}`);
     }
     expect(await detail.getByText('Changed since the round trip before').count()).toBe(0);
@@ -87,7 +87,7 @@ describe('a conversation', () => {
     expect(harProblems(har)).toEqual([]);
     expect(har.log.entries).toHaveLength(6);
 
-    await turnOf(3).getByRole('button', { name: 'Open the exchange' }).click();
+    await roundTrip(3).getByRole('button', { name: 'Open the exchange' }).click();
     await page.getByRole('heading', { name: /agent.*completed/ }).waitFor();
     const one = await download(() => page.getByRole('button', { name: 'HAR', exact: true }).click());
     expect(harProblems(JSON.parse(one.text))).toEqual([]);
