@@ -119,6 +119,15 @@ describe('INSPECT=on', () => {
     expect(detail.file).toMatchObject({ outcome: 'completed', chat_response: { status: 200 } });
     const pieces = detail.file.client_response?.pieces ?? [];
     expect(pieces.map((piece) => ('text' in piece ? piece.text : '')).join('')).toContain('response.completed');
+    // It is found by what is in its bodies, and by nothing else.
+    const found = async (text: string) => {
+      const { events: ofSearch } = await live(running, `/inspect/events?find=${encodeURIComponent(text)}`);
+      const answer = () => ofSearch.find(({ event }) => event === 'found')?.data as { ids: number[] } | undefined;
+      await expect.poll(answer).toBeDefined();
+      return answer()?.ids ?? [];
+    };
+    expect(await found('"MODEL":"m-live"')).toEqual([row?.id]);
+    expect(await found('in no body of them')).toEqual([]);
   });
 
   it('has the message on a WebSocket beside the request made of it, as it came, without credentials', async () => {

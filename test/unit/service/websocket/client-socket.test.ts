@@ -47,7 +47,12 @@ function connect() {
   const [socket, webSocket] = [new ScriptedSocket(), new ScriptedWebSocket()];
   const unsent: number[] = [];
   const closed: Partial<ClosedConnection>[] = [];
-  const account = { hold: () => null, setUnsent: (bytes: number) => unsent.push(bytes), release: () => {} };
+  const held: number[] = [];
+  const hold = (bytes: number) => {
+    held.push(bytes);
+    return null;
+  };
+  const account = { hold, setUnsent: (bytes: number) => unsent.push(bytes), release: () => {} };
   let holder: Holder | undefined;
   const clientSocket = new ClientSocket(
     // Only what it uses of the two.
@@ -75,7 +80,7 @@ function connect() {
       },
     },
   );
-  return { socket, webSocket, clientSocket, unsent, closed, holder: holder as unknown as Holder };
+  return { socket, webSocket, clientSocket, unsent, held, closed, holder: holder as unknown as Holder };
 }
 
 const fullRead = 64 * 1024;
@@ -179,6 +184,17 @@ describe('the end', () => {
     expect([webSocket.calls, socket.calls]).toEqual([['pause', 'close 1012'], ['destroy soon']]);
     clientSocket.stop();
     expect(socket.calls).toEqual(['destroy soon']);
+  });
+
+  test('is the end of what is counted', () => {
+    const { socket, webSocket, clientSocket, held } = connect();
+    socket.emit('data', Buffer.alloc(1000));
+    clientSocket.stop();
+    const before = [...held];
+    socket.emit('data', Buffer.alloc(1000));
+    webSocket.emit('ping', Buffer.alloc(10));
+    webSocket.emit('message', Buffer.alloc(500), false);
+    expect(held).toEqual(before);
   });
 
   test('for any other reason is a closing handshake', () => {

@@ -32,4 +32,9 @@ it('what was dropped of a field is marked in it, also where the name means that 
     'tools[1]': { mark: 'dropped', note: 'dropped' },
     'tools[1].web_search': { mark: 'dropped', note: null },
   });
+  // What a click on it says.
+  const said = (path: string) => client.get(path)?.account?.fate;
+  expect(said('input[0]')).toMatch(/, without input\[0\]\.id$/);
+  expect(said('tools[1]')).not.toContain('without');
+  expect(said('model')).not.toContain('without');
 });
