@@ -109,7 +109,7 @@ const suites: readonly (ProjectConfig & { readonly name: string })[] = [
     include: ['test/monitoring/**/*.test.ts'],
     ...serial,
   },
-  // The inspector's page and README's recording in Debian's Chromium: `npm test -- browser`.
+  // The inspector's page in Debian's Chromium: `npm test -- browser`.
   {
     name: 'browser',
     include: ['test/browser/**/*.test.ts'],

@@ -1,4 +1,4 @@
-/** The two commands that README.md begins with: what the tests run, and what the terminal recording shows. */
+/** The two commands that README.md begins with: what the tests run, and what its picture shows. */
 export interface ReadmeCommands {
   /** Starts the local mesh. */
   readonly start: string;

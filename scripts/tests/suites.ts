@@ -44,7 +44,7 @@ export const suites: readonly Suite[] = [
   ]),
   project('chart', ['deploy', 'test/golden/chart'], [tools, 'helm', 'kubectl-validate']),
   project('monitoring', ['docs/monitoring', 'src/service/telemetry']),
-  project('browser', ['src/tools/inspect', 'docs/images']),
+  project('browser', ['src/tools/inspect']),
   project('state', [...mesh, 'docker-compose.state.yml']),
   { name: 'clients', commands: [['node', 'test/clients/run.ts']], tests: mesh },
   project(
