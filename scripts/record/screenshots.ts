@@ -103,7 +103,7 @@ async function photograph(port: number, output: () => string): Promise<void> {
   await browser.close();
 }
 
-/** A session of Codex as a conversation of its turns. */
+/** A session of Codex as a conversation of its round trips. */
 async function takeConversation(): Promise<void> {
   installClients();
   const mesh = await startTestMesh({ environment: { INSPECT: 'on' } });
@@ -132,7 +132,7 @@ async function takeConversation(): Promise<void> {
       await page.goto(`${mesh.service.adminUrl}/inspect`);
       await page.getByRole('button', { name: 'Conversations', exact: true }).click();
       await page.getByRole('option', { name: /qwen3-coder/ }).click();
-      await page.getByRole('article', { name: 'Turn 2' }).getByText('exec_command').waitFor();
+      await page.getByRole('article', { name: 'Round trip 2' }).getByText('exec_command').waitFor();
       await save(page, join(folder, `inspector-conversation-${colorScheme}.png`));
     }
     await browser.close();
