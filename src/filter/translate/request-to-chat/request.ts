@@ -70,9 +70,9 @@ export function requestToChat(
   operation.check(request, settings);
   if (request.prewarm !== null && !operation.prewarms) dropped.push(request.prewarm);
 
-  const question: Question = { body, request, input, model, operation, passthrough };
-  const translated = translateQuestion(question, reading);
-  const { chat } = writeChat(question, translated, reading);
+  const checked: CheckedRequest = { body, request, input, model, operation, passthrough };
+  const translated = translateParts(checked, reading);
+  const { chat } = writeChat(checked, translated, reading);
   const { choice, wanted } = translated;
   const echo = echoOf(request, {
     model,
@@ -123,8 +123,8 @@ function settingsForModel(settings: TranslationSettings, body: unknown): Transla
   return profile === settings.profile ? settings : { ...settings, profile };
 }
 
-/** A request that was parsed, and what is asked with it. */
-interface Question {
+/** A request that was read and checked, and may be translated. */
+interface CheckedRequest {
   readonly body: unknown;
   readonly request: CreateResponse;
   readonly input: readonly InputItem[];
@@ -139,7 +139,7 @@ function logprobsAt({ include }: CreateResponse): number {
 }
 
 /** Translates the parts of a request, each by its own file. Throws `ApiError`. */
-function translateQuestion({ body, request, input, operation }: Question, reading: RequestReading) {
+function translateParts({ body, request, input, operation }: CheckedRequest, reading: RequestReading) {
   const { settings, provenance } = reading;
   const { profile } = settings;
   const given = withholdReasoning(input, request.reasoning?.context, reading);
@@ -172,11 +172,11 @@ function translateQuestion({ body, request, input, operation }: Question, readin
 
 /** Writes the upstream's request. */
 function writeChat(
-  question: Question,
-  { messages, maxTokens, wanted }: ReturnType<typeof translateQuestion>,
+  checked: CheckedRequest,
+  { messages, maxTokens, wanted }: ReturnType<typeof translateParts>,
   reading: RequestReading,
 ): ChatWriter {
-  const { request, model, operation, passthrough } = question;
+  const { request, model, operation, passthrough } = checked;
   const { profile } = reading.settings;
   const written = new ChatWriter(request, reading);
   written.put('model', model, 'model');
@@ -197,7 +197,7 @@ function writeChat(
   written.copy('moderation', 'moderation');
   if (profile.guardrails) written.copy('guardrails', 'guardrails');
   if (profile.stubTools && written.chat.tools === undefined) putStubTools(written);
-  putReasoning(written, wanted, question, reading);
+  putReasoning(written, wanted, checked, reading);
   putDefaults(written.chat, passthrough, profile);
   return written;
 }
@@ -223,7 +223,7 @@ function putConstraints(written: ChatWriter, { tools, toolChoice, format }: Cons
 function putReasoning(
   written: ChatWriter,
   { tools, toolChoice }: Constraints,
-  { request, model, passthrough }: Question,
+  { request, model, passthrough }: CheckedRequest,
   reading: RequestReading,
 ): void {
   const { reasoningEffort, reasoningBackfill: backfill } = written.profile;

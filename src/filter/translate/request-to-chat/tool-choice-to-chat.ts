@@ -40,6 +40,7 @@ export function translateToolChoice(
   }
 }
 
+/** Makes the choices of one request, over the tools that it offers. */
 class Choices {
   readonly #table: ToolTable;
   readonly #support: Reading['settings']['profile']['toolChoice'];
