@@ -43,8 +43,8 @@ export async function findFreePort(): Promise<number> {
 }
 
 /**
- * Whether the port is free, and no other process was given it and is about to listen there: as long as this one runs, it holds
- * the UDP port of that number, which nothing else uses.
+ * Claims a free port for this process, so that no other process is given it before something listens there. The claim is the
+ * UDP port of the same number, which nothing else uses; it is held as long as this process runs.
  */
 function claimPort(port: number): Promise<boolean> {
   return new Promise((resolve) => {

@@ -20,7 +20,7 @@ export interface MeshPorts {
   readonly page: number;
 }
 
-/** Envoy's configuration. Writes the authorities of an upstream into the folder, and uses them in this process too. */
+/** Builds Envoy's configuration. It writes an upstream's certificate authorities into the folder, and uses them itself. */
 export function buildEnvoyConfig(
   options: MeshOptions,
   environment: NodeJS.ProcessEnv,

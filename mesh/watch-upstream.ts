@@ -27,7 +27,7 @@ export const watchMs = 600_000;
 /** Asks a server until it answers, and tells each change. The first news comes after `patienceMs` at the latest. */
 export async function* watchUpstream({ ask, now, sleep }: Watch): AsyncGenerator<UpstreamNews, void> {
   const startedAt = now();
-  /** The problem that the user was told last, or `awaited`. */
+  /** The last news that the user was told: a problem, or `awaited`; null before the first. */
   let told: string | null = null;
   for (;;) {
     const answer = ask();

@@ -1,4 +1,4 @@
-/** Error codes for a certificate that cannot be verified: its issuer is unknown here. */
+/** The error codes for a certificate whose issuer is unknown to this machine. */
 const untrusted =
   /^(?:DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_(?:VERIFY_LEAF_SIGNATURE|GET_ISSUER_CERT(?:_LOCALLY)?))$/;
 

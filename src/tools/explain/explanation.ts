@@ -11,7 +11,7 @@ export interface Reason {
   readonly link: string;
 }
 
-/** A part of what the upstream gets. */
+/** A part of the request to the upstream, with its value. */
 export interface ChatPlace {
   /** The place's path: `messages[0].content`, `header accept`, or `path` for the URL's path. */
   readonly path: string;

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import * as z from 'zod/mini';
 
-/** Marks the file, and the version of its form: a reader refuses others. */
+/** The mark of an exchange file, and the version of its form. A reader refuses any other. */
 const format = 'responses-extproc exchange';
 const version = 1;
 

@@ -122,7 +122,7 @@ export class StoredExchange {
   heads: Partial<Readonly<Record<BodyName, Head>>> = {};
   facts: ExchangeFacts = noFacts;
   readonly #maxBytes: number;
-  /** The store's counter of held bytes, which gets each change; a negative number frees bytes. */
+  /** Tells the store how many bytes more this exchange holds; a negative number frees bytes. */
   readonly #onHeld: (bytes: number) => void;
   #heldBytes = 0;
 

@@ -19,8 +19,8 @@ export interface Explainer {
 const maxWaiting = 8;
 
 /**
- * Has exchanges explained one after the other, each once: what is explained is kept with its exchange. Null where too many
- * are waiting.
+ * Creates the function that explains exchanges one after another. An explanation is kept with its exchange, so each is made
+ * once. The result is null if too many exchanges are waiting.
  */
 export function createExplainOnce({ explain }: Explainer) {
   let last: Promise<unknown> = Promise.resolve();

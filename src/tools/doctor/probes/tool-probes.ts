@@ -132,7 +132,7 @@ export const toolProbes: readonly ChatRow[] = [
   },
 ];
 
-/** A judge that wants a call of that tool, with arguments that name a city. */
+/** Creates a judge that accepts a call of the named tool, if its arguments name a city. */
 function judgeCallOf(name: string): (read: ReadAnswer) => Finding {
   return (read) =>
     judgeCalls(read, (made) => {

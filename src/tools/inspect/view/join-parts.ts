@@ -31,7 +31,7 @@ export function joinParts(before: ExchangeDetail | null, part: ExchangePart): Ex
   return { ...part, pieces, file: { ...part.file, ...requests, ...responses } };
 }
 
-/** Pieces together: text where all of them are, else bytes in base64. */
+/** Joins the pieces of a body: as text if all of them are text, else as bytes in base64. */
 export function joinContent(pieces: readonly ExchangeFilePiece[]): { text: string } | { base64: string } {
   if (pieces.every((piece) => 'text' in piece)) return { text: pieces.map(({ text }) => text).join('') };
   const bytes = pieces.map((piece) => String.fromCharCode(...decodePiece(piece)));

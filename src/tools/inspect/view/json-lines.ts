@@ -3,7 +3,7 @@ import { parseShown } from './timeline.ts';
 /** How a value compares with the other side. `moved`: it is there in another place or under another name. */
 export type Mark = 'same' | 'moved' | 'changed' | 'only' | 'dropped';
 
-/** Facts about the value at a path. */
+/** What the page says about the value at a path. */
 export interface Explained {
   readonly mark: Mark;
   readonly note: string | null;
@@ -148,7 +148,7 @@ export function writeTextLines(text: string, columns: number, find = ''): JsonLi
   });
 }
 
-/** Creates the question whether a part of the text contains a piece of the searched text. */
+/** Creates a function that says whether a range of the text has a part of the searched text. */
 function createFinder(text: string, find: string): (start: number, end: number) => boolean {
   const wanted = find.toLowerCase();
   // A letter whose other case is longer would shift what follows.
@@ -175,7 +175,7 @@ export function cutLongText(text: string): string {
   return `${text.slice(0, maxShownLength)} … ${text.length - maxShownLength} more characters, in the download`;
 }
 
-/** Lines no longer than the width, of whole words if possible; each keeps its line end. */
+/** Breaks a text into lines that fit the width, between words if possible. Each line keeps its line end. */
 function breakText(text: string, width: number): string[] {
   const lines: string[] = [];
   for (const line of text.split(/(?<=\n)/))
