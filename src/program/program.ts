@@ -1,4 +1,3 @@
-import { fitToMemory } from '../service/memory/fit-to-memory.ts';
 import { describeProfiles, openProfiles } from '../service/server/profile-source.ts';
 import { workerNumber } from '../service/server/workers.ts';
 import { ConfigError, readConfig, redactConfig } from '../service/settings/config.ts';
@@ -9,7 +8,7 @@ import { version } from '../service/telemetry/version.ts';
 import type { Subcommand } from '../tools/cli/terminal.ts';
 import { checkConfig } from './check-config.ts';
 import { helpText, readCommand } from './command-line.ts';
-import { memoryOfProcess } from './process-memory.ts';
+import { fitToMemory, memoryOfProcess } from './process-memory.ts';
 import { serve } from './serve.ts';
 import { supervise } from './supervise.ts';
 

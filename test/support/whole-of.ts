@@ -1,4 +1,4 @@
-import { type ClientBytes, LongBody } from '../../src/filter/exchange/response/long-body.ts';
+import { type ClientBytes, LongBody } from '../../src/filter/exchange/response/delivery.ts';
 
 /** All of it at once. */
 export function wholeOf(bytes: ClientBytes): Buffer {

@@ -270,7 +270,7 @@ const parsers: Readonly<Record<string, readonly string[]>> = {
     'service/telemetry/version.ts',
     'service/websocket/running-response.ts',
   ],
-  'a file of the operator’s': ['service/settings/model-catalog.ts'],
+  'a file of the operator’s': ['service/settings/operator-texts.ts'],
 };
 
 /** Who may write JSON outside the translation, by what it is. */
@@ -297,7 +297,7 @@ const writers: Readonly<Record<string, readonly string[]>> = {
     'tools/inspect/list-events.ts',
     'tools/inspect/record-exchanges.ts',
   ],
-  'a file of the operator’s': ['service/settings/model-catalog.ts'],
+  'a file of the operator’s': ['service/settings/operator-texts.ts'],
 };
 
 it.each([

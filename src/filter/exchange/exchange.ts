@@ -4,9 +4,16 @@ import { type ExchangeOptions, type ExchangeTap, tapped } from './options.ts';
 import { RequestLeg } from './request/request-leg.ts';
 import { ResponseLeg } from './response/response-leg.ts';
 import { type Pace, runSteps, type Steps } from './steps.ts';
-import { billedFactsOf, type ExchangeReports, type ExchangeSummary, summaryOf } from './summary.ts';
+import {
+  billedFactsOf,
+  type ExchangeReports,
+  type ExchangeSummary,
+  nextUpdateAfter,
+  summaryOf,
+  usageMetadataOf,
+  withMetadata,
+} from './summary.ts';
 import { type ExchangeEvent, type Hold, isRequestEvent, type Replies } from './types.ts';
-import { nextUpdateAfter, usageMetadataOf, withMetadata } from './usage-metadata.ts';
 
 /** One HTTP request and its response: Envoy's messages in, the replies to them out. No clock, no sockets. */
 export class Exchange {

@@ -1,7 +1,6 @@
 import type { ExchangeSettings, OperatorSettings } from '../../filter/index.ts';
-import { defaultCatalogInstructions, defaultCompactionPrompt } from './default-texts.ts';
 import { anyText, choice, count, filePath, flag, limit, list, milliseconds, path, share, text, url } from './form.ts';
-import { readCatalog } from './model-catalog.ts';
+import { defaultCatalogInstructions, defaultCompactionPrompt, readCatalog } from './operator-texts.ts';
 import { optional, readContent, setting, type TableOf } from './setting.ts';
 
 const MiB = 1024 * 1024;

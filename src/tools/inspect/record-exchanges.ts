@@ -16,9 +16,8 @@ import { requestOfTurn } from '../../service/websocket/forward.ts';
 import { readOwnField, readRawFields } from '../../service/websocket/raw-fields.ts';
 import type { WebSocketRefusal } from '../../service/websocket/websocket-observer.ts';
 import { type ExchangeFacts, type ExchangeStore, type Head, noFacts, type StoredExchange } from './exchange-store.ts';
-import { type BodyRecord, createBodyRecord } from './record-body.ts';
+import { type BodyRecord, createBodyRecord, splitBurst } from './record-body.ts';
 import { type BodyName, maxBodyBytes, probeAgent } from './recording.ts';
-import { splitBurst } from './split-burst.ts';
 
 /** The message on a WebSocket that became the request of this id, while its turn runs; null for any other request. */
 type MessageOf = (requestId: string) => Buffer | null;

@@ -8,7 +8,7 @@ import { ApiError } from '../../wire/schema/api-error.ts';
 import { isDelta, type ResponseStreamEvent } from '../../wire/schema/stream-events.ts';
 import { keepAliveComment } from '../../wire/sse/encode-events.ts';
 import { repeatsMuch } from '../kept-echo.ts';
-import { type ClientBytes, eventBytes, joined, jsonBytes, longBodyBytes } from './long-body.ts';
+import { type ClientBytes, eventBytes, joined, jsonBytes, longBodyBytes } from './delivery.ts';
 import {
   AnswerState,
   mostValuesFor,

@@ -22,8 +22,15 @@ import type {
   ResponseEvent,
 } from '../types.ts';
 import { createUpstreamBodyReader } from './choose-reader.ts';
-import { type BodyEnd, bodyReplies, type Pieces } from './delivery.ts';
-import { type ClientBytes, joined, LongBody, longBodyBytes } from './long-body.ts';
+import {
+  type BodyEnd,
+  bodyReplies,
+  type ClientBytes,
+  joined,
+  LongBody,
+  longBodyBytes,
+  type Pieces,
+} from './delivery.ts';
 import { createPassedReader } from './passed-reader.ts';
 import {
   type AnswerState,

@@ -2,7 +2,7 @@ import { type AnswerReport, nothingReported, type ResponseContext } from '../../
 import { ApiError } from '../../wire/schema/api-error.ts';
 import type { ResponseStatus } from '../../wire/schema/response-resource.ts';
 import type { ExchangeSettings } from '../options.ts';
-import type { ClientBytes } from './long-body.ts';
+import type { ClientBytes } from './delivery.ts';
 
 /** Makes the client's body from the upstream's, bytes from bytes; the leg decides when to send, with what headers. */
 export interface UpstreamBodyReader {

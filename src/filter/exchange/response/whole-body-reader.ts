@@ -7,7 +7,7 @@ import type { ResponseContext } from '../../translate/shared/context.ts';
 import { ApiError } from '../../wire/schema/api-error.ts';
 import { isDelta } from '../../wire/schema/stream-events.ts';
 import { repeatsMuch } from '../kept-echo.ts';
-import { type ClientBytes, eventBytes, jsonBytes, longBodyBytes } from './long-body.ts';
+import { type ClientBytes, eventBytes, jsonBytes, longBodyBytes } from './delivery.ts';
 import {
   AnswerState,
   emptyReport,

@@ -11,7 +11,7 @@ export const keepAliveComment = Buffer.from(': keepalive\n\n');
 /**
  * Events as the bytes of a stream, in one piece: `event:` repeats the type (Open Responses requires it), the data is
  * one line of JSON. No event is cut, because some clients' parsers lose one that is; those that repeat a long output or
- * request are written, and cut, by `long-body.ts`.
+ * request are written, and cut, by `delivery.ts`.
  */
 export function encodeSseEvents(events: readonly ResponseStreamEvent[]): Buffer {
   let text = '';

@@ -4,7 +4,7 @@ import type { CatalogSettings } from '../../../../src/filter/translate/shared/se
 import type { Profile } from '../../../../src/filter/upstream/profile.ts';
 import { builtInProfiles } from '../../../../src/filter/upstream/profiles.ts';
 import { readProfilesFile } from '../../../../src/filter/upstream/profiles-file.ts';
-import { defaultCatalogInstructions } from '../../../../src/service/settings/default-texts.ts';
+import { defaultCatalogInstructions } from '../../../../src/service/settings/operator-texts.ts';
 
 const settings: CatalogSettings = { instructions: 'Work.', contextWindow: null, overrides: new Map() };
 const MiB = 1024 * 1024;

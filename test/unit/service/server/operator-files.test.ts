@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { readOperatorFiles } from '../../../../src/service/server/operator-files.ts';
 import { ConfigError, readConfig } from '../../../../src/service/settings/config.ts';
-import { defaultCompactionPrompt } from '../../../../src/service/settings/default-texts.ts';
+import { defaultCompactionPrompt } from '../../../../src/service/settings/operator-texts.ts';
 import { valuesOf } from '../../../../src/service/settings/setting.ts';
 import { settings } from '../../../../src/service/settings/settings-table.ts';
 

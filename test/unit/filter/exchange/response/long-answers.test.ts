@@ -5,7 +5,7 @@ import {
   joined,
   LongBody,
   longEvents,
-} from '../../../../../src/filter/exchange/response/long-body.ts';
+} from '../../../../../src/filter/exchange/response/delivery.ts';
 import { createPassedReader } from '../../../../../src/filter/exchange/response/passed-reader.ts';
 import type { UpstreamBodyReader } from '../../../../../src/filter/exchange/response/upstream-body-reader.ts';
 import { createWholeBodyReader } from '../../../../../src/filter/exchange/response/whole-body-reader.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { encodeReasoningEnvelope } from '../../../../../src/filter/translate/shared/reasoning-envelope.ts';
 import { translateRequest } from '../../../../../src/filter/translate/translate-request.ts';
-import { defaultCompactionPrompt } from '../../../../../src/service/settings/default-texts.ts';
+import { defaultCompactionPrompt } from '../../../../../src/service/settings/operator-texts.ts';
 import { createCountedIds, createdAt } from '../../../../support/context.ts';
 import { createTestSettings } from '../../../../support/settings.ts';
 

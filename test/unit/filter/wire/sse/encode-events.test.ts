@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { longEvents } from '../../../../../src/filter/exchange/response/long-body.ts';
+import { longEvents } from '../../../../../src/filter/exchange/response/delivery.ts';
 import type { ResponseStreamEvent } from '../../../../../src/filter/wire/schema/stream-events.ts';
 import { doneEvent, encodeSseEvents, keepAliveComment } from '../../../../../src/filter/wire/sse/encode-events.ts';
 import { codePoint } from '../../../../support/code-point.ts';

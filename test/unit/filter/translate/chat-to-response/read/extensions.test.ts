@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { longEvents } from '../../../../../../src/filter/exchange/response/long-body.ts';
+import { longEvents } from '../../../../../../src/filter/exchange/response/delivery.ts';
 import { translateCompletion } from '../../../../../../src/filter/translate/chat-to-response/completion.ts';
 import { StreamTranslator } from '../../../../../../src/filter/translate/chat-to-response/stream.ts';
 import { ApiError } from '../../../../../../src/filter/wire/schema/api-error.ts';

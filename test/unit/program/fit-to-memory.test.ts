@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { fitToMemory } from '../../../../src/service/memory/fit-to-memory.ts';
-import { readConfig } from '../../../../src/service/settings/config.ts';
+import { fitToMemory } from '../../../src/program/process-memory.ts';
+import { readConfig } from '../../../src/service/settings/config.ts';
 
 const MiB = 1024 * 1024;
 
