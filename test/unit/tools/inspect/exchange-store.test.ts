@@ -105,6 +105,17 @@ describe('the store of exchanges', () => {
     expect(store.heldBytes).toBeLessThanOrEqual(20 * KiB);
   });
 
+  it('keeps nothing more of an exchange that was evicted while it ran', () => {
+    const store = storeWith({});
+    const exchange = store.open(1);
+    exchange.discard();
+    exchange.setHead('client_request', requestHead);
+    exchange.addPiece('client_response', 1, 'text');
+    exchange.setFacts({ ...overFacts, dropped: ['a'] });
+    expect([exchange.heads, exchange.pieces.client_response, exchange.facts.dropped]).toEqual([{}, [], []]);
+    expect(store.heldBytes).toBe(0);
+  });
+
   it('counts the names of what was dropped, and no longer when it is evicted', () => {
     const store = storeWith({});
     const exchange = store.open(1);
