@@ -23,16 +23,18 @@ import { ToolsBuilder } from './tools-builder.ts';
 export function parseRequest(body: unknown, reading: RequestReading) {
   const { settings, dropped, provenance, known } = reading;
   if (!isJsonObject(body)) throw invalidType(null, 'an object', body);
-  const fields: Record<string, unknown> = {};
   const passthrough = new Map<string, unknown>();
-  const tools = new ToolsBuilder(reading);
-  let input: ParsedInput | null = null;
-  let format: TextFormatRequest = { type: 'text' };
-  let verbosity: string | null = null;
-  let include: readonly string[] = [];
-  let toolChoice: ToolChoiceRequest | null = null;
-  let allowedTools: readonly ChosenTool[] | null = null;
-  const prewarm = prewarmIn(body);
+  const parts: RequestParts = {
+    fields: {},
+    tools: new ToolsBuilder(reading),
+    input: null,
+    format: { type: 'text' },
+    verbosity: null,
+    include: [],
+    toolChoice: null,
+    allowedTools: null,
+    prewarm: prewarmIn(body),
+  };
   for (const name of namesOf(body, null)) {
     const value = body[name];
     provenance.reading(name);
@@ -44,50 +46,20 @@ export function parseRequest(body: unknown, reading: RequestReading) {
     if (Object.hasOwn(nestedFields, name) && isJsonObject(value)) namesOf(value, name); // for its limit
     const read = readShape(row.shape, value, name, reading);
     if (read != null) refuseMeaning(name, row, read, settings);
-    if (row.fate === 'named') {
-      if (read != null && !(Array.isArray(read) && read.length === 0)) dropped.push(name);
-      continue;
-    }
-    // The casts below: `read` is the output of the schema of that name, which the compiler cannot follow through a lookup.
-    switch (name) {
-      case 'text': {
-        const text = read as CreateResponseFields['text'];
-        format = parseTextFormat(text?.format, 'text.format', reading);
-        verbosity = text?.verbosity ?? null;
-        break;
-      }
-      case 'include':
-        include = parseInclude((read as CreateResponseFields['include']) ?? [], reading);
-        break;
-      case 'tools':
-        parseTools({ tools: (read as CreateResponseFields['tools']) ?? [], param: name }, true, known.tools, tools);
-        break;
-      case 'tool_choice':
-        toolChoice = parseToolChoice(read as CreateResponseFields['tool_choice'], reading);
-        break;
-      case 'allowed_tools':
-        if (read != null) allowedTools = parseAllowedList(read as unknown[], name, reading);
-        break;
-      case 'input':
-        // A request that only warms a prompt up may come without input, as an empty list.
-        if (read != null && !(prewarm !== null && Array.isArray(read) && read.length === 0))
-          input = parseInput(read as string | unknown[], reading);
-        break;
-      default:
-        fields[name] = read;
-    }
+    if (row.fate !== 'named') takeField(name, read, parts, reading);
+    else if (read != null && !(Array.isArray(read) && read.length === 0)) dropped.push(name);
   }
+  const { fields, tools, input, prewarm, toolChoice, allowedTools } = parts;
   if (input !== null && input.update.effort != null) {
-    fields['reasoning'] = {
-      ...(fields['reasoning'] as CreateResponseFields['reasoning']),
-      effort: input.update.effort,
-    };
+    const reasoning = fields['reasoning'] as CreateResponseFields['reasoning'];
+    fields['reasoning'] = { ...reasoning, effort: input.update.effort };
   }
   if (input !== null && input.update.format !== null) {
     const { format: updated, formatAt } = input.update;
     provenance.reading(formatAt);
-    format = parseTextFormat(updated, `${formatAt}.text.format`, reading);
+    parts.format = parseTextFormat(updated, `${formatAt}.text.format`, reading);
   }
+  const { format, verbosity, include } = parts;
   for (const list of input?.toolLists ?? []) parseTools(list, false, known.tools, tools);
   const choice = withAllowedTools(toolChoice, allowedTools);
   provenance.mark(format, provenance.pathOf('text.format'));
@@ -106,6 +78,55 @@ export function parseRequest(body: unknown, reading: RequestReading) {
     text: { format, verbosity },
   };
   return { request, passthrough };
+}
+
+/** The parts of a request while its fields are read, one after the other. */
+interface RequestParts {
+  readonly fields: Record<string, unknown>;
+  readonly tools: ToolsBuilder;
+  readonly prewarm: Prewarm | null;
+  input: ParsedInput | null;
+  format: TextFormatRequest;
+  verbosity: string | null;
+  include: readonly string[];
+  toolChoice: ToolChoiceRequest | null;
+  allowedTools: readonly ChosenTool[] | null;
+}
+
+/** The casts: `read` is the output of the schema of that name, which the compiler cannot follow through a lookup. */
+function takeField(name: string, read: unknown, parts: RequestParts, reading: RequestReading): void {
+  switch (name) {
+    case 'text': {
+      const text = read as CreateResponseFields['text'];
+      parts.format = parseTextFormat(text?.format, 'text.format', reading);
+      parts.verbosity = text?.verbosity ?? null;
+      break;
+    }
+    case 'include':
+      parts.include = parseInclude((read as CreateResponseFields['include']) ?? [], reading);
+      break;
+    case 'tools':
+      parseTools(
+        { tools: (read as CreateResponseFields['tools']) ?? [], param: name },
+        true,
+        reading.known.tools,
+        parts.tools,
+      );
+      break;
+    case 'tool_choice':
+      parts.toolChoice = parseToolChoice(read as CreateResponseFields['tool_choice'], reading);
+      break;
+    case 'allowed_tools':
+      if (read != null) parts.allowedTools = parseAllowedList(read as unknown[], name, reading);
+      break;
+    case 'input':
+      // A request that only warms a prompt up may come without input, as an empty list.
+      if (read != null && !(parts.prewarm !== null && Array.isArray(read) && read.length === 0))
+        parts.input = parseInput(read as string | unknown[], reading);
+      break;
+    default:
+      parts.fields[name] = read;
+  }
 }
 
 /** The field that asks for a warm cache and no output; null where none does. */
