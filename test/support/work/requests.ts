@@ -251,9 +251,19 @@ const amount = (names: readonly (keyof Amounts)[]) => (size: number) =>
   requestOf({ ...amounts, ...Object.fromEntries(names.map((name) => [name, size])) });
 const names = Object.keys(amounts) as (keyof Amounts)[];
 
-/** Every pair of amounts: each may be one that multiplies the other. */
+/** Both sizes of it are beyond what is rewritten of a root, and are sent as they came. */
+const size = 160;
+const sizes: ReadonlyMap<string, { readonly size: number }> = new Map([['rootBranches and path', { size }]]);
+
+/** Every pair of amounts: each may be one that multiplies the other. Two lengths of what there is none of are nothing. */
 export const pairs: readonly Family[] = names.flatMap((one, index) =>
-  names.slice(index + 1).map((other) => familyOf(`${one} and ${other}`, amount([one, other]))),
+  names
+    .slice(index + 1)
+    .filter((other) => !multipliers.has(one) || !multipliers.has(other))
+    .map((other) => {
+      const name = `${one} and ${other}`;
+      return familyOf(name, amount([one, other]), settings.busy, sizes.get(name));
+    }),
 );
 
 const translated = goldenCases('request').filter(
