@@ -25,8 +25,18 @@ export const refusals: readonly (readonly [values: string, message: RegExp])[] =
   ],
   [
     'extraContainers[0].name=responses-extproc,extraContainers[0].image=x',
-    /extraContainers: responses-extproc is the service's own container/,
+    /extraContainers: there is a container responses-extproc already/,
   ],
+  [
+    'extraContainers[0].name=a,extraContainers[0].image=x,initContainers[0].name=a,initContainers[0].image=x',
+    /initContainers: there is a container a already/,
+  ],
+  [
+    'extraContainers[0].name=a,extraContainers[0].image=x,extraContainers[1].name=a,extraContainers[1].image=x',
+    /extraContainers: there is a container a already/,
+  ],
+  ['{"lifecycle":{"preStop":{"httpGet":{"port":"0"}}}}', /at '\/lifecycle\/preStop\/httpGet\/port'/],
+  ['{"networkPolicy":{"egress":[{"ports":[{"port":"0"}]}]}}', /at '\/networkPolicy\/egress\/0\/ports\/0\/port'/],
   [
     'monitoring.serviceMonitor.scrapeTimeout=20s',
     /serviceMonitor\.scrapeTimeout: 20s is above the interval of 15s, which Prometheus refuses/,
@@ -242,6 +252,8 @@ export const accepted: readonly string[] = [
   'gateway.allowedRoutes.namespaces.from=Selector,gateway.allowedRoutes.namespaces.selector.matchLabels.a=b',
   'webSocket.enabled=true,webSocket.forwardTo=https://gateway/v1',
   'commonLabels.a=b,podLabels.c=d',
+  'extraContainers[0].name=a,extraContainers[0].image=x,initContainers[0].name=b,initContainers[0].image=x',
+  '{"lifecycle":{"preStop":{"httpGet":{"port":"admin-9"}}}}',
   'strategy.rollingUpdate.maxSurge=0,strategy.rollingUpdate.maxUnavailable=1',
   'image.registry=mirror.example.com,image.repository=team/image',
   'gateway.routes={/v1/responsesx,/v1/conversations-of-ours}',
