@@ -83,9 +83,9 @@ function choice<Name extends string>(
   return flag(values, usual as Frozen<z.output<typeof values>>, meaning, unprobed, meanings);
 }
 
-/** True for nearly every server. */
+/** A flag that is true for nearly every server. */
 const on = (meaning: string) => flag(z.boolean(), true, meaning);
-/** False for nearly every server. */
+/** A flag that is false for nearly every server. */
 const off = (meaning: string, unprobed?: string) => flag(z.boolean(), false, meaning, unprobed);
 
 /** Every flag by its name. */

@@ -17,7 +17,7 @@ interface Level {
   place: number;
   /** The parsed object or list, once a number in it has asked for it. */
   value: Fields | null | undefined;
-  /** Places at which a number was kept, or below which one was; null for none. */
+  /** Names or indexes of the values that are, or contain, a number kept as it was written; null for none. */
   kept: Set<PropertyKey> | null;
 }
 

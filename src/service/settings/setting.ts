@@ -12,7 +12,7 @@ export interface Setting<Variable extends string = string, Value = unknown, Used
   readonly setBy: string;
   /** The values worth trying, besides this one, to find out what it changed in a request with this body. */
   others(value: Value, body: unknown): readonly Value[];
-  /** Returns what the code gets for the value. `content` is that of its file, where it names one. */
+  /** Turns the value of the variable into what the service works with. `content` is that of the file that the value names, if it names one. */
   use(value: Value, content: unknown): Used;
   /** How the file that it names is read; null for any other setting. */
   readonly file: FileForm<unknown> | null;

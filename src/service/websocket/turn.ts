@@ -62,7 +62,7 @@ export interface TurnHost {
   ended(turn: Turn, outcome: TurnOutcome): void;
 }
 
-/** Bytes that the connection to the proxy takes, with a turn on it. */
+/** Memory in bytes of a connection to the proxy that carries a turn. */
 const proxyConnectionBytes = 40 * 1024;
 
 /** Events that end a turn. */

@@ -31,7 +31,6 @@ export class EventStreamReader implements UpstreamBodyReader {
   readonly #translator: StreamTranslator;
   /** Each lifecycle event repeats a long part of the request. */
   readonly #repeatsMuch: boolean;
-  /** The upstream's body has ended. */
   #isLast = false;
   readonly state: AnswerState;
 

@@ -164,7 +164,7 @@ export class ResponseLeg {
     return this.#deliver('tick', body, body.reader.end(error, true), 'body');
   }
 
-  /** Returns what is known of an answer that is translated; null where there is none. */
+  /** State of the answer for logs and metrics; null where the answer is not translated. */
   answer(): Readonly<AnswerState> | null {
     return 'answer' in this.#state ? this.#state.answer : (this.#openBody()?.reader.state ?? null);
   }

@@ -22,7 +22,7 @@ export interface UpstreamBodyReader {
 /** No bytes for the client yet. */
 export const nothing = Buffer.alloc(0);
 
-/** State of an answer, after each call of its reader. */
+/** What the leg asks after each call of the reader: how far the answer is, and what it holds in memory. */
 export class AnswerState {
   disposition: Disposition = null;
   /** The client's body is complete; the rest of the upstream's is ignored. */
@@ -82,7 +82,7 @@ export const maxValues = 50_000;
 /** Tokens with the most alternatives have some 170 values each; they take a quarter of the time of others. */
 const maxValuesOfLogprobs = 400_000;
 
-/** The most values of one event, or of an answer in JSON, to such a request. */
+/** How many JSON values an event, or an answer in JSON, may have: more where the request asked for logprobs. */
 export function mostValuesFor({ wantsLogprobs }: Pick<ResponseContext, 'wantsLogprobs'>): number {
   return wantsLogprobs ? maxValuesOfLogprobs : maxValues;
 }

@@ -88,7 +88,7 @@ function withDefinition(schema: Schema, budget: Budget): Schema {
   return isSaidTwice ? schema : { ...definition, ...own };
 }
 
-/** Keys that a root may have beside a definition that has them. */
+/** Keys that the root of a schema may repeat beside a `$ref` to a definition that has them too. */
 const saidAgain: ReadonlySet<string> = new Set([
   'type',
   'title',

@@ -14,7 +14,7 @@ const sizes = {
   name: 48,
   /** An id's places in two maps. */
   id: 180,
-  /** An object that goes back to the upstream, its closure and its place in the list. */
+  /** An opaque field that goes back to the upstream: its object, its closure and its place in the list. */
   extra: 150,
   /** An event that waits, and its place in the list. */
   event: 400,
@@ -26,7 +26,7 @@ const sizes = {
   address: 64,
 } as const;
 
-/** The same for an item: its objects, ids and places in lists, its parts, its writer, and the scanner or decoder of a call. */
+/** Memory in bytes of an item of the output: its objects, ids and places in lists, its parts, its writer, and the scanner of a call. */
 const sizesOfItems: Partial<Record<OutputItem['type'], number>> = {
   message: 200,
   image_generation_call: 200,

@@ -159,7 +159,7 @@ export const reasoningItem = compiled({
   encrypted_content: optionalText,
 });
 
-/** How the picture was made is for its readers. */
+/** A generated picture. The fields besides `result` say how it was made, and no Chat server takes them. */
 export const imageGenerationItem = z.object({
   result: optionalValue,
   revised_prompt: optionalValue,

@@ -97,7 +97,7 @@ function openForm(model: Model): void {
   model.set({ draft: { title: 'Send a request', path: '/v1/responses', body } });
 }
 
-/** Closes the innermost thing that is open. */
+/** Closes one pane, as Escape does: the conversation, the full view, or the exchange. */
 function back(model: Model): void {
   if (model.showsConversations) model.selectConversation(null);
   else if (model.alone !== null) model.set({ alone: null });

@@ -43,7 +43,7 @@ export class CallText extends GrowingText {
     return piece.startsWith('{') || this.state === 'placeholder' ? this.#growFromBrace(piece) : this.#append(piece);
   }
 
-  /** All that the client gets so far. */
+  /** The arguments that may be sent by now: all but a `{}` that may be a placeholder. */
   sendable(): string {
     return this.state === 'placeholder' ? '' : this.toString();
   }
@@ -69,7 +69,7 @@ export class CallText extends GrowingText {
     return isCompleteJson(this.#lastPiece) && !isCompleteJson(this.toString());
   }
 
-  /** The end of that piece, from where the arguments of another call begin; null if none do. */
+  /** The rest of a piece of arguments from where another call's object begins; null if none does. */
   nextObject(piece: string): string | null {
     if (this.isInput || !mayBeginObject(piece, this.last)) return null;
     const written = this.sendable();

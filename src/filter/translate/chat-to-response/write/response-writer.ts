@@ -240,7 +240,7 @@ export class ResponseWriter {
   }
 }
 
-/** Output that becomes one item has no calls in it: none can be made there, and no tool was offered. */
+/** Leaves out the calls of a summary for compaction: no tool was offered to the model that wrote it. */
 function withoutCalls(message: LooseMessage): LooseMessage {
   if (message.tool_calls == null && message.function_call == null) return message;
   return { ...message, tool_calls: undefined, function_call: undefined };
