@@ -61,6 +61,9 @@ const retryAfterSeconds = 2;
 /** Who holds less is not worth pausing, nor cutting while others hold more. */
 const smallHolderBytes = 256 * 1024;
 
+/** What a holder has at least: a small request is not worth counting, and yet its exchange keeps some 14 KiB (docs/operating.md). */
+const leastHeldBytes = 14 * 1024;
+
 /**
  * The one place that decides what becomes of whom when memory is low: what is new is refused, and garbage is collected. While a
  * collection is not due yet, those that hold the most are paused. After one that was not enough, what is kept for later is forgotten,
@@ -321,14 +324,18 @@ export class OverloadGuard {
    * it takes to let others in. Most of them may be ordinary streams.
    */
   #cutSmall(): void {
-    const holders = [...this.#holders];
+    const holders = [...this.#holders].map(([account, holder]) => ({
+      account,
+      holder,
+      bytes: Math.max(account.total, leastHeldBytes),
+    }));
     const heap = heapShares.busy * roomyShare;
     let excess = this.#meter.excess({ heap, memory: memoryShares.full * roomyShare });
-    const mean = holders.reduce((sum, [account]) => sum + account.total, 0) / holders.length;
-    for (const [account, holder] of holders.toReversed()) {
+    const mean = holders.reduce((sum, { bytes }) => sum + bytes, 0) / holders.length;
+    for (const { account, holder, bytes } of holders.toReversed()) {
       if (excess <= 0) return;
-      if (account.total < mean) continue;
-      excess -= account.total;
+      if (bytes < mean) continue;
+      excess -= bytes;
       this.#cut(account, holder);
     }
   }

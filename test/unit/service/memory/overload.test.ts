@@ -444,6 +444,12 @@ describe('what the process has of its container', () => {
       expect(second).toEqual([]);
     });
 
+    it('cuts some alone where each is too small to be counted', () => {
+      const [first = []] = cutOf(Array.from({ length: 8000 }, () => 0));
+      // 50 MiB, at 14 KiB each.
+      expect([first.length, first.at(0), first.at(-1)]).toEqual([3658, 7999, 4342]);
+    });
+
     it('spares those that hold less than most of the memory', () => {
       const ordinary = Array.from({ length: 100 }, () => 15);
       const [first = [], second = []] = cutOf([...ordinary, ...Array.from({ length: 20 }, () => 256), ...ordinary]);
