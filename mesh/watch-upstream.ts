@@ -14,7 +14,7 @@ export interface Watch {
   /** Sends the server a question, and waits long for its answer. */
   ask(): Promise<UpstreamState>;
   now(): number;
-  /** The pause between two questions. It rejects when the watch is to end. */
+  /** Waits before the server is asked again whether it is there; rejects when nobody needs to know any more. */
   sleep(milliseconds: number): Promise<void>;
 }
 

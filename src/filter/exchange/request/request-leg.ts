@@ -38,11 +38,8 @@ export interface RequestLegReport {
 type BodyEvent = Extract<RequestEvent, { type: 'request_body' }>;
 
 const noBytes = Buffer.alloc(0);
-const smallBodyBytes = 16 * 1024;
-/** What an exchange keeps of a smaller request is not told at all: it is no more than any exchange has. */
-const tinyBodyBytes = 4 * 1024;
-/** What an exchange keeps of a small request, in bytes for each of its body: five where it is tools, less of anything else. */
-const keptShare = 3;
+/** What an exchange keeps of a smaller request is not counted: it is no more than any exchange has. */
+const smallBodyBytes = 4 * 1024;
 
 /** Carries the client's request to the upstream, in every body mode. */
 export class RequestLeg {
@@ -208,12 +205,11 @@ export class RequestLeg {
     this.#letGo();
     const { hold, sessionHeader } = this.#options;
     const found = context.foundTools.size === 0 ? 0 : bytesOfValue([...context.foundTools.values()]);
-    // What a small body leaves on the heap does not justify the 3 µs of counting all its values: it is estimated.
+    // What a small body leaves on the heap does not justify the 3 µs of counting all its values.
     const isSmall = this.#clientBytes < smallBodyBytes && !this.#headers.has('content-encoding');
     const kept = isSmall ? null : keepLarge(context.echo);
     // What the response repeats, or is read by, stays in memory until it has ended.
-    const estimated = this.#clientBytes < tinyBodyBytes ? 0 : keptShare * this.#clientBytes;
-    hold((kept === null ? estimated : kept.bytes + bytesOfNames(context, dropped, unknownTypes)) + found);
+    hold((kept === null ? 0 : kept.bytes + bytesOfNames(context, dropped, unknownTypes)) + found);
     const answered = kept === null ? context : { ...context, echo: kept.echo, requestBytes: body.length };
     this.outcome = { type: 'translated', context: answered, dropped, unknownTypes, inputTokens };
     this.#upstreamBytes = body.length;

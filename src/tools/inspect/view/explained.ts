@@ -53,7 +53,7 @@ export function findPlaceExplanation(
   return null;
 }
 
-/** The mark and the words for each fate. */
+/** How the page shows what became of a field, such as “dropped”: a sign, and words for it. */
 const fates: Readonly<Record<ExplainedField['fate'], readonly [Mark, string]>> = {
   sent: ['same', 'sent as it is'],
   renamed: ['moved', 'sent under another name'],

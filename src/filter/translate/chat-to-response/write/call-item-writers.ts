@@ -293,7 +293,7 @@ function objectArgumentsOf(text: string): string {
   return typeof value === 'string' && objectOf(jsonOf(value)) !== null ? value : text;
 }
 
-/** Do these arguments, or those that begin so, stand for an object without being one? */
+/** Whether the arguments of a call, or their beginning, are a text or `null` that a server sends in place of an object. */
 function mayHideObject(text: string): boolean {
   return /^\s*["n]/.test(text);
 }
