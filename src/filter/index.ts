@@ -11,7 +11,7 @@ export { Exchange } from './exchange/exchange.ts';
 export type { ExchangeOptions, ExchangeSettings } from './exchange/options.ts';
 export { ProtocolError, requestMoves, responseMoves } from './exchange/phases.ts';
 export { type Route, routeOf } from './exchange/request/route.ts';
-export type { Pace, Steps } from './exchange/steps.ts';
+export type { Schedule, Steps } from './exchange/steps.ts';
 export type { ExchangeSummary } from './exchange/summary.ts';
 export type {
   BodyModes,

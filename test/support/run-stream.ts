@@ -45,8 +45,8 @@ export function runStream(
     writes.push(wholeOf(reader.push(Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength))));
   writes.push(wholeOf(reader.end()));
   const sent = writes.filter((write) => write.length > 0);
-  const { disposition, translator } = reader.state;
-  const error = disposition instanceof ApiError ? disposition : null;
+  const { decision, translator } = reader.state;
+  const error = decision instanceof ApiError ? decision : null;
   return { writes: sent, bytes: Buffer.concat(sent), error, failure: translator?.summary().error ?? null };
 }
 

@@ -134,7 +134,7 @@ export function perform({ connection, answer }: WebSocketSession, line: string):
     case 'broken':
       answer(turn).broken(text);
       return true;
-    case 'farewell':
+    case 'ending':
       connection.end(text === 'time_limit' ? 'time_limit' : 'shutdown');
       return true;
     case 'gone':

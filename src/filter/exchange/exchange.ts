@@ -3,7 +3,7 @@ import type { ApiError } from '../wire/schema/api-error.ts';
 import { type ExchangeOptions, type ExchangeTap, tapped } from './options.ts';
 import { RequestLeg } from './request/request-leg.ts';
 import { ResponseLeg } from './response/response-leg.ts';
-import { type Pace, runSteps, type Steps } from './steps.ts';
+import { runSteps, type Schedule, type Steps } from './steps.ts';
 import {
   billedFactsOf,
   type ExchangeReports,
@@ -67,9 +67,9 @@ export class Exchange {
     return this.#checked(this.#responseLeg.handle(event, this.#requestLeg.outcome), event);
   }
 
-  /** How the message is to be handled, so that no other exchange waits long. */
-  pace(event: ExchangeEvent): Pace {
-    return isRequestEvent(event) ? this.#requestLeg.pace(event) : this.#responseLeg.pace(event);
+  /** Chooses how the message is handled, so that no other exchange waits long. */
+  chooseSchedule(event: ExchangeEvent): Schedule {
+    return isRequestEvent(event) ? this.#requestLeg.chooseSchedule(event) : this.#responseLeg.chooseSchedule(event);
   }
 
   /**

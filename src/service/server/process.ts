@@ -8,9 +8,9 @@ import {
   type Exchange,
   type ExchangeEvent,
   type ExchangeReply,
-  type Pace,
   ProtocolError,
   type Replies,
+  type Schedule,
   serializeReply,
 } from '../../filter/index.ts';
 import type { Admission, Holder } from '../memory/overload.ts';
@@ -31,7 +31,7 @@ export interface ProcessOptions {
   /** Milliseconds after which it has. */
   readonly longestWaitMs: number;
   /** Where bodies wait for their turn; those of one step do not wait for those of many. */
-  readonly queues: Readonly<Record<Exclude<Pace, 'at_once'>, StepQueue>>;
+  readonly queues: Readonly<Record<Exclude<Schedule, 'at_once'>, StepQueue>>;
   readonly observers: readonly ExchangeObserver[];
   readonly ticker: Ticker;
   /** Milliseconds within which the first message must arrive. */
@@ -178,9 +178,9 @@ export class ProcessCall implements GrpcCallListener, TickListener, Holder {
     const startedAt = performance.now();
     const state = this.#state.phase === 'idle' ? this.#state : this.#open(modes, startedAt);
     const { exchange } = state.opened;
-    const pace = exchange.pace(event);
-    if (pace === 'in_steps' || (pace === 'in_turn' && !this.#options.queues.in_turn.hasTime())) {
-      this.#enqueue(state.opened, event, pace);
+    const schedule = exchange.chooseSchedule(event);
+    if (schedule === 'in_steps' || (schedule === 'queued_once' && !this.#options.queues.queued_once.hasTime())) {
+      this.#enqueue(state.opened, event, schedule);
       return;
     }
     this.#reply(state, exchange.handle(event));
@@ -195,16 +195,16 @@ export class ProcessCall implements GrpcCallListener, TickListener, Holder {
   }
 
   /** Handles the message in its turn, or in steps; messages of this call wait for it, other calls do not. */
-  #enqueue(opened: OpenExchange, event: ExchangeEvent, pace: Exclude<Pace, 'at_once'>): void {
+  #enqueue(opened: OpenExchange, event: ExchangeEvent, schedule: Exclude<Schedule, 'at_once'>): void {
     const { exchange } = opened;
     const { waitedTooLong, longestWaitMs } = this.#options;
     const addedAt = performance.now();
     const refusal = () => (performance.now() - addedAt > longestWaitMs ? waitedTooLong() : null);
-    const steps = pace === 'in_steps' ? exchange.handleInSteps(event, refusal) : null;
+    const steps = schedule === 'in_steps' ? exchange.handleInSteps(event, refusal) : null;
     const state: Queued = { phase: 'queued', opened, waiting: [] };
     this.#move('enqueue', state);
     this.#call.pause();
-    this.#options.queues[pace].add(() => {
+    this.#options.queues[schedule].add(() => {
       if (this.#state !== state) return true;
       const startedAt = performance.now();
       try {

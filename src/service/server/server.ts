@@ -99,7 +99,7 @@ export function createService(options: ServiceOptions) {
   const factory = createExchangeFactory(config, profiles, onMisconfigured, { createExchange });
   const ticker = createTicker(tickMs);
   const watchResets = createResetGuard(tolerated.unansweredResetLimits, () => performance.now());
-  const queues = { in_turn: createStepQueue(turnMs), in_steps: createStepQueue(0) };
+  const queues = { queued_once: createStepQueue(turnMs), in_steps: createStepQueue(0) };
   const acceptProcess = (stream: ServerHttp2Stream, headers: CallMetadata) =>
     acceptCall(
       stream,

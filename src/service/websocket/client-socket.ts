@@ -3,7 +3,7 @@ import type { WebSocket } from 'ws';
 import type { ApiError } from '../../filter/index.ts';
 import { type FlowEvent, type FlowPhase, flowMoves, isBlocked } from '../memory/flow-phases.ts';
 import type { Admission, OverloadGuard } from '../memory/overload.ts';
-import { Connection, type ConnectionHost, type ConnectionLimits, type Farewell } from './connection.ts';
+import { Connection, type ConnectionHost, type ConnectionLimits, type EndReason } from './connection.ts';
 import type { TurnError } from './errors.ts';
 import { MessageBytes } from './message-bytes.ts';
 import type { AnswerListener, ForwardedTurn, TurnOutcome } from './turn.ts';
@@ -193,7 +193,7 @@ export class ClientSocket implements ConnectionHost {
   }
 
   /** Frees what the connection holds and reads nothing more. The client is sent why, unless it does not read. */
-  #cut(code: number, why: string, farewell: Farewell | null): void {
+  #cut(code: number, why: string, told: EndReason | null): void {
     if (this.#flow === 'over') return;
     const socket = this.#socket;
     this.#cutWith = code;
@@ -202,7 +202,7 @@ export class ClientSocket implements ConnectionHost {
     while (socket.writableCorked > 0) socket.uncork();
     const reads = socket.writableLength === 0;
     this.#move('end');
-    this.connection.abort(reads ? farewell : null);
+    this.connection.abort(reads ? told : null);
     if (!reads) {
       this.#webSocket.terminate();
       return;

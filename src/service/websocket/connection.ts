@@ -44,10 +44,10 @@ export interface ConnectionHost {
 }
 
 /** Why the service ends a connection: its time limit, or the shutdown of the service. */
-export type Farewell = 'time_limit' | 'shutdown';
+export type EndReason = 'time_limit' | 'shutdown';
 
 /** The time limit is an error for the client (OpenAI sends 400); a server that shuts down is not. */
-const farewells: Readonly<Record<Farewell, TurnError>> = {
+const endErrors: Readonly<Record<EndReason, TurnError>> = {
   time_limit: invalid(
     'websocket_connection_limit_reached',
     null,
@@ -63,11 +63,11 @@ const farewells: Readonly<Record<Farewell, TurnError>> = {
 /** Bytes that an error takes which waits for its place in a lane. */
 const waitingErrorBytes = 512;
 
-/** The data of the connection in each phase; `isSaid`: a message of the client's has been answered with the farewell. */
+/** The data of the connection in each phase; `isSaid`: an error has already told the client why. */
 type ConnectionState =
   | { readonly phase: 'open' }
   | { readonly phase: 'closed' }
-  | { readonly phase: 'ending'; readonly why: Farewell; isSaid: boolean };
+  | { readonly phase: 'ending'; readonly why: EndReason; isSaid: boolean };
 
 /** The protocol of one WebSocket: lanes of turns, and the response that the next turn of each may continue. */
 export class Connection implements TurnHost {
@@ -107,21 +107,21 @@ export class Connection implements TurnHost {
     } else if (state.phase === 'open') this.#createTurn(message.streamId, data);
     else {
       state.isSaid = true;
-      this.#refuse(farewells[state.why], message.streamId, data);
+      this.#refuse(endErrors[state.why], message.streamId, data);
     }
   }
 
   /** No new turn begins; running turns finish, and after the last the connection is closed. */
-  end(why: Farewell): void {
+  end(why: EndReason): void {
     if (this.#state.phase !== 'open') return;
     this.#move('end', { phase: 'ending', why, isSaid: false });
     this.#closeIfIdle();
   }
 
   /** Ends what runs and what waits, with an error if anybody still listens, and discards kept conversations. */
-  abort(why: Farewell | null): void {
+  abort(why: EndReason | null): void {
     this.#move('abort', { phase: 'closed' });
-    const error = why === null ? null : farewells[why];
+    const error = why === null ? null : endErrors[why];
     const unanswered = [...this.#onTheWay, ...this.#lanes.all().flatMap((lane) => lane.waiting.splice(0))];
     for (const one of unanswered)
       if (one instanceof Turn) one.cancel(error);
@@ -262,7 +262,7 @@ export class Connection implements TurnHost {
         this.#sendError(next, lane.streamId);
       } else if (this.#state.phase === 'ending') {
         this.#state.isSaid = true;
-        next.cancel(farewells[this.#state.why]);
+        next.cancel(endErrors[this.#state.why]);
       } else {
         lane.running = next;
         this.#onTheWay.add(next);
@@ -274,7 +274,7 @@ export class Connection implements TurnHost {
   #closeIfIdle(): void {
     const state = this.#state;
     if (state.phase !== 'ending' || this.#lanes.all().some(({ running }) => running !== null)) return;
-    const error = farewells[state.why];
+    const error = endErrors[state.why];
     this.#move('last_turn', { phase: 'closed' });
     if (!state.isSaid && state.why === 'time_limit') this.send(errorMessage(error, null));
     this.#forgetAll();

@@ -29,8 +29,8 @@ export interface PreparedRequest extends Pick<TranslatedRequest, 'context' | 'dr
 
 /** At 5 ms a megabyte (docs/decisions/0006-cpu-of-a-request.md) a smaller body is done well within 100 ms. */
 export const largeBodyBytes = 4 * 1024 * 1024;
-/** One of these is done in a millisecond or two, but one read of a connection may complete hundreds of larger ones. */
-export const turnBodyBytes = 256 * 1024;
+/** A larger body waits in a queue: one read of a connection may complete hundreds of them, at a millisecond or two each. */
+export const queuedBodyBytes = 256 * 1024;
 
 /** Turns the client's whole body into the upstream's; calls `onRead` with its JSON. Throws `ApiError`. */
 export function* prepareRequest(

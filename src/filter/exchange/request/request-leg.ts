@@ -12,9 +12,9 @@ import type { ExchangeOptions } from '../options.ts';
 import { checkEvent, type RequestOutcome, type RequestPhase, requestMoves } from '../phases.ts';
 import { cutBytes, discard, immediateAnswer, immediateResponse, passThrough } from '../replies.ts';
 import { translatedTrailers } from '../response-headers.ts';
-import type { Pace, Steps } from '../steps.ts';
+import type { Schedule, Steps } from '../steps.ts';
 import type { Attributes, BodyMode, BodyModes, ExchangeReply, HeaderMap, RequestEvent } from '../types.ts';
-import { largeBodyBytes, type PreparedRequest, prepareRequest, turnBodyBytes } from './prepare-request.ts';
+import { largeBodyBytes, type PreparedRequest, prepareRequest, queuedBodyBytes } from './prepare-request.ts';
 import {
   factsOf,
   type HeaderFacts,
@@ -79,13 +79,13 @@ export class RequestLeg {
     }
   }
 
-  /** How long what this message leads to may take: a translation of the whole body, where it completes one. */
-  pace(event: RequestEvent): Pace {
+  /** Chooses by the size of the body that this message completes, since all of it is translated then. */
+  chooseSchedule(event: RequestEvent): Schedule {
     if (this.#phase !== 'collecting_body' || event.type === 'request_headers') return 'at_once';
     if (event.type === 'request_body' && !event.endOfStream && this.#mode !== 'BUFFERED') return 'at_once';
     const bytes = this.#clientBytes + (event.type === 'request_body' ? event.body.length : 0);
     if (bytes > largeBodyBytes || this.#headers.has('content-encoding')) return 'in_steps';
-    return bytes > turnBodyBytes ? 'in_turn' : 'at_once';
+    return bytes > queuedBodyBytes ? 'queued_once' : 'at_once';
   }
 
   /** Takes the facts of a request that another filter has answered, so that its headers never come. */

@@ -44,7 +44,7 @@ export class EventStreamReader implements UpstreamBodyReader {
     this.#repeatsMuch = repeatsMuch(context.echo);
     this.state = state;
     state.parsesWhole = false;
-    state.disposition = options.committed ? 'translated' : null;
+    state.decision = options.committed ? 'translated' : null;
     state.translator = this.#translator;
   }
 
@@ -110,18 +110,13 @@ export class EventStreamReader implements UpstreamBodyReader {
       if (translator.ended()) break;
       const translated = message.type === 'event' ? this.#translate(message) : null;
       // A comment shows that the upstream is working: start the client's stream.
-      const more = translated ?? (state.disposition === null ? translator.start() : []);
-      if (translated === null && state.disposition !== null) comments = true;
+      const more = translated ?? (state.decision === null ? translator.start() : []);
+      if (translated === null && state.decision !== null) comments = true;
       this.#options.onMessage?.(more.length);
       events = bothOf(events, more);
       // The first message alone decides, so that the outcome does not depend on how the bytes were cut.
-      if (
-        state.disposition === null &&
-        translator.response.failure === null &&
-        this.#context.stream &&
-        events.length > 0
-      )
-        state.disposition = 'translated';
+      if (state.decision === null && translator.response.failure === null && this.#context.stream && events.length > 0)
+        state.decision = 'translated';
     }
     return this.#encode(events, comments);
   }
@@ -152,11 +147,11 @@ export class EventStreamReader implements UpstreamBodyReader {
     const translator = this.#translator;
     const { failure } = translator.response;
     const isInStream = this.#options.mayReplaceStatus && this.#context.stream;
-    if (failure !== null && !(isInStream && isToldInStream(failure))) state.disposition ??= failure;
-    if (state.disposition instanceof ApiError) return nothing;
+    if (failure !== null && !(isInStream && isToldInStream(failure))) state.decision ??= failure;
+    if (state.decision instanceof ApiError) return nothing;
     if (!this.#context.stream) return this.#encodeWhole();
     if (events.length === 0) return keepalive ? keepAliveComment : nothing;
-    state.disposition = 'translated';
+    state.decision = 'translated';
     if (!state.hasToken) state.hasToken = events.some(isDelta);
     const areLong = this.#isLong() && events.some((event) => !isDelta(event) || event.delta.length >= longBodyBytes);
     return eventBytes(events, translator.ended(), areLong);
@@ -165,7 +160,7 @@ export class EventStreamReader implements UpstreamBodyReader {
   #encodeWhole(): ClientBytes {
     const response = this.#translator.response.final;
     if (response === null) return nothing;
-    this.state.disposition = 'translated';
+    this.state.decision = 'translated';
     return jsonBytes(this.#context.answer.bodyOf(response), this.#isLong());
   }
 

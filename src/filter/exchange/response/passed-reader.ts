@@ -2,7 +2,7 @@ import { GrowingBytes } from '../../../formats/bytes/growing-bytes.ts';
 import { jsonOf } from '../../../formats/json/loose.ts';
 import { scanJson } from '../../../formats/json/scan.ts';
 import type { ApiError } from '../../wire/schema/api-error.ts';
-import { AnswerState, type Disposition, nothing, type UpstreamBodyReader } from './upstream-body-reader.ts';
+import { AnswerState, type BodyDecision, nothing, type UpstreamBodyReader } from './upstream-body-reader.ts';
 
 /**
  * Buffers the answer to an operation that is passed, and returns what `complete` makes of it; the original bytes if that is
@@ -14,11 +14,11 @@ export function createPassedReader(complete: (answer: unknown) => object | null,
   const state = new AnswerState();
 
   /** Takes all that was buffered; what becomes of it is decided. */
-  function take(disposition: Disposition): Buffer {
+  function take(decision: BodyDecision): Buffer {
     const bytes = body.whole();
     body.clear();
     state.bufferedBytes = 0;
-    state.disposition = disposition;
+    state.decision = decision;
     return bytes;
   }
 
@@ -39,13 +39,13 @@ export function createPassedReader(complete: (answer: unknown) => object | null,
     end(error) {
       if (error !== undefined) return fail(error);
       state.isComplete = true;
-      if (state.disposition !== null) return nothing;
+      if (state.decision !== null) return nothing;
       const bytes = take('untouched');
       const text = bytes.toString('utf8');
       const { tooDeepAt, values } = scanJson(text, { maxNesting, maxValues });
       const completed = tooDeepAt === null && values <= maxValues ? complete(jsonOf(text)) : null;
       if (completed === null) return bytes;
-      state.disposition = 'translated';
+      state.decision = 'translated';
       return Buffer.from(JSON.stringify(completed));
     },
     state,

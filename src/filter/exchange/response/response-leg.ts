@@ -11,7 +11,7 @@ import type { ExchangeOptions } from '../options.ts';
 import { checkEvent, type RequestOutcome, type ResponsePhase, responseMoves } from '../phases.ts';
 import { cutBytes, cutEvents, discard, immediateResponse, passThrough } from '../replies.ts';
 import { type AnswerFacts, errorHeaders, keptHeaders, translatedHeaders } from '../response-headers.ts';
-import type { Pace, Steps } from '../steps.ts';
+import type { Schedule, Steps } from '../steps.ts';
 import type {
   Attributes,
   BodyMode,
@@ -126,11 +126,11 @@ export class ResponseLeg {
     }
   }
 
-  /** How a message is to be handled, so that no other exchange waits long. A few compressed bytes may be very many events. */
-  pace(event: ResponseEvent): Pace {
+  /** Chooses by the size of the piece; a compressed one may be very many events. */
+  chooseSchedule(event: ResponseEvent): Schedule {
     if (event.type !== 'response_body') return 'at_once';
     if (event.body.length > stepBytes || this.#openBody()?.isEncoded === true) return 'in_steps';
-    return event.body.length > burstBytes ? 'in_turn' : 'at_once';
+    return event.body.length > burstBytes ? 'queued_once' : 'at_once';
   }
 
   /** The replies to one piece of a body, in steps. */
@@ -343,21 +343,20 @@ export class ResponseLeg {
 
   /** Sends what the reader has decided on: nothing yet, a part of the client's body, or an error in its place. */
   #deliver(cause: Cause, current: OpenBody, out: ClientBytes, end: BodyEnd): Replies {
-    const { disposition } = current.reader.state;
-    if (disposition instanceof ApiError) return this.#replace(cause, disposition, end);
+    const { decision } = current.reader.state;
+    if (decision instanceof ApiError) return this.#replace(cause, decision, end);
     // The headers wait for the decision, and nothing can be sent before them.
-    if (disposition === null && this.#isFullDuplex()) return [];
+    if (decision === null && this.#isFullDuplex()) return [];
     const isFirst = this.#state.phase === 'holding_headers';
     // An error that is told within a stream.
-    if (isFirst && disposition === 'translated' && (this.#status ?? 0) >= 300) this.#clientStatus = 200;
+    if (isFirst && decision === 'translated' && (this.#status ?? 0) >= 300) this.#clientStatus = 200;
     let headers: HeaderMutation | null = null;
-    if (isFirst)
-      headers = disposition === 'untouched' ? {} : translatedHeaders(this.#headers, current, this.#requestId());
+    if (isFirst) headers = decision === 'untouched' ? {} : translatedHeaders(this.#headers, current, this.#requestId());
     const replies = bodyReplies(this.#mode, piecesOf(out, current.stream), end, headers);
     if (replies === null) return this.#refuse(cause, ApiError.invalidUpstream('The upstream’s response is empty.'));
     if (end !== 'open') return this.#commit(cause, replies, this.#ended());
     // Half of an untouched body must not be ended as if it were whole: it passes, and Envoy's timeouts reset it.
-    if (disposition === 'untouched') return this.#commit(cause, replies, { phase: 'passing' });
+    if (decision === 'untouched') return this.#commit(cause, replies, { phase: 'passing' });
     return this.#commit(cause, replies, isFirst ? { phase: 'sending_body', body: current } : this.#state);
   }
 
@@ -427,7 +426,7 @@ export class ResponseLeg {
       const message = `The upstream was silent for ${stallTimeoutMs / 1000} s.`;
       const out = reader.end(new ApiError(message, { status: 504, code: 'upstream_timeout' }));
       // An error with a status of its own does not wait for the end of the body, which may never come.
-      return this.#deliver('tick', current, out, state.disposition instanceof ApiError ? 'open' : 'body');
+      return this.#deliver('tick', current, out, state.decision instanceof ApiError ? 'open' : 'body');
     }
     const wantsHeartbeat = stream && !state.isComplete && heartbeatMs > 0;
     if (!wantsHeartbeat || clientSilence < heartbeatMs) return [];

@@ -11,7 +11,7 @@ export interface UpstreamBodyReader {
   /** Begins the client's stream before the upstream has sent anything; only for a client that wants one, and before `isComplete`. */
   start(): ClientBytes;
   /**
-   * Ends with the body, or by an error of ours; then `disposition` is set. With `isShed`, in few bytes: what was kept of the answer is
+   * Ends with the body, or by an error of ours; then `decision` is set. With `isShed`, in few bytes: what was kept of the answer is
    * freed, and not repeated.
    */
   end(error?: ApiError, isShed?: boolean): ClientBytes;
@@ -24,7 +24,7 @@ export const nothing = Buffer.alloc(0);
 
 /** What the leg asks after each call of the reader: how far the answer is, and what it holds in memory. */
 export class AnswerState {
-  disposition: Disposition = null;
+  decision: BodyDecision = null;
   /** The client's body is complete; the rest of the upstream's is ignored. */
   isComplete = false;
   /** The model has finished: only usage and the end may follow. */
@@ -50,7 +50,7 @@ export class AnswerState {
  * Null while the answer may still become an error with an HTTP status; then finally that error, `translated`, or `untouched`:
  * the client gets the upstream's own bytes, and so its headers.
  */
-export type Disposition = 'translated' | 'untouched' | ApiError | null;
+export type BodyDecision = 'translated' | 'untouched' | ApiError | null;
 
 /** The outcome of the response, for the log. */
 export interface UpstreamBodyReport extends Omit<AnswerReport, 'status'> {

@@ -34,12 +34,12 @@ export function createWholeBodyReader(
   const jsonEnd = new JsonEnd('any');
   const body = new GrowingBytes();
 
-  function decide(disposition: 'translated' | ApiError, report: UpstreamBodyReport): void {
-    state.disposition = disposition;
+  function decide(decision: 'translated' | ApiError, report: UpstreamBodyReport): void {
+    state.decision = decision;
     state.isComplete = true;
     state.outputTokens = report.usage?.output_tokens ?? report.outputTokens;
     state.whole = report;
-    if (disposition !== 'translated') state.bufferedBytes = 0;
+    if (decision !== 'translated') state.bufferedBytes = 0;
   }
 
   /** Reports the error as an HTTP status, or in the body where the headers have been sent. */

@@ -91,7 +91,7 @@ describe.each<BodyMode>(['BUFFERED', 'BUFFERED_PARTIAL', 'STREAMED', 'FULL_DUPLE
 test('messages of Envoy that come after it get no reply, and wait for nothing', () => {
   const { exchange } = run({ input: 'Hi'.repeat(200_000), generate: false });
   const end = { type: 'request_body', body: Buffer.alloc(0), endOfStream: true } as const;
-  expect(exchange.pace(end)).toBe('at_once');
+  expect(exchange.chooseSchedule(end)).toBe('at_once');
   expect(repliesOf(exchange, end)).toEqual([]);
   expect(repliesOf(exchange, { type: 'request_trailers' })).toEqual([]);
 });

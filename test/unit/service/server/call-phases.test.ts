@@ -98,7 +98,7 @@ function startCall() {
       worked() {},
       waitedTooLong: () => null,
       longestWaitMs: 1000,
-      queues: { in_turn: { add, hasTime: () => false }, in_steps: { add, hasTime: () => false } },
+      queues: { queued_once: { add, hasTime: () => false }, in_steps: { add, hasTime: () => false } },
       observers: [
         ({ how, cause }) => {
           seen.ended += 1;

@@ -32,7 +32,7 @@ const idleCall: GrpcCall = {
 
 /** Of an event loop that has no time left in this turn: whatever may wait does, each for a turn of its own. */
 const busyQueues = (): ProcessOptions['queues'] => ({
-  in_turn: { ...createStepQueue(0), hasTime: () => false },
+  queued_once: { ...createStepQueue(0), hasTime: () => false },
   in_steps: createStepQueue(0),
 });
 
@@ -275,7 +275,7 @@ test('a body that has waited too long for its turn gets an answer while the prox
 test('bursts are translated as they come while the turn has time left', async () => {
   const ticker = createTicker(1000);
   let ms = 0;
-  const queues = { in_turn: createStepQueue(100, () => ms), in_steps: createStepQueue(0) };
+  const queues = { queued_once: createStepQueue(100, () => ms), in_steps: createStepQueue(0) };
   const sent: string[] = [];
   const body = Buffer.from(
     `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content: 'x'.repeat(60_000) } }] })}\n\n`,

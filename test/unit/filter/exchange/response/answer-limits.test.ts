@@ -116,7 +116,7 @@ describe('an answer of more values than are read in one step', () => {
     const reader = createWholeBodyReader('json', optionsOf(createTestContext()));
     reader.push(Buffer.from(JSON.stringify({ choices: [{ message: { content: 'a' } }], more })));
     reader.end();
-    expect(reader.state.disposition).toMatchObject(error);
+    expect(reader.state.decision).toMatchObject(error);
   });
 
   it('passes as it came where it would only be added to', () => {
@@ -124,7 +124,7 @@ describe('an answer of more values than are read in one step', () => {
     const reader = createPassedReader(() => ({}), MiB);
     reader.push(list);
     expect(wholeOf(reader.end())).toEqual(list);
-    expect(reader.state.disposition).toBe('untouched');
+    expect(reader.state.decision).toBe('untouched');
   });
 });
 

@@ -212,7 +212,7 @@ describe('an answer that is given up for want of memory', () => {
       reader.push(Buffer.from('{"data":'));
       expect(reader.state.bufferedBytes).toBe(8);
       reader.end(shortOfMemory, true);
-      return [reader.state.bufferedBytes, reader.state.disposition];
+      return [reader.state.bufferedBytes, reader.state.decision];
     };
     const limits = exchangeOptions().bodyLimits;
     const whole = {
