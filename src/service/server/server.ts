@@ -50,7 +50,7 @@ const envoyRoom = 1.25;
 const messageRoom = 1024 * 1024;
 const tickMs = 500;
 /** CPU time for which bodies that arrive together may keep the event loop (docs/decisions/0006-cpu-of-a-request.md). */
-const turnMs = 100;
+const sliceMs = 100;
 
 /** Limits on what proxies and other peers may do. */
 const tolerances = {
@@ -99,7 +99,7 @@ export function createService(options: ServiceOptions) {
   const factory = createExchangeFactory(config, profiles, onMisconfigured, { createExchange });
   const ticker = createTicker(tickMs);
   const watchResets = createResetGuard(tolerated.unansweredResetLimits, () => performance.now());
-  const queues = { queued_once: createStepQueue(turnMs), in_steps: createStepQueue(0) };
+  const queues = { queued_once: createStepQueue(sliceMs), in_steps: createStepQueue(0) };
   const acceptProcess = (stream: ServerHttp2Stream, headers: CallMetadata) =>
     acceptCall(
       stream,

@@ -4,24 +4,25 @@ export type StepQueue = ReturnType<typeof createStepQueue>;
 type TakeStep = () => boolean;
 
 /**
- * Runs long tasks one after the other, so that the memory for one is needed only once. A turn of the event loop takes as many steps as begin within `turnMs`, but one at least. A turn for every step would let
- * all that is read meanwhile go first (docs/decisions/0006-cpu-of-a-request.md). `now` is a clock in milliseconds: by default
- * of this process's CPU time, since a turn that ends earlier is of no use to anybody while another process has the core.
+ * Runs long tasks one after the other, so that the memory for one is needed only once. An event-loop slice has as many steps as begin
+ * within `sliceMs`, but one at least: with a slice for every step, all messages that are read meanwhile would go first
+ * (docs/decisions/0006-cpu-of-a-request.md). `now` is a clock in milliseconds, by default this process's CPU time: ending a slice early
+ * helps nobody while another process has the core.
  */
-export function createStepQueue(turnMs: number, now: () => number = cpuMs) {
+export function createStepQueue(sliceMs: number, now: () => number = cpuMs) {
   const waiting: TakeStep[] = [];
   let isScheduled = false;
-  let turnStartedAt = 0;
+  let sliceStartedAt = 0;
 
   function schedule(): void {
     if (isScheduled) return;
     isScheduled = true;
-    turnStartedAt = now();
+    sliceStartedAt = now();
     setImmediate(next);
   }
 
   function hasTimeLeft(): boolean {
-    return now() - turnStartedAt < turnMs;
+    return now() - sliceStartedAt < sliceMs;
   }
 
   function next(): void {
@@ -37,7 +38,7 @@ export function createStepQueue(turnMs: number, now: () => number = cpuMs) {
       waiting.push(takeStep);
       schedule();
     },
-    /** Whether a task of one step may be done at once: nothing waits, and this turn of the event loop may take more. */
+    /** Whether a task of one step may be done at once: nothing waits, and this event-loop slice may take more. */
     hasTime(): boolean {
       if (waiting.length > 0) return false;
       if (isScheduled) return hasTimeLeft();

@@ -1,4 +1,5 @@
 import type { ExchangeSettings, OperatorSettings } from '../../filter/index.ts';
+import { objectOf, objectsOf } from '../../formats/json/loose.ts';
 import { anyText, choice, count, filePath, flag, limit, list, milliseconds, path, share, text, url } from './form.ts';
 import { defaultCatalogInstructions, defaultCompactionPrompt, readCatalog } from './operator-texts.ts';
 import { optional, readContent, setting, type TableOf } from './setting.ts';
@@ -350,7 +351,7 @@ const ofTranslation = {
     'web_search,web_search_preview,image_generation',
     'Hosted tool types that are dropped and listed instead of being refused.',
     'whoever refuses hosted tools, or drops more of them (docs/guides)',
-    (types, body) => [[], [...types, ...toolTypesOf(body)]],
+    (types, body) => [[], [...types, ...readToolTypes(body)]],
   ),
   unknownItems: setting(
     'UNKNOWN_ITEMS',
@@ -471,8 +472,7 @@ export const settings = {
   webSocket: ofWebSocket,
 };
 
-function toolTypesOf(body: unknown): string[] {
-  const tools = typeof body === 'object' && body !== null && 'tools' in body ? body.tools : null;
-  if (!Array.isArray(tools)) return [];
-  return tools.flatMap((tool: { type?: unknown } | null) => (typeof tool?.type === 'string' ? [tool.type] : []));
+function readToolTypes(body: unknown): string[] {
+  const { tools } = objectOf<{ tools?: unknown }>(body) ?? {};
+  return objectsOf<{ type?: unknown }>(tools).flatMap(({ type }) => (typeof type === 'string' ? [type] : []));
 }
