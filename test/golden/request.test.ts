@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { operations } from '../../src/filter/translate/operations/operations.ts';
 import type { TranslatedRequest } from '../../src/filter/translate/request-to-chat/request.ts';
 import type { TranslatedOperation } from '../../src/filter/translate/request-to-chat/translated-operation.ts';
-import { translateRequest } from '../../src/filter/translate/translate-request.ts';
+import { operations, translateRequest } from '../../src/filter/translate/translate-request.ts';
 import { ApiError } from '../../src/filter/wire/schema/api-error.ts';
 import { jsonParts } from '../../src/formats/json/parts.ts';
 import { isSetting, type SettingTable } from '../../src/service/settings/setting.ts';

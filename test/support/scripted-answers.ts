@@ -1,4 +1,4 @@
-import { chatToolName } from '../../src/filter/translate/shared/chat-tool-name.ts';
+import { chatToolName } from '../../src/filter/translate/shared/chat-names.ts';
 import type { Profile } from '../../src/filter/upstream/profile.ts';
 import type { ChatCompletionRequest } from '../../src/filter/wire/schema/chat-request.ts';
 import { type ToolKind, type ToolKindName, toolKinds } from './tool-kinds.ts';

@@ -1,13 +1,11 @@
 import { additionalToolsItem, configurationUpdateItem, itemReference } from '../wire/schema/create-response.ts';
 import { clientTools } from './client-tools/client-tools.ts';
 import { customTools, functionTools, namespaceTools } from './request-to-chat/parse/function-tools.ts';
-import { type ItemType, itemType } from './request-to-chat/parse/input-builder.ts';
-import { compaction, compactionTrigger } from './request-to-chat/parse/items/compaction-items.ts';
+import { type ItemType, itemType, type KnownTypes } from './request-to-chat/parse/input-builder.ts';
+import { compaction, compactionTrigger, reasoning } from './request-to-chat/parse/items/envelope-items.ts';
 import { customToolCall, functionCall, toolOutput } from './request-to-chat/parse/items/function-call-items.ts';
 import { hostedItems } from './request-to-chat/parse/items/hosted-items.ts';
 import { agentMessage, message } from './request-to-chat/parse/items/message-items.ts';
-import { reasoning } from './request-to-chat/parse/items/reasoning-items.ts';
-import type { KnownTypes } from './request-to-chat/parse/reading.ts';
 import type { ToolType } from './request-to-chat/parse/tools-builder.ts';
 import { quote, unsupportedParameter } from './shared/request-errors.ts';
 

@@ -1,9 +1,16 @@
 import { knownTypes } from './known-types.ts';
+import { catalog } from './operations/catalog.ts';
+import { compact } from './operations/compaction.ts';
+import { inputTokens } from './operations/input-tokens.ts';
+import type { Operation } from './operations/operation.ts';
 import { responses } from './operations/responses.ts';
 import { requestToChat, type TranslatedRequest } from './request-to-chat/request.ts';
 import type { TranslatedOperation } from './request-to-chat/translated-operation.ts';
 import type { Clock } from './shared/context.ts';
 import type { TranslationSettings } from './shared/settings.ts';
+
+/** Every operation that has a path of its own. */
+export const operations: readonly Operation[] = [responses, compact, inputTokens, catalog];
 
 /**
  * A JSON value, as the client sent it, as a Chat Completions request. Throws `ApiError` for the first mistake; then nothing may reach

@@ -1,7 +1,7 @@
 import { knownTypes } from '../../../src/filter/translate/known-types.ts';
-import { operations } from '../../../src/filter/translate/operations/operations.ts';
 import { partTypes } from '../../../src/filter/translate/request-to-chat/parse/parse-content.ts';
 import { messagePasses } from '../../../src/filter/translate/request-to-chat/passes/message-passes.ts';
+import { operations } from '../../../src/filter/translate/translate-request.ts';
 import { builtInProfiles } from '../../../src/filter/upstream/profiles.ts';
 import type { ChatMessage } from '../../../src/filter/wire/schema/chat-request.ts';
 import { maxNameLength } from '../../../src/filter/wire/schema/create-response.ts';

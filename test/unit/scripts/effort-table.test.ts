@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { replacementsOf, rulesOf } from '../../../scripts/generate/effort-table.ts';
 import { builtInProfiles } from '../../../src/filter/upstream/profiles.ts';
-import { modelsNamed } from '../../../src/filter/upstream/servers/common.ts';
 import { effortTable } from '../../../src/filter/upstream/servers/effort-table.ts';
+import { modelsNamed } from '../../../src/filter/upstream/servers/generic.ts';
 
 describe('efforts that a model refuses', () => {
   it('become the next higher one that it takes, and above its highest that one', () => {

@@ -1,6 +1,6 @@
 import type { PassedOperation } from '../../translate/operations/operation.ts';
-import { operations } from '../../translate/operations/operations.ts';
 import type { TranslatedOperation } from '../../translate/request-to-chat/translated-operation.ts';
+import { operations } from '../../translate/translate-request.ts';
 import { ApiError } from '../../wire/schema/api-error.ts';
 import type { HeaderMap } from '../types.ts';
 

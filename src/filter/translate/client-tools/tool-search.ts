@@ -13,7 +13,7 @@ import type { ClientToolCallItem } from '../../wire/schema/response-resource.ts'
 import { itemType } from '../request-to-chat/parse/input-builder.ts';
 import { parseCallArguments } from '../request-to-chat/parse/items/function-call-items.ts';
 import { toolType } from '../request-to-chat/parse/tools-builder.ts';
-import { chatToolName } from '../shared/chat-tool-name.ts';
+import { chatToolName } from '../shared/chat-names.ts';
 import type { TranslationSettings } from '../shared/settings.ts';
 import { type ClientTool, offerAs } from './client-tool.ts';
 

@@ -2,9 +2,9 @@ import { ApiError } from '../../wire/schema/api-error.ts';
 import type { CompactionResource, OutputItem, ResponseResource } from '../../wire/schema/response-resource.ts';
 import { noUsage } from '../chat-to-response/read/usage.ts';
 import type { TranslatedOperation } from '../request-to-chat/translated-operation.ts';
-import { encodeCompactionEnvelope } from '../shared/compaction-envelope.ts';
 import type { FinishedAnswer } from '../shared/context.ts';
 import type { Dropped, Reading } from '../shared/dropped.ts';
+import { encodeCompactionEnvelope } from '../shared/envelopes.ts';
 import {
   type InputContent,
   type InputItem,

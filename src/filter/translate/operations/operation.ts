@@ -6,7 +6,7 @@ import type { AnswerForm } from '../shared/context.ts';
 import { unsupportedValue } from '../shared/request-errors.ts';
 import type { CatalogSettings } from '../shared/settings.ts';
 
-/** A kind of request: its object has all that distinguishes it from the others. `operations.ts` lists them. */
+/** A kind of request: its object has all that distinguishes it from the others. `translate-request.ts` lists them. */
 export type Operation = TranslatedOperation | PassedOperation;
 
 /** An operation that the upstream answers itself; its answer is completed on the way. */

@@ -2,8 +2,8 @@ import { objectOf, objectsOf } from '../../../formats/json/loose.ts';
 import type { Loose } from '../../wire/schema/chat-completion.ts';
 import type { InputTransformation } from '../../wire/schema/response-resource.ts';
 import type { Reading } from '../shared/dropped.ts';
+import { unpackOpaqueFields } from '../shared/envelopes.ts';
 import type { InputItem, InputReasoning } from '../shared/parsed.ts';
-import { unpackOpaqueFields } from '../shared/reasoning-envelope.ts';
 import { isSummary, type TranslationSettings } from '../shared/settings.ts';
 
 /** Earlier reasoning, as it can be given back to the upstream. */

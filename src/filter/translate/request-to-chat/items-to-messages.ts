@@ -4,12 +4,11 @@ import type { Growth } from '../shared/growth.ts';
 import type { InputMessage, InputReasoning } from '../shared/parsed.ts';
 import { carry, carryKeys } from '../shared/provenance.ts';
 import type { TranslationSettings } from '../shared/settings.ts';
-import { joinText } from './content-to-chat.ts';
 import { type EarlierReasoning, earlierReasoningOf } from './earlier-reasoning.ts';
 import type { PairedCall, PairedItem } from './pair-calls.ts';
 import { applyPasses } from './passes/message-passes.ts';
 import type { ToolTable } from './tools-to-chat.ts';
-import { AssistantTurn, chatMessageOf, messagesOfTurn } from './turn-to-messages.ts';
+import { AssistantTurn, chatMessageOf, joinText, messagesOfTurn } from './turn-to-messages.ts';
 
 /**
  * Items as Chat messages: one assistant message per turn (reasoning, text, calls), followed directly by its outputs in

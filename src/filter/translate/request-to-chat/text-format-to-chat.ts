@@ -3,7 +3,7 @@ import type { Profile } from '../../upstream/profile.ts';
 import type { ChatResponseFormat } from '../../wire/schema/chat-request.ts';
 import type { Reading } from '../shared/dropped.ts';
 import type { TextFormatRequest } from '../shared/parsed.ts';
-import { withoutBooleanSchemas } from './boolean-schemas.ts';
+import { withoutBooleanSchemas } from '../shared/rewrite-schemas.ts';
 
 /**
  * `text.format` as the server takes it: `chat` is its `response_format`, undefined to leave it out; `system` are instructions for the

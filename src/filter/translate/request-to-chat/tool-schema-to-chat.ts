@@ -2,7 +2,7 @@ import { isJsonObject } from '../../../formats/json/exact.ts';
 import { arrayOf } from '../../../formats/json/loose.ts';
 import type { Profile } from '../../upstream/profile.ts';
 import type { Growth } from '../shared/growth.ts';
-import { withoutBooleanSchemas } from './boolean-schemas.ts';
+import { withoutBooleanSchemas } from '../shared/rewrite-schemas.ts';
 
 type Schema = Readonly<Record<string, unknown>>;
 

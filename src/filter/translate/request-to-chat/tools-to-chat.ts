@@ -1,7 +1,7 @@
 import type { Profile } from '../../upstream/profile.ts';
 import type { ChatTool } from '../../wire/schema/chat-request.ts';
 import type { ToolEcho } from '../../wire/schema/response-resource.ts';
-import { chatToolName } from '../shared/chat-tool-name.ts';
+import { chatToolName } from '../shared/chat-names.ts';
 import type { RestoredTool } from '../shared/context.ts';
 import type { Reading } from '../shared/dropped.ts';
 import type { Growth } from '../shared/growth.ts';

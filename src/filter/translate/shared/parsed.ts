@@ -2,7 +2,7 @@ import type { CacheHints, ChatContentPart, ChatExtensionTool, ExtensionKeys } fr
 import type { JsonSchemaFormat } from '../../wire/schema/create-response.ts';
 import type { ToolEcho } from '../../wire/schema/response-resource.ts';
 import type { RestoredTool } from './context.ts';
-import type { ReasoningEnvelope } from './reasoning-envelope.ts';
+import type { ReasoningEnvelope } from './envelopes.ts';
 import type { CreateResponseFields } from './request-fields.ts';
 
 /** The input of translation, with every value checked. Only `parse/` creates these. */

@@ -8,8 +8,8 @@ import {
   noNull,
   noSound,
   readsReasoningContent,
-} from './common.ts';
-import { server } from './generic.ts';
+  server,
+} from './generic.ts';
 
 /** Engines that people run themselves. */
 

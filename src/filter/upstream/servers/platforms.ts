@@ -6,10 +6,10 @@ import {
   noNull,
   noSound,
   readsReasoningContent,
+  server,
   tabledEfforts,
   voxtralRule,
-} from './common.ts';
-import { server } from './generic.ts';
+} from './generic.ts';
 
 /** Platforms that host or route to the models of others. */
 

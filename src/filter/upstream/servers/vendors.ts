@@ -10,11 +10,11 @@ import {
   noNull,
   noSound,
   readsReasoningContent,
+  server,
   tabledEfforts,
   threeEfforts,
   voxtralRule,
-} from './common.ts';
-import { server } from './generic.ts';
+} from './generic.ts';
 
 /** Vendors’ own APIs to their own models. */
 

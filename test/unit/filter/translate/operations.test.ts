@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import type { Operation } from '../../../../src/filter/translate/operations/operation.ts';
-import { operations } from '../../../../src/filter/translate/operations/operations.ts';
 import { compactionTrigger, notPrewarmed, prewarmed } from '../../../../src/filter/translate/operations/responses.ts';
+import { operations } from '../../../../src/filter/translate/translate-request.ts';
 import { builtInProfiles } from '../../../../src/filter/upstream/profiles.ts';
 import { jsonParts } from '../../../../src/formats/json/parts.ts';
 import { blockOf, goldenCases } from '../../../support/golden.ts';

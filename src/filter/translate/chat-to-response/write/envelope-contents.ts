@@ -2,8 +2,8 @@ import { objectOf, textOf } from '../../../../formats/json/loose.ts';
 import type { LooseReasoningDetail, LooseThinkingBlock } from '../../../wire/schema/chat-completion.ts';
 import type { OpaqueFields } from '../../../wire/schema/chat-request.ts';
 import type { ResponseContext } from '../../shared/context.ts';
+import { packOpaqueFields, type ReasoningEnvelope } from '../../shared/envelopes.ts';
 import { bytesOfValue, type HeldBytes, JsonList } from '../../shared/held-bytes.ts';
-import { packOpaqueFields, type ReasoningEnvelope } from '../../shared/reasoning-envelope.ts';
 import { joinOpaqueFields } from '../read/call-entries.ts';
 import {
   isWholeBlock,

@@ -9,8 +9,8 @@ import type {
   RefusalPart,
 } from '../../../wire/schema/response-resource.ts';
 import type { ResponseContext } from '../../shared/context.ts';
+import { encodeReasoningEnvelope } from '../../shared/envelopes.ts';
 import { GrowingText, JsonList } from '../../shared/held-bytes.ts';
-import { encodeReasoningEnvelope } from '../../shared/reasoning-envelope.ts';
 import { isSummary } from '../../shared/settings.ts';
 import { CitationList } from '../read/citations.ts';
 import { EnvelopeContents, envelopeOf, noExtras, type ReasoningExtras } from './envelope-contents.ts';

@@ -2,7 +2,7 @@ import { jsonTextOf } from '../../../../formats/json/loose.ts';
 import { ApiError } from '../../../wire/schema/api-error.ts';
 import type { LooseMessage } from '../../../wire/schema/chat-completion.ts';
 import { clientTools } from '../../client-tools/client-tools.ts';
-import { uniqueCallId } from '../../shared/call-ids.ts';
+import { uniqueCallId } from '../../shared/chat-names.ts';
 import { callEntriesOf, fragmentOf, opaqueFieldsOf } from '../read/call-entries.ts';
 import type { Call } from './call.ts';
 import { openCallItem } from './call-item-writers.ts';

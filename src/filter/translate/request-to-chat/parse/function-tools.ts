@@ -9,11 +9,11 @@ import {
   namespaceTool,
 } from '../../../wire/schema/create-response.ts';
 import type { ToolEcho } from '../../../wire/schema/response-resource.ts';
-import { chatToolName } from '../../shared/chat-tool-name.ts';
+import { chatToolName } from '../../shared/chat-names.ts';
 import { extensionKeysOf } from '../../shared/extension-name.ts';
 import type { CustomDefinition, FunctionDefinition } from '../../shared/parsed.ts';
 import { missingParameter, notOneOf, quote, unsupportedParameter } from '../../shared/request-errors.ts';
-import { withoutEncrypted } from './encrypted-parameters.ts';
+import { withoutEncrypted } from '../../shared/rewrite-schemas.ts';
 import { type KnownKeys, knownKeys, nameUnknown, type PassedKeys } from './known-keys.ts';
 import { parseShape, readShape } from './read-shape.ts';
 import { type ToolsBuilder, type ToolType, toolType, typedTool } from './tools-builder.ts';

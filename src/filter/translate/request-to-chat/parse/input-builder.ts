@@ -11,9 +11,23 @@ import type { TranslationSettings } from '../../shared/settings.ts';
 import { knownKeys, nameUnknown } from './known-keys.ts';
 import { OpenCalls } from './open-calls.ts';
 import { parseShape } from './read-shape.ts';
+import type { ToolType } from './tools-builder.ts';
 
 /** The rule for one type of input item: adds the one at `at` to `input`. Throws `ApiError` for the first mistake. */
 export type ItemType = (item: Record<string, unknown>, at: string, input: InputBuilder) => void;
+
+/** The types of items and tools that a request may have, each with the function that reads it. */
+export interface KnownTypes {
+  readonly items: ReadonlyMap<string, ItemType>;
+  /** The `items` that belong to tools which OpenAI's servers run. */
+  readonly hostedItems: ReadonlyMap<string, ItemType>;
+  readonly tools: ReadonlyMap<string, ToolType>;
+}
+
+/** The arguments of the functions that read a whole request: they are told which types there are, and import none of them. */
+export interface RequestReading extends Reading {
+  readonly known: KnownTypes;
+}
 
 /** Tools that an item brings along. */
 export interface ToolList {

@@ -36,10 +36,9 @@ import {
 } from '../../shared/request-errors.ts';
 import type { TranslationSettings } from '../../shared/settings.ts';
 import { type KnownKeys, knownKeys, nameStripped, nameUnknown, type PassedKeys } from './known-keys.ts';
-import { omit, refuseOrOmit } from './omitted.ts';
+import { isRefused, omit, refuseOrOmit, textCarriedBy } from './left-out.ts';
 import { parseFile } from './parse-file.ts';
 import { parseShape } from './read-shape.ts';
-import { isRefused, textCarriedBy } from './unknown-items.ts';
 
 /** Whose message the content is of, or a tool's output. */
 type Speaker = InputMessage['role'] | 'tool';

@@ -3,7 +3,7 @@ import type { filePart } from '../../../wire/schema/create-response.ts';
 import type { Reading } from '../../shared/dropped.ts';
 import type { InputContent, InputText } from '../../shared/parsed.ts';
 import { invalidValue, missingParameter, quote, unsupportedParameter } from '../../shared/request-errors.ts';
-import { refuseOrOmit } from './omitted.ts';
+import { refuseOrOmit } from './left-out.ts';
 
 /**
  * An `input_file` part. A text file becomes text: every server takes that, and OpenAI's file part is for PDF only. Throws

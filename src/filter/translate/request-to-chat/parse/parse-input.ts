@@ -9,10 +9,9 @@ import {
   withinLength,
 } from '../../shared/request-errors.ts';
 import type { TranslationSettings } from '../../shared/settings.ts';
-import { InputBuilder } from './input-builder.ts';
+import { InputBuilder, type KnownTypes, type RequestReading } from './input-builder.ts';
+import { isRefused, roleStatedBy, textCarriedBy } from './left-out.ts';
 import { parseContent } from './parse-content.ts';
-import type { KnownTypes, RequestReading } from './reading.ts';
-import { isRefused, roleStatedBy, textCarriedBy } from './unknown-items.ts';
 
 /** The decoded items of an input. */
 export type ParsedInput = Pick<InputBuilder, 'items' | 'toolLists' | 'update' | 'endsInTrigger'>;

@@ -7,12 +7,12 @@ import type { ChosenTool, CreateResponse, Prewarm, TextFormatRequest, ToolChoice
 import { invalidType, unknownParameter, unsupportedParameter, unsupportedValue } from '../../shared/request-errors.ts';
 import { type CreateResponseFields, type FieldRow, findField } from '../../shared/request-fields.ts';
 import type { TranslationSettings } from '../../shared/settings.ts';
+import type { RequestReading } from './input-builder.ts';
 import { type ParsedInput, parseInput } from './parse-input.ts';
 import { parseTextFormat } from './parse-text-format.ts';
 import { parseAllowedList, parseToolChoice, withAllowedTools } from './parse-tool-choice.ts';
 import { parseTools } from './parse-tools.ts';
 import { readShape } from './read-shape.ts';
-import type { RequestReading } from './reading.ts';
 import { ToolsBuilder } from './tools-builder.ts';
 
 /**

@@ -4,9 +4,9 @@ import { extensionKeysOf } from '../../shared/extension-name.ts';
 import type { ChosenTool, ToolChoiceMode, ToolChoiceRequest } from '../../shared/parsed.ts';
 import { invalidType, invalidValue, missingParameter, quote, unsupportedValue } from '../../shared/request-errors.ts';
 import type { CreateResponseFields } from '../../shared/request-fields.ts';
+import type { RequestReading } from './input-builder.ts';
 import { nameUnknown } from './known-keys.ts';
 import { readShape } from './read-shape.ts';
-import type { RequestReading } from './reading.ts';
 
 const param = 'tool_choice';
 const modes: readonly string[] = ['auto', 'none', 'required'] satisfies ToolChoiceMode[];

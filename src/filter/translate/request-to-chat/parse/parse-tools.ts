@@ -2,10 +2,9 @@ import type { ChatExtensionTool } from '../../../wire/schema/chat-request.ts';
 import { maxNameLength } from '../../../wire/schema/create-response.ts';
 import { isExtensionName } from '../../shared/extension-name.ts';
 import { notOneOf, quote, unsupportedParameter, withinLength } from '../../shared/request-errors.ts';
-import type { ToolList } from './input-builder.ts';
-import type { KnownTypes } from './reading.ts';
+import type { KnownTypes, ToolList } from './input-builder.ts';
+import { isRefused } from './left-out.ts';
 import { type ToolsBuilder, typedTool } from './tools-builder.ts';
-import { isRefused } from './unknown-items.ts';
 
 /** Reads each tool of a list by its `type`; `isOwn` for the request’s own. Throws `ApiError` for the first mistake. */
 export function parseTools(

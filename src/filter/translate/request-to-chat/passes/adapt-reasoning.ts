@@ -1,6 +1,6 @@
 import type { Profile } from '../../../upstream/profile.ts';
 import type { ChatToolCall } from '../../../wire/schema/chat-request.ts';
-import { googleExtra, signatureOf } from '../../shared/reasoning-envelope.ts';
+import { googleExtra, signatureOf } from '../../shared/envelopes.ts';
 import { type Messages, mapRole } from './message-pass.ts';
 
 /** Reasoning older than the last question is left out. Must see the user's messages before others of that role are made. */

@@ -7,9 +7,9 @@ import {
   beginWithUser,
   fillSilentAssistant,
   insertAssistantAfterTool,
+  leaveOutEmptyTurns,
   markPrefix,
 } from './alternate-roles.ts';
-import { leaveOutEmptyTurns } from './leave-out-empty-turns.ts';
 import { mergeSystemMessages, renameDeveloperRole } from './merge-messages.ts';
 import type { MessagePass, Messages } from './message-pass.ts';
 import { rewriteCallIds } from './rewrite-call-ids.ts';

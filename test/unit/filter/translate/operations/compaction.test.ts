@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { encodeReasoningEnvelope } from '../../../../../src/filter/translate/shared/reasoning-envelope.ts';
+import { encodeReasoningEnvelope } from '../../../../../src/filter/translate/shared/envelopes.ts';
 import { translateRequest } from '../../../../../src/filter/translate/translate-request.ts';
 import { defaultCompactionPrompt } from '../../../../../src/service/settings/operator-texts.ts';
 import { createCountedIds, createdAt } from '../../../../support/context.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { withoutEncrypted } from '../../../../../src/filter/translate/request-to-chat/parse/encrypted-parameters.ts';
+import { withoutEncrypted } from '../../../../../src/filter/translate/shared/rewrite-schemas.ts';
 
 const marked = { type: 'string', encrypted: true };
 const inside = (wrap: (schema: object) => object, levels: number) =>

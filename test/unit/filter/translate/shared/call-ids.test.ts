@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { translateCompletion } from '../../../../../src/filter/translate/chat-to-response/completion.ts';
-import { uniqueCallId, upstreamCallId } from '../../../../../src/filter/translate/shared/call-ids.ts';
+import { uniqueCallId, upstreamCallId } from '../../../../../src/filter/translate/shared/chat-names.ts';
 import { translateRequest } from '../../../../../src/filter/translate/translate-request.ts';
 import { createCountedIds } from '../../../../support/context.ts';
 import { runStream } from '../../../../support/run-stream.ts';

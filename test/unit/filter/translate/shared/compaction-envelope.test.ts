@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import {
   decodeCompactionEnvelope,
   encodeCompactionEnvelope,
-} from '../../../../../src/filter/translate/shared/compaction-envelope.ts';
+} from '../../../../../src/filter/translate/shared/envelopes.ts';
 
 const envelope = (json: string) => `orc1.${Buffer.from(json).toString('base64url')}`;
 

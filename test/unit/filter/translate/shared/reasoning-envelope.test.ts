@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import {
   decodeReasoningEnvelope,
   encodeReasoningEnvelope,
-} from '../../../../../src/filter/translate/shared/reasoning-envelope.ts';
+} from '../../../../../src/filter/translate/shared/envelopes.ts';
 import { codePoint } from '../../../../support/code-point.ts';
 
 const decoded = (text: string, maxNesting = 64) => {

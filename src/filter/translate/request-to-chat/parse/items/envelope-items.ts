@@ -1,8 +1,18 @@
 import { ApiError } from '../../../../wire/schema/api-error.ts';
-import { reasoningItem, reasoningPart } from '../../../../wire/schema/create-response.ts';
-import { decodeReasoningEnvelope, type ReasoningEnvelope } from '../../../shared/reasoning-envelope.ts';
-import { paramAt, withinTextLimit } from '../../../shared/request-errors.ts';
-import { type InputBuilder, itemType } from '../input-builder.ts';
+import {
+  compactionItem,
+  compactionTriggerItem,
+  reasoningItem,
+  reasoningPart,
+} from '../../../../wire/schema/create-response.ts';
+import {
+  decodeCompactionEnvelope,
+  decodeReasoningEnvelope,
+  type ReasoningEnvelope,
+} from '../../../shared/envelopes.ts';
+import { userMessage } from '../../../shared/parsed.ts';
+import { invalidValue, paramAt, withinTextLimit } from '../../../shared/request-errors.ts';
+import { type InputBuilder, type ItemType, itemType } from '../input-builder.ts';
 import { readShape } from '../read-shape.ts';
 
 export const reasoning = itemType(reasoningItem, ({ id, content, summary, encrypted_content }, at, input) => {
@@ -39,3 +49,32 @@ function textsOf(parts: readonly unknown[] | null | undefined, param: string, in
     return withinTextLimit(readShape(reasoningPart, part, at, input).text ?? '', `${at}.text`, input.settings);
   });
 }
+
+/** A summary that was made here, in its place; others cannot be read. `type` is the item's own. */
+export function compaction(type: string): ItemType {
+  return itemType(compactionItem, ({ encrypted_content }, at, input) => {
+    const param = `${at}.encrypted_content`;
+    const envelope = decodeCompactionEnvelope(encrypted_content ?? '');
+    if (envelope === 'damaged') {
+      throw invalidValue(
+        param,
+        `Invalid '${param}': the summary was cut or changed on its way. Send the item as it was received, or leave it out.`,
+      );
+    }
+    if (envelope !== 'foreign') {
+      const text = withinTextLimit(envelope.text, param, input.settings);
+      input.add(userMessage(`Summary of the conversation so far:\n\n${text}`));
+      return;
+    }
+    input.dropped.push(`${at}.${type}`);
+  });
+}
+
+/** Asks for a summary of what precedes it. */
+export const compactionTrigger = itemType(compactionTriggerItem, (_, at, input) => {
+  if (!input.isLast) {
+    throw invalidValue(at, `Invalid '${at}': a 'compaction_trigger' must be the last item of 'input'.`);
+  }
+  input.endsInTrigger = true;
+  input.provenance.asksForSummary(at);
+});

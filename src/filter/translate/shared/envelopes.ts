@@ -1,12 +1,18 @@
+import { createHash } from 'node:crypto';
 import { jsonOf, jsonTextOf, objectOf, textOf } from '../../../formats/json/loose.ts';
-import { scanJson } from '../../../formats/json/scan.ts';
+import { hasMoreValues, scanJson } from '../../../formats/json/scan.ts';
 import type { Loose, LooseGoogleExtras } from '../../wire/schema/chat-completion.ts';
 import type { ExtraContent, OpaqueFields } from '../../wire/schema/chat-request.ts';
 
 /**
- * The data that a stateless service must get back to continue a turn, carried by the client in `encrypted_content`. It is encoded,
- * not encrypted: the client could read the same text in the item, and the signatures are the upstream's.
+ * What a stateless service must get back to continue a conversation, carried by the client in `encrypted_content`. An envelope is encoded,
+ * not encrypted: it holds the client's own conversation and the upstream's signatures, and any replica can read it after any restart.
  */
+
+const reasoningPrefix = 'orr1.';
+const compactionPrefix = 'orc1.';
+
+/** The envelope of a reasoning item. */
 export interface ReasoningEnvelope {
   readonly t?: string;
   /** `reasoning_details` as OpenRouter wants them back, merged by index. */
@@ -17,9 +23,9 @@ export interface ReasoningEnvelope {
   readonly g?: Readonly<Record<string, string>>;
   /** Any other `extra_content`, by the same keys, as it came. */
   readonly x?: Readonly<Record<string, ExtraContent>>;
-  /** `provider_specific_fields` of calls, likewise. */
+  /** `provider_specific_fields` of calls, by the same keys. */
   readonly f?: Readonly<Record<string, ProviderFields>>;
-  /** Thought signatures of calls in fields of their own, likewise. */
+  /** Thought signatures of calls in fields of their own, by the same keys. */
   readonly s?: Readonly<Record<string, OwnSignatures>>;
   /** Name of the profile that made it: only its server gets back what is not text. */
   readonly p?: string;
@@ -33,50 +39,29 @@ type PackedFields = Pick<ReasoningEnvelope, 'g' | 'x' | 'f' | 's'>;
 
 /** Opaque fields by `call_id`, as the envelope holds them: nearly all are one thought signature and nothing else. */
 export function packOpaqueFields(byCall: Readonly<Record<string, OpaqueFields>>): PackedFields {
-  const signatures: [string, string][] = [];
-  const others: [string, ExtraContent][] = [];
-  const ofProviders: [string, ProviderFields][] = [];
-  const own: [string, OwnSignatures][] = [];
+  const packed = { g: new Map<string, string>(), x: new Map(), f: new Map(), s: new Map() };
   for (const [callId, carried] of Object.entries(byCall)) {
     const { extra_content: content, provider_specific_fields: fields, ...beside } = carried;
-    if (Object.keys(beside).length > 0) own.push([callId, beside]);
-    if (fields !== undefined) ofProviders.push([callId, fields]);
+    if (Object.keys(beside).length > 0) packed.s.set(callId, beside);
+    if (fields !== undefined) packed.f.set(callId, fields);
     if (content === undefined) continue;
     const signature = signatureOf(content);
     const isAlone = Object.keys(content).length === 1 && Object.keys(objectOf(content.google) ?? {}).length === 1;
-    if (signature !== '' && isAlone) signatures.push([callId, signature]);
-    else others.push([callId, content]);
+    if (signature !== '' && isAlone) packed.g.set(callId, signature);
+    else packed.x.set(callId, content);
   }
-  return {
-    ...(signatures.length > 0 && { g: Object.fromEntries(signatures) }),
-    ...(others.length > 0 && { x: Object.fromEntries(others) }),
-    ...(ofProviders.length > 0 && { f: Object.fromEntries(ofProviders) }),
-    ...(own.length > 0 && { s: Object.fromEntries(own) }),
-  };
+  const filled = Object.entries(packed).filter(([, entries]) => entries.size > 0);
+  return Object.fromEntries(filled.map(([key, entries]) => [key, Object.fromEntries(entries)]));
 }
 
 /** The reverse of `packOpaqueFields`. */
-export function unpackOpaqueFields({
-  g = {},
-  x = {},
-  f = {},
-  s = {},
-}: PackedFields): Readonly<Record<string, OpaqueFields>> {
-  const contents = new Map<string, ExtraContent>([
-    ...Object.entries(g).map(([callId, signature]) => [callId, googleExtra(signature)] as const),
-    ...Object.entries(x),
-  ]);
-  const fields = new Map(Object.entries(f));
-  const own = new Map(Object.entries(s));
-  const callIds = new Set([...contents.keys(), ...fields.keys(), ...own.keys()]);
-  const unpacked = Array.from(callIds, (callId): [string, OpaqueFields] => {
-    const [content, given] = [contents.get(callId), fields.get(callId)];
-    const signatures = own.get(callId);
-    return [
-      callId,
-      { ...(content && { extra_content: content }), ...(given && { provider_specific_fields: given }), ...signatures },
-    ];
-  });
+export function unpackOpaqueFields({ g, x, f, s }: PackedFields): Readonly<Record<string, OpaqueFields>> {
+  const unpacked = new Map<string, OpaqueFields>();
+  const add = (callId: string, fields: OpaqueFields) => unpacked.set(callId, { ...unpacked.get(callId), ...fields });
+  for (const [callId, signature] of Object.entries(g ?? {})) add(callId, { extra_content: googleExtra(signature) });
+  for (const [callId, content] of Object.entries(x ?? {})) add(callId, { extra_content: content });
+  for (const [callId, fields] of Object.entries(f ?? {})) add(callId, { provider_specific_fields: fields });
+  for (const [callId, signatures] of Object.entries(s ?? {})) add(callId, signatures);
   return Object.fromEntries(unpacked);
 }
 
@@ -90,27 +75,24 @@ export function signatureOf(content: ExtraContent): string {
   return textOf(objectOf<LooseGoogleExtras>(content.google)?.thought_signature);
 }
 
-const envelopePrefix = 'orr1.';
-
-/** The envelope as text for `encrypted_content`. */
 export function encodeReasoningEnvelope(envelope: ReasoningEnvelope): string {
   // Values nested too deeply to be written are left out: only the upstream would have used them.
   const json = jsonTextOf(envelope) || jsonTextOf({ t: envelope.t, g: envelope.g, p: envelope.p });
-  return envelopePrefix + Buffer.from(json).toString('base64url');
+  return reasoningPrefix + Buffer.from(json).toString('base64url');
 }
 
 /**
- * Reads what `encodeReasoningEnvelope` wrote, and counts its JSON values. Null for the blobs of other servers (OpenAI's
- * own, say), broken ones, and what is nested deeper than `maxNesting`; `too_many_values` for more than `maxValues`. Neither
- * is parsed. The limits of the body do not apply inside: they are applied again here.
+ * Reads what `encodeReasoningEnvelope` wrote, and counts its JSON values. Null for what another server wrote, for a broken envelope, and
+ * for one that is nested deeper than `maxNesting`; `too_many_values` for more than `maxValues`. The limits of the body did not apply inside
+ * the text, so they are applied here, before it is parsed.
  */
 export function decodeReasoningEnvelope(
   text: string,
   maxNesting: number,
   maxValues: number,
 ): { readonly envelope: ReasoningEnvelope; readonly values: number } | 'too_many_values' | null {
-  if (!text.startsWith(envelopePrefix)) return null;
-  const json = Buffer.from(text.slice(envelopePrefix.length), 'base64url').toString('utf8');
+  if (!text.startsWith(reasoningPrefix)) return null;
+  const json = decodeBehind(reasoningPrefix, text);
   const { values, tooDeepAt } = scanJson(json, { maxNesting, maxValues });
   if (values > maxValues) return 'too_many_values';
   if (tooDeepAt !== null) return null;
@@ -136,7 +118,7 @@ function byId<Kept>(values: unknown, isKept: (value: unknown) => value is Kept):
   return Object.fromEntries(entries.filter((entry): entry is [string, Kept] => isKept(entry[1])));
 }
 
-/** A client could have changed them: nothing but these fields, as text, goes to a call. */
+/** A client could have changed the envelope: nothing but these fields, as text, goes to a call. */
 function areSignatures(value: unknown): value is OwnSignatures {
   const entries = Object.entries(objectOf(value) ?? { '': null });
   return entries.every(([name, text]) => /^thought(?:S|_s)ignature$/.test(name) && typeof text === 'string');
@@ -144,4 +126,40 @@ function areSignatures(value: unknown): value is OwnSignatures {
 
 function isFields(value: unknown): value is ProviderFields {
   return objectOf(value) !== null;
+}
+
+/** The envelope of a `compaction` item: a summary of the conversation. A client that forged one would only change its own conversation. */
+export interface CompactionEnvelope {
+  readonly text: string;
+  /** The model that wrote it, as the upstream names it. */
+  readonly model?: string;
+}
+
+/** JSON values of the largest compaction envelope that is read, above any that is written here. */
+const maxCompactionValues = 16;
+
+/** The text has the envelope's version, and a checksum that reveals damage. */
+export function encodeCompactionEnvelope({ text, model }: CompactionEnvelope): string {
+  const written = { v: 1, text, model, sum: sumOf(text) };
+  return compactionPrefix + Buffer.from(JSON.stringify(written)).toString('base64url');
+}
+
+/** Reads an envelope: `foreign` for what other servers wrote, `damaged` for ours that was cut or changed. */
+export function decodeCompactionEnvelope(given: string): CompactionEnvelope | 'foreign' | 'damaged' {
+  if (!given.startsWith(compactionPrefix)) return 'foreign';
+  const json = decodeBehind(compactionPrefix, given);
+  if (hasMoreValues(json, maxCompactionValues)) return 'damaged';
+  const value = objectOf<Loose<'v' | 'text' | 'model' | 'sum'>>(jsonOf(json));
+  const text = textOf(value?.text);
+  if (value === null || value.v !== 1 || text === '' || value.sum !== sumOf(text)) return 'damaged';
+  const model = textOf(value.model);
+  return { text, ...(model === '' ? {} : { model }) };
+}
+
+function decodeBehind(prefix: string, text: string): string {
+  return Buffer.from(text.slice(prefix.length), 'base64url').toString('utf8');
+}
+
+function sumOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, 16);
 }
