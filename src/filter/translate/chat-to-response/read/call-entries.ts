@@ -22,7 +22,7 @@ export interface CallFragment {
 const none: readonly LooseToolCall[] = [];
 
 /** The entries of `tool_calls`, or the `function_call` of the older API, still in use (docs/answers.md §1.5). */
-export function callEntriesOf(message: LooseMessage): readonly LooseToolCall[] {
+export function readCallEntries(message: LooseMessage): readonly LooseToolCall[] {
   const entries = objectsOf<LooseToolCall>(message.tool_calls);
   if (entries.length > 0 || message.function_call == null) return entries;
   const legacy = objectOf<LooseFunctionCall>(message.function_call);
@@ -33,7 +33,7 @@ export function callEntriesOf(message: LooseMessage): readonly LooseToolCall[] {
  * Reads one entry. Arguments are a string of JSON; Ollama's own API and some proxies give the object. Snowflake writes every field
  * of its types: a `custom` of empty strings beside the `function` that was called.
  */
-export function fragmentOf(entry: LooseToolCall): CallFragment {
+export function readFragment(entry: LooseToolCall): CallFragment {
   const ofFunction = objectOf<LooseFunctionCall>(entry.function);
   const ofCustom = objectOf<LooseCustomCall>(entry.custom);
   const isBlank = textOf(ofCustom?.name) === '' && textOf(ofCustom?.input) === '';
@@ -68,7 +68,7 @@ type OpaqueCarrier = Pick<
 >;
 
 /** Fields that the server wants back with a call or a message, in its original fields; null if nothing. */
-export function opaqueFieldsOf(carrier: OpaqueCarrier): OpaqueFields | null {
+export function readOpaqueFields(carrier: OpaqueCarrier): OpaqueFields | null {
   const content = extraContentOf(carrier);
   // LiteLLM's field, of the call, or of its function in some versions. It reads both places.
   const ofCall = carrier.provider_specific_fields;

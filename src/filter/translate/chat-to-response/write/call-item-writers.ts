@@ -12,15 +12,13 @@ import { type CallIds, type ClientTool, clientItemOf } from '../../client-tools/
 import { clientTools } from '../../client-tools/client-tools.ts';
 import type { RestoredTool } from '../../shared/context.ts';
 import { GrowingText } from '../../shared/held-bytes.ts';
-import type { Call } from './call.ts';
-import { emptyArguments, isCompleteJson } from './call-text.ts';
-import { restoredToolOf } from './called-names.ts';
-import { CustomInputDecoder, customInputOf } from './custom-input.ts';
+import { type Call, emptyArguments, isCompleteJson } from './call.ts';
+import { CustomInputDecoder, readCustomInput } from './custom-input.ts';
 import type { ClosingStatus, OpenCall, WriterParts } from './output.ts';
 
 type CallItem = FunctionCallItem | CustomToolCallItem | ClientToolCallItem;
 
-/** A call, its Chat name, what that stands for on our side, and the ids it has there. */
+/** A call, its Chat name, and what the client gets for it: the tool that the name stands for, and the ids. */
 interface NamedCall {
   readonly call: Call;
   readonly name: string;
@@ -31,15 +29,13 @@ interface NamedCall {
 const cumulativeArguments =
   'The upstream repeats a call’s arguments so far in each piece. Set “cumulativeDeltas: true” in its profile.';
 
-/** Opens the item of a call at the end of the output, as the kind of tool that its name stands for on our side. */
-export function openCallItem(call: Call, name: string, call_id: string, parts: WriterParts): OpenCall {
-  const restored = restoredToolOf({ name, isCustom: call.text.isInput }, parts.context);
-  const { kind } = restored;
-  const named = { call, name, restored, ids: { id: parts.context.newId(callItemPrefixOf(restored)), call_id } };
-  if (kind === 'function') return new FunctionCallWriter(named, parts);
-  return kind === 'custom'
-    ? new CustomCallWriter(named, parts)
-    : new ClientToolCallWriter(named, parts, clientTools[kind]);
+/** Opens the item of a call at the end of the output. */
+export function openCallItem(named: Omit<NamedCall, 'ids'>, call_id: string, parts: WriterParts): OpenCall {
+  const { kind } = named.restored;
+  const identified = { ...named, ids: { id: parts.context.newId(callItemPrefixOf(named.restored)), call_id } };
+  if (kind === 'function') return new FunctionCallWriter(identified, parts);
+  if (kind === 'custom') return new CustomCallWriter(identified, parts);
+  return new ClientToolCallWriter(identified, parts, clientTools[kind]);
 }
 
 /** Writes the item of a call from `output_item.added` to `output_item.done`. One class for each kind of tool. */
@@ -47,9 +43,10 @@ abstract class CallWriter implements OpenCall {
   protected readonly named: NamedCall;
   protected readonly parts: WriterParts;
   protected readonly place: { readonly item_id: string; readonly output_index: number };
+  protected hasDelta = false;
 
   /** `start` is the text that the item shows from the start. */
-  constructor(named: NamedCall, parts: WriterParts, start: string) {
+  constructor(named: NamedCall, parts: WriterParts, start = '') {
     this.named = named;
     this.parts = parts;
     const output_index = parts.output.add(this.item('in_progress', start), this);
@@ -81,7 +78,7 @@ abstract class CallWriter implements OpenCall {
     return ApiError.ofModel('invalid_tool_call', `The model called “${name}” with incomplete arguments.`);
   }
 
-  /** Is it an object that does not end? With a brace at its end the text may be all, and wrong: that is for the client to say. */
+  /** Do the arguments begin an object that does not end? With a brace at the end they may be all, and wrong, which the client says. */
   protected breaksOff(): boolean {
     const { call } = this.named;
     const text = call.text.toString().trim();
@@ -90,10 +87,20 @@ abstract class CallWriter implements OpenCall {
   }
 
   protected item(status: ItemStatus, text: string): CallItem {
-    return callItemOf(this.named.restored, this.named.ids, status, text);
+    return buildCallItem(this.named.restored, this.named.ids, status, text);
   }
 
-  /** Whatever was offered takes an object. */
+  protected send(
+    type: 'response.function_call_arguments.delta' | 'response.custom_tool_call_input.delta',
+    delta: string,
+  ): void {
+    if (delta === '') return;
+    this.hasDelta = true;
+    const { item_id, output_index } = this.place;
+    this.parts.output.emit({ type, item_id, output_index, delta });
+  }
+
+  /** Every tool that was offered takes an object. */
   protected isOffered(): boolean {
     return this.parts.context.toolNames.has(this.named.name);
   }
@@ -102,12 +109,12 @@ abstract class CallWriter implements OpenCall {
   protected objectText(): string {
     const { text } = this.named.call;
     const given = text.toString();
-    const object = this.isOffered() ? objectArgumentsOf(given) : given;
+    const object = this.isOffered() ? readObjectArguments(given) : given;
     if (object !== given || text.state === 'cut') this.parts.repairs.add('arguments');
     return object;
   }
 
-  /** The arguments of a call of which nothing was sent. An empty object may stand for others that never came. */
+  /** The arguments of a call of which no delta was sent. An empty object may stand for others that never came. */
   protected unsentText(status: ClosingStatus): string {
     const text = this.objectText();
     return status === 'incomplete' && text === emptyArguments ? '' : text;
@@ -115,31 +122,25 @@ abstract class CallWriter implements OpenCall {
 }
 
 /**
- * The way of the arguments to the client. They are held back where they are `null` or a text of the object, and sent as the object once they are
- * whole; any others are sent as they come. The first piece that is not blank tells.
+ * How the arguments are sent. Arguments that are `null` or a text of the object are held back, and sent as the object once they are
+ * whole; any others are sent as they come. The first piece that is not blank shows which.
  */
 type Sending = { readonly as: 'blank' | 'pieces' } | { readonly as: 'whole'; readonly held: HeldArguments };
 
 class FunctionCallWriter extends CallWriter {
   readonly #numbers = new WholeNumbers(() => this.parts.repairs.add('whole_number'));
   #sending: Sending = { as: 'blank' };
-  #hasDelta = false;
-
-  constructor(named: NamedCall, parts: WriterParts) {
-    super(named, parts, '');
-  }
 
   add(piece: string): void {
     let given = piece;
     if (this.#sending.as === 'blank') {
-      // As all that came before is.
       if (piece.trim() === '') return;
       given = this.named.call.text.toString();
       const isHeld = this.isOffered() && mayHideObject(given);
       this.#sending = isHeld ? { as: 'whole', held: new HeldArguments() } : { as: 'pieces' };
     }
     if (this.#sending.as === 'whole') this.#sending.held.add(given);
-    else this.#send(this.#numbers.push(given));
+    else this.send('response.function_call_arguments.delta', this.#numbers.push(given));
   }
 
   override isWhole(): boolean {
@@ -148,34 +149,22 @@ class FunctionCallWriter extends CallWriter {
   }
 
   end(status: ClosingStatus): CallItem {
-    this.#send(this.#numbers.finish());
-    const given = this.#hasDelta ? this.objectText() : this.unsentText(status);
-    const text = argumentsOf(withWholeNumbers(given), status);
+    this.send('response.function_call_arguments.delta', this.#numbers.finish());
+    const given = this.hasDelta ? this.objectText() : this.unsentText(status);
+    const text = writtenArguments(withWholeNumbers(given), status);
     // The deltas must add up to what the done event repeats.
-    if (!this.#hasDelta) this.#send(text);
+    if (!this.hasDelta) this.send('response.function_call_arguments.delta', text);
     const item = this.item(status, text);
     const { name } = item as FunctionCallItem;
-    this.parts.output.emit({
-      type: 'response.function_call_arguments.done',
-      ...this.place,
-      name,
-      arguments: text,
-    });
+    this.parts.output.emit({ type: 'response.function_call_arguments.done', ...this.place, name, arguments: text });
     return item;
-  }
-
-  #send(delta: string): void {
-    if (delta === '') return;
-    this.#hasDelta = true;
-    const { item_id, output_index } = this.place;
-    this.parts.output.emit({ type: 'response.function_call_arguments.delta', item_id, output_index, delta });
   }
 }
 
-/** Finds where arguments end that are no object: with each piece it is asked whether they have, and they are parsed once for it. */
+/** Finds the end of arguments that are `null` or a text. Each piece asks whether they have ended; they are parsed for it once. */
 class HeldArguments {
   readonly #end = new JsonEnd('string');
-  /** A little more than `null`, if they begin so. */
+  /** A little more than `null`, if the arguments begin so. */
   #start = '';
   #isObject: boolean | null = null;
 
@@ -186,7 +175,7 @@ class HeldArguments {
     this.#end.push(piece);
   }
 
-  /** Do they stand for an object, and are complete? `objectText` gives what they stand for. */
+  /** Are the arguments complete, and `objectText`, which they stand for, an object? */
   isObject(objectText: () => string): boolean {
     if (!this.#end.isWhole() && this.#start !== 'null') return false;
     this.#isObject ??= isCompleteJson(objectText());
@@ -197,15 +186,10 @@ class HeldArguments {
 /** A native call sends its input bare; a wrapped one sends `{"input": …}`, which is unwrapped as it arrives. */
 class CustomCallWriter extends CallWriter {
   readonly #decoder = new CustomInputDecoder();
-  readonly #input: GrowingText;
-
-  constructor(named: NamedCall, parts: WriterParts) {
-    super(named, parts, '');
-    this.#input = new GrowingText(parts.held);
-  }
+  readonly #input = new GrowingText(this.parts.held);
 
   add(text: string): void {
-    this.#send(this.named.call.text.isInput ? text : this.#decoder.push(text));
+    this.#add(this.named.call.text.isInput ? text : this.#decoder.push(text));
   }
 
   override isWhole(): boolean {
@@ -214,24 +198,21 @@ class CustomCallWriter extends CallWriter {
 
   end(status: ClosingStatus): CallItem {
     const { text } = this.named.call;
-    if (!text.isInput) this.#send(this.#decoder.isReading() ? this.#decoder.finish() : customInputOf(text.toString()));
+    if (!text.isInput) this.#add(this.#decoder.isReading() ? this.#decoder.finish() : readCustomInput(text.toString()));
     const input = this.#input.toString();
-    // Clients take the done event for the permission to run it (can1357/oh-my-pi#6320).
+    // Clients take the done event for the permission to run the call (can1357/oh-my-pi#6320).
     if (status === 'completed' || this.isWhole())
       this.parts.output.emit({ type: 'response.custom_tool_call_input.done', ...this.place, input });
     return this.item(status, input);
   }
 
-  /** Whether the input may be cut: the decoder has not seen its end. */
   protected override breaksOff(): boolean {
     return this.#decoder.isReading() ? !this.#decoder.isWhole() : super.breaksOff();
   }
 
-  #send(delta: string): void {
-    if (delta === '') return;
-    this.#input.append(delta);
-    const { item_id, output_index } = this.place;
-    this.parts.output.emit({ type: 'response.custom_tool_call_input.delta', item_id, output_index, delta });
+  #add(delta: string): void {
+    if (delta !== '') this.#input.append(delta);
+    this.send('response.custom_tool_call_input.delta', delta);
   }
 }
 
@@ -241,7 +222,11 @@ class ClientToolCallWriter extends CallWriter {
 
   constructor(named: NamedCall, parts: WriterParts, tool: ClientTool) {
     // `ToolCalls` waits for the whole of a call that is shown from the start.
-    super(named, parts, tool.isRunnable === undefined ? emptyArguments : objectArgumentsOf(named.call.text.toString()));
+    super(
+      named,
+      parts,
+      tool.isRunnable === undefined ? emptyArguments : readObjectArguments(named.call.text.toString()),
+    );
     this.#tool = tool;
   }
 
@@ -255,19 +240,18 @@ class ClientToolCallWriter extends CallWriter {
   }
 
   end(status: ClosingStatus): CallItem {
-    const item = clientItemOf(this.#tool, this.named.ids, status, argumentsOf(this.unsentText(status), status));
+    const item = clientItemOf(this.#tool, this.named.ids, status, writtenArguments(this.unsentText(status), status));
     for (const event of this.#tool.eventsOf?.(item, this.place.output_index) ?? []) this.parts.output.emit(event);
     return item;
   }
 }
 
-/** The prefix of the item's id. */
 export function callItemPrefixOf({ kind }: RestoredTool): string {
   return kind === 'function' ? 'fc' : kind === 'custom' ? 'ctc' : clientTools[kind].idPrefix;
 }
 
 /** The output item of a call; `text` is its arguments, or a custom tool's input itself. Shortened and flattened names are restored. */
-export function callItemOf(restored: RestoredTool, ids: CallIds, status: ItemStatus, text: string): CallItem {
+export function buildCallItem(restored: RestoredTool, ids: CallIds, status: ItemStatus, text: string): CallItem {
   if (restored.kind !== 'function' && restored.kind !== 'custom')
     return clientItemOf(clientTools[restored.kind], ids, status, text);
   const { kind, name, namespace, async: isAsync } = restored;
@@ -283,22 +267,22 @@ export function callItemOf(restored: RestoredTool, ids: CallIds, status: ItemSta
 }
 
 /**
- * Arguments as the object that the schema of an offered tool wants: `null` is an object of nothing, and a JSON string that holds an
- * object is that object. Others are as they came.
+ * Reads arguments as the object that the schema of an offered tool wants: `null` is an object of nothing, and a JSON string that holds an
+ * object is that object. Others are returned as they came.
  */
-function objectArgumentsOf(text: string): string {
+function readObjectArguments(text: string): string {
   if (!mayHideObject(text)) return text;
   const value = jsonOf(text);
   if (value === null) return emptyArguments;
   return typeof value === 'string' && objectOf(jsonOf(value)) !== null ? value : text;
 }
 
-/** Whether the arguments of a call, or their beginning, are a text or `null` that a server sends in place of an object. */
+/** Are the arguments, or their beginning, a text or `null` that a server sends in place of an object? */
 function mayHideObject(text: string): boolean {
   return /^\s*["n]/.test(text);
 }
 
 /** `{}` for no arguments, since clients parse them; `''` for a call that was cut, so that nobody runs it. */
-export function argumentsOf(text: string, status: ItemStatus): string {
+export function writtenArguments(text: string, status: ItemStatus): string {
   return text === '' && status !== 'incomplete' ? emptyArguments : text;
 }

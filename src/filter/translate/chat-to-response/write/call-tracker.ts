@@ -4,7 +4,7 @@ import type { CallFragment } from '../read/call-entries.ts';
 import { Call } from './call.ts';
 import { maxItems, tooManyItems } from './output.ts';
 
-/** No tool's name is as long as this. One that grows on would be compared with all tools at each piece. */
+/** No tool's name is as long. A name that grows on would be compared with all tools at each piece. */
 const maxJoinedName = 256;
 const endlessName = `The upstream sent a call whose name grows beyond ${maxJoinedName} characters.`;
 
@@ -27,7 +27,6 @@ const endlessName = `The upstream sent a call whose name grows beyond ${maxJoine
  *   belongs to it. `ToolCalls` finds where it begins and calls `splitOff`.
  */
 export class CallTracker {
-  /** In order. */
   readonly calls: Call[] = [];
   readonly #byId = new Map<string, Call>();
   readonly #byIdAndIndex = new Map<string, Call>();
@@ -36,27 +35,27 @@ export class CallTracker {
   readonly #held: HeldBytes;
 
   constructor(toolNames: ReadonlySet<string>, held: HeldBytes) {
-    this.#held = held;
     this.#toolNames = toolNames;
+    this.#held = held;
   }
 
   /**
-   * Returns the call that a fragment belongs to, with the fragment's id and name. With `areWhole` each fragment is a call of its own.
+   * Returns the call that a fragment belongs to, and gives it the fragment's id and name. With `areWhole` each fragment is a call of its own.
    * Throws `ApiError` where there are too many calls, or the name grows beyond any tool's.
    */
   track(fragment: CallFragment, areWhole = false): Call {
-    const call = (areWhole ? null : this.#find(fragment)) ?? this.#open(fragment, this.#known(fragment));
+    const call = (areWhole ? null : this.#find(fragment)) ?? this.#open(fragment, this.#findById(fragment));
     if (fragment.id !== '' && call.upstreamId === '' && !call.isSent()) this.#remember(call, fragment.id);
     this.#growName(call, fragment.name);
     return call;
   }
 
   /** The call that a fragment of an index and text alone belongs to (R3); null if none has begun. */
-  latestOf(index: number): Call | null {
+  findLatest(index: number): Call | null {
     return this.#byIndex.get(index) ?? null;
   }
 
-  /** Another call of the same tool and index: what follows is that call's, also under the id of the first (R5). */
+  /** Opens another call of the same tool and index: what follows belongs to it, also under the id of the first (R5). */
   splitOff(call: Call): Call {
     const other = this.#open({ index: call.index, isCustom: false }, call.upstreamId === '' ? null : call);
     other.name = call.name;
@@ -72,16 +71,15 @@ export class CallTracker {
     return !this.#toolNames.has(name) || this.#begins(name, name);
   }
 
-  /** Is there a call without a name, but with anything else? */
   hasNameless(): boolean {
     return this.calls.some(({ name, upstreamId, text }) => name === '' && !(upstreamId === '' && text.isEmpty()));
   }
 
   #find(fragment: CallFragment): Call | null {
-    const latest = (fragment.index === null ? this.calls.at(-1) : this.#ofIndex(fragment.index, fragment)) ?? null;
+    const latest = (fragment.index === null ? this.calls.at(-1) : this.#findByIndex(fragment.index, fragment)) ?? null;
     // R3, R4
     if (fragment.id === '') return latest !== null && this.#isContinued(latest, fragment) ? latest : null;
-    const known = this.#known(fragment);
+    const known = this.#findById(fragment);
     // R1
     if (known !== null) return this.#isCollision(known, fragment) ? null : known;
     if (latest === null) return null;
@@ -91,7 +89,7 @@ export class CallTracker {
     return fragment.name === '' ? latest : null;
   }
 
-  #ofIndex(index: number, { id, name, text }: CallFragment): Call | null {
+  #findByIndex(index: number, { id, name, text }: CallFragment): Call | null {
     const latest = this.#byIndex.get(index) ?? null;
     const newest = this.calls.at(-1) ?? null;
     if (newest === null || newest === latest || id !== '' || name !== '' || text === '') return latest;
@@ -102,26 +100,26 @@ export class CallTracker {
     return newest;
   }
 
-  #known({ id, index }: CallFragment): Call | null {
+  #findById({ id, index }: CallFragment): Call | null {
     return this.#byIdAndIndex.get(`${id} ${index}`) ?? this.#byId.get(id) ?? null;
   }
 
-  /** R1: two calls of one id. */
+  /** R1: are they two calls of one id? */
   #isCollision(known: Call, fragment: CallFragment): boolean {
     if (fragment.name === '') return false;
-    if (isNext(known, fragment)) return true;
+    if (beginsNext(known, fragment)) return true;
     if (fragment.index === null || fragment.index === known.index) return false;
     return known.text.isInput || !this.#isNameOf(known, fragment.name) || known.text.isWholeObject();
   }
 
-  /** R3, and R4 for a fragment without an index. */
+  /** R3, and R4 for a fragment without an index: does the fragment continue that call? */
   #isContinued(latest: Call, fragment: CallFragment): boolean {
-    if (isNext(latest, fragment)) return false;
+    if (beginsNext(latest, fragment)) return false;
     if (fragment.index !== null || fragment.name === '' || !this.#toolNames.has(latest.name)) return true;
     return this.#isNameOf(latest, fragment.name);
   }
 
-  /** Could the fragment's name be that call's: absent, the same, or its continuation? */
+  /** Can the fragment's name be that call's: absent, the same, or its continuation? */
   #isNameOf(call: Call, name: string): boolean {
     return name === '' || call.name === '' || name === call.name || this.#begins(call.name + name);
   }
@@ -134,15 +132,15 @@ export class CallTracker {
     this.#held.add('name', name.length);
   }
 
-  /** Does the name of a tool begin with `name`, or equal it? The tool `other` does not count. Asked for names alone, not for arguments. */
-  #begins(name: string, other?: string): boolean {
-    for (const tool of this.#toolNames) if (tool.startsWith(name) && tool !== other) return true;
+  /** Does the name of a tool, other than `except`, begin with `name`? */
+  #begins(name: string, except?: string): boolean {
+    for (const tool of this.#toolNames) if (tool.startsWith(name) && tool !== except) return true;
     return false;
   }
 
-  #open({ index, isCustom }: Pick<CallFragment, 'index' | 'isCustom'>, repeats: Call | null): Call {
+  #open({ index, isCustom }: Pick<CallFragment, 'index' | 'isCustom'>, earlier: Call | null): Call {
     if (this.calls.length === maxItems) throw tooManyItems();
-    const call = new Call(index, isCustom, repeats, this.#held);
+    const call = new Call(index, isCustom, earlier, this.#held);
     this.calls.push(call);
     this.#held.add('call');
     if (index !== null) this.#byIndex.set(index, call);
@@ -158,7 +156,7 @@ export class CallTracker {
 }
 
 /** A name with arguments after complete arguments begins another call, unless it repeats them (xAI). */
-function isNext(call: Call, fragment: CallFragment): boolean {
+function beginsNext(call: Call, fragment: CallFragment): boolean {
   if (fragment.name === '' || !fragment.text.trimStart().startsWith('{')) return false;
   const isSame = fragment.name === call.name && fragment.id !== '' && fragment.index === call.index;
   if (isSame && call.text.state === 'placeholder') return false;

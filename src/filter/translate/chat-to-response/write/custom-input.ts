@@ -122,7 +122,7 @@ function unescaped(sequence: string): string {
  * or write the input bare: a single string property counts as it, and text that is not JSON is the input. Where the text
  * begins as it should, it is read as in a stream: also when it is cut, or not quite JSON.
  */
-export function customInputOf(text: string): string {
+export function readCustomInput(text: string): string {
   const decoder = new CustomInputDecoder();
   const input = decoder.push(text) + decoder.finish();
   if (decoder.isReading()) return input;

@@ -1,4 +1,4 @@
-import { objectOf, textOf } from '../../../../formats/json/loose.ts';
+import { textOf } from '../../../../formats/json/loose.ts';
 import type { LooseReasoningDetail, LooseThinkingBlock } from '../../../wire/schema/chat-completion.ts';
 import type { OpaqueFields } from '../../../wire/schema/chat-request.ts';
 import type { ResponseContext } from '../../shared/context.ts';
@@ -12,35 +12,25 @@ import {
   type ReasoningSource,
 } from '../read/reasoning-source.ts';
 
-export interface ReasoningExtras {
-  readonly details: readonly unknown[];
-  readonly blocks: readonly LooseThinkingBlock[];
-  /** Fields that calls, and the message (`''`), must have back, by `call_id`. */
-  readonly fields: Readonly<Record<string, OpaqueFields>>;
-}
-
-export const noExtras: ReasoningExtras = { details: [], blocks: [], fields: {} };
-
 /** Fields that one call, or the message, must have back. */
 export interface CarriedExtra {
   readonly fields: OpaqueFields;
-  /** Gives the `call_id` it belongs to, minting it if none came; `''` for the message's own. */
+  /** Returns the `call_id` of the call, and mints it if none came; `''` for the message. */
   readonly callId: () => string;
 }
 
 /** Contents that go back to the upstream in the envelope of a reasoning item, gathered until the item is closed. */
 export class EnvelopeContents {
   readonly #held: HeldBytes;
-  readonly #details: JsonList<LooseReasoningDetail>;
-  readonly #extras: CarriedExtra[] = [];
-  readonly #blocks: JsonList<LooseThinkingBlock>;
   readonly #context: Pick<ResponseContext, 'wantsEncryptedReasoning' | 'profile'>;
-  /** Whether a listed detail is carried, noted on arrival: the lists are read again only at the end. */
+  readonly #details: JsonList<LooseReasoningDetail>;
+  readonly #blocks: JsonList<LooseThinkingBlock>;
+  #extras: CarriedExtra[] = [];
+  #extraBytes = 0;
+  /** Noted on arrival: the lists are read again only at the end. */
   #hasCarriedDetail = false;
-  /** There is a thinking block that a server takes back. */
   hasWholeBlock = false;
   #areWhole = false;
-  #extraBytes = 0;
 
   constructor(held: HeldBytes, context: Pick<ResponseContext, 'wantsEncryptedReasoning' | 'profile'>) {
     this.#held = held;
@@ -49,15 +39,15 @@ export class EnvelopeContents {
     this.#blocks = new JsonList(held);
   }
 
-  /** `reasoning_details` and `thinking_blocks` entries of a delta, as sent. */
+  /** Adds the `reasoning_details` and `thinking_blocks` of a delta, as sent. */
   add({ details, blocks }: Omit<ReasoningSource, 'text'>): void {
     for (const detail of details) this.#details.push(detail);
     for (const block of blocks) this.#blocks.push(block);
-    this.#hasCarriedDetail ||= carriedDetails(details, '', this.#context).length > 0;
+    this.#hasCarriedDetail ||= this.#carried(details, '').length > 0;
     this.hasWholeBlock ||= blocks.some(isWholeBlock);
   }
 
-  /** All of them, of a whole message, in place of what its deltas had: they go back as they are. */
+  /** Keeps the entries of a whole message, in place of those of its deltas: they go back as they are. */
   setWhole(entries: Omit<ReasoningSource, 'text'>): void {
     this.#areWhole = true;
     this.#details.clear();
@@ -70,21 +60,55 @@ export class EnvelopeContents {
     this.#extraBytes += this.#held.add('extra', bytesOfValue(extra.fields));
   }
 
-  /** Must it be sent even in an item without text? */
+  /** Must the envelope be sent even in an item without text? */
   needsItem(): boolean {
     return this.#extras.length > 0 || this.hasWholeBlock || this.#hasCarriedDetail;
   }
 
-  /** The details and the blocks with the pieces of one joined, and the fields of calls by `call_id`. */
-  extras(): ReasoningExtras {
+  /**
+   * Takes the envelope of an item of that text, and frees the contents; null where the item needs none. An envelope that was asked for
+   * (`include: ["reasoning.encrypted_content"]`) holds everything. What the next request fails without is in it even if not asked
+   * for: signatures of calls, signed thinking, and OpenRouter's encrypted details.
+   */
+  take(text: string): ReasoningEnvelope | null {
+    const { wantsEncryptedReasoning, profile } = this.#context;
+    const [details, blocks] = [this.#details.all(), this.#blocks.all()];
+    const carried = this.#carried(this.#areWhole ? details : mergeReasoningDetails(details), text);
+    // The text of a block is null where it is the item's.
+    const signed = (this.#areWhole ? blocks : mergeThinkingBlocks(blocks))
+      .filter(isWholeBlock)
+      .map((block) => (text !== '' && block.thinking === text ? { ...block, thinking: null } : block));
+    const fields = this.#fieldsByCall();
+    const hasFields = Object.keys(fields).length > 0;
+    const hasText = wantsEncryptedReasoning && text !== '';
+    this.#free();
+    if (!hasText && carried.length === 0 && signed.length === 0 && !hasFields) return null;
     return {
-      details: this.#areWhole ? this.#details.all() : mergeReasoningDetails(this.#details.all()),
-      blocks: this.#areWhole ? this.#blocks.all() : mergeThinkingBlocks(this.#blocks.all()),
-      fields: this.#fields(),
+      ...(hasText && { t: text }),
+      ...(carried.length > 0 && { d: carried }),
+      ...(signed.length > 0 && { b: signed }),
+      ...(hasFields && packOpaqueFields(fields)),
+      p: profile.name,
     };
   }
 
-  #fields(): ReasoningExtras['fields'] {
+  /**
+   * The details that go into an envelope: all of them where the client asked, else the encrypted and the signed ones, and only
+   * where they would be given back. The text of a signed one can be large and is in the item already, so it is null where
+   * it is the item's `text`.
+   */
+  #carried(details: readonly LooseReasoningDetail[], text: string): readonly LooseReasoningDetail[] {
+    const { wantsEncryptedReasoning, profile } = this.#context;
+    if (wantsEncryptedReasoning || details.length === 0) return details;
+    if (profile.reasoningReplay !== 'reasoning_details') return [];
+    return details
+      .filter((detail) => detail.type === 'reasoning.encrypted' || textOf(detail.signature) !== '')
+      .map((detail) =>
+        detail.type === 'reasoning.encrypted' || detail.text !== text ? detail : { ...detail, text: null },
+      );
+  }
+
+  #fieldsByCall(): Readonly<Record<string, OpaqueFields>> {
     const byCall = new Map<string, OpaqueFields[]>();
     for (const { callId, fields } of this.#extras) {
       const id = callId();
@@ -95,61 +119,11 @@ export class EnvelopeContents {
     return Object.fromEntries(Array.from(byCall, ([id, pieces]) => [id, joinOpaqueFields(pieces)]));
   }
 
-  /** The item is closed and its envelope written: frees all this. */
-  clear(): void {
+  #free(): void {
     this.#details.clear();
     this.#blocks.clear();
+    this.#extras = [];
     this.#held.bytes -= this.#extraBytes;
     this.#extraBytes = 0;
   }
-}
-
-/**
- * The envelope an item needs, or null. Asked for (`include: ["reasoning.encrypted_content"]`), it holds everything. What
- * the next turn fails without is included even if not asked for: signatures of calls, signed thinking, and OpenRouter's
- * encrypted details.
- */
-export function envelopeOf(
-  text: string,
-  { details, blocks, fields }: ReasoningExtras,
-  context: Pick<ResponseContext, 'wantsEncryptedReasoning' | 'profile'>,
-): ReasoningEnvelope | null {
-  const { wantsEncryptedReasoning, profile } = context;
-  const hasFields = Object.keys(fields).length > 0;
-  const carried = carriedDetails(details, text, context);
-  const hasDetails = carried.length > 0;
-  // Those a server takes back; the text of one is null where it is the item's.
-  const signed = blocks
-    .filter(isWholeBlock)
-    .map((block) => (text !== '' && block.thinking === text ? { ...block, thinking: null } : block));
-  const hasText = wantsEncryptedReasoning && text !== '';
-  if (!hasText && !hasDetails && signed.length === 0 && !hasFields) return null;
-  return {
-    ...(hasText && { t: text }),
-    ...(hasDetails && { d: carried }),
-    ...(signed.length > 0 && { b: signed }),
-    ...(hasFields && packOpaqueFields(fields)),
-    p: profile.name,
-  };
-}
-
-/**
- * The details that go into an envelope: all of them where the client asked, else the encrypted and the signed ones, and only
- * where they would be given back. The text of a signed one can be large and is in the item already, so it is null where
- * it is the item's `text`.
- */
-function carriedDetails(
-  details: readonly unknown[],
-  text: string,
-  { wantsEncryptedReasoning, profile }: Pick<ResponseContext, 'wantsEncryptedReasoning' | 'profile'>,
-): readonly unknown[] {
-  if (wantsEncryptedReasoning || details.length === 0) return details;
-  if (profile.reasoningReplay !== 'reasoning_details') return [];
-  return details.flatMap((value): unknown[] => {
-    const detail = objectOf<LooseReasoningDetail>(value);
-    if (detail?.type === 'reasoning.encrypted') return [detail];
-    if (detail === null || textOf(detail.signature) === '') return [];
-    if (detail.text !== text) return [detail];
-    return [{ ...detail, text: null }];
-  });
 }

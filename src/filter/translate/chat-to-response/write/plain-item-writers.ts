@@ -1,47 +1,44 @@
 import type {
   Annotation,
   ExtensionPart,
-  ItemStatus,
   Logprob,
   OutputItem,
   OutputTextPart,
-  ReasoningItem,
   RefusalPart,
 } from '../../../wire/schema/response-resource.ts';
-import type { ResponseContext } from '../../shared/context.ts';
 import { encodeReasoningEnvelope } from '../../shared/envelopes.ts';
 import { GrowingText, JsonList } from '../../shared/held-bytes.ts';
 import { isSummary } from '../../shared/settings.ts';
 import { CitationList } from '../read/citations.ts';
-import { EnvelopeContents, envelopeOf, noExtras, type ReasoningExtras } from './envelope-contents.ts';
+import { EnvelopeContents } from './envelope-contents.ts';
 import type { ClosingStatus, OpenItem, WriterParts } from './output.ts';
 
+/** A part whose `content_part.done` was not sent. The lists are made when needed: most texts have neither, and no refusal has. */
 interface OpenPart {
   readonly type: (OutputTextPart | RefusalPart)['type'];
   readonly text: GrowingText;
-  /** Made when the first comes, like the citations: most texts have neither, and no refusal has. */
   logprobs: JsonList<Logprob> | null;
   citations: CitationList | null;
 }
 
 /** Writes a message from `output_item.added` to `output_item.done`, at the end of the output. */
 export class MessageItemWriter implements OpenItem {
-  readonly outputIndex: number;
   readonly #parts: WriterParts;
   readonly #id: string;
+  readonly #index: number;
   readonly #content: (OutputTextPart | RefusalPart | ExtensionPart)[] = [];
   #part: OpenPart | null = null;
-  /** A tool call follows: the text was not the answer. SDKs look for structured output in the answer alone. */
+  /** True once a tool call follows: the text was not the answer, in which alone SDKs look for structured output. */
   isCommentary = false;
 
   constructor(parts: WriterParts) {
     this.#parts = parts;
     this.#id = parts.context.newId('msg');
     const begun = { id: this.#id, type: 'message', status: 'in_progress', role: 'assistant', content: [] } as const;
-    this.outputIndex = parts.output.add(begun, this);
+    this.#index = parts.output.add(begun, this);
   }
 
-  /** Adds to the text part, and opens one if none is open. Empty text opens it and sends no delta. */
+  /** Adds to the open text part, or opens one. Empty text opens it and sends no delta. */
   text(delta: string, logprobs: readonly Logprob[]): void {
     const open = this.#partOf('output_text');
     if (delta === '') return;
@@ -53,20 +50,20 @@ export class MessageItemWriter implements OpenItem {
     this.#parts.output.emit({
       type: 'response.output_text.delta',
       item_id: this.#id,
-      output_index: this.outputIndex,
+      output_index: this.#index,
       content_index: this.#content.length,
       delta,
       logprobs,
     });
   }
 
-  /** Adds to the refusal. It is a part of its own: an open text part is closed. */
+  /** Adds to the open refusal, or closes an open text part and opens a refusal. */
   refusal(delta: string): void {
     this.#partOf('refusal').text.append(delta);
     this.#parts.output.emit({ type: 'response.refusal.delta', ...this.#place(), delta });
   }
 
-  /** Adds citations to the open text part; without one they are lost. Repeats are left out. */
+  /** Adds citations to the open text part, without repeats; where no text part is open they are lost. */
   cite(citations: readonly Annotation[]): void {
     const part = this.#part;
     if (part?.type !== 'output_text') return;
@@ -81,7 +78,7 @@ export class MessageItemWriter implements OpenItem {
       });
   }
 
-  /** Adds a part of the upstream's own, of that many characters of JSON: it is whole at once. */
+  /** Adds a part of the upstream's own, which is whole at once. `length`: the characters of its JSON. */
   extension(part: ExtensionPart, length: number): void {
     this.#closePart();
     this.#parts.output.emit({ type: 'response.content_part.added', ...this.#place(), part });
@@ -90,7 +87,6 @@ export class MessageItemWriter implements OpenItem {
     this.#parts.held.bytes += length;
   }
 
-  /** The text of the open part. */
   written(): string {
     return this.#part?.text.toString() ?? '';
   }
@@ -109,7 +105,6 @@ export class MessageItemWriter implements OpenItem {
     };
   }
 
-  /** The open part, if it is of that type; otherwise a new one. */
   #partOf(type: OpenPart['type']): OpenPart {
     if (this.#part?.type === type) return this.#part;
     this.#closePart();
@@ -139,13 +134,12 @@ export class MessageItemWriter implements OpenItem {
   }
 
   #place() {
-    return { item_id: this.#id, output_index: this.outputIndex, content_index: this.#content.length };
+    return { item_id: this.#id, output_index: this.#index, content_index: this.#content.length };
   }
 }
 
 /** Writes a reasoning item from `added` to `done`. Which events carry its text is choice D2. */
 export class ReasoningItemWriter implements OpenItem {
-  readonly outputIndex: number;
   readonly #parts: WriterParts;
   readonly #place: { readonly item_id: string; readonly output_index: number };
   readonly #text: GrowingText;
@@ -160,35 +154,27 @@ export class ReasoningItemWriter implements OpenItem {
     const id = context.newId('rs');
     const content = !isSummary(context.reasoningEvents) && { content: [] };
     const begun = { id, type: 'reasoning', status: 'in_progress', summary: [], ...content } as const;
-    this.outputIndex = output.add(begun, this);
-    this.#place = { item_id: id, output_index: this.outputIndex };
+    this.#place = { item_id: id, output_index: output.add(begun, this) };
   }
 
-  /** Adds to the text. */
   text(delta: string): void {
     if (this.#text.isEmpty()) this.#openPart();
     this.#text.append(delta);
     const carrier = this.#parts.context.reasoningEvents;
+    const { item_id, output_index } = this.#place;
     if (isSummary(carrier)) {
-      this.#parts.output.emit({
-        type: 'response.reasoning_summary_text.delta',
-        item_id: this.#place.item_id,
-        output_index: this.outputIndex,
-        summary_index: 0,
-        delta,
-      });
-      return;
+      const type = 'response.reasoning_summary_text.delta';
+      this.#parts.output.emit({ type, item_id, output_index, summary_index: 0, delta });
+    } else {
+      const type = carrier === 'reasoning' ? 'response.reasoning.delta' : 'response.reasoning_text.delta';
+      this.#parts.output.emit({ type, item_id, output_index, content_index: 0, delta });
     }
-    const type = carrier === 'reasoning' ? 'response.reasoning.delta' : 'response.reasoning_text.delta';
-    this.#parts.output.emit({ type, ...this.#place, content_index: 0, delta });
   }
 
-  /** The text so far. */
   written(): string {
     return this.#text.toString();
   }
 
-  /** Returns what the item carries back to the upstream beside its text. */
   envelope(): EnvelopeContents {
     this.#envelope ??= new EnvelopeContents(this.#parts.held, this.#parts.context);
     return this.#envelope;
@@ -197,9 +183,17 @@ export class ReasoningItemWriter implements OpenItem {
   close(status: ClosingStatus): OutputItem {
     const text = this.#text.toString();
     if (text !== '') this.#closePart(text);
-    const extras = this.#envelope?.extras() ?? noExtras;
-    this.#envelope?.clear();
-    return reasoningItemOf({ id: this.#place.item_id, status, text, ...extras }, this.#parts.context);
+    const { reasoningEvents: carrier, wantsEncryptedReasoning } = this.#parts.context;
+    const envelope = this.#envelope === null && !wantsEncryptedReasoning ? null : this.envelope().take(text);
+    return {
+      id: this.#place.item_id,
+      type: 'reasoning',
+      status,
+      summary: text !== '' && isSummary(carrier) ? [{ type: 'summary_text', text }] : [],
+      // OpenAI's items have no `content`, and some clients show both texts, or the second in place of the answer (BAML).
+      ...(text !== '' && carrier !== 'summary' && { content: [{ type: 'reasoning_text', text }] }),
+      ...(envelope !== null && { encrypted_content: encodeReasoningEnvelope(envelope) }),
+    };
   }
 
   #openPart(): void {
@@ -226,23 +220,4 @@ export class ReasoningItemWriter implements OpenItem {
       output.emit({ type: 'response.content_part.done', ...place, part: { type: 'reasoning_text', text } });
     }
   }
-}
-
-/** A finished reasoning item (choice D2). One with a text of `''` only carries its envelope. */
-function reasoningItemOf(
-  item: { readonly id: string; readonly status: ItemStatus; readonly text: string } & ReasoningExtras,
-  context: ResponseContext,
-): ReasoningItem {
-  const { id, status, text } = item;
-  const carrier = context.reasoningEvents;
-  const envelope = envelopeOf(text, item, context);
-  return {
-    id,
-    type: 'reasoning',
-    status,
-    summary: text !== '' && isSummary(carrier) ? [{ type: 'summary_text', text }] : [],
-    // OpenAI's items have no `content`, and some clients show both texts, or the second in place of the answer (BAML).
-    ...(text !== '' && carrier !== 'summary' && { content: [{ type: 'reasoning_text', text }] }),
-    ...(envelope !== null && { encrypted_content: encodeReasoningEnvelope(envelope) }),
-  };
 }

@@ -1,6 +1,6 @@
 import type { LooseMessage } from '../../../wire/schema/chat-completion.ts';
 import type { Annotation, Logprob } from '../../../wire/schema/response-resource.ts';
-import { opaqueFieldsOf } from '../read/call-entries.ts';
+import { readOpaqueFields } from '../read/call-entries.ts';
 import { CitationList } from '../read/citations.ts';
 import { AnswerLogprobs } from '../read/logprobs.ts';
 import type { ReasoningSource } from '../read/reasoning-source.ts';
@@ -127,7 +127,7 @@ export class PlainItems {
 
   /** Carries the fields that belong to the message itself. */
   carryOwn({ extra_content }: LooseMessage): void {
-    const fields = extra_content == null ? null : opaqueFieldsOf({ extra_content });
+    const fields = extra_content == null ? null : readOpaqueFields({ extra_content });
     if (fields !== null) this.#envelope().addExtra({ fields, callId: () => '' });
   }
 

@@ -3,12 +3,11 @@ import { ApiError } from '../../../wire/schema/api-error.ts';
 import type { LooseMessage } from '../../../wire/schema/chat-completion.ts';
 import { clientTools } from '../../client-tools/client-tools.ts';
 import { uniqueCallId } from '../../shared/chat-names.ts';
-import { callEntriesOf, fragmentOf, opaqueFieldsOf } from '../read/call-entries.ts';
-import type { Call } from './call.ts';
+import type { ResponseContext, RestoredTool } from '../../shared/context.ts';
+import { readCallEntries, readFragment, readOpaqueFields } from '../read/call-entries.ts';
+import { type Call, mayBeginObject } from './call.ts';
 import { openCallItem } from './call-item-writers.ts';
-import { mayBeginObject } from './call-text.ts';
 import { CallTracker } from './call-tracker.ts';
-import { CalledNames, restoredToolOf } from './called-names.ts';
 import type { CarriedExtra } from './envelope-contents.ts';
 import type { WriterParts } from './output.ts';
 import type { ReasoningInText } from './reasoning-in-text.ts';
@@ -17,16 +16,16 @@ import type { ReasoningInText } from './reasoning-in-text.ts';
 export class ToolCalls {
   readonly #parts: WriterParts;
   readonly #thinking: ReasoningInText;
-  /** Deferred tools that the client was told of. */
+  /** Names of the deferred tools that the client was told of. */
   readonly #announced = new Set<string>();
   readonly #tracker: CallTracker;
   readonly #names: CalledNames;
-  /** The ids of calls, and those that the server gave them: of calls with one id, only the first keeps it. */
+  /** The ids that the client gets, and the upstream's: of several calls with one id, only the first keeps it. */
   readonly #usedIds = new Set<string>();
   #gathered = new Set<Call>();
-  /** Before it every call was sent, or repeats one: what was opened is not looked at again. */
+  /** Every call before this position was sent, or repeats one: sent calls are not looked at again. */
   #firstWaiting = 0;
-  /** Whether the calls came in one piece: each entry is a call, and none grows. */
+  /** The calls came in one piece: each entry is a call, and none grows. */
   #areWhole = false;
 
   constructor(parts: WriterParts, thinking: ReasoningInText) {
@@ -36,23 +35,23 @@ export class ToolCalls {
     this.#tracker = new CallTracker(parts.context.toolNames, parts.held);
   }
 
-  /** Gathers a delta's calls and sends none. Gives what must be in a reasoning item before they are sent. */
+  /** Gathers the calls of a delta and sends none. Returns what a reasoning item must hold before they are sent. */
   gather(delta: LooseMessage): readonly CarriedExtra[] {
     const extras: CarriedExtra[] = [];
-    for (const entry of callEntriesOf(delta)) {
-      const fragment = fragmentOf(entry);
+    for (const entry of readCallEntries(delta)) {
+      const fragment = readFragment(entry);
       const call = this.#tracker.track(fragment, this.#areWhole);
       this.#gathered.add(call);
       this.#growTexts(call, fragment.text);
       if (this.#areWhole && (fragment.name === '' || this.#isRepeated(call))) continue;
       // Nothing after a call that is not allowed is read, since it fails the answer.
-      if (this.#areWhole && !this.#isAllowed(this.#names.of(call.name))) break;
-      const fields = opaqueFieldsOf(entry);
+      if (this.#areWhole && !this.#isAllowed(this.#names.find(call.name))) break;
+      const fields = readOpaqueFields(entry);
       if (fields === null || (!call.isSent() && !this.#mayGrow(call) && this.#isRepeated(call))) continue;
-      extras.push({ fields, callId: () => this.#idOf(call) });
+      extras.push({ fields, callId: () => this.#callIdFor(call) });
     }
     // Calls that came at once get their ids in order: of those with one id the first keeps it, whichever of them are signed.
-    if (extras.length > 0) for (const call of this.#gathered) if (this.#isReady(call)) this.#idOf(call);
+    if (extras.length > 0) for (const call of this.#gathered) if (this.#isReady(call)) this.#callIdFor(call);
     return extras;
   }
 
@@ -75,9 +74,9 @@ export class ToolCalls {
     }
   }
 
-  /** Adds arguments to the call at that index. Returns false, and nothing is done, if its item was not sent. */
+  /** Adds arguments to the call at that index. Returns false, and does nothing, if its item was not sent. */
   grow(index: number, text: string): boolean {
-    const call = this.#tracker.latestOf(index);
+    const call = this.#tracker.findLatest(index);
     if (call === null || !call.isSent() || mayBeginObject(text, call.text.last)) return false;
     call.grow(text);
     this.#sendText(call);
@@ -90,7 +89,7 @@ export class ToolCalls {
       if (!call.isSent() && call.name !== '' && !this.#isRepeated(call)) this.#openInOrder(call);
   }
 
-  /** An error when a call holds nothing that its client could run, or half of it. */
+  /** Returns an error when a call holds nothing that its client could run, or half of it. */
   unrunnable(): ApiError | null {
     for (const call of this.#tracker.calls) {
       const error = call.unrunnable();
@@ -99,17 +98,17 @@ export class ToolCalls {
     return this.nameless();
   }
 
-  /** An error when a name never came: no client can answer such a call. */
+  /** Returns an error when a name never came: no client can answer such a call. */
   nameless(): ApiError | null {
     if (!this.#tracker.hasNameless()) return null;
     return ApiError.ofModel('invalid_tool_call', 'The model called a tool without naming it.');
   }
 
-  /** Adds arguments. Servers without ids run those of calls together, `{}{}`: each further object is a call (R5). */
+  /** Adds arguments. Servers without ids write those of several calls behind one another, `{}{}`: each further object is a call (R5). */
   #growTexts(first: Call, given: string): void {
     let call = first;
     let rest = given;
-    for (let next = call.text.nextObject(rest); next !== null; next = call.text.nextObject(rest)) {
+    for (let next = call.text.findNextObject(rest); next !== null; next = call.text.findNextObject(rest)) {
       call.grow(rest.slice(0, -next.length).trimEnd());
       call = this.#tracker.splitOff(call);
       this.#gathered.add(call);
@@ -122,7 +121,7 @@ export class ToolCalls {
     if (call.send()) this.#parts.output.closeWhole();
   }
 
-  /** Has its turn come: with a name, nothing that it waits for, and no call before it that it repeats? */
+  /** May the call be sent: it has a name, waits for nothing, and repeats no call before it? */
   #isReady(call: Call): boolean {
     return !call.isSent() && call.name !== '' && !this.#mayGrow(call) && !this.#isRepeated(call);
   }
@@ -137,28 +136,29 @@ export class ToolCalls {
         continue;
       }
       if (earlier === call) break;
-      const mayRepeat = earlier.repeats !== null && this.#needsMore(earlier);
+      const mayRepeat = earlier.earlier !== null && this.#needsMore(earlier);
       if (earlier.name !== '' && !mayRepeat && !this.#isRepeated(earlier)) this.#open(earlier);
     }
     this.#open(call);
   }
 
   #open(call: Call): void {
-    const name = this.#names.of(call.name);
+    const name = this.#names.find(call.name);
     if (!this.#isAllowed(name))
       throw ApiError.ofModel('tool_not_allowed', `The model called “${name}”, which “tool_choice” does not allow.`);
     this.#thinking.beforeCall();
-    this.#tellFound(name);
-    call.open(openCallItem(call, name, this.#idOf(call), this.#parts));
+    this.#announce(name);
+    const named = { call, name, restored: this.#restoredFor(call) };
+    call.open(openCallItem(named, this.#callIdFor(call), this.#parts));
     // Before another item begins: that may close this one.
     this.#sendText(call);
   }
 
   /**
-   * Tells the client of a tool that was deferred what OpenAI's servers tell of a search, before the first call of it: the
-   * Agents SDKs run no tool that no search has found. Here all were offered from the start.
+   * Before the first call of a deferred tool, sends the client the items with which OpenAI's servers report a search: the
+   * Agents SDKs run no tool that no search has found. The Chat server was offered all tools from the start.
    */
-  #tellFound(name: string): void {
+  #announce(name: string): void {
     const { newId, foundTools } = this.#parts.context;
     const tool = foundTools.get(name);
     if (tool === undefined || this.#announced.has(name)) return;
@@ -172,39 +172,44 @@ export class ToolCalls {
       this.#parts.output.addWhole({ ...item, status: 'in_progress' }, { ...item, status: 'completed' }, 2 * length);
   }
 
-  /** A call that was said twice is one: clients run what they get. */
+  /** Does the call repeat an earlier one: the same id and name, with arguments that are the same JSON? Clients run each call that they get. */
   #isRepeated(call: Call): boolean {
-    if (call.phase !== 'gathering' || !call.repeatsOne()) return call.phase === 'repeated';
+    if (call.phase !== 'gathering' || !call.namesakes().some(({ text }) => call.text.isSameJson(text)))
+      return call.phase === 'repeated';
     // Input that is not JSON may well be the same twice, where each entry is a call.
     if (this.#areWhole && call.text.isInput) return false;
-    call.recognize();
+    call.markRepeated();
     this.#parts.repairs.add('repeated_call');
     return true;
   }
 
-  /** Whether the call waits for the rest of its name or its arguments. */
+  /** Does the call wait for the rest of its name or its arguments? */
   #mayGrow(call: Call): boolean {
     if (this.#areWhole) return false;
     return (call.text.isEmpty() && this.#tracker.isNameOpen(call.name)) || this.#needsMore(call);
   }
 
-  /** Whether the call waits for all arguments: its item shows them from the start, or it may repeat an earlier call. */
+  /** Does the call wait for all arguments? Its item shows them from the start, or it may repeat an earlier call. */
   #needsMore(call: Call): boolean {
-    const { isInput: isCustom } = call.text;
-    const { kind } = restoredToolOf({ name: this.#names.of(call.name), isCustom }, this.#parts.context);
+    const { kind } = this.#restoredFor(call);
     const isShown = kind !== 'function' && kind !== 'custom' && clientTools[kind].isRunnable !== undefined;
-    const waits = isShown || (call.mayRepeatOne() && !isCustom);
+    const waits = isShown || (call.namesakes().length > 0 && !call.text.isInput);
     return waits && !call.text.isWholeForGood();
   }
 
-  /** A promise to the client that some servers ignore: llama.cpp a name, most of them `allowed_tools`. */
+  #restoredFor(call: Call): RestoredTool {
+    const called = { name: this.#names.find(call.name), isCustom: call.text.isInput };
+    return restoredToolOf(called, this.#parts.context);
+  }
+
+  /** `tool_choice` is a promise to the client, which some servers ignore: llama.cpp a name, most of them `allowed_tools`. */
   #isAllowed(name: string): boolean {
     const { allowedTools } = this.#parts.context;
     return allowedTools === null || allowedTools.has(name);
   }
 
   /** The upstream's id, unless it is missing or another call of this answer has it; made unique where the conversation has it. */
-  #idOf(call: Call): string {
+  #callIdFor(call: Call): string {
     if (call.callId === null) {
       const { earlierCallIds, newId } = this.#parts.context;
       const given = call.upstreamId;
@@ -216,4 +221,64 @@ export class ToolCalls {
     }
     return call.callId;
   }
+}
+
+type OfferedTools = Pick<ResponseContext, 'toolNames' | 'restoredTools'>;
+
+/** Finds the tools that the calls of one answer mean. Each name is looked up once, and the tools are listed once for all names. */
+export class CalledNames {
+  readonly #offered: OfferedTools;
+  readonly #found = new Map<string, string>();
+  /** The Chat names of tools of a namespace, by what models call them; null where several tools are called so. */
+  #ofNamespaces: Map<string, string | null> | null = null;
+
+  constructor(offered: OfferedTools) {
+    this.#offered = offered;
+  }
+
+  /**
+   * The Chat name of the tool that a model means. Most models use that name. Servers that do not read gpt-oss's Harmony
+   * format to its end leave `functions.` in front of the name, or a marker behind it (`get_tide<|channel|>commentary`); small
+   * models write brackets behind it; and models call a tool of a namespace by its own name, which is enough where only one has
+   * it, also with a namespace that ends in `__` in front of it. Other names are left as they are.
+   */
+  find(name: string): string {
+    if (this.#offered.toolNames.has(name)) return name;
+    const found = this.#found.get(name) ?? this.#search(name);
+    this.#found.set(name, found);
+    return found;
+  }
+
+  #search(name: string): string {
+    const marker = name.indexOf('<|');
+    const bare = marker > 0 ? name.slice(0, marker).trimEnd() : name.replace(/\(\)$/, '');
+    this.#ofNamespaces ??= this.#listNamespaces();
+    for (const candidate of [bare, bare.replace(/^functions\./, '')]) {
+      if (this.#offered.toolNames.has(candidate)) return candidate;
+      const meant = this.#ofNamespaces.get(candidate);
+      if (meant != null) return meant;
+    }
+    return bare;
+  }
+
+  #listNamespaces(): Map<string, string | null> {
+    const listed = new Map<string, string | null>();
+    for (const [chatName, tool] of this.#offered.restoredTools) {
+      if (!('namespace' in tool) || tool.namespace === undefined) continue;
+      const { name, namespace } = tool;
+      for (const called of namespace.endsWith('__') ? [name, `${namespace}${name}`] : [name])
+        listed.set(called, listed.has(called) ? null : chatName);
+    }
+    return listed;
+  }
+}
+
+/** The tool that a call of that name is returned as. A name that was never offered stands for itself: the client answers. */
+export function restoredToolOf(
+  { name, isCustom }: { readonly name: string; readonly isCustom: boolean },
+  { restoredTools }: Pick<ResponseContext, 'restoredTools'>,
+): RestoredTool {
+  const restored = restoredTools.get(name);
+  if (!isCustom) return restored ?? { kind: 'function', name };
+  return restored?.kind === 'custom' ? restored : { kind: 'custom', name };
 }

@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import {
-  argumentsOf,
-  callItemOf,
+  buildCallItem,
   callItemPrefixOf,
+  writtenArguments,
 } from '../../../../../../src/filter/translate/chat-to-response/write/call-item-writers.ts';
+import { readCustomInput } from '../../../../../../src/filter/translate/chat-to-response/write/custom-input.ts';
 import {
   CalledNames,
   restoredToolOf,
-} from '../../../../../../src/filter/translate/chat-to-response/write/called-names.ts';
-import { customInputOf } from '../../../../../../src/filter/translate/chat-to-response/write/custom-input.ts';
+} from '../../../../../../src/filter/translate/chat-to-response/write/tool-calls.ts';
 import type { RestoredTool } from '../../../../../../src/filter/translate/shared/context.ts';
 import { createTestContext } from '../../../../../support/context.ts';
 
@@ -25,17 +25,17 @@ function toolOf(name: string): RestoredTool {
   return restoredToolOf({ name, isCustom: false }, context);
 }
 
-describe('callItemOf', () => {
+describe('buildCallItem', () => {
   it('gives every kind of tool its own item and prefix', () => {
     const kinds = ['f', 'ns__read', 'patch', 'search'].map((name) => {
-      const { type } = callItemOf(toolOf(name), ids, 'completed', '{}');
+      const { type } = buildCallItem(toolOf(name), ids, 'completed', '{}');
       return `${callItemPrefixOf(toolOf(name))} ${type}`;
     });
     expect(kinds).toEqual(['fc function_call', 'fc function_call', 'ctc custom_tool_call', 'tsc tool_search_call']);
   });
 
   it('takes the input of a custom tool as it is', () => {
-    expect(callItemOf(toolOf('patch'), ids, 'completed', '{"input":"a"}')).toEqual({
+    expect(buildCallItem(toolOf('patch'), ids, 'completed', '{"input":"a"}')).toEqual({
       id: 'x',
       type: 'custom_tool_call',
       status: 'completed',
@@ -51,11 +51,11 @@ describe('callItemOf', () => {
   });
 
   it('passes a tool search on whose arguments are no JSON', () => {
-    expect(callItemOf(toolOf('search'), ids, 'completed', 'mail')).toMatchObject({ arguments: 'mail' });
+    expect(buildCallItem(toolOf('search'), ids, 'completed', 'mail')).toMatchObject({ arguments: 'mail' });
   });
 });
 
-describe('customInputOf', () => {
+describe('readCustomInput', () => {
   it.each([
     ['{"input":"a"}', 'a'],
     ['{"input":"","other":"b"}', ''],
@@ -71,15 +71,15 @@ describe('customInputOf', () => {
     ['{"input":"a', 'a'],
     ['*** Begin', '*** Begin'],
   ])('reads %s as %s', (text, input) => {
-    expect(customInputOf(text)).toBe(input);
+    expect(readCustomInput(text)).toBe(input);
   });
 });
 
-describe('argumentsOf', () => {
+describe('writtenArguments', () => {
   it('makes nothing an empty object and touches nothing else', () => {
     const texts = ['', ' ', '{', '{}'];
-    expect(texts.map((text) => argumentsOf(text, 'completed'))).toEqual(['{}', ' ', '{', '{}']);
-    expect(texts.map((text) => argumentsOf(text, 'incomplete'))).toEqual(texts);
+    expect(texts.map((text) => writtenArguments(text, 'completed'))).toEqual(['{}', ' ', '{', '{}']);
+    expect(texts.map((text) => writtenArguments(text, 'incomplete'))).toEqual(texts);
   });
 });
 
@@ -115,6 +115,6 @@ describe('the name that a model calls a tool by', () => {
     ['awrite', 'awrite'],
     ['unknown<|channel|>', 'unknown'],
   ])('%s is %s', (name, expected) => {
-    expect(new CalledNames(offered).of(name)).toBe(expected);
+    expect(new CalledNames(offered).find(name)).toBe(expected);
   });
 });

@@ -15,9 +15,9 @@ function openedCall(): { readonly call: Call; readonly sent: string[] } {
 
 test('a call is opened once, and one that repeats another never', () => {
   const { call } = openedCall();
-  expect(() => call.recognize()).toThrow('No move from open to repeated');
+  expect(() => call.markRepeated()).toThrow('No move from open to repeated');
   const repeated = new Call(0, false, null, new HeldBytes());
-  repeated.recognize();
+  repeated.markRepeated();
   expect(() => repeated.open({} as OpenCall)).toThrow('No move from repeated to open');
 });
 

@@ -16,9 +16,9 @@ describe('what waits for the envelope of a reasoning item', () => {
       add(contents);
       const one = held.bytes - empty;
       expect(one).toBeGreaterThan(0);
-      contents.clear();
+      contents.take('');
       expect(held.bytes).toBe(empty);
-      contents.clear();
+      contents.take('');
       expect(held.bytes).toBe(empty);
     }
   });
