@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Child, startChild } from '../mesh/child-process.ts';
 import { findFreePort, isListening } from '../mesh/ports.ts';
+import { type Child, startChild } from '../mesh/processes.ts';
 import { cpuSeconds, residentBytes } from './process-figures.ts';
 import { median } from './table.ts';
 import { measureYoung } from './young.ts';

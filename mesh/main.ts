@@ -8,13 +8,11 @@ import { join } from 'node:path';
 import { setInterval } from 'node:timers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { messageOf } from '../src/service/settings/error-texts.ts';
-import { type Child, startWatchdog } from './child-process.ts';
-import { thisCommand } from './command-name.ts';
 import { findEnvoy, runEnvoy } from './envoy-binary.ts';
 import { chooseLineFormat, shortenLine } from './lines.ts';
-import { type MeshOptions, parseMeshOptions, writeUsageText } from './options.ts';
-import { startEnvoy, startService } from './parts.ts';
+import { type MeshOptions, parseMeshOptions, thisCommand, writeUsageText } from './options.ts';
 import { findFreePort, findNextFreePort, isPortFree, leadsToFreePort } from './ports.ts';
+import { type Child, startEnvoy, startService, startWatchdog } from './processes.ts';
 import { demoModel, probeId, waitUntilAnswered, writeCurlCommand } from './readiness.ts';
 import {
   buildEnvoyConfig,
@@ -23,10 +21,9 @@ import {
   listPages,
   writeEnvoyConfig,
 } from './start-settings.ts';
-import { createTeller } from './tell-upstream.ts';
 import { startEmbeddedUpstream } from './upstream.ts';
 import { askUpstream } from './upstream-check.ts';
-import { watchMs, watchUpstream } from './watch-upstream.ts';
+import { createTeller, watchMs, watchUpstream } from './upstream-news.ts';
 
 const stopped = new AbortController();
 const [first, ...others] = process.argv.slice(2);

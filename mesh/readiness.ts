@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { request } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { probeAgent } from '../src/tools/inspect/recording.ts';
-import { thisCommand } from './command-name.ts';
+import { thisCommand } from './options.ts';
 import { waitUntilListening } from './ports.ts';
 
 /** A model of the embedded upstream. */

@@ -3,10 +3,9 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { stringify } from 'yaml';
-import { thisCommand } from './command-name.ts';
 import { type EnvoyConfig, type EnvoyPlaces, placeEnvoy, useServiceTls, useUpstream } from './envoy-config.ts';
-import type { MeshOptions } from './options.ts';
-import { shippedEnvoyConfig, stopAtOnce } from './parts.ts';
+import { type MeshOptions, thisCommand } from './options.ts';
+import { shippedEnvoyConfig, stopAtOnce } from './processes.ts';
 
 /** The ports on 127.0.0.1 on which the parts of the mesh listen. */
 export interface MeshPorts {

@@ -1,9 +1,13 @@
-import { explainUnreachable } from '../src/tools/cli/unreachable.ts';
-import { createAskBelow, explainAddress, isAbsent, isPage } from '../src/tools/doctor/chat-address.ts';
 import { readChatAnswer } from '../src/tools/doctor/chat-answer.ts';
-import { isStillLoading } from '../src/tools/doctor/model-list.ts';
+import {
+  createAskBelow,
+  explainAddress,
+  isAbsent,
+  isPage,
+  isStillLoading,
+} from '../src/tools/doctor/first-questions.ts';
 import { findNamedEngine, readModelNames } from '../src/tools/doctor/probes/server-probes.ts';
-import { createSend } from '../src/tools/doctor/send-probe.ts';
+import { createSend, explainUnreachable } from '../src/tools/doctor/send-probe.ts';
 
 /** The result of querying a Chat server. */
 export interface UpstreamState {

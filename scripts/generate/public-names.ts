@@ -24,7 +24,7 @@ import {
   webSocketRows,
 } from '../../src/service/telemetry/metric-rows.ts';
 import { helpText as doctorHelp } from '../../src/tools/doctor/doctor-options.ts';
-import { helpText as explainHelp } from '../../src/tools/explain/help.ts';
+import { helpText as explainHelp } from '../../src/tools/explain/explain-command.ts';
 
 const root = join(import.meta.dirname, '../..');
 export const frozenFile = join(root, 'docs/public-names.json');

@@ -9,10 +9,10 @@
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { createPlainStyle } from '../../src/tools/cli/style.ts';
+import { createPlainStyle } from '../../src/tools/cli/terminal.ts';
 import { diagnose } from '../../src/tools/doctor/doctor-command.ts';
 import { parseDoctorOptions } from '../../src/tools/doctor/doctor-options.ts';
-import type { Answer, ProbeRequest } from '../../src/tools/doctor/probe-types.ts';
+import type { Answer, ProbeRequest } from '../../src/tools/doctor/findings.ts';
 import { writeTextReport } from '../../src/tools/doctor/report.ts';
 import { createSend } from '../../src/tools/doctor/send-probe.ts';
 

@@ -4,11 +4,12 @@
  * repair a file for docs/images/inspector-conversation-….png. Needs Chromium; installs Codex where it is not there, as
  * `npm test -- clients` does.
  */
+
 import { mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
-import { startChild } from '../../mesh/child-process.ts';
 import { findFreePort } from '../../mesh/ports.ts';
+import { startChild } from '../../mesh/processes.ts';
 import { answer, call } from '../../test/clients/answers.ts';
 import { createCodex } from '../../test/clients/codex.ts';
 import installClients from '../../test/clients/install.ts';

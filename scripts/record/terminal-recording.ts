@@ -6,8 +6,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Child, startChild } from '../../mesh/child-process.ts';
 import { isPortFree } from '../../mesh/ports.ts';
+import { type Child, startChild } from '../../mesh/processes.ts';
 import { readmeCommands } from '../tests/readme-commands.ts';
 
 type PaneName = 'mesh' | 'client';

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { type EnvoyConfig, findCluster, findConnectionManager } from '../../mesh/envoy-config.ts';
-import { shippedEnvoyConfig } from '../../mesh/parts.ts';
+import { shippedEnvoyConfig } from '../../mesh/processes.ts';
 import { createAuthority } from '../support/certificates.ts';
 import { startTestMesh, type TestMesh } from '../support/mesh.ts';
 import { completion } from '../support/upstream.ts';

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { findEnvoy } from '../../mesh/envoy-binary.ts';
 import { type EnvoyConfig, findResponsesRoute } from '../../mesh/envoy-config.ts';
-import { shippedEnvoyConfig } from '../../mesh/parts.ts';
+import { shippedEnvoyConfig } from '../../mesh/processes.ts';
 import { readConfig } from '../../src/service/settings/config.ts';
 
 const text = readFileSync(shippedEnvoyConfig, 'utf8');

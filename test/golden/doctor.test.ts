@@ -4,9 +4,9 @@
  */
 import { expect, it } from 'vitest';
 import { jsonWithPatterns } from '../../src/formats/json/loose.ts';
-import { createPlainStyle, createStyle } from '../../src/tools/cli/style.ts';
+import { createPlainStyle, createStyle } from '../../src/tools/cli/terminal.ts';
 import { diagnose } from '../../src/tools/doctor/doctor-command.ts';
-import type { Answer, Finding } from '../../src/tools/doctor/probe-types.ts';
+import type { Answer, Finding } from '../../src/tools/doctor/findings.ts';
 import { allProbes } from '../../src/tools/doctor/probes/all-probes.ts';
 import { findNamedEngine } from '../../src/tools/doctor/probes/server-probes.ts';
 import { proposeProfile } from '../../src/tools/doctor/proposal.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createPlainStyle } from '../../src/tools/cli/style.ts';
+import { createPlainStyle } from '../../src/tools/cli/terminal.ts';
 import { explainRequest } from '../../src/tools/explain/explain-request.ts';
 import type { RequestExplanation } from '../../src/tools/explain/explanation.ts';
 import { mappingRows } from '../../src/tools/explain/mapping-rows.ts';

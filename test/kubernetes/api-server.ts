@@ -4,8 +4,8 @@ import { request } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Child, startChild } from '../../mesh/child-process.ts';
 import { findFreePort } from '../../mesh/ports.ts';
+import { type Child, startChild } from '../../mesh/processes.ts';
 import type { KubernetesObject } from './manifests.ts';
 import { toolPath } from './tools.ts';
 

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { startChild } from '../../mesh/child-process.ts';
 import { findFreePort } from '../../mesh/ports.ts';
+import { startChild } from '../../mesh/processes.ts';
 import { type ApiServer, startApiServer } from './api-server.ts';
 import { type KubernetesObject, parseObjects } from './manifests.ts';
 import type { SocketEndpoint } from './static-envoy.ts';

@@ -3,9 +3,9 @@ import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Child, startChild } from '../../mesh/child-process.ts';
 import type { EnvoyBinary } from '../../mesh/envoy-binary.ts';
 import { findFreePort } from '../../mesh/ports.ts';
+import { type Child, startChild } from '../../mesh/processes.ts';
 import type { LogLine } from '../support/mesh.ts';
 import type { Resource } from './envoy-gateway.ts';
 

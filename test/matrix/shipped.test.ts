@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { request as httpRequest } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { findConnectionManager, findResponsesRoute } from '../../mesh/envoy-config.ts';
-import { shippedEnvoyConfig } from '../../mesh/parts.ts';
+import { shippedEnvoyConfig } from '../../mesh/processes.ts';
 import { addDeadCluster } from '../support/envoy-clusters.ts';
 import { startTestMesh, type TestMesh } from '../support/mesh.ts';
 import { completion, delta, eventStream, finish } from '../support/upstream.ts';

@@ -2,8 +2,8 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Child, startChild } from '../../mesh/child-process.ts';
 import { findFreePort, waitUntilListening } from '../../mesh/ports.ts';
+import { type Child, startChild } from '../../mesh/processes.ts';
 
 const requirements = join(import.meta.dirname, 'requirements.txt');
 

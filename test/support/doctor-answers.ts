@@ -1,4 +1,4 @@
-import type { Answer } from '../../src/tools/doctor/probe-types.ts';
+import type { Answer } from '../../src/tools/doctor/findings.ts';
 
 /** A complete 200 without a body. */
 export const plainAnswer: Answer = {

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { diagnose } from '../../src/tools/doctor/doctor-command.ts';
-import type { Answer } from '../../src/tools/doctor/probe-types.ts';
+import type { Answer } from '../../src/tools/doctor/findings.ts';
 import type { Report } from '../../src/tools/doctor/report.ts';
 
 interface Recording {

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import type { EnvoyBinary } from '../../mesh/envoy-binary.ts';
 import { type EnvoyConfig, findCluster, findConnectionManager } from '../../mesh/envoy-config.ts';
-import { shippedEnvoyConfig } from '../../mesh/parts.ts';
+import { shippedEnvoyConfig } from '../../mesh/processes.ts';
 import { addClusterLike } from './envoy-clusters.ts';
 import { startTestMesh, type TestMesh } from './mesh.ts';
 import { completion } from './upstream.ts';

@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { OpenAI } from 'openai';
-import type { Child } from '../../mesh/child-process.ts';
 import { type EnvoyBinary, findEnvoy } from '../../mesh/envoy-binary.ts';
 import {
   buildAddress,
@@ -13,8 +12,8 @@ import {
   findConnectionManager,
   placeEnvoy,
 } from '../../mesh/envoy-config.ts';
-import { shippedEnvoyConfig, startEnvoy, startService, stopAtOnce } from '../../mesh/parts.ts';
 import { findFreePort, waitUntilListening } from '../../mesh/ports.ts';
+import { type Child, shippedEnvoyConfig, startEnvoy, startService, stopAtOnce } from '../../mesh/processes.ts';
 import { type ServiceMain, serviceMain } from './service-main.ts';
 import { readLogLine } from './service-process.ts';
 import { type ScriptedUpstream, startScriptedUpstream } from './upstream.ts';

@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
-import { startChild } from '../../mesh/child-process.ts';
 import { findFreePort } from '../../mesh/ports.ts';
+import { startChild } from '../../mesh/processes.ts';
 
 /** A real Prometheus that has scraped its jobs often enough for a rate. */
 export interface Prometheus {

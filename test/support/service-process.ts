@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Child, startChild } from '../../mesh/child-process.ts';
+import { type Child, startChild } from '../../mesh/processes.ts';
 import { serviceMain } from './service-main.ts';
 
 export type LogLine = Readonly<Record<string, unknown>>;

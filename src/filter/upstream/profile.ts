@@ -54,7 +54,7 @@ interface Flag<Schema extends z.ZodMiniType> {
   readonly meaning: string;
   /** What each value means, or each field of an object; undefined where `meaning` says all. */
   readonly meanings: Meanings | undefined;
-  /** Why `doctor` does not ask a server about it. Every other flag has a row in `doctor/evidence/`. */
+  /** Why `doctor` does not ask a server about it. Every other flag has a row in `doctor/evidence.ts`. */
   readonly unprobed: string | undefined;
 }
 

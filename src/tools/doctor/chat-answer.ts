@@ -17,7 +17,7 @@ import { readConfig } from '../../service/settings/config.ts';
 import { valuesOf } from '../../service/settings/setting.ts';
 import { settings } from '../../service/settings/settings-table.ts';
 import { toolNames } from './chat-body.ts';
-import type { Answer } from './probe-types.ts';
+import type { Answer } from './findings.ts';
 
 type Response = TranslatedCompletion['response'];
 

@@ -1,5 +1,12 @@
-import { hasResult, isAccepted } from './findings.ts';
-import { type Findings, fewTokens, type Known, type ProbeRequest, type Result } from './probe-types.ts';
+import {
+  type Findings,
+  fewTokens,
+  hasResult,
+  isAccepted,
+  type Known,
+  type ProbeRequest,
+  type Result,
+} from './findings.ts';
 
 /** A Chat message that a probe sends. */
 type Message = Readonly<Record<string, unknown>> & { readonly role: string };

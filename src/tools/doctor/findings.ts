@@ -1,4 +1,129 @@
-import type { Facts, Finding, Findings, Probe, Result } from './probe-types.ts';
+/**
+ * The result of a probe:
+ *
+ * - `works`: the effect was seen in the answer.
+ * - `accepted`: an ordinary answer came; whether there was an effect cannot be seen from outside.
+ * - `ignored`: an answer came, and the effect was missing.
+ * - `refused`: the server answered with an error.
+ * - `broken`: a 200 without a valid answer.
+ * - `not_tested`: the question did not arise, a limit was reached, or the server failed (502, 503, 504, a timeout, a cut
+ *   connection), perhaps not because of this request.
+ */
+export type Result = 'works' | 'accepted' | 'ignored' | 'refused' | 'broken' | 'not_tested';
+
+export interface ProbeRequest {
+  /** The endpoint: `chat` or `models` of the probed API, or a path on the same host. */
+  readonly path: 'chat' | 'models' | `/${string}`;
+  /** The JSON body of a POST. Without it the request is a GET. */
+  readonly body?: object;
+  /** The probe sends a wrong key in place of the user's. */
+  readonly key?: 'wrong';
+  /** The probe disconnects at the first event of the stream. */
+  readonly until?: 'first_event';
+  /** The pause before this request, in milliseconds. */
+  readonly wait?: number;
+}
+
+/** A server's answer to a probe. Its body is text, which each judge parses. */
+export interface Answer {
+  /** How the request ended: answered, aborted by the probe at the first event, or failed as named. */
+  readonly outcome: 'answered' | 'aborted' | 'timed_out' | 'too_large' | 'unreachable';
+  /** The HTTP status; 0 if no headers came. */
+  readonly status: number;
+  readonly contentType: string | null;
+  /** The values of the headers `keep-alive`, `retry-after` and `location`. */
+  readonly keepAlive: string | null;
+  readonly retryAfter: string | null;
+  readonly location: string | null;
+  readonly body: string;
+  /** The reason why the answer is missing or incomplete; `''` if it is complete. */
+  readonly reason: string;
+  readonly milliseconds: number;
+}
+
+/** The answers to a probe's requests, of which there is at least one. */
+export type Answers = readonly [Answer, ...Answer[]];
+
+/** Further facts that a judge found, for later probes, the profile and the warnings. */
+export interface Facts {
+  /** The engine that the server reports, as a profile's name. */
+  readonly software?: string;
+  /** A gateway in front of the engine, by its name. */
+  readonly gateway?: string;
+  readonly contextWindow?: number;
+  /** The models that the server lists, where the one that is probed is not among them. */
+  readonly otherModels?: readonly string[];
+  /** Whether the server reports that the model accepts images. */
+  readonly takesImages?: boolean;
+  /** The path at which the server says how many requests are running. */
+  readonly activity?: '/slots' | '/metrics';
+  readonly idleSeconds?: number;
+  /** The message field that carries reasoning. */
+  readonly reasoningField?: string;
+  /** Reasoning in the text: with its opening tag, or only with the closing one. */
+  readonly tags?: 'whole' | 'closing';
+  /** Each delta of the server's streams repeats the text before it. */
+  readonly cumulative?: true;
+  /** The server counts reasoning tokens beside the completion's tokens instead of among them. */
+  readonly reasoningExtra?: boolean;
+  /** Arguments of a call that are not a JSON object. */
+  readonly badArguments?: boolean;
+  /** The model's call came as text in the answer's content. */
+  readonly callAsText?: boolean;
+  /** Fields of earlier reasoning that the server reads (shown by the prompt's token count), or refuses. */
+  readonly replayRead?: readonly string[];
+  readonly replayRefused?: readonly string[];
+  /** The server reported a client's mistake with a 5xx status. */
+  readonly serverError?: boolean;
+  /** The complete answer was reasoning. */
+  readonly reasoningOnly?: boolean;
+  /** Reasoning used up all output tokens, so that none was left for the answer. */
+  readonly outOfTokens?: boolean;
+}
+
+export interface Finding {
+  readonly result: Result;
+  readonly detail: string;
+  readonly facts?: Facts;
+}
+
+export type Findings = ReadonlyMap<string, Finding>;
+
+/** Facts about the run that a probe can use when it builds its request. */
+export interface Known {
+  readonly model: string;
+  readonly hasKey: boolean;
+  /** The output tokens of a request whose effect must show in its answer. All others get `fewTokens`. */
+  readonly manyTokens: number;
+  readonly findings: Findings;
+}
+
+/** One question to the server. `request` and `judge` are pure. */
+export interface Probe {
+  readonly name: string;
+  readonly group: 'server' | 'text' | 'tools' | 'round trips' | 'fields' | 'reasoning' | 'limits';
+  /** What the probe asks about the server, in a few words. */
+  readonly asks: string;
+  /** The most that a probe may spend: the number of requests, and output tokens for each. */
+  readonly requests: number;
+  readonly tokens: 'none' | 'few' | 'many';
+  /** An agent cannot work with a server that fails this probe. */
+  readonly essential?: true;
+  /** The probe expects an error as answer, so a 401 or a 429 does not end the run. */
+  readonly expectsRefusal?: true;
+  /** Builds the requests that are sent one after another, or returns the reason why the question does not arise. */
+  request(known: Known): readonly ProbeRequest[] | string;
+  judge(answers: Answers, known: Known): Finding;
+  readonly means: Meanings;
+}
+
+/** What each result means to a user of this product. `failed` and `lacking` stand for all results of those groups. */
+export type Meanings = Partial<
+  Readonly<Record<Result | 'failed' | 'lacking', string | ((findings: Findings) => string)>>
+>;
+
+/** The output tokens of a request whose status alone matters. */
+export const fewTokens = 16;
 
 export const works = createFinding('works');
 export const accepted = createFinding('accepted');

@@ -7,10 +7,8 @@ import {
   profilesFile,
 } from '../../filter/index.ts';
 import { jsonWithPatterns } from '../../formats/json/loose.ts';
-import { collectEvidence } from './evidence/all-evidence.ts';
-import type { Evidence } from './evidence/evidence.ts';
-import { findFact } from './findings.ts';
-import type { Findings } from './probe-types.ts';
+import { collectEvidence, type Evidence } from './evidence.ts';
+import { type Findings, findFact } from './findings.ts';
 
 /** A flag in which the server differs from the profile, with the probes that say so. */
 export interface Difference {

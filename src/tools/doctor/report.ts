@@ -7,9 +7,17 @@ import {
   wrapText,
   writeSection,
   writeTableRow,
-} from '../cli/style.ts';
-import { explainResult, hasResult, joinSentences, lacking } from './findings.ts';
-import type { Finding, Findings, Probe, Result } from './probe-types.ts';
+} from '../cli/terminal.ts';
+import {
+  explainResult,
+  type Finding,
+  type Findings,
+  hasResult,
+  joinSentences,
+  lacking,
+  type Probe,
+  type Result,
+} from './findings.ts';
 import { allProbes } from './probes/all-probes.ts';
 import type { Proposal } from './proposal.ts';
 import { type Limits, notReached, type Run, type Spending } from './run-probes.ts';

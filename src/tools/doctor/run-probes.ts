@@ -1,12 +1,19 @@
 import { editsBetween } from '../../service/settings/unknown-names.ts';
-import { explainUnreachable } from '../cli/unreachable.ts';
-import { isAbsent, isPage } from './chat-address.ts';
 import { giveUpReading, readChatAnswer, readChatAnswerInSteps, shortenToLine } from './chat-answer.ts';
-import { findFact, joinSentences } from './findings.ts';
-import type { Answer, Finding, Findings, Known, Probe, ProbeRequest } from './probe-types.ts';
-import { fewTokens } from './probe-types.ts';
+import {
+  type Answer,
+  type Finding,
+  type Findings,
+  fewTokens,
+  findFact,
+  joinSentences,
+  type Known,
+  type Probe,
+  type ProbeRequest,
+} from './findings.ts';
+import { isAbsent, isPage } from './first-questions.ts';
 import { maxOverflowTokens } from './probes/limit-probes.ts';
-import type { Send } from './send-probe.ts';
+import { explainUnreachable, type Send } from './send-probe.ts';
 
 /** The most that a run of probes may spend. */
 export interface Limits {

@@ -1,5 +1,4 @@
-import { explainResult, findFact, hasResult, lacking } from './findings.ts';
-import type { Facts, Findings, Result } from './probe-types.ts';
+import { explainResult, type Facts, type Findings, findFact, hasResult, lacking, type Result } from './findings.ts';
 import { allProbes } from './probes/all-probes.ts';
 
 /** A context window of fewer tokens leaves little room beside an agent's instructions, tools and a few files. */

@@ -1,8 +1,15 @@
 import { jsonOf } from '../../formats/json/loose.ts';
-import { computeIndent, escapeControls, type Style, writeTableRow } from '../cli/style.ts';
+import {
+  computeIndent,
+  cutText,
+  escapeControls,
+  type Style,
+  writePrettyJson,
+  writeShortJson,
+  writeTableRow,
+} from '../cli/terminal.ts';
 import { findValue, readRecord } from './fields.ts';
 import type { AnswerRun, ClientEvent, ReplayedChunk } from './run-answer.ts';
-import { cutText, writePrettyJson, writeShortJson } from './shorten-json.ts';
 
 /** Prints how a recorded answer is translated: each upstream chunk next to the events that it caused. */
 export function* printAnswer(answer: AnswerRun, style: Style, full: boolean): Generator<string, void> {

@@ -1,16 +1,18 @@
 import {
   type Colour,
   computeIndent,
+  cutText,
   escapeControls,
   joinSections,
   type Style,
   wrapText,
+  writePrettyJson,
   writeSection,
+  writeShortJson,
   writeTableRow,
-} from '../cli/style.ts';
+} from '../cli/terminal.ts';
 import type { ChatPlace, ExplainedField, Reason, Refusal, RequestExplanation, UpstreamRequest } from './explanation.ts';
 import type { Fate } from './fates.ts';
-import { cutText, writePrettyJson, writeShortJson } from './shorten-json.ts';
 import type { Cause } from './what-if.ts';
 
 /** Prints the explanation of a request for a person; `full` shortens nothing. */

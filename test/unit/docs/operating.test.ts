@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { readResults } from '../../../bench/results.ts';
-import { asTheImage } from '../../../mesh/parts.ts';
+import { asTheImage } from '../../../mesh/processes.ts';
 import { attacks } from '../../sizing/attacks.ts';
 import { imageFlags } from '../../support/image-flags.ts';
 

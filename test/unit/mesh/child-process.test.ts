@@ -3,8 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { startChild, startWatchdog } from '../../../mesh/child-process.ts';
-import { asTheImage, startEnvoy, startService } from '../../../mesh/parts.ts';
+import { asTheImage, startChild, startEnvoy, startService, startWatchdog } from '../../../mesh/processes.ts';
 
 /** Starts a shell with this script; gives it and what it wrote so far. */
 function startShell(script: string, options: { graceMs?: number; environment?: NodeJS.ProcessEnv } = {}) {

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { findCluster, findEnvoyRoute, placeEnvoy, useServiceTls, useUpstream } from '../../../mesh/envoy-config.ts';
-import { shippedEnvoyConfig } from '../../../mesh/parts.ts';
+import { shippedEnvoyConfig } from '../../../mesh/processes.ts';
 
 const shipped = readFileSync(shippedEnvoyConfig, 'utf8');
 const at = (port: number) => ({ host: '127.0.0.1', port });

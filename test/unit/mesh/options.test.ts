@@ -2,8 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { chooseCommandNames } from '../../../mesh/command-name.ts';
-import { parseMeshOptions, writeUsageText } from '../../../mesh/options.ts';
+import { chooseCommandNames, parseMeshOptions, writeUsageText } from '../../../mesh/options.ts';
 import { builtInProfiles } from '../../../src/filter/index.ts';
 
 const profileNames = [...builtInProfiles.keys()];

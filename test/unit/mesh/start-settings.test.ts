@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { getCACertificates } from 'node:tls';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { placeEnvoy, useServiceTls, useUpstream } from '../../../mesh/envoy-config.ts';
-import { shippedEnvoyConfig } from '../../../mesh/parts.ts';
+import { shippedEnvoyConfig } from '../../../mesh/processes.ts';
 import { buildEnvoyConfig, buildServiceEnvironment, chooseProfile, listPages } from '../../../mesh/start-settings.ts';
 
 const options = {

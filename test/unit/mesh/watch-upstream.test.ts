@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { createTeller } from '../../../mesh/tell-upstream.ts';
 import type { UpstreamState } from '../../../mesh/upstream-check.ts';
-import { watchUpstream } from '../../../mesh/watch-upstream.ts';
+import { createTeller, watchUpstream } from '../../../mesh/upstream-news.ts';
 
 /** A clock on which only sleepers and answers pass time: the earliest of them is next, whenever nothing else happens. */
 function createClock() {

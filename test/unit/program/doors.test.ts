@@ -9,7 +9,7 @@ import { ConfigError, readConfig } from '../../../src/service/settings/config.ts
 import { settingsIn } from '../../../src/service/settings/setting.ts';
 import { settings } from '../../../src/service/settings/settings-table.ts';
 import { diagnose } from '../../../src/tools/doctor/doctor-command.ts';
-import type { Answer } from '../../../src/tools/doctor/probe-types.ts';
+import type { Answer } from '../../../src/tools/doctor/findings.ts';
 import { mutated } from '../../support/mutations.ts';
 import { runs } from '../../support/property-runs.ts';
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { Child } from '../../../mesh/child-process.ts';
+import type { Child } from '../../../mesh/processes.ts';
 import { type LogLine, readLogLine } from '../../support/service-process.ts';
 
 it('a line of the log that was cut is an error, unless the process was stopped', () => {

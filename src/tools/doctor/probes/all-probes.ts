@@ -1,5 +1,5 @@
 import { buildProbe } from '../chat-probe.ts';
-import type { Probe } from '../probe-types.ts';
+import type { Probe } from '../findings.ts';
 import { fieldProbes } from './field-probes.ts';
 import { limitProbes } from './limit-probes.ts';
 import { reasoningProbes } from './reasoning-probes.ts';

@@ -1,8 +1,7 @@
 import { Buffer } from 'node:buffer';
 import { buildUser, getWeather, weatherQuestion } from '../chat-body.ts';
-import type { ChatRow } from '../chat-probe.ts';
+import { type ChatRow, isObjectText, judgeCalls, judgeSilence, quoteBeginning } from '../chat-probe.ts';
 import { accepted, failed, hasResult, ignored, lacking, works } from '../findings.ts';
-import { isObjectText, judgeCalls, judgeSilence, quoteBeginning } from '../judge.ts';
 
 const sayHello = [buildUser('Say hello.')];
 const askCity = [buildUser('Name one city and the number of people who live there. Answer in JSON.')];

@@ -3,8 +3,20 @@ import { arrayOf, jsonOf, objectsOf } from '../../../formats/json/loose.ts';
 import { readChatAnswer } from '../chat-answer.ts';
 import { buildChat, buildUser } from '../chat-body.ts';
 import { judgeAnswer, type ProbeRow } from '../chat-probe.ts';
-import { accepted, broken, findFact, ignored, notTested, refused, works } from '../findings.ts';
-import type { Answer, Answers, Finding, Known, Meanings } from '../probe-types.ts';
+import {
+  type Answer,
+  type Answers,
+  accepted,
+  broken,
+  type Finding,
+  findFact,
+  ignored,
+  type Known,
+  type Meanings,
+  notTested,
+  refused,
+  works,
+} from '../findings.ts';
 
 const sayHello = [buildUser('Say hello.')];
 

@@ -1,8 +1,19 @@
 import { findTags, hasReasoned, type ReadAnswer, readChatAnswer } from '../chat-answer.ts';
 import { buildChat, buildFinishedCalls, buildUser, findCallForm, getWeather, weatherQuestion } from '../chat-body.ts';
 import { type ChatRow, judgeAnswer, type ProbeRow } from '../chat-probe.ts';
-import { accepted, findFact, hasResult, ignored, notTested, refused, works } from '../findings.ts';
-import type { Answers, Facts, Finding, Known } from '../probe-types.ts';
+import {
+  type Answers,
+  accepted,
+  type Facts,
+  type Finding,
+  findFact,
+  hasResult,
+  ignored,
+  type Known,
+  notTested,
+  refused,
+  works,
+} from '../findings.ts';
 import { findTagFact } from './text-probes.ts';
 
 const riddle = [buildUser('How many prime numbers are there between 10 and 40? Think first, then give the number.')];

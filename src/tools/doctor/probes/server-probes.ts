@@ -1,8 +1,18 @@
 import { builtInProfiles, readListedModel } from '../../../filter/index.ts';
 import { countOf, jsonOf, objectOf, objectsOf, textOf } from '../../../formats/json/loose.ts';
 import type { ProbeRow } from '../chat-probe.ts';
-import { findFact, ignored, notTested, refused, works } from '../findings.ts';
-import type { Answer, Answers, Facts, Finding, Known } from '../probe-types.ts';
+import {
+  type Answer,
+  type Answers,
+  type Facts,
+  type Finding,
+  findFact,
+  ignored,
+  type Known,
+  notTested,
+  refused,
+  works,
+} from '../findings.ts';
 
 /**
  * How engines identify themselves: as the owner of a model (`owned_by` of their rows), or at a path of their own (`path`).

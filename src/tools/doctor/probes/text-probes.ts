@@ -1,10 +1,8 @@
 import { builtInProfiles } from '../../../filter/index.ts';
 import { findTags, hasReasoned, type ReadAnswer } from '../chat-answer.ts';
 import { buildUser, type LimitField } from '../chat-body.ts';
-import type { ChatRow } from '../chat-probe.ts';
-import { accepted, broken, hasResult, ignored, works } from '../findings.ts';
-import { judgeSilence, quoteBeginning } from '../judge.ts';
-import { type Facts, type Finding, fewTokens } from '../probe-types.ts';
+import { type ChatRow, judgeSilence, quoteBeginning } from '../chat-probe.ts';
+import { accepted, broken, type Facts, type Finding, fewTokens, hasResult, ignored, works } from '../findings.ts';
 
 const sayHello = [buildUser('Reply with the single word: hello')];
 const countToTwenty = [buildUser('Count from 1 to 20 in words, one number after another.')];

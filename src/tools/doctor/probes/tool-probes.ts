@@ -1,9 +1,7 @@
 import type { ReadAnswer } from '../chat-answer.ts';
 import { buildUser, getTime, getWeather, strictWeather, twoCities, weatherQuestion } from '../chat-body.ts';
-import type { ChatRow } from '../chat-probe.ts';
-import { accepted, failed, hasResult, ignored, works } from '../findings.ts';
-import { describeCalls, hasMarkup, judgeCalls } from '../judge.ts';
-import type { Finding } from '../probe-types.ts';
+import { type ChatRow, describeCalls, hasMarkup, judgeCalls } from '../chat-probe.ts';
+import { accepted, type Finding, failed, hasResult, ignored, works } from '../findings.ts';
 
 const ask = { messages: [buildUser(weatherQuestion)], tools: [getWeather, getTime] };
 const askBoth = { messages: [buildUser(twoCities)], tools: [getWeather] };

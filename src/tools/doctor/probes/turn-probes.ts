@@ -10,10 +10,8 @@ import {
   getWeather,
   weatherQuestion,
 } from '../chat-body.ts';
-import type { ChatRow } from '../chat-probe.ts';
-import { accepted, failed, hasResult, works } from '../findings.ts';
-import { judgeSilence, quoteBeginning } from '../judge.ts';
-import type { Finding, Known } from '../probe-types.ts';
+import { type ChatRow, judgeSilence, quoteBeginning } from '../chat-probe.ts';
+import { accepted, type Finding, failed, hasResult, type Known, works } from '../findings.ts';
 
 const tools = [getWeather];
 const asked = buildUser(weatherQuestion);

@@ -3,10 +3,17 @@ import { useEffect, useRef } from 'preact/hooks';
 import type { ExchangeRow } from '../exchange-json.ts';
 import { readWebSocketTurn } from '../view/group-round-trips.ts';
 import { writeIndentedJson } from '../view/json-lines.ts';
-import { hasFailed, listRowWords, writeRowTitle } from '../view/row-title.ts';
 import { ConversationDetail, ConversationList } from './conversation-panes.tsx';
 import { Detail } from './detail.tsx';
-import { formatCount, formatDuration, formatSize, shortenUserAgent } from './format.ts';
+import {
+  formatCount,
+  formatDuration,
+  formatSize,
+  hasFailed,
+  listRowWords,
+  shortenUserAgent,
+  writeRowTitle,
+} from './format.ts';
 import type { Model } from './model.ts';
 import { RowList, type RowTexts } from './row-list.tsx';
 import { SendDialog } from './send-dialog.tsx';

@@ -2,6 +2,7 @@ import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { messageOf } from '../../../service/settings/error-texts.ts';
 import type { AnswerPart } from '../view/answer-parts.ts';
+import { buildHar } from '../view/exports.ts';
 import {
   type ConversationRow,
   countBeforeLastUser,
@@ -9,15 +10,13 @@ import {
   type RoundTrip,
   readRoundTripWords,
 } from '../view/group-round-trips.ts';
-import { buildHar } from '../view/har.ts';
 import type { ExchangeDetail } from '../view/join-parts.ts';
 import { escapeInvisible } from '../view/json-lines.ts';
 import { compareRoundTrips } from '../view/round-trip-changes.ts';
-import { writeRowTitle } from '../view/row-title.ts';
 import { parseShown } from '../view/timeline.ts';
 import { AnswerParts, ErrorBanner, readReceivedParts } from './answer-section.tsx';
-import { downloadJson } from './download.ts';
-import { chooseTone, formatCount, formatDuration, formatTimeOfDay, shortenUserAgent } from './format.ts';
+import { downloadJson } from './browser.ts';
+import { chooseTone, formatCount, formatDuration, formatTimeOfDay, shortenUserAgent, writeRowTitle } from './format.ts';
 import { findBaseUrl, type Model } from './model.ts';
 import { RowList, type RowTexts } from './row-list.tsx';
 import { Figures, Problem, SmallButton } from './section.tsx';

@@ -1,12 +1,12 @@
 import type { ComponentChildren, JSX } from 'preact';
 import type { ExchangeFile } from '../../files/exchange-file.ts';
 import type { ExchangeRow } from '../exchange-json.ts';
+import { buildHar } from '../view/exports.ts';
 import { readWebSocketTurn } from '../view/group-round-trips.ts';
-import { buildHar } from '../view/har.ts';
 import type { ExchangeDetail } from '../view/join-parts.ts';
 import { escapeInvisible, indentJsonText } from '../view/json-lines.ts';
 import { AnswerSection } from './answer-section.tsx';
-import { downloadJson } from './download.ts';
+import { downloadJson } from './browser.ts';
 import { chooseTone, formatCount, formatDuration, formatSize, formatTimeOfDay } from './format.ts';
 import { findBaseUrl, type Model } from './model.ts';
 import { RequestSection } from './request-section.tsx';

@@ -2,7 +2,6 @@ import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { messageOf } from '../../../service/settings/error-texts.ts';
 import type { ExchangeFileRequest } from '../../files/exchange-file.ts';
-import { writeCurl } from '../view/curl.ts';
 import {
   buildExplainedBodies,
   compareHeaders,
@@ -11,12 +10,12 @@ import {
   type PlaceExplanation,
   type ShownExplanation,
 } from '../view/explained.ts';
-import { findUpstreamUrl } from '../view/har.ts';
+import { findUpstreamUrl, writeCurl } from '../view/exports.ts';
 import { type ExchangeDetail, joinContent, writeContent } from '../view/join-parts.ts';
 import { chooseOpening, escapeInvisible, type JsonLine, type Opening, writeIndentedJson } from '../view/json-lines.ts';
 import { parseShown } from '../view/timeline.ts';
+import { keepSize } from './browser.ts';
 import { formatSize } from './format.ts';
-import { keepSize } from './kept-size.ts';
 import { findBaseUrl, type Model } from './model.ts';
 import { Section, SmallButton } from './section.tsx';
 import { CopyButton, TextPane } from './text-pane.tsx';

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { escapeInvisible } from '../view/json-lines.ts';
+import { keepSize } from './browser.ts';
 import { chooseTone, formatTimeOfDay } from './format.ts';
-import { keepSize } from './kept-size.ts';
 import { VirtualList } from './virtual-list.tsx';
 
 /** Texts that a row shows of an exchange or a conversation. */

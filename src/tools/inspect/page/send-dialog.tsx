@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { redactionMark } from '../../../formats/credentials/names.ts';
 import { objectOf } from '../../../formats/json/loose.ts';
 import { messageOf } from '../../../service/settings/error-texts.ts';
-import { writeCurl } from '../view/curl.ts';
+import { writeCurl } from '../view/exports.ts';
 import { writeIndentedJson } from '../view/json-lines.ts';
 import { parseShown } from '../view/timeline.ts';
 import { type Draft, findBaseUrl, type Model } from './model.ts';

@@ -8,8 +8,8 @@ import { builtInProfiles } from '../../../../src/filter/upstream/profiles.ts';
 import { LinearRegExp } from '../../../../src/filter/upstream/profiles-file.ts';
 import { ApiError } from '../../../../src/filter/wire/schema/api-error.ts';
 import { providerNameOf } from '../../../../src/service/telemetry/exchange-metrics.ts';
-import { allEvidence } from '../../../../src/tools/doctor/evidence/all-evidence.ts';
-import type { Finding, Result } from '../../../../src/tools/doctor/probe-types.ts';
+import { allEvidence } from '../../../../src/tools/doctor/evidence.ts';
+import type { Finding, Result } from '../../../../src/tools/doctor/findings.ts';
 import { allProbes } from '../../../../src/tools/doctor/probes/all-probes.ts';
 import { findProfileOfHost } from '../../../../src/tools/doctor/proposal.ts';
 import { createCountedIds } from '../../../support/context.ts';
@@ -73,7 +73,7 @@ describe('every flag', () => {
     if (reason === undefined)
       expect(
         [...probed],
-        `${flag}: add a row to src/tools/doctor/evidence/, or the reason as the last word of its row`,
+        `${flag}: add a row to src/tools/doctor/evidence.ts, or the reason as the last word of its row`,
       ).toContain(flag);
     else {
       expect([...probed], `${flag} is probed: its reason is superfluous`).not.toContain(flag);

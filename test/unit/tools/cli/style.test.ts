@@ -6,11 +6,12 @@ import {
   escapeControls,
   escapeOutput,
   joinSections,
+  parseOptions,
+  UsageError,
   wrapText,
   writeSection,
   writeTableRow,
-} from '../../../../src/tools/cli/style.ts';
-import { parseOptions, UsageError } from '../../../../src/tools/cli/terminal.ts';
+} from '../../../../src/tools/cli/terminal.ts';
 
 type Output = Parameters<typeof createStyle>[0]['stdout'];
 

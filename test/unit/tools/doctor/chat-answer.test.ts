@@ -7,7 +7,7 @@ import {
   readChatAnswer,
   shortenToLine,
 } from '../../../../src/tools/doctor/chat-answer.ts';
-import type { Answer } from '../../../../src/tools/doctor/probe-types.ts';
+import type { Answer } from '../../../../src/tools/doctor/findings.ts';
 
 const answered: Answer = {
   outcome: 'answered',

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { profileFlags } from '../../../../src/filter/upstream/profile.ts';
-import { createPlainStyle } from '../../../../src/tools/cli/style.ts';
+import { createPlainStyle } from '../../../../src/tools/cli/terminal.ts';
 import { allProbes } from '../../../../src/tools/doctor/probes/all-probes.ts';
 import { writeTextReport } from '../../../../src/tools/doctor/report.ts';
 import { replayDoctor } from '../../../support/doctor-recordings.ts';

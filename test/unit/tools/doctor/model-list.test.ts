@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { askForModels } from '../../../../src/tools/doctor/model-list.ts';
-import type { Answer } from '../../../../src/tools/doctor/probe-types.ts';
+import type { Answer } from '../../../../src/tools/doctor/findings.ts';
+import { askForModels } from '../../../../src/tools/doctor/first-questions.ts';
 
 const answered: Answer = {
   outcome: 'answered',

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { profileFlags, profileForModel } from '../../../../src/filter/upstream/profile.ts';
 import { builtInProfiles } from '../../../../src/filter/upstream/profiles.ts';
 import { readProfilesFile } from '../../../../src/filter/upstream/profiles-file.ts';
-import { allEvidence } from '../../../../src/tools/doctor/evidence/all-evidence.ts';
-import type { Finding } from '../../../../src/tools/doctor/probe-types.ts';
+import { allEvidence } from '../../../../src/tools/doctor/evidence.ts';
+import type { Finding } from '../../../../src/tools/doctor/findings.ts';
 import { allProbes } from '../../../../src/tools/doctor/probes/all-probes.ts';
 import { proposeProfile } from '../../../../src/tools/doctor/proposal.ts';
 

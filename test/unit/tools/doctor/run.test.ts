@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { diagnose } from '../../../../src/tools/doctor/doctor-command.ts';
-import type { Answer, Probe } from '../../../../src/tools/doctor/probe-types.ts';
+import type { Answer, Probe } from '../../../../src/tools/doctor/findings.ts';
 import { allProbes } from '../../../../src/tools/doctor/probes/all-probes.ts';
 import { maxOverflowTokens } from '../../../../src/tools/doctor/probes/limit-probes.ts';
 import { computeWorstCase, type Limits, runProbes } from '../../../../src/tools/doctor/run-probes.ts';

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it, vi } from 'vitest';
-import type { Answer, ProbeRequest } from '../../../../src/tools/doctor/probe-types.ts';
+import type { Answer, ProbeRequest } from '../../../../src/tools/doctor/findings.ts';
 import { createSend } from '../../../../src/tools/doctor/send-probe.ts';
 
 const key = 'sk-12345';

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import { readProfilesFile } from '../../../../src/filter/upstream/profiles-file.ts';
-import { type Answer, fewTokens, type Probe } from '../../../../src/tools/doctor/probe-types.ts';
+import { type Answer, fewTokens, type Probe } from '../../../../src/tools/doctor/findings.ts';
 import { allProbes } from '../../../../src/tools/doctor/probes/all-probes.ts';
 import { maxOverflowTokens } from '../../../../src/tools/doctor/probes/limit-probes.ts';
 import { computeWorstCase, runProbes } from '../../../../src/tools/doctor/run-probes.ts';

@@ -3,8 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable, Writable } from 'node:stream';
 import { afterAll, expect, it } from 'vitest';
-import { explain } from '../../../../src/tools/explain/explain-command.ts';
-import { helpText } from '../../../../src/tools/explain/help.ts';
+import { explain, helpText } from '../../../../src/tools/explain/explain-command.ts';
 import { exchangeFileHead } from '../../../../src/tools/files/exchange-file.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'responses-extproc-explain-'));

@@ -1,8 +1,7 @@
 import { expect, it } from 'vitest';
-import { createPlainStyle } from '../../../../src/tools/cli/style.ts';
+import { createPlainStyle, cutText } from '../../../../src/tools/cli/terminal.ts';
 import { printAnswer } from '../../../../src/tools/explain/print-answer.ts';
 import type { ClientEvent } from '../../../../src/tools/explain/run-answer.ts';
-import { cutText } from '../../../../src/tools/explain/shorten-json.ts';
 
 function printed(event: ClientEvent, width = 120): string {
   const chunks = [{ number: 1, at_ms: null, text: 'data: {}', events: [event] }];

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createPlainStyle, type Style } from '../../../../src/tools/cli/style.ts';
+import { createPlainStyle, type Style } from '../../../../src/tools/cli/terminal.ts';
 import { explainRequest } from '../../../../src/tools/explain/explain-request.ts';
 import { printRequest } from '../../../../src/tools/explain/print-request.ts';
 import { readRequest } from '../../../../src/tools/explain/read-input.ts';

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { expect, it } from 'vitest';
 import { redactionMark } from '../../../../../src/formats/credentials/names.ts';
-import { writeCurl } from '../../../../../src/tools/inspect/view/curl.ts';
+import { writeCurl } from '../../../../../src/tools/inspect/view/exports.ts';
 
 /** What a shell makes of the command's words. */
 function wordsOf(command: string): string[] {

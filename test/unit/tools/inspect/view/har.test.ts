@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { exchangeFileHead } from '../../../../../src/tools/files/exchange-file.ts';
-import { buildHar } from '../../../../../src/tools/inspect/view/har.ts';
+import { buildHar } from '../../../../../src/tools/inspect/view/exports.ts';
 import type { ExchangeDetail } from '../../../../../src/tools/inspect/view/join-parts.ts';
 import { harProblems } from '../../../../support/har.ts';
 

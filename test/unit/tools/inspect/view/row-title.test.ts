@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { ExchangeRow } from '../../../../../src/tools/inspect/exchange-json.ts';
-import { hasFailed, listRowWords, writeRowTitle } from '../../../../../src/tools/inspect/view/row-title.ts';
+import { hasFailed, listRowWords, writeRowTitle } from '../../../../../src/tools/inspect/page/format.ts';
 
 const row = (more: Partial<ExchangeRow>) =>
   ({

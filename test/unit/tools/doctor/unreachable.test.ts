@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { explainUnreachable, noTlsHandshake } from '../../../../src/tools/cli/unreachable.ts';
+import { explainUnreachable, noTlsHandshake } from '../../../../src/tools/doctor/send-probe.ts';
 
 const [plain, secure] = ['http://x.test/v1', 'https://x.test:99/v1'];
 

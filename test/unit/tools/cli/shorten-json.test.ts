@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { writePrettyJson, writeShortJson } from '../../../../src/tools/explain/shorten-json.ts';
+import { writePrettyJson, writeShortJson } from '../../../../src/tools/cli/terminal.ts';
 
 const lines = (value: unknown, { width = 20, full = false } = {}) =>
   writePrettyJson(value, { width, full }).split('\n');
