@@ -28,7 +28,7 @@ export { processPath } from './extproc/wire-numbers.ts';
 
 // Translate, without Envoy: a request, a stream, a completion, an error. And read parts of what servers say, as the translation does.
 
-export { type ChunkFacts, factsOfChunk } from './translate/chat-to-response/chunk-facts.ts';
+export { type ChunkFacts, readChunkFacts } from './translate/chat-to-response/chunk-facts.ts';
 export { type TranslatedCompletion, translateCompletion } from './translate/chat-to-response/completion.ts';
 export { type ErrorAnswer, translateError, type Wordings } from './translate/chat-to-response/error.ts';
 export { type ErrorReading, readErrorBody } from './translate/chat-to-response/read/error-body.ts';

@@ -1,4 +1,4 @@
-import { emptyAnswer } from '../translate/chat-to-response/completion.ts';
+import { buildEmptyAnswer } from '../translate/chat-to-response/completion.ts';
 import type { ResponseContext } from '../translate/shared/context.ts';
 import type { ApiError } from '../wire/schema/api-error.ts';
 import { doneEvent, encodeSseEvents } from '../wire/sse/encode-events.ts';
@@ -69,7 +69,7 @@ export function immediateAnswer(
   { dropped, requestId }: { readonly dropped: readonly string[]; readonly requestId: string | null },
 ): ImmediateResponse {
   const { stream, answer } = context;
-  const { response, events } = emptyAnswer(context);
+  const { response, events } = buildEmptyAnswer(context);
   return {
     type: 'immediate_response',
     status: 200,

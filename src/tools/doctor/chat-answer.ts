@@ -2,7 +2,7 @@ import { Buffer } from 'node:buffer';
 import {
   ApiError,
   builtInProfiles,
-  factsOfChunk,
+  readChunkFacts,
   readErrorBody,
   StreamTranslator,
   ThinkTagReader,
@@ -185,7 +185,7 @@ class SeenChunks {
 
   /** Notes the facts of a chunk. If the chunk holds an error instead of an answer, returns its message. */
   add(chunk: unknown): string | null {
-    const { error, hasChoice, text, reasoningFields, logprobs, fingerprint } = factsOfChunk(chunk);
+    const { error, hasChoice, text, reasoningFields, logprobs, fingerprint } = readChunkFacts(chunk);
     this.hasChoice ||= hasChoice;
     this.fingerprint ||= fingerprint;
     this.logprobs += logprobs;

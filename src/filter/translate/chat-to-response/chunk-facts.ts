@@ -1,10 +1,10 @@
 import { objectOf, textOf } from '../../../formats/json/loose.ts';
 import type { ApiError } from '../../wire/schema/api-error.ts';
 import type { LooseChunk, LooseMessage } from '../../wire/schema/chat-completion.ts';
-import { errorOfValue } from './error.ts';
+import { findError } from './error.ts';
 import { choiceOf } from './read/choices.ts';
-import { logprobsOf } from './read/logprobs.ts';
-import { reasoningOf } from './read/reasoning-source.ts';
+import { readLogprobs } from './read/logprobs.ts';
+import { readReasoning } from './read/reasoning-source.ts';
 
 const fieldsOfReasoning = [
   'reasoning_content',
@@ -31,20 +31,20 @@ export interface ChunkFacts {
 }
 
 /** The facts of a chunk, read as the translation does. */
-export function factsOfChunk(value: unknown): ChunkFacts {
+export function readChunkFacts(value: unknown): ChunkFacts {
   const chunk = objectOf<LooseChunk>(value) ?? {};
   const choice = choiceOf(chunk);
   const delta = objectOf<LooseMessage>(choice?.delta);
   const message = delta ?? objectOf<LooseMessage>(choice?.message);
   return {
-    error: errorOfValue(value),
+    error: findError(value),
     hasChoice: choice !== null,
     text: textOf(delta?.content),
     reasoningFields: fieldsOfReasoning.filter((field) => {
-      const { text, details } = reasoningOf({ [field]: message?.[field] });
+      const { text, details } = readReasoning({ [field]: message?.[field] });
       return text !== '' || details.length > 0;
     }),
-    logprobs: logprobsOf(choice?.logprobs).length,
+    logprobs: readLogprobs(choice?.logprobs).length,
     fingerprint: textOf(chunk.system_fingerprint),
   };
 }

@@ -5,13 +5,13 @@ import type { ResponseResource } from '../../wire/schema/response-resource.ts';
 import type { ResponseStreamEvent } from '../../wire/schema/stream-events.ts';
 import type { AnswerReport, ResponseContext } from '../shared/context.ts';
 import { HeldBytes, readWord } from '../shared/held-bytes.ts';
-import { errorOfValue, errorOfWords } from './error.ts';
-import { ChoiceParts, choicesOf } from './read/choices.ts';
-import { citationsOf } from './read/citations.ts';
-import { finishReasonOf, isError, isNormalEnd, outcomeOf } from './read/finish.ts';
-import { logprobsOf } from './read/logprobs.ts';
+import { findError, findErrorInWords } from './error.ts';
+import { ChoiceParts, readChoices } from './read/choices.ts';
+import { readCitations } from './read/citations.ts';
+import { isErrorReason, isNormalEnd, readFinishReason, readOutcome } from './read/finish.ts';
+import { readLogprobs } from './read/logprobs.ts';
 import { UnreadNames } from './read/unread-names.ts';
-import { noUsage, usageIn, usageOf } from './read/usage.ts';
+import { findUsage, noUsage, readUsage } from './read/usage.ts';
 import { ResponseWriter } from './write/response-writer.ts';
 
 export interface TranslatedCompletion extends AnswerReport {
@@ -34,10 +34,10 @@ export function translateCompletion(
 ): TranslatedCompletion {
   const body = objectOf<LooseChunk>(completion);
   const choice = body === null ? null : wholeChoice(body);
-  const upstreamError = errorOfValue(completion, context.profile.contextOverflow);
+  const upstreamError = findError(completion, context.profile.contextOverflow);
   const message = choice === null ? null : messageOf(choice);
   if (body === null || choice === null || message === null)
-    throw upstreamError ?? errorOfWords(completion, context.profile.contextOverflow) ?? notACompletion();
+    throw upstreamError ?? findErrorInWords(completion, context.profile.contextOverflow) ?? notACompletion();
 
   const writer = new ResponseWriter(context, new HeldBytes(), context.stream);
   writer.came(bytes);
@@ -46,11 +46,11 @@ export function translateCompletion(
   writer.model = readWord(body.model);
   writer.serviceTier = readWord(body.service_tier);
   if (context.stream) writer.start();
-  writer.usage = usageOf(usageIn(body), context.profile, writer.repairs);
+  writer.usage = readUsage(findUsage(body), context.profile, writer.repairs);
   let error = upstreamError;
   try {
-    const logprobs = context.wantsLogprobs ? logprobsOf(choice.logprobs) : [];
-    writer.addWhole(message, { logprobs, citations: citationsOf(body, message) });
+    const logprobs = context.wantsLogprobs ? readLogprobs(choice.logprobs) : [];
+    writer.addWhole(message, { logprobs, citations: readCitations(body, message) });
   } catch (thrown) {
     error ??= ApiError.from(thrown);
   }
@@ -58,14 +58,14 @@ export function translateCompletion(
   // An empty completion without a reason is not an answer.
   if (error === null && textOf(choice.finish_reason) === '' && writer.output.isEmpty()) throw notACompletion();
   const response = writer.end(
-    error === null ? outcomeOf(choice.finish_reason, writer.output) : { status: 'failed', error },
+    error === null ? readOutcome(choice.finish_reason, writer.output) : { status: 'failed', error },
   );
   const report = writer.report(readWord(choice.finish_reason) || null, unread.names());
   return { ...report, model: response.model, response, events: writer.log.take() };
 }
 
 /** The Response to a request of which the upstream is asked nothing: complete, without output, and without cost. */
-export function emptyAnswer(context: ResponseContext): Pick<TranslatedCompletion, 'response' | 'events'> {
+export function buildEmptyAnswer(context: ResponseContext): Pick<TranslatedCompletion, 'response' | 'events'> {
   const writer = new ResponseWriter(context, new HeldBytes(), context.stream);
   writer.start();
   writer.usage = noUsage;
@@ -75,24 +75,24 @@ export function emptyAnswer(context: ResponseContext): Pick<TranslatedCompletion
 
 /** The one choice, or all of them as parts of one answer. Null if there is none. */
 function wholeChoice(body: LooseChunk): LooseChoice | null {
-  const choices = choicesOf(body);
+  const choices = readChoices(body);
   const [first, second] = choices;
   if (first !== undefined && second === undefined) {
     const message = messageOf(first);
-    return message === null ? null : { message, finish_reason: finishReasonOf(first), logprobs: first.logprobs };
+    return message === null ? null : { message, finish_reason: readFinishReason(first), logprobs: first.logprobs };
   }
   const parts = new ChoiceParts();
-  const keys = parts.keysOf(choices);
+  const keys = parts.assignKeys(choices);
   const keyed = choices.map((choice, position) => ({ key: keys[position] ?? position, choice }));
   const messages = keyed.flatMap(({ key, choice }) => {
     const message = messageOf(choice);
-    return message === null ? [] : [parts.ownOf(key, message)];
+    return message === null ? [] : [parts.pickOwn(key, message)];
   });
   if (messages.length === 0) return null;
   const owned = keyed.filter(({ key }) => parts.isPart(key)).map(({ choice }) => choice);
-  const reasons = (owned.length > 0 ? owned : choices).map(finishReasonOf);
+  const reasons = (owned.length > 0 ? owned : choices).map(readFinishReason);
   const given = reasons.filter((reason) => reason !== '');
-  const error = choices.map(finishReasonOf).find(isError);
+  const error = choices.map(readFinishReason).find(isErrorReason);
   return {
     message: Object.assign({}, ...messages),
     finish_reason: error ?? given.find((reason) => !isNormalEnd(reason)) ?? given[0],

@@ -34,7 +34,7 @@ export function translateError(answer: ErrorAnswer, wordings: Wordings = []): Ap
  * The error inside a 200: in a JSON answer (xAI, one-api) or in a stream's chunk (OpenRouter, vLLM, SGLang, TGI). Null
  * if the value holds none. Where the error names no HTTP status it counts as 502 with the code `upstream_error`.
  */
-export function errorOfValue(value: unknown, wordings: Wordings = []): ApiError | null {
+export function findError(value: unknown, wordings: Wordings = []): ApiError | null {
   const error = errorIn(value);
   if (error === null) return null;
   const reading = readErrorValue(error);
@@ -63,14 +63,14 @@ export function isToldInStream({ code }: ApiError): boolean {
 }
 
 /** The error of an event of that name: its name is enough to know that there is one. */
-export function errorOfEvent(value: unknown, wordings: Wordings = []): ApiError | null {
-  return errorOfValue({ error: isNonEmpty(value) ? value : wordless }, wordings);
+export function readErrorEvent(value: unknown, wordings: Wordings = []): ApiError | null {
+  return findError({ error: isNonEmpty(value) ? value : wordless }, wordings);
 }
 
 const wordless = 'The upstream reported an error without a message.';
 
 /** The error in a value that stands where a completion or a chunk should, in the upstream's own words. Null if it has none. */
-export function errorOfWords(value: unknown, wordings: Wordings = []): ApiError | null {
+export function findErrorInWords(value: unknown, wordings: Wordings = []): ApiError | null {
   const reading = readErrorValue(objectOf(value));
   if (reading.message === '') return null;
   const code = reading.code || (reading.status === null ? unreadable : '');
@@ -80,7 +80,7 @@ export function errorOfWords(value: unknown, wordings: Wordings = []): ApiError 
 const unreadable = 'invalid_upstream_response';
 
 /** The error in a stream's data that is not JSON, in the upstream's own words. Null if it is markup, or broken JSON. */
-export function errorOfText(text: string, wordings: Wordings = []): ApiError | null {
+export function findErrorInText(text: string, wordings: Wordings = []): ApiError | null {
   const reading = /^\s*(?:[{["]|[^\s{]{1,3}\{")/.test(text) ? null : readErrorBody(text, null);
   if (reading === null || reading.message === '') return null;
   return errorOf({ ...reading, code: reading.code || unreadable }, 502, null, wordings);

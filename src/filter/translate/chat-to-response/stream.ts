@@ -4,16 +4,16 @@ import type { LooseChoice, LooseChunk, LooseMessage, LooseUsage } from '../../wi
 import type { ResponseStreamEvent } from '../../wire/schema/stream-events.ts';
 import type { AnswerReport, ResponseContext } from '../shared/context.ts';
 import { HeldBytes, readWord } from '../shared/held-bytes.ts';
-import { errorOfEvent, errorOfText, errorOfValue, errorOfWords } from './error.ts';
-import { ChoiceParts, choicesOf, isEmptyDelta } from './read/choices.ts';
-import { citationsOf } from './read/citations.ts';
+import { findError, findErrorInText, findErrorInWords, readErrorEvent } from './error.ts';
+import { ChoiceParts, isEmptyDelta, readChoices } from './read/choices.ts';
+import { readCitations } from './read/citations.ts';
 import { CumulativeDeltas } from './read/cumulative-deltas.ts';
 import { DeltaTemplate } from './read/delta-template.ts';
-import { type DeltaField, type FastDelta, fastDeltaOf } from './read/fast-delta.ts';
-import { finishReasonOf, isError, isNormalEnd, outcomeOf, truncated } from './read/finish.ts';
-import { logprobsOf } from './read/logprobs.ts';
+import { type DeltaField, type FastDelta, readFastDelta } from './read/fast-delta.ts';
+import { isErrorReason, isNormalEnd, readFinishReason, readOutcome, truncated } from './read/finish.ts';
+import { readLogprobs } from './read/logprobs.ts';
 import { UnreadNames } from './read/unread-names.ts';
-import { joinUsage, usageIn, usageOf } from './read/usage.ts';
+import { findUsage, joinUsage, readUsage } from './read/usage.ts';
 import { ResponseWriter } from './write/response-writer.ts';
 
 /** Different malformed pieces of data in a row after which the stream fails. */
@@ -88,7 +88,7 @@ export class StreamTranslator {
    */
   malformed(text: string, isLast = false): ResponseStreamEvent[] {
     return this.#taken(() => {
-      this.#unread ??= errorOfText(text, this.#context.profile.contextOverflow);
+      this.#unread ??= findErrorInText(text, this.#context.profile.contextOverflow);
       const isTorn = !isLast && beginsLikeJson.test(text);
       // After the finish reason of an answer's only choice nothing follows that a client would act on.
       const isOver = this.finishReason !== null && !this.#parts.areSeveral;
@@ -136,8 +136,8 @@ export class StreamTranslator {
     const chunk = objectOf<LooseChunk>(value);
     if (chunk !== null && eventName === null && this.#pushFast(chunk, json)) return;
     const { contextOverflow } = this.#context.profile;
-    const named = eventName === 'error' ? errorOfEvent(value, contextOverflow) : null;
-    const error = errorOfValue(value, contextOverflow) ?? named;
+    const named = eventName === 'error' ? readErrorEvent(value, contextOverflow) : null;
+    const error = findError(value, contextOverflow) ?? named;
     if (error === null && eventName?.includes(':') && chunk?.choices == null) {
       // An extension of the provider's (`acme:trace`): some SDKs throw on events that they do not know.
       if (!this.response.passEvent(eventName, chunk)) this.#unreadNames.event(eventName);
@@ -151,7 +151,7 @@ export class StreamTranslator {
     this.#chunks += 1;
     this.#malformedInRow = 0;
     if (chunk !== null) this.#read(chunk);
-    if (chunk?.choices == null) this.#unread ??= errorOfWords(value, contextOverflow);
+    if (chunk?.choices == null) this.#unread ??= findErrorInWords(value, contextOverflow);
     if (error !== null && !this.ended()) this.response.fail(error);
   }
 
@@ -168,7 +168,7 @@ export class StreamTranslator {
   }
 
   #fastDelta(chunk: LooseChunk): FastDelta | null {
-    return fastDeltaOf(chunk, this.#choiceIndex, this.response.serviceTier);
+    return readFastDelta(chunk, this.#choiceIndex, this.response.serviceTier);
   }
 
   #grow(field: DeltaField, text: string): boolean {
@@ -181,12 +181,12 @@ export class StreamTranslator {
   #read(chunk: LooseChunk): void {
     const response = this.response;
     this.#unreadNames.fieldsOf(chunk);
-    const counts = usageIn(chunk);
+    const counts = findUsage(chunk);
     if (counts !== null) this.#countUsage(counts);
     response.model ??= readWord(chunk.model) || null;
     response.serviceTier = readWord(chunk.service_tier) || response.serviceTier;
-    const choices = choicesOf(chunk);
-    const keys = this.#parts.keysOf(choices);
+    const choices = readChoices(chunk);
+    const keys = this.#parts.assignKeys(choices);
     if (this.#isTornAtEnd && this.#parts.areSeveral) {
       this.#failWith(ApiError.invalidUpstream(tornChunk));
       return;
@@ -199,7 +199,7 @@ export class StreamTranslator {
     const isPlain = !this.#parts.areSeveral && !this.#parts.mayBeNumbered();
     this.#choiceIndex = !isPlain ? several : choices.length === 1 ? choices[0]?.index : this.#choiceIndex;
     if (choices.length > 0) return;
-    response.output.cite(citationsOf(chunk, null));
+    response.output.cite(readCitations(chunk, null));
   }
 
   /** The counts so far are told again as a whole: those that contradicted each other are repaired by what came since. */
@@ -207,7 +207,7 @@ export class StreamTranslator {
     const response = this.response;
     this.#counts = joinUsage(this.#counts, counts);
     response.repairs.delete('usage');
-    response.usage = usageOf(this.#counts, this.#context.profile, response.repairs);
+    response.usage = readUsage(this.#counts, this.#context.profile, response.repairs);
   }
 
   #readChoice(choice: LooseChoice, key: number, chunk: LooseChunk | null, isAnswered: boolean): void {
@@ -215,24 +215,24 @@ export class StreamTranslator {
     const message = isAnswered ? null : messageOf(choice);
     const piece = objectOf<LooseMessage>(choice.delta);
     const given = message ?? (piece && this.#cumulative ? this.#cumulative.newIn(piece, key) : piece);
-    const delta = given === null ? null : this.#parts.ownOf(key, given);
-    const reason = finishReasonOf(choice);
+    const delta = given === null ? null : this.#parts.pickOwn(key, given);
+    const reason = readFinishReason(choice);
     if (reason !== '' && this.#isReason(reason, key)) {
       this.finishReason = reason;
       this.#finished = key;
     }
-    const citations = citationsOf(chunk, delta);
+    const citations = readCitations(chunk, delta);
     if (delta === null) {
       response.output.cite(citations);
       return;
     }
-    const logprobs = this.#context.wantsLogprobs && this.#parts.hasText(key) ? logprobsOf(choice.logprobs) : [];
+    const logprobs = this.#context.wantsLogprobs && this.#parts.hasText(key) ? readLogprobs(choice.logprobs) : [];
     response.add(delta, { logprobs, citations, isLast: reason !== '', isMessage: message !== null });
   }
 
   /** The first reason stands, since gateways add others; an error replaces it, and a limit that cut another part of the answer. */
   #isReason(reason: string, key: number): boolean {
-    if (isError(reason)) return true;
+    if (isErrorReason(reason)) return true;
     if (!this.#parts.isPart(key)) return false;
     return this.finishReason === null || (key !== this.#finished && isNormalEnd(this.finishReason));
   }
@@ -260,14 +260,14 @@ export class StreamTranslator {
       output.finish();
       // What could not be read was the answer.
       if (this.#malformed > 0 && !output.hasAnswer()) throw this.#invalid();
-      this.response.end(outcomeOf(this.finishReason, output));
+      this.response.end(readOutcome(this.finishReason, output));
     } catch (thrown) {
       this.response.fail(ApiError.from(thrown));
     }
   }
 
   /**
-   * The end of the bytes without `[DONE]` and `finish_reason` is a cut (choice D9); `[DONE]` alone is for `outcomeOf`, unless
+   * The end of the bytes without `[DONE]` and `finish_reason` is a cut (choice D9); `[DONE]` alone is for `readOutcome`, unless
    * something in the stream was not a chunk. Throws `ApiError`.
    */
   #checkEnd(reason: 'done' | 'eof'): void {

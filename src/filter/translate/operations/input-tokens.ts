@@ -1,6 +1,6 @@
 import { objectOf } from '../../../formats/json/loose.ts';
 import { ApiError } from '../../wire/schema/api-error.ts';
-import { errorOfValue, errorOfWords } from '../chat-to-response/error.ts';
+import { findError, findErrorInWords } from '../chat-to-response/error.ts';
 import type { TranslatedOperation } from '../request-to-chat/translated-operation.ts';
 import { nothingReported } from '../shared/context.ts';
 import { defaults, responseAnswer } from './operation.ts';
@@ -48,5 +48,5 @@ function translateCount(value: unknown): object {
   if (typeof count === 'number' && Number.isInteger(count) && count >= 0)
     return { object: 'response.input_tokens', input_tokens: count };
   const none = 'The upstream’s answer is not a count of tokens.';
-  throw errorOfValue(value) ?? errorOfWords(value) ?? ApiError.invalidUpstream(none);
+  throw findError(value) ?? findErrorInWords(value) ?? ApiError.invalidUpstream(none);
 }

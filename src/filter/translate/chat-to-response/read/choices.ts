@@ -25,7 +25,7 @@ export class ChoiceParts {
    * (foundry-local#144): a lone choice under an index that never came is the first one's. Another choice would come again under its
    * index, and of several choices the first is 0.
    */
-  keysOf(choices: readonly LooseChoice[]): number[] {
+  assignKeys(choices: readonly LooseChoice[]): number[] {
     const isNumbered = choices.length === 1 && this.#isNumbered(choices[0]?.index);
     return choices.map((choice, position) =>
       isNumbered && this.#only !== null ? this.#only : this.#keyOf(choice, position),
@@ -57,7 +57,7 @@ export class ChoiceParts {
   }
 
   /** The part of a message or delta that belongs to the answer. */
-  ownOf(key: number, message: LooseMessage): LooseMessage {
+  pickOwn(key: number, message: LooseMessage): LooseMessage {
     for (const name in message) {
       const kind = kindOf(name);
       if (kind !== null && isGiven(message[name as keyof LooseMessage])) this.#owners[kind] ??= key;
@@ -95,7 +95,7 @@ function isGiven(value: unknown): boolean {
 }
 
 /** The choices of a completion or chunk; that of `index` 0 first. */
-export function choicesOf({ choices }: LooseChunk): readonly LooseChoice[] {
+export function readChoices({ choices }: LooseChunk): readonly LooseChoice[] {
   const all = objectsOf<LooseChoice>(choices);
   if (all.length < 2) return all;
   return [...all.filter(({ index }) => index === 0), ...all.filter(({ index }) => index !== 0)];

@@ -59,7 +59,7 @@ const none: readonly Annotation[] = [];
  * of the message (OpenAI's nested form and the flat one), then `search_results` and `citations` of the body (Perplexity,
  * xAI). A bare URL has no place in the text: it gets no title and the range 0–0.
  */
-export function citationsOf(body: LooseChunk | null, message: LooseMessage | null): readonly Annotation[] {
+export function readCitations(body: LooseChunk | null, message: LooseMessage | null): readonly Annotation[] {
   const found: Annotation[] = [];
   for (const entry of objectsOf<LooseAnnotation>(message?.annotations)) {
     const annotation = annotationOf(entry);
@@ -71,7 +71,7 @@ export function citationsOf(body: LooseChunk | null, message: LooseMessage | nul
 }
 
 /** The types of the annotations that a Response cannot have. */
-export function unreadAnnotationsOf(annotations: unknown): readonly string[] {
+export function findUnreadAnnotations(annotations: unknown): readonly string[] {
   if (!Array.isArray(annotations)) return [];
   const unread = objectsOf<LooseAnnotation>(annotations).filter((entry) => annotationOf(entry) === null);
   return unread.map(({ type }) => textOf(type));

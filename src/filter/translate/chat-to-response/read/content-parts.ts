@@ -16,14 +16,14 @@ const nothing: ContentTexts = { text: '', thinking: '', refusal: '' };
  * object, which is passed on as its JSON. Parts that are neither text, thinking nor refusal are left out: images are
  * never asked for, and a `reference` is of no use without its source.
  */
-export function contentOf(content: unknown): ContentTexts {
+export function readContentTexts(content: unknown): ContentTexts {
   if (typeof content === 'string') return content === '' ? nothing : { text: content, thinking: '', refusal: '' };
   if (Array.isArray(content)) return partsOf(content);
   return objectOf(content) === null ? nothing : { text: jsonTextOf(content), thinking: '', refusal: '' };
 }
 
 /** The parts of an array in stretches of thinking and the text after it (Mistral's interleaved thinking); any other content has none. */
-export function stretchesOf(content: unknown): readonly (readonly unknown[])[] {
+export function splitStretches(content: unknown): readonly (readonly unknown[])[] {
   if (!Array.isArray(content) || content.length < 2) return [];
   const stretches: unknown[][] = [[]];
   let hasText = false;
@@ -40,7 +40,7 @@ export function stretchesOf(content: unknown): readonly (readonly unknown[])[] {
 }
 
 /** Parts of the content that nothing here reads. */
-export function unreadPartsOf(content: unknown): readonly LooseContentPart[] {
+export function findUnreadParts(content: unknown): readonly LooseContentPart[] {
   if (!Array.isArray(content)) return [];
   return objectsOf<LooseContentPart>(content).filter(({ type }) => typeof type === 'string' && !readTypes.has(type));
 }

@@ -38,7 +38,7 @@ export class DeltaTemplate {
     return typeof text === 'string' && text !== '' ? text : null;
   }
 
-  /** Learns the JSON around that field's text. `read` gives a chunk's delta as `fastDeltaOf` does. */
+  /** Learns the JSON around that field's text. `read` gives a chunk's delta as `readFastDelta` does. */
   learn(json: string, field: DeltaField, read: (chunk: LooseChunk) => FastDelta | null): void {
     if (this.#attempts === maxAttempts || json.length > maxLearned) return;
     this.#attempts += 1;

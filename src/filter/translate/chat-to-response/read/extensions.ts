@@ -130,13 +130,13 @@ export class Extensions {
 }
 
 /** The length of a content part's JSON; null for one that is too much to be passed on. */
-export function extensionPartLength(part: object): number | null {
+export function measureExtensionPart(part: object): number | null {
   const { length } = jsonTextOf(part);
   return length === 0 || length > maxFieldLength ? null : length;
 }
 
 /** The client's event for one of the upstream's own. Null if it is none that a stream can have. */
-export function extensionEventOf(name: string, value: object | null): ExtensionEvent | null {
+export function buildExtensionEvent(name: string, value: object | null): ExtensionEvent | null {
   if (value === null || name.length > maxNameLength || !isExtensionName(name)) return null;
   const { type: _type, sequence_number: _number, ...fields } = value as { type?: unknown; sequence_number?: unknown };
   const json = jsonTextOf(fields);

@@ -25,7 +25,7 @@ export interface FastDelta {
  * learns by it where the text is. Null fields are skipped, and any unknown one sends the chunk the general way, which gives the
  * same events.
  */
-export function fastDeltaOf(chunk: LooseChunk, choiceIndex: unknown, serviceTier: string | null): FastDelta | null {
+export function readFastDelta(chunk: LooseChunk, choiceIndex: unknown, serviceTier: string | null): FastDelta | null {
   let choices: unknown = null;
   for (const name in chunk) {
     // A cast for the compiler alone: a misspelt case below does not compile, and other names reach `default`.

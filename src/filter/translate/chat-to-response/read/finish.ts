@@ -79,7 +79,7 @@ means(
  * any, the answer has failed, since an agent would take an empty one for the end of its task. Whether tools were called
  * plays no part, unless there is nothing else: `hasCalled` says that the reason speaks of a call.
  */
-export function outcomeOf(finishReason: unknown, output: AnswerEnd): Outcome {
+export function readOutcome(finishReason: unknown, output: AnswerEnd): Outcome {
   if (typeof finishReason !== 'string' || finishReason.trim() === '')
     return !output.hasAnswer() || output.hasCutCall()
       ? { status: 'failed', error: truncated() }
@@ -103,7 +103,7 @@ export function outcomeOf(finishReason: unknown, output: AnswerEnd): Outcome {
  * The reason of a choice, `''` for none. Where OpenRouter's provider fails, `finish_reason` may be `stop` all the same, and only the
  * provider's own word tells (hax#15); its words for ends and filters are translated well.
  */
-export function finishReasonOf({ finish_reason, native_finish_reason }: LooseChoice): string {
+export function readFinishReason({ finish_reason, native_finish_reason }: LooseChoice): string {
   const reason = readWord(finish_reason);
   if (native_finish_reason == null || reason === '' || !isNormalEnd(reason)) return reason;
   const native = readWord(native_finish_reason);
@@ -111,7 +111,7 @@ export function finishReasonOf({ finish_reason, native_finish_reason }: LooseCho
 }
 
 /** Is the reason an error, which counts whatever other reasons there are? */
-export function isError(finishReason: string): boolean {
+export function isErrorReason(finishReason: string): boolean {
   return meaningOf(finishReason) === meanings.get('error');
 }
 

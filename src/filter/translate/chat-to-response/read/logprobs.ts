@@ -7,7 +7,7 @@ import { bytesOfValue, type HeldBytes } from '../../shared/held-bytes.ts';
 const minLogprob = -9999;
 
 /** `choices[0].logprobs` of a completion or a chunk as the API writes them (docs/answers.md §1.8); empty if there are none. */
-export function logprobsOf(logprobs: unknown): Logprob[] {
+export function readLogprobs(logprobs: unknown): Logprob[] {
   return objectsOf<LooseTokenLogprob>(objectOf<LooseLogprobs>(logprobs)?.content).flatMap((entry) => {
     const token = topLogprobOf(entry);
     const others = objectsOf<LooseTokenLogprob>(entry.top_logprobs).map(topLogprobOf);

@@ -5,7 +5,7 @@ import type { LooseModeration, LooseModerationResult, LooseVerdict } from '../..
  * OpenAI's verdicts of a prompt and an answer, as a Response has them: one each, where Chat has a list with a result for each
  * text. Null for what is no object.
  */
-export function moderationOf(value: unknown): object | null {
+export function readModeration(value: unknown): object | null {
   const moderation = objectOf<LooseModeration>(value);
   if (moderation === null) return null;
   return { ...moderation, input: verdictOf(moderation.input), output: verdictOf(moderation.output) };

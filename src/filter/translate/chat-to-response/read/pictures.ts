@@ -2,7 +2,7 @@ import { objectOf, objectsOf, textOf } from '../../../../formats/json/loose.ts';
 import type { LooseContentPart, LooseImageUrl, LooseMessage } from '../../../wire/schema/chat-completion.ts';
 
 /** The addresses of the pictures in a message or a delta: of parts of the content, and of `images` (OpenRouter, Gemini). */
-export function pictureUrlsOf({ images, content }: LooseMessage): readonly string[] {
+export function readPictureUrls({ images, content }: LooseMessage): readonly string[] {
   if (images == null && !Array.isArray(content)) return [];
   // Some gateways leave the type out, as they do of texts.
   const shown = objectsOf<LooseContentPart>(content).filter(({ type = 'image' }) =>
@@ -16,7 +16,7 @@ export function pictureUrlsOf({ images, content }: LooseMessage): readonly strin
 export const pictureTypes = ['image_url', 'output_image', 'image'] as const;
 
 /** The base64 of the picture in a `data:` URL, and its format if the API has a word for it; null if it is only the address of one. */
-export function pictureIn(url: string) {
+export function readPicture(url: string) {
   const start = /^data:image\/([\w.+-]+)(?:;[\w.+-]+=[\w.+-]*)*;base64,/i.exec(url.slice(0, maxPrefix));
   if (start === null) return null;
   const format = formats.find((known) => known === start[1]?.toLowerCase().replace(/^jpg$/, 'jpeg')) ?? null;

@@ -5,7 +5,7 @@ import type {
   LooseReasoningDetail,
   LooseThinkingBlock,
 } from '../../../wire/schema/chat-completion.ts';
-import { contentOf } from './content-parts.ts';
+import { readContentTexts } from './content-parts.ts';
 
 export interface ReasoningSource {
   readonly text: string;
@@ -14,7 +14,7 @@ export interface ReasoningSource {
 }
 
 /** The reasoning in a message or delta: the first source with text, as others are copies (docs/answers.md §1.4). */
-export function reasoningOf(message: LooseMessage): ReasoningSource {
+export function readReasoning(message: LooseMessage): ReasoningSource {
   const details = objectsOf<LooseReasoningDetail>(message.reasoning_details);
   const blocks = objectsOf<LooseThinkingBlock>(message.thinking_blocks);
   const text =
@@ -23,7 +23,7 @@ export function reasoningOf(message: LooseMessage): ReasoningSource {
     textOf(message.reasoning_text) ||
     // `reasoning.encrypted` has no text: it is only sent back. MiniMax gives `text` without a type.
     details.reduce((text, detail) => text + (textOf(detail.text) || textOf(detail.summary)), '') ||
-    (Array.isArray(message.content) ? contentOf(message.content).thinking : '') ||
+    (Array.isArray(message.content) ? readContentTexts(message.content).thinking : '') ||
     textOf(message.thinking) ||
     blocks.reduce((text, { thinking }) => text + textOf(thinking), '');
   return { text, details, blocks };

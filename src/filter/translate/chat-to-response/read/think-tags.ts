@@ -1,7 +1,7 @@
 import type { Profile } from '../../../upstream/profile.ts';
 
 /** A reader for the text of an answer; null where the profile has none. */
-export function newTagReader(profile: Profile): ThinkTagReader | null {
+export function createTagReader(profile: Profile): ThinkTagReader | null {
   return profile.thinkTags === 'off' ? null : new ThinkTagReader(profile);
 }
 

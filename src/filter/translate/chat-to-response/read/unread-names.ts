@@ -15,10 +15,10 @@ import {
 } from '../../../wire/schema/chat-completion.ts';
 import type { UnknownType } from '../../shared/dropped.ts';
 import { ownCopy } from '../../shared/held-bytes.ts';
-import { unreadAnnotationsOf } from './citations.ts';
-import { unreadPartsOf } from './content-parts.ts';
-import { type ExtensionPlace, type Extensions, extensionPartLength, maxNameLength, maxNames } from './extensions.ts';
-import { moderationOf } from './moderation.ts';
+import { findUnreadAnnotations } from './citations.ts';
+import { findUnreadParts } from './content-parts.ts';
+import { type ExtensionPlace, type Extensions, maxNameLength, maxNames, measureExtensionPart } from './extensions.ts';
+import { readModeration } from './moderation.ts';
 
 /** Where the details of Chat's counts stand in a Response. */
 const detailPlaces = [
@@ -51,7 +51,7 @@ export class UnreadNames {
     this.#fields(chunk, chunkFields, '', keeper);
     this.#usage(chunk.usage, keeper);
     if (chunk.x_groq != null) this.#usage(objectOf<LooseGroqExtras>(chunk.x_groq)?.usage, keeper);
-    if (chunk.moderation != null) this.#moderation(moderationOf(chunk.moderation));
+    if (chunk.moderation != null) this.#moderation(readModeration(chunk.moderation));
     for (const entry of arrayOf(chunk.choices)) {
       const choice = objectOf<LooseChoice>(entry);
       if (choice === null) continue;
@@ -73,9 +73,9 @@ export class UnreadNames {
   #message(message: LooseMessage | null, keeper: Extensions | null): void {
     if (message === null) return;
     this.#fields(message, messageKinds, 'message.', keeper);
-    for (const part of unreadPartsOf(message.content))
-      if (!keeper?.passesAll || extensionPartLength(part) === null) this.#add('part', textOf(part.type));
-    for (const type of unreadAnnotationsOf(message.annotations)) this.#add('field', `message.annotations[].${type}`);
+    for (const part of findUnreadParts(message.content))
+      if (!keeper?.passesAll || measureExtensionPart(part) === null) this.#add('part', textOf(part.type));
+    for (const type of findUnreadAnnotations(message.annotations)) this.#add('field', `message.annotations[].${type}`);
     // A Response has no item for it; the transcript is its text.
     if (message.audio != null && textOf(objectOf<LooseAudio>(message.audio)?.data) !== '')
       this.#add('field', 'message.audio.data');

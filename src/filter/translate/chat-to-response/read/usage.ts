@@ -25,7 +25,7 @@ const detailNames = [...Object.keys(tokenDetailsFields), 'audio_tokens'] as (key
 /**
  * Counts that come one after another in a stream, count by count: each stands until a later one that is not 0 replaces it, as
  * gateways in front of Claude give the prompt's in the first chunk and the answer's in the last. Counts are cumulative
- * everywhere, so nothing is added up. Only what `usageOf` reads is kept, since an upstream may make up any number of names.
+ * everywhere, so nothing is added up. Only what `readUsage` reads is kept, since an upstream may make up any number of names.
  */
 export function joinUsage(before: LooseUsage | null, later: LooseUsage): LooseUsage {
   const joined: { -readonly [Name in keyof LooseUsage]: unknown } = {};
@@ -64,7 +64,7 @@ function promptOf(usage: LooseUsage): number | null {
  * What it gives never contradicts itself: no part is more than its whole, and input and output are the total. `repairs` has a
  * word of it where the upstream's did.
  */
-export function usageOf(
+export function readUsage(
   usage: LooseUsage | null,
   profile: Pick<Profile, 'reasoningTokensExtra'>,
   repairs: Set<Repair>,
@@ -117,7 +117,7 @@ function besideThePrompt(
 }
 
 /** Where a completion or a chunk has its counts: its own, Groq's `x_groq.usage`, Kimi's `choices[0].usage`; null for none, and for `{}`. */
-export function usageIn(carrier: LooseChunk): LooseUsage | null {
+export function findUsage(carrier: LooseChunk): LooseUsage | null {
   return (
     counted(carrier.usage) ??
     counted(objectOf<LooseGroqExtras>(carrier.x_groq)?.usage) ??

@@ -4,11 +4,11 @@ import type { LooseAudio, LooseMessage } from '../../../wire/schema/chat-complet
 import type { Annotation, ExtensionPart, Logprob } from '../../../wire/schema/response-resource.ts';
 import type { Repair, ResponseContext } from '../../shared/context.ts';
 import { isThought } from '../read/call-entries.ts';
-import { contentOf, stretchesOf, unreadPartsOf } from '../read/content-parts.ts';
-import { extensionPartLength } from '../read/extensions.ts';
+import { findUnreadParts, readContentTexts, splitStretches } from '../read/content-parts.ts';
+import { measureExtensionPart } from '../read/extensions.ts';
 import type { DeltaField } from '../read/fast-delta.ts';
-import { pictureIn, pictureUrlsOf } from '../read/pictures.ts';
-import { reasoningOf } from '../read/reasoning-source.ts';
+import { readPicture, readPictureUrls } from '../read/pictures.ts';
+import { readReasoning } from '../read/reasoning-source.ts';
 import type { EventLog } from './event-log.ts';
 import { type ClosingStatus, Output, type WriterParts } from './output.ts';
 import { MessageItemWriter, ReasoningItemWriter } from './plain-item-writers.ts';
@@ -63,10 +63,10 @@ export class OutputWriter {
    */
   #addParts(delta: LooseMessage, extras: ChunkExtras, repeatsReasoning: boolean): void {
     this.#items.pushLogprobs(extras.logprobs);
-    const reasoning = reasoningOf(delta);
+    const reasoning = readReasoning(delta);
     this.#items.carry(reasoning, extras.isMessage);
     if (!repeatsReasoning) this.#thinking.reason(reasoning.text);
-    const content = contentOf(delta.content);
+    const content = readContentTexts(delta.content);
     if (isThought(delta)) this.#thinking.readThought(content.text);
     else this.#thinking.read(content.text, extras.isLast);
     if (delta.audio != null) this.#thinking.read(transcriptOf(delta), extras.isLast);
@@ -93,12 +93,12 @@ export class OutputWriter {
    */
   addWhole(given: LooseMessage, extras: Pick<ChunkExtras, 'logprobs' | 'citations'>): void {
     const calls = this.#callsFor(given);
-    this.#items.carry(reasoningOf(given), true);
+    this.#items.carry(readReasoning(given), true);
     this.#items.carryExtras(calls?.gatherWhole(given) ?? []);
     this.#items.carryOwn(given);
     const message = this.#lastStretch(given);
-    const content = contentOf(message.content);
-    const text = this.#thinking.readWhole(content.text || transcriptOf(message), reasoningOf(message).text);
+    const content = readContentTexts(message.content);
+    const text = this.#thinking.readWhole(content.text || transcriptOf(message), readReasoning(message).text);
     this.#items.carryEnvelope();
     this.#items.pushLogprobs(extras.logprobs);
     if (text.trim() === '') this.#items.keepSpace(text);
@@ -116,7 +116,7 @@ export class OutputWriter {
     const open = this.items.last();
     if (field.name === 'content') {
       if (!(open instanceof MessageItemWriter && this.#thinking.isThrough())) return false;
-      open.text(text, this.#items.logprobsOf(text));
+      open.text(text, this.#items.takeLogprobs(text));
     } else {
       if (!(open instanceof ReasoningItemWriter && this.#thinking.isFieldPlain())) return false;
       open.text(text);
@@ -192,11 +192,11 @@ export class OutputWriter {
 
   /** Thinking and text that alternate in one content: writes all but the last stretch, and gives the message with that one. */
   #lastStretch(message: LooseMessage): LooseMessage {
-    const stretches = stretchesOf(message.content);
+    const stretches = splitStretches(message.content);
     // Thinking that a field of its own repeats has no stretches.
-    if (stretches.length < 2 || reasoningOf({ ...message, content: null }).text !== '') return message;
+    if (stretches.length < 2 || readReasoning({ ...message, content: null }).text !== '') return message;
     for (const stretch of stretches.slice(0, -1)) {
-      const { text, thinking, refusal } = contentOf(stretch);
+      const { text, thinking, refusal } = readContentTexts(stretch);
       this.#thinking.reason(thinking);
       this.#thinking.read(text, false);
       this.#refuse(refusal);
@@ -206,7 +206,7 @@ export class OutputWriter {
 
   /** Forgets held-back text of the deltas: the text of a whole message has it too. */
   #forgetHeldText({ content }: LooseMessage, isBegun: boolean): void {
-    if (contentOf(content).text === '') return;
+    if (readContentTexts(content).text === '') return;
     this.#items.space = '';
     this.#thinking.forget(isBegun);
   }
@@ -221,8 +221,8 @@ export class OutputWriter {
   #extend({ content }: LooseMessage): void {
     const { answer, profile } = this.#parts.context;
     if (!profile.passExtensions || answer.fold !== null) return;
-    for (const part of unreadPartsOf(content)) {
-      const length = extensionPartLength(part);
+    for (const part of findUnreadParts(content)) {
+      const length = measureExtensionPart(part);
       // Those of Chat (`video_url`) have no provider's name, and pass as they came too.
       if (length !== null) this.#items.message().extension(part as ExtensionPart, length);
     }
@@ -230,10 +230,10 @@ export class OutputWriter {
 
   /** Pictures become items of their own; of one that is elsewhere there is only its address, which the text has then. */
   #draw(message: LooseMessage): void {
-    for (const url of pictureUrlsOf(message)) {
+    for (const url of readPictureUrls(message)) {
       if (this.#pictures?.has(url)) continue;
       this.#thinking.flush();
-      const picture = pictureIn(url);
+      const picture = readPicture(url);
       if (picture?.data === '') continue;
       if (picture === null) this.#items.text(`![](${url})`, false);
       else {

@@ -66,7 +66,7 @@ export class PlainItems {
     const open = this.open();
     if (open instanceof MessageItemWriter) {
       const repeatsAll = isLast && this.#parts.context.profile.dedupeTail && delta === open.written();
-      if (!repeatsAll) open.text(delta, this.logprobsOf(delta));
+      if (!repeatsAll) open.text(delta, this.takeLogprobs(delta));
     } else if (delta.trim() === '') {
       this.keepSpace(delta);
       if (this.space.length > maxLeadingSpace) this.#begin(this.#takeSpace());
@@ -110,7 +110,7 @@ export class PlainItems {
     this.#logprobs.push(logprobs);
   }
 
-  logprobsOf(text: string): readonly Logprob[] {
+  takeLogprobs(text: string): readonly Logprob[] {
     return this.#logprobs?.take(text) ?? noLogprobs;
   }
 
@@ -158,7 +158,7 @@ export class PlainItems {
   }
 
   #write(delta: string): void {
-    this.message().text(delta, this.logprobsOf(delta));
+    this.message().text(delta, this.takeLogprobs(delta));
   }
 
   #takeSpace(): string {

@@ -1,9 +1,9 @@
 import { textOf } from '../../../../formats/json/loose.ts';
 import type { LooseMessage } from '../../../wire/schema/chat-completion.ts';
 import { GrowingText } from '../../shared/held-bytes.ts';
-import { contentOf } from '../read/content-parts.ts';
-import { reasoningOf } from '../read/reasoning-source.ts';
-import { endsBlock, newTagReader, ThinkTagReader, type ThinkTagTexts } from '../read/think-tags.ts';
+import { readContentTexts } from '../read/content-parts.ts';
+import { readReasoning } from '../read/reasoning-source.ts';
+import { createTagReader, endsBlock, ThinkTagReader, type ThinkTagTexts } from '../read/think-tags.ts';
 import type { WriterParts } from './output.ts';
 import type { ReasoningItemWriter } from './plain-item-writers.ts';
 import type { PlainItems } from './plain-items.ts';
@@ -36,7 +36,7 @@ export class ReasoningInText {
   constructor(parts: WriterParts, items: PlainItems) {
     this.#parts = parts;
     this.#items = items;
-    this.#tags = newTagReader(parts.context.profile);
+    this.#tags = createTagReader(parts.context.profile);
   }
 
   /** Text that follows is the answer's, unread. */
@@ -101,10 +101,10 @@ export class ReasoningInText {
 
   /** Gives a whole message without the thinking in its text, if that of the deltas was there too. */
   withoutTagged(message: LooseMessage): LooseMessage {
-    if (this.#tags === null || reasoningOf(message).text !== '') return message;
+    if (this.#tags === null || readReasoning(message).text !== '') return message;
     this.flush();
     this.#tags = null;
-    const { text, refusal } = contentOf(message.content);
+    const { text, refusal } = readContentTexts(message.content);
     const content = readToEnd(new ThinkTagReader(this.#parts.context.profile), text).text;
     return { ...message, content, refusal: textOf(message.refusal) || refusal };
   }
@@ -112,7 +112,7 @@ export class ReasoningInText {
   /** Forgets text that was held back: a whole message has it too. `isBegun`: there are items already. */
   forget(isBegun: boolean): void {
     if (this.#first.in === 'field') this.#first.block.clear();
-    if (!isBegun || this.#tags?.unshown() != null) this.#tags = newTagReader(this.#parts.context.profile);
+    if (!isBegun || this.#tags?.unshown() != null) this.#tags = createTagReader(this.#parts.context.profile);
   }
 
   /** A call follows: writes what was held back, and closes the items before it. */
@@ -121,7 +121,7 @@ export class ReasoningInText {
     if (this.#first.in === 'tags') this.#first = nothing;
     // `auto` looks at the very start of the answer alone.
     const { profile } = this.#parts.context;
-    if (this.#tags !== null) this.#tags = profile.thinkTags === 'on' ? newTagReader(profile) : null;
+    if (this.#tags !== null) this.#tags = profile.thinkTags === 'on' ? createTagReader(profile) : null;
     this.#items.beforeCall();
   }
 

@@ -10,7 +10,7 @@ import type {
 import type { AnswerReport, Fold, Outcome, Repair, ResponseContext } from '../../shared/context.ts';
 import type { UnknownType } from '../../shared/dropped.ts';
 import { HeldBytes } from '../../shared/held-bytes.ts';
-import { Extensions, extensionEventOf } from '../read/extensions.ts';
+import { buildExtensionEvent, Extensions } from '../read/extensions.ts';
 import { EventLog } from './event-log.ts';
 import { type ChunkExtras, OutputWriter } from './output-writer.ts';
 
@@ -69,7 +69,7 @@ export class ResponseWriter {
 
   /** Sends an event of the upstream's own at once, as it is of no item. False where it does not go to the client. */
   passEvent(name: string, value: object | null): boolean {
-    const event = this.extensions?.passesAll && this.#context.stream ? extensionEventOf(name, value) : null;
+    const event = this.extensions?.passesAll && this.#context.stream ? buildExtensionEvent(name, value) : null;
     if (event === null) return false;
     this.start();
     this.log.emit(event);

@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest';
-import { factsOfChunk } from '../../../../../src/filter/translate/chat-to-response/chunk-facts.ts';
+import { readChunkFacts } from '../../../../../src/filter/translate/chat-to-response/chunk-facts.ts';
 
 const none = { error: null, hasChoice: false, text: '', reasoningFields: [], logprobs: 0, fingerprint: '' };
 
 it.each([null, 'text', 5, [], {}, { choices: [] }, { choices: null, system_fingerprint: 5 }])(
   '%j holds nothing',
   (value) => {
-    expect(factsOfChunk(value)).toEqual(none);
+    expect(readChunkFacts(value)).toEqual(none);
   },
 );
 
@@ -24,7 +24,7 @@ it('a chunk tells its text, its logprobs, its fingerprint and the fields of its 
       },
     ],
   };
-  expect(factsOfChunk(chunk)).toEqual({
+  expect(readChunkFacts(chunk)).toEqual({
     ...none,
     hasChoice: true,
     text: 'Yes',
@@ -41,9 +41,9 @@ it.each([
   ['thinking_blocks', [{ type: 'thinking', thinking: 'Hm.' }]],
 ])('reasoning in %s of a whole message is found, and is no text of a delta', (field, value) => {
   const completion = { choices: [{ message: { [field]: value } }] };
-  expect(factsOfChunk(completion)).toEqual({ ...none, hasChoice: true, reasoningFields: [field] });
+  expect(readChunkFacts(completion)).toEqual({ ...none, hasChoice: true, reasoningFields: [field] });
 });
 
 it('an error in place of an answer is told', () => {
-  expect(factsOfChunk({ error: { message: 'No such model.' } }).error?.message).toContain('No such model.');
+  expect(readChunkFacts({ error: { message: 'No such model.' } }).error?.message).toContain('No such model.');
 });

@@ -130,7 +130,7 @@ describe('translateCompletion', () => {
   it('throws nothing but ApiError, whatever came', () => {
     fc.assert(
       fc.property(fc.oneof(json, completion, whole), settings, (value, given) => {
-        outcomeOf(value, given);
+        readOutcome(value, given);
       }),
       { numRuns: runs(2000) },
     );
@@ -139,7 +139,7 @@ describe('translateCompletion', () => {
   it('gives a response that keeps the rules, whatever came', () => {
     fc.assert(
       fc.property(fc.oneof(completion, whole), settings, (value, given) => {
-        const response = outcomeOf(value, given);
+        const response = readOutcome(value, given);
         if (response !== null) checkRules(response);
       }),
       { numRuns: runs(2000) },
@@ -150,14 +150,14 @@ describe('translateCompletion', () => {
     fc.assert(
       fc.property(whole, settings, (value, given) => {
         const before = JSON.stringify(value);
-        outcomeOf(value, given);
+        readOutcome(value, given);
         expect(JSON.stringify(value)).toBe(before);
       }),
     );
   });
 });
 
-function outcomeOf(value: unknown, given: Parameters<typeof createTestContext>[0]): ResponseResource | null {
+function readOutcome(value: unknown, given: Parameters<typeof createTestContext>[0]): ResponseResource | null {
   try {
     return translateCompletion(value, createTestContext(given)).response;
   } catch (thrown) {

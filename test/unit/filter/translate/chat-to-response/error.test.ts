@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { errorOfValue, translateError } from '../../../../../src/filter/translate/chat-to-response/error.ts';
+import { findError, translateError } from '../../../../../src/filter/translate/chat-to-response/error.ts';
 import { ApiError } from '../../../../../src/filter/wire/schema/api-error.ts';
 import { runs } from '../../../../support/property-runs.ts';
 
@@ -24,7 +24,7 @@ describe('translateError', () => {
     ]) {
       const told = JSON.stringify(translateError(answer(JSON.stringify({ error }), 400)).toObject());
       expect(told).not.toMatch(/abcdefghij|abcd1234/);
-      expect(JSON.stringify(errorOfValue({ choices: [], error })?.toObject())).not.toMatch(/abcdefghij|abcd1234/);
+      expect(JSON.stringify(findError({ choices: [], error })?.toObject())).not.toMatch(/abcdefghij|abcd1234/);
     }
     expect(
       translateError(answer(JSON.stringify({ error: { message: 'm', code: 'c'.repeat(9000) } }))).code,
@@ -78,7 +78,7 @@ describe('translateError', () => {
     ['overloaded_error', 503],
     ['an unknown one', 502],
   ])('takes the status of an error inside a 200 from its type: %s is %d', (type, status) => {
-    expect(errorOfValue({ error: { type, message: 'No.' } })?.status).toBe(status);
+    expect(findError({ error: { type, message: 'No.' } })?.status).toBe(status);
   });
 
   it.each([
@@ -142,7 +142,7 @@ describe('translateError', () => {
   });
 });
 
-describe('errorOfValue', () => {
+describe('findError', () => {
   it.each([
     ['a chunk', { choices: [{ delta: { content: 'a' } }] }],
     ['a chunk with `error: null`', { error: null, choices: [] }],
@@ -152,7 +152,7 @@ describe('errorOfValue', () => {
     ['an empty list', []],
     ['a message that is not an error', { message: 'hello' }],
   ])('finds none in %s', (_, value) => {
-    expect(errorOfValue(value)).toBeNull();
+    expect(findError(value)).toBeNull();
   });
 
   it.each([
@@ -202,7 +202,7 @@ describe('errorOfValue', () => {
       'upstream_error',
     ],
   ])('reads %s', (_, value, status, type, code) => {
-    const error = errorOfValue(value);
+    const error = findError(value);
     expect(error).toBeInstanceOf(ApiError);
     expect({ status: error?.status, type: error?.type, code: error?.code, message: error?.message }).toEqual({
       status,

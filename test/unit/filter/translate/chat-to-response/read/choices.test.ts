@@ -20,9 +20,9 @@ const fields = Object.entries(parts).flatMap(([part, names]) => names.map((name)
 /** What counts of the second choice, once the first has had that field. */
 function ownOfSecond(name: keyof LooseMessage, second: LooseMessage): LooseMessage {
   const choices = new ChoiceParts();
-  expect(choices.keysOf([{ index: 0 }, { index: 1 }])).toEqual([0, 1]);
-  choices.ownOf(0, { [name]: 'a' });
-  return choices.ownOf(1, second);
+  expect(choices.assignKeys([{ index: 0 }, { index: 1 }])).toEqual([0, 1]);
+  choices.pickOwn(0, { [name]: 'a' });
+  return choices.pickOwn(1, second);
 }
 
 describe.each(fields)('%s is %s', (name, part, names) => {
@@ -44,22 +44,22 @@ describe.each(fields)('%s is %s', (name, part, names) => {
 
 test('a choice without an index is the first that had one', () => {
   const choices = new ChoiceParts();
-  expect([choices.keysOf([{ index: 1 }]), choices.keysOf([{}, {}])]).toEqual([[1], [1, 1]]);
+  expect([choices.assignKeys([{ index: 1 }]), choices.assignKeys([{}, {}])]).toEqual([[1], [1, 1]]);
   expect(choices.areSeveral).toBe(false);
 });
 
 describe('of lone choices under rising indexes', () => {
-  const keysOf = (indexes: readonly number[]) => {
+  const assignKeys = (indexes: readonly number[]) => {
     const choices = new ChoiceParts();
-    return indexes.map((index) => choices.keysOf([{ index }])[0]);
+    return indexes.map((index) => choices.assignKeys([{ index }])[0]);
   };
   test('all are the first, unless that is 0', () => {
-    expect(keysOf([197, 198, 199, 199, 201, 0])).toEqual([197, 197, 197, 197, 197, 197]);
-    expect(keysOf([0, 1, 2])).toEqual([0, 1, 2]);
+    expect(assignKeys([197, 198, 199, 199, 201, 0])).toEqual([197, 197, 197, 197, 197, 197]);
+    expect(assignKeys([0, 1, 2])).toEqual([0, 1, 2]);
   });
   test('each is its own where the first came again, or a lower one', () => {
-    expect(keysOf([1, 1, 2, 1, 2])).toEqual([1, 1, 2, 1, 2]);
-    expect(keysOf([2, 1, 3])).toEqual([2, 1, 3]);
+    expect(assignKeys([1, 1, 2, 1, 2])).toEqual([1, 1, 2, 1, 2]);
+    expect(assignKeys([2, 1, 3])).toEqual([2, 1, 3]);
   });
 });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { CitationList, citationsOf } from '../../../../../../src/filter/translate/chat-to-response/read/citations.ts';
+import { CitationList, readCitations } from '../../../../../../src/filter/translate/chat-to-response/read/citations.ts';
 import { HeldBytes } from '../../../../../../src/filter/translate/shared/held-bytes.ts';
 import type { UrlCitation } from '../../../../../../src/filter/wire/schema/response-resource.ts';
 
@@ -52,14 +52,14 @@ describe('a list of citations', () => {
   });
 });
 
-describe('citationsOf', () => {
+describe('readCitations', () => {
   it('finds nothing in a chunk of plain text', () => {
-    expect(citationsOf({ choices: [] }, { content: 'a' })).toEqual([]);
-    expect(citationsOf(null, null)).toEqual([]);
+    expect(readCitations({ choices: [] }, { content: 'a' })).toEqual([]);
+    expect(readCitations(null, null)).toEqual([]);
   });
 
   it('reads `citations` of objects, and those on the message', () => {
-    expect(citationsOf({ citations: [{ url: 'a', title: 'A' }] }, { citations: ['b'] })).toEqual([
+    expect(readCitations({ citations: [{ url: 'a', title: 'A' }] }, { citations: ['b'] })).toEqual([
       cite('a', 0, 0, 'A'),
       cite('b'),
     ]);
@@ -67,6 +67,6 @@ describe('citationsOf', () => {
 
   it('takes no negative or broken positions', () => {
     const annotation = { type: 'url_citation', url: 'a', start_index: -1, end_index: '4' };
-    expect(citationsOf(null, { annotations: [annotation] })).toEqual([cite('a')]);
+    expect(readCitations(null, { annotations: [annotation] })).toEqual([cite('a')]);
   });
 });

@@ -1,7 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { contentOf, stretchesOf } from '../../../../../../src/filter/translate/chat-to-response/read/content-parts.ts';
+import {
+  readContentTexts,
+  splitStretches,
+} from '../../../../../../src/filter/translate/chat-to-response/read/content-parts.ts';
 
-describe('contentOf', () => {
+describe('readContentTexts', () => {
   it.each([
     ['a text', 'a', { text: 'a' }],
     ['an empty text', '', {}],
@@ -29,11 +32,11 @@ describe('contentOf', () => {
     ['parts of the wrong type', [null, 3, [], { type: 'text', text: 3 }, { type: 'thinking' }, { type: 7 }], {}],
     ['an object', { a: [1] }, { text: '{"a":[1]}' }],
   ])('reads %s', (_, content, expected) => {
-    expect(contentOf(content)).toEqual({ text: '', thinking: '', refusal: '', ...expected });
+    expect(readContentTexts(content)).toEqual({ text: '', thinking: '', refusal: '', ...expected });
   });
 });
 
-describe('stretchesOf', () => {
+describe('splitStretches', () => {
   const think = (thinking: string) => ({ type: 'thinking', thinking });
   const say = (text: string) => ({ type: 'text', text });
   const nothing = { type: 'reference', reference_ids: [1] };
@@ -57,7 +60,7 @@ describe('stretchesOf', () => {
     ['what says nothing, wherever it is', [think('a'), nothing, think('b'), say('c'), nothing], [[0, 1, 2, 3, 4]]],
     ['empty texts and thoughts', [think('a'), say(''), think('b'), say('c'), think('')], [[0, 1, 2, 3, 4]]],
   ])('%s', (_what, content, stretches) => {
-    expect(stretchesOf(content)).toEqual(
+    expect(splitStretches(content)).toEqual(
       stretches.map((stretch) => stretch.map((index) => (content as unknown[])[index])),
     );
   });

@@ -2,12 +2,12 @@ import { expect, it } from 'vitest';
 import { DeltaTemplate } from '../../../../../../src/filter/translate/chat-to-response/read/delta-template.ts';
 import {
   type DeltaField,
-  fastDeltaOf,
+  readFastDelta,
 } from '../../../../../../src/filter/translate/chat-to-response/read/fast-delta.ts';
 
 const json = (delta: object, id: unknown = 'c') => JSON.stringify({ id, model: 'm', choices: [{ index: 0, delta }] });
 const content = (text: string, id: unknown = 'c') => json({ content: text }, id);
-const read = (value: object) => fastDeltaOf(value as Record<string, unknown>, 0, null);
+const read = (value: object) => readFastDelta(value as Record<string, unknown>, 0, null);
 const ofContent: DeltaField = { name: 'content' };
 
 const kinds: [DeltaField, (text: string) => string][] = [

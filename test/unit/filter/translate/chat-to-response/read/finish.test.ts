@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import {
-  isError,
+  isErrorReason,
   isNormalEnd,
-  outcomeOf,
+  readOutcome,
 } from '../../../../../../src/filter/translate/chat-to-response/read/finish.ts';
 
 const nothing = { hasAnswer: () => false, hasCutCall: () => false };
@@ -16,7 +16,7 @@ const rows = [...section.matchAll(/^\| (.*`.*) \| (.*) \|$/gm)]
 
 /** What an answer without output that ends so is, in the table's words. */
 function meaningOf(reason: string): string {
-  const outcome = outcomeOf(reason, nothing);
+  const outcome = readOutcome(reason, nothing);
   if (outcome.status === 'failed') return `failed, \`${outcome.error.code}\``;
   return outcome.status === 'incomplete' ? `incomplete, \`${outcome.reason}\`` : 'completed';
 }
@@ -42,13 +42,13 @@ describe('a finish reason means what the documentation says, also without any ou
     ['network_error', 'model_error'],
     ['an unknown one', 'model_error'],
   ])('%s is an error of type %s', (reason, type) => {
-    expect(outcomeOf(reason, nothing)).toMatchObject({ status: 'failed', error: { status: 502, type } });
+    expect(readOutcome(reason, nothing)).toMatchObject({ status: 'failed', error: { status: 502, type } });
   });
 });
 
 test('a reason that nobody knows is repeated up to 64 characters', () => {
   const messageFor = (reason: string) => {
-    const outcome = outcomeOf(reason, nothing);
+    const outcome = readOutcome(reason, nothing);
     return outcome.status === 'failed' ? outcome.error.message : '';
   };
   expect(messageFor('x'.repeat(64))).toContain(`“${'x'.repeat(64)}”`);
@@ -61,7 +61,7 @@ test('a reason that nobody knows is a normal end, so that the one of another cho
 
 test('an error is one in any case, with spaces, and with what a proxy writes beside it', () => {
   for (const reason of ['error', ' ERROR ', 'error: overloaded', 'stop: error'])
-    expect(isError(reason), reason).toBe(true);
+    expect(isErrorReason(reason), reason).toBe(true);
   for (const reason of ['stop', 'error_limit', 'malformed_response', 'errors'])
-    expect(isError(reason), reason).toBe(false);
+    expect(isErrorReason(reason), reason).toBe(false);
 });

@@ -3,10 +3,10 @@ import { describe, expect, it } from 'vitest';
 import {
   mergeReasoningDetails,
   mergeThinkingBlocks,
-  reasoningOf,
+  readReasoning,
 } from '../../../../../../src/filter/translate/chat-to-response/read/reasoning-source.ts';
 
-describe('reasoningOf', () => {
+describe('readReasoning', () => {
   it('takes the first source that has text, in the order of the table', () => {
     const message = {
       reasoning_content: '1',
@@ -20,14 +20,14 @@ describe('reasoningOf', () => {
     const order = Object.keys(message);
     for (const [index] of order.entries()) {
       const left = Object.fromEntries(Object.entries(message).slice(index));
-      expect(reasoningOf(left).text).toBe(String(index + 1));
+      expect(readReasoning(left).text).toBe(String(index + 1));
     }
-    expect(reasoningOf({}).text).toBe('');
+    expect(readReasoning({}).text).toBe('');
   });
 
   it('gives details even where the text comes from elsewhere', () => {
     const detail = { type: 'reasoning.text', text: 'a', signature: 's' };
-    expect(reasoningOf({ reasoning: 'a', reasoning_details: [detail, 'junk', null] })).toEqual({
+    expect(readReasoning({ reasoning: 'a', reasoning_details: [detail, 'junk', null] })).toEqual({
       text: 'a',
       details: [detail],
       blocks: [],
@@ -39,7 +39,7 @@ describe('reasoningOf', () => {
     [{ reasoning: { content: 'a' } }],
     [{ reasoning: { text: '', content: 'a' } }],
   ])('reads an object around the text: %j', (message) => {
-    expect(reasoningOf(message).text).toBe('a');
+    expect(readReasoning(message).text).toBe('a');
   });
 
   it.each([
@@ -48,7 +48,7 @@ describe('reasoningOf', () => {
     { reasoning_details: {}, thinking: {}, thinking_blocks: 'a' },
     { content: 'thinking' },
   ])('finds nothing in %j', (message) => {
-    expect(reasoningOf(message)).toEqual({ text: '', details: [], blocks: [] });
+    expect(readReasoning(message)).toEqual({ text: '', details: [], blocks: [] });
   });
 });
 

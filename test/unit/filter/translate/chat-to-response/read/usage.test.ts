@@ -1,13 +1,14 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
-import { usageIn, usageOf } from '../../../../../../src/filter/translate/chat-to-response/read/usage.ts';
+import { findUsage, readUsage } from '../../../../../../src/filter/translate/chat-to-response/read/usage.ts';
 import type { Repair } from '../../../../../../src/filter/translate/shared/context.ts';
 import type { Usage } from '../../../../../../src/filter/wire/schema/response-resource.ts';
 import { runs } from '../../../../../support/property-runs.ts';
 
 const totals = { prompt_tokens: 10, completion_tokens: 7 };
-const ofUsage = (usage: object) => usageOf({ ...totals, ...usage }, { reasoningTokensExtra: false }, new Set<Repair>());
+const ofUsage = (usage: object) =>
+  readUsage({ ...totals, ...usage }, { reasoningTokensExtra: false }, new Set<Repair>());
 
 describe('each vendor’s spelling', () => {
   test.each([
@@ -54,7 +55,7 @@ test.each<[object, Repair[]]>([
   [{ reasoning_tokens: 1, total_tokens: 18 }, []],
 ])('only a count that contradicts another is repaired: %j', (usage, expected) => {
   const repairs = new Set<Repair>();
-  usageOf({ ...totals, ...usage }, { reasoningTokensExtra: false }, repairs);
+  readUsage({ ...totals, ...usage }, { reasoningTokensExtra: false }, repairs);
   expect([...repairs]).toEqual(expected);
 });
 
@@ -79,7 +80,7 @@ describe('no usage contradicts itself', () => {
     });
     fc.assert(
       fc.property(usages, fc.boolean(), (usage, reasoningTokensExtra) => {
-        expectConsistent(usageOf(usage, { reasoningTokensExtra }, new Set<Repair>()));
+        expectConsistent(readUsage(usage, { reasoningTokensExtra }, new Set<Repair>()));
       }),
       { numRuns: runs(2000) },
     );
@@ -95,7 +96,7 @@ describe('no usage contradicts itself', () => {
         .map((line) => JSON.parse(line.slice('data: '.length)) as object),
     );
     const repairs = new Set<Repair>();
-    const usages = chunks.map((chunk) => usageOf(usageIn(chunk), { reasoningTokensExtra: false }, repairs));
+    const usages = chunks.map((chunk) => readUsage(findUsage(chunk), { reasoningTokensExtra: false }, repairs));
     for (const usage of usages) expectConsistent(usage);
     expect(usages.filter((usage) => usage !== null).length).toBeGreaterThan(40);
     expect([...repairs]).toEqual([]);
