@@ -1,7 +1,6 @@
 import { openSync, readSync } from 'node:fs';
 import { totalmem } from 'node:os';
-import { collectAndGiveBack, heapLimit, takeCollector } from '../service/memory/heap.ts';
-import type { OverloadGuard } from '../service/memory/overload.ts';
+import { heapLimit } from '../service/memory/heap.ts';
 import type { Config } from '../service/settings/config.ts';
 
 /** The memory of this process in bytes: the heap that V8 was given, and what the machine or container has in all. */
@@ -42,53 +41,6 @@ function readerOf(file: string): () => number {
     // Only Linux has it.
   }
   return () => process.memoryUsage.rss();
-}
-
-/** By then start-up is over, and its compiled code can go. */
-const startEndsMs = 1000;
-/** How often an idle process is checked. */
-const lookMs = 5000;
-/**
- * Checks in a row without work after which memory is given back. If it were sooner, the load after a short pause would need the
- * pages and the compiled code again: a small request took up to half as much CPU again in its first seconds.
- */
-const firstRelease = 4;
-/** The last check that releases memory: what remains after it is in use. */
-const lastRelease = 5;
-/** Growth since the start from which it is worth giving memory back. */
-const spareBytes = 8 * 1024 * 1024;
-
-/**
- * Gives back what a start leaves behind, a sixth of an idle service's memory, and later what a load left behind: V8
- * would collect it only under the next load. It takes some 40 ms, and waits until no exchange has run or begun for several
- * checks: at most half a minute after the last one.
- */
-export function releaseWhenIdle(
-  work: Pick<OverloadGuard, 'exchanges' | 'admitted'>,
-  bytes: () => number,
-  collect: () => void = () => collectAndGiveBack(takeCollector()),
-): void {
-  /** Null until it could be measured: a process may be under load from its first second on. */
-  let least: number | null = null;
-  let admitted = 0;
-  const isIdle = () => {
-    const is = work.exchanges === 0 && work.admitted === admitted;
-    admitted = work.admitted;
-    return is;
-  };
-  const release = () => {
-    collect();
-    least = Math.min(least ?? Number.POSITIVE_INFINITY, bytes());
-  };
-  setTimeout(() => {
-    if (isIdle()) release();
-    let looks = 0;
-    setInterval(() => {
-      looks = isIdle() ? looks + 1 : 0;
-      if (looks < firstRelease || looks > lastRelease) return;
-      if (least === null || bytes() > least + spareBytes) release();
-    }, lookMs).unref();
-  }, startEndsMs).unref();
 }
 
 /** A body is parsed in one go, into up to 21 times its size: it may be so much of the heap, less what the service itself needs. */

@@ -16,7 +16,7 @@ import type { ExchangeObserver } from '../service/telemetry/observer.ts';
 import { version } from '../service/telemetry/version.ts';
 import type { WebSocketEndpoint } from '../service/websocket/websocket-server.ts';
 import { describeConfig } from './check-config.ts';
-import { memoryOfProcess, releaseWhenIdle, residentReader } from './process-memory.ts';
+import { memoryOfProcess, residentReader } from './process-memory.ts';
 import { openWebSocket } from './serve-websocket.ts';
 
 /** The service in this process: all of it, or one worker's share. Throws when it cannot listen. */
@@ -39,8 +39,7 @@ export async function serve(config: Config, log: Log, output: LogOutput) {
       lostLogLines: output.lost,
     }),
   });
-  const residentBytes = residentReader();
-  const guard = createGuard(config, residentBytes, (limit) => metrics.overload.inc({ limit }));
+  const guard = createGuard(config, (limit) => metrics.overload.inc({ limit }));
   const tracing = await loadTracing(config, log, metrics);
   const tls = tlsOf(config, log, metrics);
   const profiles = watchProfiles(config, log, metrics);
@@ -95,7 +94,6 @@ export async function serve(config: Config, log: Log, output: LogOutput) {
     { version, listen, websocket, admin: admin?.address ?? null, profile: config.UPSTREAM_PROFILE },
     'listening',
   );
-  releaseWhenIdle(guard, residentBytes);
 
   return {
     /** Drains; resolves when everything has ended. */
@@ -118,13 +116,11 @@ export async function serve(config: Config, log: Log, output: LogOutput) {
   };
 }
 
-function createGuard(config: Config, bytes: () => number, onRefused: (limit: OverloadReason) => void): OverloadGuard {
+function createGuard(config: Config, onRefused: (limit: OverloadReason) => void): OverloadGuard {
   const memory = memoryOfProcess();
   const limits = { maxExchanges: config.MAX_EXCHANGES, maxBufferedBytes: config.MAX_BUFFERED_BYTES };
-  return new OverloadGuard(limits, createHeapGauge(memory.heap), onRefused, {
-    limit: memory.total / config.WORKERS,
-    bytes,
-  });
+  const resident = { limit: memory.total / config.WORKERS, bytes: residentReader() };
+  return new OverloadGuard(limits, createHeapGauge(memory.heap), onRefused, resident);
 }
 
 function watchProfiles(config: Config, log: Log, metrics: Metrics): ProfileSource {

@@ -10,11 +10,10 @@ export class Ledger {
   }
 }
 
-/** Bytes that one call or connection holds. They count until `close`. */
+/** Counts the bytes of one call or connection, until `close`. */
 export class Account {
   readonly #ledger: Ledger;
   #unsent = 0;
-  /** Bytes that the holder reports. */
   held = 0;
   /** The part of `held` that is a body yet to be parsed. */
   body = 0;
@@ -24,12 +23,10 @@ export class Account {
     this.#ledger = ledger;
   }
 
-  /** Bytes that are held or unsent. */
   get total(): number {
     return this.held + this.#unsent;
   }
 
-  /** Sets what it holds, and how much of that is of a body. */
   set(held: number, body: number): void {
     if (!this.isOpen) return;
     this.#ledger.bytes += held - this.held;
@@ -38,14 +35,13 @@ export class Account {
     this.body = body;
   }
 
-  /** Sets what was written and not yet read by the other side. */
+  /** Sets the bytes that were written, and are yet to be read by the other side. */
   setUnsent(bytes: number): void {
     if (!this.isOpen) return;
     this.#ledger.bytes += bytes - this.#unsent;
     this.#unsent = bytes;
   }
 
-  /** Closes the account: the holder has nothing any more, and will not again. */
   close(): void {
     this.set(0, 0);
     this.setUnsent(0);

@@ -1,7 +1,7 @@
 import type { HeapGauge, ResidentMemory } from './heap.ts';
 import type { Ledger } from './ledger.ts';
 
-/** Parts of a whole that are of V8's heap and of the process's memory. */
+/** Parts of V8's heap and of the process's memory that are in use. */
 export interface MemoryShares {
   readonly heap: number;
   readonly memory: number;
@@ -19,6 +19,17 @@ const spareMemoryShare = 1 / 4;
  */
 const cheapLiveShare = 1 / 4;
 
+/** Milliseconds after which the memory of a start is given back, a sixth of an idle service's: most of it is compiled code. */
+const startMs = 1000;
+/**
+ * Milliseconds without work after which the memory of a load is given back; what remains after the second time is in use. If it were
+ * sooner, the load after a short pause would need the pages and the compiled code again: a small request took up to half as much CPU
+ * again in its first seconds.
+ */
+const idleMs = [20_000, 25_000];
+/** An idle process that has grown by less does not give memory back, which takes some 40 ms. */
+const growthBytes = 8 * 1024 * 1024;
+
 /** How full the process's memory is: as last measured, with what the ledger says that has come since. */
 export class MemoryMeter {
   /** Heap bytes of holders that were cut since the last measurement: garbage, though not collected yet. */
@@ -34,6 +45,11 @@ export class MemoryMeter {
   #residentBytes: number;
   #heldWhenSeen = 0;
   #workedSinceSeen = 0;
+  #idleSince: number | null = null;
+  /** The idle times, in milliseconds, at which memory is yet to be given back. */
+  #giveBackAfter: readonly number[] = [startMs, ...idleMs];
+  /** The smallest size after giving back; null before the first time, for which a process under load since its start has to wait. */
+  #leastBytes: number | null = null;
 
   constructor(ledger: Ledger, heap: HeapGauge, resident: ResidentMemory) {
     this.#ledger = ledger;
@@ -55,18 +71,18 @@ export class MemoryMeter {
     return Math.max(kept - this.#resident.limit * memory, live - this.#heap.limit * heap);
   }
 
-  /** Measures the process's memory, for whoever relieves it. */
+  /** Measures the process's memory, and counts the work until the next measurement from 0. */
   look(): void {
     this.#see();
     this.#workedSinceSeen = 0;
   }
 
-  /** Measures it if much has been held or freed since. That relieves nobody: what is worked counts on. */
+  /** Measures the process's memory if much has been held or freed since. Work is counted on, since nothing was relieved. */
   lookIfDue(): void {
     if (Math.abs(this.#ledger.bytes - this.#heldWhenSeen) > checkIntervalBytes) this.#see();
   }
 
-  /** So many bytes of messages were read, which soon become garbage that only the process's size shows. Is it time to look? */
+  /** Counts the bytes of messages, of which garbage is made that only the process's size shows. Returns whether it is time to look. */
   worked(bytes: number): boolean {
     this.#workedSinceSeen += bytes;
     return this.#workedSinceSeen >= checkIntervalBytes;
@@ -77,15 +93,33 @@ export class MemoryMeter {
     this.#heldWhenSeen -= bytes;
   }
 
-  /** Collects garbage at once if garbage may be what fills the memory. Returns whether it did. */
-  collect(isUrgent: boolean): boolean {
-    if (!this.#heap.collect(isUrgent)) return false;
+  /** Collects garbage, and gives empty pages back where these are much of the memory. Returns whether it collected. */
+  collect(kind: 'affordable' | 'urgent'): boolean {
+    if (!this.#heap.collect(kind)) return false;
     this.look();
     const { limit } = this.#resident;
     const spare = this.#residentBytes - this.#heap.live - this.#ledger.bodies;
     const isWorthIt = spare > limit * spareMemoryShare && this.#heap.live < spare * cheapLiveShare;
-    if (isWorthIt && this.#residentBytes > limit * giveBackMemoryShare && this.#heap.giveBack()) this.look();
+    if (isWorthIt && this.#residentBytes > limit * giveBackMemoryShare && this.#heap.collect('give_back')) this.look();
     return true;
+  }
+
+  /**
+   * Gives back what a start or a load has left, which V8 would collect only under the next load. `isIdle`: there was no work since the
+   * last call.
+   */
+  giveBackIfIdle(isIdle: boolean, at: number): void {
+    if (!isIdle) this.#giveBackAfter = idleMs;
+    if (!isIdle || this.#idleSince === null) this.#idleSince = at;
+    const [after = Number.POSITIVE_INFINITY, ...later] = this.#giveBackAfter;
+    if (at - this.#idleSince < after) return;
+    this.#giveBackAfter = later;
+    this.look();
+    const least = this.#leastBytes;
+    if (least !== null && this.#residentBytes <= least + growthBytes) return;
+    if (!this.#heap.collect('give_back')) return;
+    this.look();
+    this.#leastBytes = Math.min(least ?? this.#residentBytes, this.#residentBytes);
   }
 
   #see(): void {

@@ -13,14 +13,14 @@ export interface OverloadLimits {
   readonly maxBufferedBytes: number;
 }
 
-/** Whoever holds memory: a call of the proxy's, a client's WebSocket. */
+/** A call of Envoy's or a client's WebSocket, which holds memory. */
 export interface Holder {
-  /** Pauses and resumes reading from the other side. */
+  /** Stops reading from the other side, until `resume`. */
   pause(): void;
   resume(): void;
-  /** Ends it with this error and frees what it holds: cheap, and immediate. */
+  /** Ends the call or the connection with this error, and frees what it holds: cheap, and immediate. */
   shed(error: ApiError): void;
-  /** Whether a message may take any time to arrive, as a client's over a WebSocket: no timeout of Envoy's ends it. */
+  /** A message may take any time to arrive, as a client's does over a WebSocket: no timeout of Envoy's ends it. */
   readonly mayTakeLong?: boolean;
 }
 
@@ -30,51 +30,41 @@ export type Admission = ReturnType<OverloadGuard['enter']>;
 /** JSON.parse takes up to 21 bytes of heap per byte of body (`[{},{},…`), and a body is parsed in one go. */
 const heapBytesPerBodyByte = 22;
 
-/** Shares of the heap that may be live, and of the memory available that the process may have. */
-const heapShares = {
-  /** Above it nothing new is admitted. */
-  busy: 0.6,
-  /** Above it those that hold the most are paused, or cut if garbage was collected and it did not help. */
-  short: 0.8,
-  /** Nothing is taken that would lead above it. */
-  full: 0.95,
-};
-const memoryShares = {
-  /** Above it garbage is collected. */
-  busy: 0.6,
-  /** Above it those that hold the most are paused, and cut if a collection does not help. */
-  short: 0.75,
-  /** Above it nothing new is admitted, and nothing is taken that would take more. */
-  full: 0.85,
-};
-/** How many checks in a row must find no room before the service is unavailable: a short burst only gets 503s. */
+/**
+ * Shares of the heap that are live. Above `busy`, no exchange is admitted. Above `short`, the largest holders are paused, or cut if a
+ * collection did not help. No body is taken that would lead above `full`.
+ */
+const heapShares = { busy: 0.6, short: 0.8, full: 0.95 };
+/**
+ * Shares of the available memory that the process has. Above `busy`, garbage is collected. Above `short`, the largest holders are paused,
+ * or cut if a collection did not help. Above `full`, neither an exchange is admitted nor a body taken.
+ */
+const memoryShares = { busy: 0.6, short: 0.75, full: 0.85 };
+/** The service is unavailable once so many checks in a row have found no room: a short burst only gets 503s. */
 const checksUntilUnavailable = 3;
-/** How long new work is refused before the largest holders are cut for it. */
+/** New work is refused for so long before the largest holders are cut for it. */
 const longestRefusalMs = 500;
 /** The service is available again below this share of each limit that made it unavailable. */
 const recoveryShare = 0.85;
-/** Where connections are cut for want of room for bodies, or small holders for what is new, they leave so much of the limit. */
+/** Cutting connections for the sake of bodies, or small holders for new exchanges, leaves this share of the limit in use. */
 const roomyShare = 0.95;
 /** With less room for bodies than this, hardly any request fits. */
 const smallBodyBytes = 64 * 1024;
 const retryAfterSeconds = 2;
-/** Who holds less is not worth pausing, nor cutting while others hold more. */
+/** A holder of less is not paused, nor cut while others hold more. */
 const smallHolderBytes = 256 * 1024;
-
-/** What a holder has at least: a small request is not worth counting, and yet its exchange keeps some 14 KiB (docs/operating.md). */
+/** The bytes of a holder at least: a small request is not counted, and yet its exchange keeps some 14 KiB (docs/operating.md). */
 const leastHeldBytes = 14 * 1024;
 
 /**
- * The one place that decides what becomes of whom when memory is low: what is new is refused, and garbage is collected. While a
- * collection is not due yet, those that hold the most are paused. After one that was not enough, what is kept for later is forgotten,
- * and then those that hold the most are cut. It goes by the ledger of what all of them say they hold, and by the process's
- * actual memory.
+ * Decides, for all calls and connections, what happens when memory is low. New exchanges are refused, and garbage is collected. While no
+ * collection is due yet, the largest holders are paused. After a collection that was not enough, conversations that are kept for later
+ * are evicted, and then the largest holders are cut. The guard goes by the ledger of what all holders report, and by the process's actual
+ * memory.
  */
 export class OverloadGuard {
   /** Exchanges that run now. */
   exchanges = 0;
-  /** Exchanges admitted since the start. */
-  admitted = 0;
   readonly #limits: OverloadLimits;
   readonly #ledger = new Ledger();
   readonly #meter: MemoryMeter;
@@ -83,14 +73,15 @@ export class OverloadGuard {
   readonly #holders = new Map<Account, Holder>();
   readonly #paused = new Set<Account>();
   #store: { readonly account: Account; readonly evict: (bytes: number) => void } | null = null;
-  /** Exchanges that ended since the heap was last to be measured. */
+  /** Exchanges that ended since the last collection. */
   #endedSinceMeasured = 0;
+  /** An exchange was admitted since the last check. */
+  #hadWork = false;
   #isAvailable = true;
   #checksWithoutRoom = 0;
-  /** Since when memory keeps out what is new; null while it does not. */
+  /** The time since which memory keeps new exchanges out; null while it does not. */
   #busySince: number | null = null;
 
-  /** `refused` is called with each refusal; `now` is a clock in milliseconds. */
   constructor(
     limits: OverloadLimits,
     heap: HeapGauge,
@@ -104,7 +95,6 @@ export class OverloadGuard {
     this.#now = now;
   }
 
-  /** Bytes that are held, as counted. */
   get held(): number {
     return this.#ledger.bytes;
   }
@@ -116,34 +106,33 @@ export class OverloadGuard {
     const refusal = this.refusal();
     if (refusal !== null) return refusal;
     this.exchanges += 1;
-    this.admitted += 1;
+    this.#hadWork = true;
     return this.enter(holder, () => {
       this.exchanges -= 1;
       this.#endedSinceMeasured += 1;
     });
   }
 
-  /** The error for whoever would come now, if memory keeps out what is new. */
+  /** Returns the error for a new exchange or handshake, if memory keeps it out. */
   refusal(): ApiError | null {
-    // While those that hold the most are paused, there may be no work that would look.
+    // While the largest holders are paused, there may be no work that would look.
     if (this.#keepsOut() && (this.#isRoomDue() || this.#evictForMemory() > 0)) this.#relieve();
     return this.#keepsOut() ? this.refuse('memory') : null;
   }
 
-  /** Enters a holder; `released` is called when it ends. */
+  /** Enters a holder in the ledger; `released` is called when it ends. */
   enter(holder?: Holder, released = () => {}) {
     const account = new Account(this.#ledger);
     if (holder !== undefined) this.#holders.set(account, holder);
     let isReleased = false;
     return {
       /**
-       * Sets how many bytes the holder holds; `body` of them are of a body that is yet to be parsed. Returns the error for its
-       * client if there is no room for what will be made of that body; it then holds nothing.
+       * Sets how many bytes the holder holds; `body` of them are of a body that is yet to be parsed. Returns the error for its client if
+       * there is no room for what will be made of that body, and counts nothing of the holder then.
        */
       hold: (bytes: number, body = 0): ApiError | null => this.#hold(account, bytes, body),
-      /** Sets how many bytes were written that the other side has not read yet. */
+      /** Sets how many bytes were written that the other side has yet to read. */
       setUnsent: (bytes: number): void => account.setUnsent(bytes),
-      /** Ends the admission and frees what it holds; later calls do nothing. */
       release: (): void => {
         if (isReleased) return;
         isReleased = true;
@@ -154,9 +143,9 @@ export class OverloadGuard {
   }
 
   /**
-   * Enters what is kept for later, at the price of an error for the client that needed it once it is gone: it counts with the
-   * bodies, and is evicted before a body is refused or anybody is cut for want of room. `evict` frees at least so many bytes, or
-   * all it has. The result is to be called with its size whenever that has changed. A process has one such store.
+   * Enters the store of conversations that are kept for later. Its bytes count with the bodies, and are evicted before a body is refused or
+   * a holder is cut; a client then gets an error for a conversation that is gone. `evict` frees at least so many bytes, or all. The result
+   * is to be called with the store's size whenever that has changed.
    */
   setStore(evict: (bytes: number) => void): (bytes: number) => void {
     const account = new Account(this.#ledger);
@@ -168,24 +157,24 @@ export class OverloadGuard {
     };
   }
 
-  /**
-   * To be called with the bytes of each message: what is made of them soon becomes garbage, which only the process's size
-   * shows.
-   */
+  /** Counts the bytes of each message: what is made of them soon becomes garbage, which only the process's size shows. */
   worked(bytes: number): void {
     if (this.#meter.worked(bytes)) this.#relieve();
   }
 
   /**
-   * Whether requests are admitted, for readiness and health; call it regularly. With hysteresis: false once several
-   * calls in a row found that every request would be refused, true again once there is room to spare. It also measures
-   * the process's memory, and frees some if it is short.
+   * Measures the process's memory, and frees some if it is short or the process idle; to be called regularly. Returns, for readiness and
+   * health, whether requests are admitted: false once several calls in a row found that every request would be refused, true again
+   * once there is room to spare.
    */
   checkAvailability(): boolean {
+    this.#meter.giveBackIfIdle(this.exchanges === 0 && !this.#hadWork, this.#now());
+    this.#hadWork = false;
     const isMeasured = this.#relieve();
     // Once most exchanges have ended, most of what was live is likely garbage.
     const isUrgent = this.#endedSinceMeasured > this.exchanges;
-    if (isMeasured || (this.#isBusy(recoveryShare) && this.#meter.collect(isUrgent))) this.#endedSinceMeasured = 0;
+    if (isMeasured || (this.#isBusy(recoveryShare) && this.#meter.collect(isUrgent ? 'urgent' : 'affordable')))
+      this.#endedSinceMeasured = 0;
     if (this.#hasRoom(this.#isAvailable ? 1 : recoveryShare)) {
       this.#isAvailable = true;
       this.#checksWithoutRoom = 0;
@@ -202,9 +191,9 @@ export class OverloadGuard {
     if (growth > 0) this.#meter.lookIfDue();
     account.set(bytes, body);
     if (growth <= 0) return null;
-    // Little on the wire may be much in memory: windows of compressed answers. The next message relieves it, not this one's.
+    // A few bytes on the wire may be many in memory, as windows of compressed answers are. The next message relieves memory, not this one.
     this.#meter.worked(growth);
-    // Only of a body is anything more to come. The rest is in memory already; when that is short, the largest are cut.
+    // Only of a body more is to be made. Anything else is in memory already; when that is short, the largest holders are cut.
     if (body === 0) return null;
     const isTooMuch = this.#exceedsBytes() && !this.#makesRoomFor(account);
     if (!isTooMuch && this.#fits(account, growth)) return null;
@@ -212,7 +201,7 @@ export class OverloadGuard {
     return this.refuse(isTooMuch ? 'buffered_bytes' : 'memory');
   }
 
-  /** Whether there is room for what a holder holds, together with what will be made of it; `growth` is not allocated yet. */
+  /** Is there room for what a holder holds, with what will be made of its body? `growth` bytes are not allocated yet. */
   #fits(account: Account, growth: number): boolean {
     const toCome = Math.max(account.body * heapBytesPerBodyByte - (account.held - account.body), 0);
     const isRoom = () => {
@@ -222,28 +211,25 @@ export class OverloadGuard {
     if (isRoom()) return true;
     if (this.#meter.shares().memory <= memoryShares.busy) return false;
     this.#evictForMemory();
-    if (!this.#meter.collect(true)) return false;
+    if (!this.#meter.collect('urgent')) return false;
     this.#meter.expect(growth);
     return isRoom();
   }
 
-  /**
-   * Cuts connections that hold more of their messages, which may take any time to arrive, until there is room for this one's
-   * body. Returns whether there is.
-   */
+  /** Cuts connections whose messages are larger and may take any time to arrive, until there is room for this body. Returns whether there is. */
   #makesRoomFor({ body }: Account): boolean {
     const larger = [...this.#holders].filter(([account, { mayTakeLong }]) => mayTakeLong && account.body > body);
     larger.sort(([one], [other]) => other.body - one.body);
     const { maxBufferedBytes } = this.#limits;
     for (const [account, holder] of larger) {
-      // A little more than is needed: of thousands that hold little each, the largest would be looked for at every piece.
+      // A little more is cut than is needed: else, of thousands of small ones, the largest would be looked for at every piece.
       if (this.#ledger.bodies <= maxBufferedBytes * roomyShare) break;
       this.#cut(account, holder, 'buffered_bytes');
     }
     return this.#ledger.bodies <= maxBufferedBytes;
   }
 
-  /** Whether the bytes of bodies exceed the limit although the store has given back what it could. */
+  /** Do the bodies exceed the limit, although the store has evicted what it could? */
   #exceedsBytes(): boolean {
     const { maxBufferedBytes } = this.#limits;
     if (maxBufferedBytes === 0) return false;
@@ -251,7 +237,7 @@ export class OverloadGuard {
     return this.#ledger.bodies > maxBufferedBytes;
   }
 
-  /** Frees so many bytes of what is kept for later. Returns how many it freed. */
+  /** Has the store evict so many bytes. Returns how many it did. */
   #evict(bytes: number): number {
     const before = this.#ledger.bytes;
     if (bytes > 0) this.#store?.evict(bytes);
@@ -260,12 +246,11 @@ export class OverloadGuard {
     return evicted;
   }
 
-  /** Evicts as many bytes as the process has too many. */
   #evictForMemory(): number {
     return this.#evict(this.#meter.excess({ heap: Number.POSITIVE_INFINITY, memory: memoryShares.busy }));
   }
 
-  /** Whether a small request would be admitted at this share of the limits. */
+  /** Would a small request be admitted at this share of the limits? */
   #hasRoom(share: number): boolean {
     const { maxExchanges, maxBufferedBytes } = this.#limits;
     if (maxExchanges > 0 && this.exchanges >= maxExchanges * share) return false;
@@ -279,18 +264,18 @@ export class OverloadGuard {
     return heap > heapShares.busy * share || memory > memoryShares.full * share;
   }
 
-  /** Whether memory keeps out what is new. */
+  /** Does memory keep new exchanges out? */
   #keepsOut(): boolean {
     this.#busySince = this.#isBusy() ? (this.#busySince ?? this.#now()) : null;
     return this.#busySince !== null;
   }
 
-  /** Whether it is time to cut somebody for what is new. */
+  /** Have new exchanges been kept out for so long that others are cut for them? */
   #isRoomDue(): boolean {
     return this.#busySince !== null && this.#now() - this.#busySince >= longestRefusalMs;
   }
 
-  /** Frees memory until what is left fits and does not keep everybody else out for long. Returns whether it measured the heap. */
+  /** Frees memory until what is left fits and does not keep new exchanges out for long. Returns whether it collected garbage. */
   #relieve(): boolean {
     const meter = this.#meter;
     meter.look();
@@ -303,25 +288,25 @@ export class OverloadGuard {
       this.#resumeAll();
       return false;
     }
-    const isMeasured = meter.collect(isShort());
+    const isMeasured = meter.collect(isShort() ? 'urgent' : 'affordable');
     if (isMeasured && makesRoom) this.#busySince = this.#now();
     if (!isShort()) {
       if (isMeasured) this.#resumeAll();
       return isMeasured;
     }
-    // Down to where nothing needs to be done: just below the threshold, one collection would follow another.
+    // Memory is freed until nothing needs to be done: just below the threshold, one collection would follow another.
     const heap = makesRoom ? heapShares.busy * recoveryShare : heapShares.busy;
     const excess = meter.excess({ heap, memory: memoryShares.busy });
-    const largest = this.#largest(isMeasured ? excess - this.#evict(excess) : excess);
-    if (!isMeasured) for (const [account, holder] of largest) this.#pause(account, holder);
+    const largest = this.#findLargest(isMeasured ? excess - this.#evict(excess) : excess);
+    if (!isMeasured) this.#pause(largest);
     else if (largest.length > 0 || !makesRoom) for (const [account, holder] of largest) this.#cut(account, holder);
     else this.#cutSmall();
     return isMeasured;
   }
 
   /**
-   * Where nobody holds much and all together keep out what is new: cuts the newest of those that hold no less than the others, as many as
-   * it takes to let others in. Most of them may be ordinary streams.
+   * Cuts small holders where all together keep new exchanges out: the newest of those with at least the mean, as many as it takes. Most
+   * holders may be ordinary streams.
    */
   #cutSmall(): void {
     const holders = [...this.#holders].map(([account, holder]) => ({
@@ -340,8 +325,8 @@ export class OverloadGuard {
     }
   }
 
-  /** Returns the largest holders: as many as together hold more than these bytes. */
-  #largest(bytes: number): (readonly [Account, Holder])[] {
+  /** Finds the largest holders: as many as together hold more than these bytes. */
+  #findLargest(bytes: number): (readonly [Account, Holder])[] {
     const sizes = [...this.#holders].filter(([account]) => account.total > smallHolderBytes);
     sizes.sort(([one], [other]) => other.total - one.total);
     let found = 0;
@@ -365,10 +350,12 @@ export class OverloadGuard {
     this.#paused.delete(account);
   }
 
-  #pause(account: Account, holder: Holder): void {
-    if (this.#paused.has(account)) return;
-    this.#paused.add(account);
-    holder.pause();
+  #pause(holders: readonly (readonly [Account, Holder])[]): void {
+    for (const [account, holder] of holders) {
+      if (this.#paused.has(account)) continue;
+      this.#paused.add(account);
+      holder.pause();
+    }
   }
 
   #resumeAll(): void {
@@ -376,7 +363,7 @@ export class OverloadGuard {
     this.#paused.clear();
   }
 
-  /** The error for a client, counted. */
+  /** Counts a refusal, and returns the error for its client. */
   refuse(reason: OverloadReason): ApiError {
     this.#refused(reason);
     return new ApiError(`The gateway is overloaded: ${why[reason]}. Try again in ${retryAfterSeconds}s.`, {

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import type { CollectionKind } from '../../../src/service/memory/heap.ts';
 import { OverloadGuard } from '../../../src/service/memory/overload.ts';
 import { docTables } from '../../support/doc-tables.ts';
 
@@ -42,13 +43,9 @@ function guardOf(shares: { memory: number; heap: number }) {
   const heap = {
     limit: 1000 * MiB,
     live: shares.heap * 1000 * MiB,
-    collect() {
-      if (clock.mayCollect) note('collect');
+    collect(kind: CollectionKind) {
+      if (clock.mayCollect) note(kind === 'give_back' ? 'give back' : 'collect');
       return clock.mayCollect;
-    },
-    giveBack() {
-      note('give back');
-      return true;
     },
   };
   const resident = { limit: 1000 * MiB, bytes: () => shares.memory * 1000 * MiB };

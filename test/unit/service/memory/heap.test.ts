@@ -1,4 +1,8 @@
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
 import { constants, type PerformanceEntry, PerformanceObserver } from 'node:perf_hooks';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { createHeapGauge, heapLimit, MeasuredHeap, takeCollector } from '../../../../src/service/memory/heap.ts';
 
@@ -38,7 +42,7 @@ describe('the heap gauge', () => {
     const { gauge, heap } = gaugeOf();
     heap.took = 100;
     heap.live = 300;
-    expect(gauge.collect(true)).toBe(true);
+    expect(gauge.collect('urgent')).toBe(true);
     heap.used = 900;
     gauge.collected(heap.now);
     expect(gauge.live).toBe(300);
@@ -50,35 +54,35 @@ describe('the heap gauge', () => {
   it('takes half of the time at most for those that are', () => {
     const { gauge, heap } = gaugeOf();
     heap.took = 300;
-    expect([gauge.collect(true), gauge.collect(true)]).toEqual([true, false]); // ended at 300
+    expect([gauge.collect('urgent'), gauge.collect('urgent')]).toEqual([true, false]); // ended at 300
     heap.now = 599;
-    expect(gauge.collect(true)).toBe(false);
+    expect(gauge.collect('urgent')).toBe(false);
     heap.now = 600;
-    expect(gauge.collect(true)).toBe(true);
+    expect(gauge.collect('urgent')).toBe(true);
   });
 
   it('takes a fifth of the time to give pages back', () => {
     const { gauge, heap } = gaugeOf();
     heap.took = 100;
     heap.used = 900;
-    expect([gauge.giveBack(), gauge.giveBack()]).toEqual([true, false]);
+    expect([gauge.collect('give_back'), gauge.collect('give_back')]).toEqual([true, false]);
     expect([heap.givenBack, gauge.live]).toEqual([1, 0]);
     heap.now = 599;
-    expect(gauge.giveBack()).toBe(false);
+    expect(gauge.collect('give_back')).toBe(false);
     heap.now = 600;
-    expect(gauge.giveBack()).toBe(true);
+    expect(gauge.collect('give_back')).toBe(true);
   });
 
   it('takes a twentieth of the time for collections that are not urgent', () => {
     const { gauge, heap } = gaugeOf();
     heap.took = 200;
-    expect(gauge.collect(false)).toBe(true); // ends at 200
+    expect(gauge.collect('affordable')).toBe(true); // ends at 200
     heap.now = 4_199;
-    expect(gauge.collect(false)).toBe(false);
+    expect(gauge.collect('affordable')).toBe(false);
     heap.now = 4_200;
-    expect(gauge.collect(false)).toBe(true); // ends at 4,400
+    expect(gauge.collect('affordable')).toBe(true); // ends at 4,400
     heap.now = 4_600;
-    expect([gauge.collect(false), gauge.collect(true)]).toEqual([false, true]);
+    expect([gauge.collect('affordable'), gauge.collect('urgent')]).toEqual([false, true]);
   });
 });
 
@@ -106,17 +110,28 @@ describe('the gauge of this process', () => {
     observer.disconnect();
   });
 
-  it('takes V8’s collector once, and has it give pages back as V8 does before it runs out of memory', () => {
+  it('takes V8’s collector when it needs it, and has it give pages back as V8 does before it runs out of memory', async () => {
     const calls: unknown[] = [];
     let taken = 0;
     const gauge = createHeapGauge(2 ** 40, () => {
       taken += 1;
       return ((...given: unknown[]) => void calls.push(given)) as NodeJS.GCFunction;
     });
-    expect([taken, gauge.collect(true), gauge.giveBack()]).toEqual([0, true, true]);
+    expect([taken, gauge.collect('urgent'), gauge.collect('give_back')]).toEqual([0, true, true]);
     expect([taken, calls]).toEqual([1, [[], [{ type: 'major', execution: 'sync', flavor: 'last-resort' }]]]);
+    await sleep(100);
+    expect([gauge.collect('urgent'), taken], 'it was not kept').toEqual([true, 2]);
     expect(gauge.live).toBeGreaterThan(0);
   });
+});
+
+it('giving pages back is V8’s last collection, and a process that has watched its heap ends by itself', async () => {
+  const source = join(import.meta.dirname, '../../../../src/service/memory/heap.ts');
+  const script = `
+    const { createHeapGauge } = await import(${JSON.stringify(source)});
+    createHeapGauge(1).collect('give_back');`;
+  const { stdout } = await promisify(execFile)(process.execPath, ['--trace-gc', '--input-type=module', '-e', script]);
+  expect(stdout).toMatch(/Mark-Compact \(reduce\).* testing;/);
 });
 
 describe('the limit of the heap', () => {

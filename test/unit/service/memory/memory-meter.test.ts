@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { CollectionKind } from '../../../../src/service/memory/heap.ts';
 import { Account, Ledger } from '../../../../src/service/memory/ledger.ts';
 import { MemoryMeter } from '../../../../src/service/memory/memory-meter.ts';
 
@@ -14,16 +15,10 @@ function meterOf(given: { live?: number; resident?: number; limit?: number } = {
     limit,
     live,
     collects: true,
-    asked: [] as boolean[],
-    collect(urgent: boolean) {
-      heap.asked.push(urgent);
+    asked: [] as CollectionKind[],
+    collect(kind: CollectionKind) {
+      heap.asked.push(kind);
       return heap.collects;
-    },
-    givenBack: 0,
-    givesBack: true,
-    giveBack() {
-      heap.givenBack += 1;
-      return heap.givesBack;
     },
   };
   return { meter: new MemoryMeter(ledger, heap, process), ledger, account, process, heap };
@@ -123,8 +118,8 @@ describe('a collection', () => {
     const { meter, heap, process } = meterOf();
     heap.collects = false;
     process.now = 900;
-    expect([meter.collect(true), meter.collect(false)]).toEqual([false, false]);
-    expect([heap.asked, meter.shares().memory, heap.givenBack]).toEqual([[true, false], 0.2, 0]);
+    expect([meter.collect('urgent'), meter.collect('affordable')]).toEqual([false, false]);
+    expect([heap.asked, meter.shares().memory]).toEqual([['urgent', 'affordable'], 0.2]);
   });
 
   it.each<[string, { live: number; resident: number; bodies?: number }, boolean]>([
@@ -137,18 +132,78 @@ describe('a collection', () => {
     const { meter, account, heap, process } = meterOf({ live });
     account.set(bodies, bodies);
     process.now = resident;
-    expect(meter.collect(false)).toBe(true);
-    expect(heap.givenBack).toBe(expected ? 1 : 0);
+    expect(meter.collect('affordable')).toBe(true);
+    expect(heap.asked).toEqual(expected ? ['affordable', 'give_back'] : ['affordable']);
   });
 
   it('is looked at, and what was given back too', () => {
     const { meter, heap, process } = meterOf({ live: 50 });
     process.now = 800;
-    heap.giveBack = () => {
-      process.now = 300;
+    heap.collect = (kind) => {
+      if (kind === 'give_back') process.now = 300;
       return true;
     };
-    expect(meter.collect(true)).toBe(true);
+    expect(meter.collect('urgent')).toBe(true);
     expect(meter.shares().memory).toBe(0.3);
+  });
+});
+
+describe('what an idle process gives back', () => {
+  /** A process of 100 MiB; `at` gives how often it has given back by each of these milliseconds, looking every half second. */
+  function idleProcess() {
+    const { meter, heap, process } = meterOf({ limit: 1000 * MiB, resident: 100 * MiB });
+    const work = { isIdle: true };
+    let now = 0;
+    const at = (ms: number) => {
+      for (; now <= ms; now += 500) meter.giveBackIfIdle(work.isIdle, now);
+      return heap.asked.length;
+    };
+    return { work, process, heap, at };
+  }
+
+  it('is what a start leaves, a second after it, and no more', () => {
+    const { at, heap } = idleProcess();
+    expect([500, 1000, 120_000].map(at)).toEqual([0, 1, 1]);
+    expect(heap.asked).toEqual(['give_back']);
+  });
+
+  it('is what a load leaves, after 20 and 25 seconds without work, if it is more than 8 MiB', () => {
+    const { work, process, at } = idleProcess();
+    const loadUntil = (ms: number, bytes: number) => {
+      work.isIdle = false;
+      at(ms);
+      work.isIdle = true;
+      process.now = bytes;
+    };
+    at(1000);
+    loadUntil(6000, 108 * MiB + 1);
+    expect([25_500, 26_000, 30_500, 31_000, 120_000].map(at)).toEqual([1, 2, 2, 3, 3]);
+    loadUntil(130_000, 108 * MiB);
+    expect(at(240_000), 'by the least that was left, not by the last').toBe(3);
+    loadUntil(250_000, 200 * MiB);
+    expect(at(360_000)).toBe(5);
+  });
+
+  it('is what a process without any work has grown by', () => {
+    const { process, at } = idleProcess();
+    at(1000);
+    process.now = 120 * MiB;
+    expect([19_500, 20_000].map(at)).toEqual([1, 2]);
+  });
+
+  it('is what a load leaves that began with the process', () => {
+    const { work, at } = idleProcess();
+    work.isIdle = false;
+    at(5000);
+    work.isIdle = true;
+    expect([24_500, 120_000].map(at)).toEqual([0, 1]);
+  });
+
+  it('waits until the heap may give back', () => {
+    const { heap, at } = idleProcess();
+    heap.collects = false;
+    at(1000);
+    heap.collects = true;
+    expect(at(120_000)).toBe(2);
   });
 });
