@@ -36,7 +36,6 @@ interface DemoMessage {
   readonly content?: string | readonly { readonly type: string; readonly text?: string }[] | null;
 }
 
-/** The embedded model's answer to a Chat request. */
 export function answerDemo(request: DemoRequest): DemoAnswer {
   const last = request.messages.at(-1);
   const said = readMessageText(last);

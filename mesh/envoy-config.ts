@@ -49,13 +49,11 @@ interface ConnectionManager {
   [other: string]: unknown;
 }
 
-/** Addresses that replace those of the shipped file. */
 export interface EnvoyPlaces {
   readonly listen: HostAndPort;
   readonly admin: HostAndPort;
   readonly service: HostAndPort;
   readonly upstream: HostAndPort;
-  /** The address at which the service listens for WebSockets, if it does. */
   readonly webSocket?: HostAndPort | undefined;
 }
 export interface HostAndPort {
@@ -119,8 +117,8 @@ export function useUpstream(config: EnvoyConfig, { url, key, profile, authoritie
 }
 
 /**
- * Has Envoy speak TLS to the service, and show the service's own certificate to one that demands clients' (TLS_CLIENT_CA_FILE). It
- * takes any certificate: the service is on this machine, and without TLS nothing would tell who it is either. Changes `config`.
+ * Lets Envoy speak TLS to the service, with the service's own certificate as its client certificate (TLS_CLIENT_CA_FILE).
+ * The certificate of the service is not checked, because it runs on this machine. Changes `config`.
  */
 export function useServiceTls(config: EnvoyConfig, { certFile, keyFile }: { certFile: string; keyFile: string }): void {
   findCluster(config, 'responses_extproc').transport_socket = {
@@ -135,12 +133,10 @@ export function useServiceTls(config: EnvoyConfig, { certFile, keyFile }: { cert
   };
 }
 
-/** The route of the requests that the filter translates. */
 export function findResponsesRoute(config: EnvoyConfig): EnvoyRoute {
   return findEnvoyRoute(config, 'responses');
 }
 
-/** The route of this name. Throws when there is none. */
 export function findEnvoyRoute(config: EnvoyConfig, wanted: string): EnvoyRoute {
   const { routes } = findConnectionManager(config).route_config.virtual_hosts[0];
   const route = routes.find(({ name }) => name === wanted);
@@ -157,7 +153,6 @@ function findWebSocketSwitch(config: EnvoyConfig): { numerator: number } {
   return fraction.default_value;
 }
 
-/** The HTTP connection manager of the shipped file, with its filters and routes. */
 export function findConnectionManager(config: EnvoyConfig): ConnectionManager {
   return config.static_resources.listeners[0].filter_chains[0].filters[0].typed_config;
 }
@@ -172,7 +167,6 @@ function findEndpointAddress(config: EnvoyConfig, cluster: string): { address: E
   return findCluster(config, cluster).load_assignment.endpoints[0].lb_endpoints[0].endpoint;
 }
 
-/** An address as Envoy writes it. */
 export function buildAddress({ host, port }: HostAndPort): EnvoyAddress {
   return { socket_address: { address: host, port_value: port } };
 }

@@ -36,7 +36,7 @@ interface AccessLine {
   readonly duration_ms?: number | null;
 }
 
-/** Messages that end a trouble that was shown: without them the error would stay the last line. */
+/** Messages that say that an earlier error is over. They are shown, so that the error is not the last line. */
 const goodNews: ReadonlySet<string> = new Set(['profiles file read again', 'certificate files read again']);
 
 /** The text that `npm start` shows for a line of a child's output; null for a line that it hides. */
@@ -45,7 +45,6 @@ export function shortenLine(child: 'service' | 'envoy', line: string, format: Li
   return child === 'service' ? shortenServiceLine(line) : shortenEnvoyLine(line);
 }
 
-/** A line of the service's log for people. */
 function shortenServiceLine(line: string): string | null {
   const read = readLogLine<ServiceLine>(line);
   if (read === null) return `service | ${line}`;
@@ -91,7 +90,6 @@ function formatTime(time: string | undefined): string {
   return new Date(time ?? Date.now()).toTimeString().slice(0, 8);
 }
 
-/** The object in a line of JSON, typed by the interface; null if it is something else. */
 function readLogLine<Shape>(line: string): Shape | null {
   if (!line.startsWith('{')) return null;
   try {

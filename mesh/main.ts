@@ -36,7 +36,6 @@ try {
   }
 }
 
-/** Runs the command with these arguments until it is stopped. Resolves with its exit code; throws when a part of it ends. */
 async function startMesh(args: readonly string[]): Promise<number> {
   let options: MeshOptions | null;
   try {
@@ -66,7 +65,7 @@ async function run(options: MeshOptions, stop: AbortSignal): Promise<void> {
       `Nothing listens at ${options.upstream.href}, and ${thisCommand.plain} would listen there itself. Start the Chat server first, or correct --upstream.`,
     );
   const envoy = findEnvoy(process.env);
-  // The inspector's address stays the same between runs: right after the port of clients, if that is free.
+  // The inspector's port follows that of clients, so that its address stays the same between runs.
   const page = await findNextFreePort(Math.min(port + 1, 65_400));
   const embedded = options.upstream === undefined ? await startEmbeddedUpstream() : undefined;
   const ports = {
@@ -82,7 +81,7 @@ async function run(options: MeshOptions, stop: AbortSignal): Promise<void> {
   const config = buildEnvoyConfig(options, process.env, ports, folder);
 
   const show = (name: 'service' | 'envoy') => (line: string) => {
-    // Our own probe is of no interest.
+    // The mesh's own readiness probe is no request of a user.
     const text = line.includes(probeId) ? null : shortenLine(name, line, format);
     if (text !== null) console.error(text);
   };
@@ -140,7 +139,6 @@ async function run(options: MeshOptions, stop: AbortSignal): Promise<void> {
   }
 }
 
-/** Waits until one of the children ends, and rejects then. */
 async function waitForAnyEnd(children: readonly Child[]): Promise<never> {
   const end = await Promise.race(children.map(async (child) => `${child.name} ended (${await child.ended})`));
   throw new Error(`${thisCommand.plain} stops: ${end}.`);

@@ -5,7 +5,6 @@ import { builtInProfiles, profilesFile } from '../src/filter/index.ts';
 import { usageProblem } from '../src/service/settings/error-texts.ts';
 import { didYouMean } from '../src/service/settings/unknown-names.ts';
 
-/** The options of `npm start -- …`. */
 export interface MeshOptions {
   /** Without a port the mesh listens on 10000, or on the next free port. */
   readonly port: number | undefined;
@@ -66,7 +65,6 @@ function parseArguments(args: readonly string[]) {
   }
 }
 
-/** Throws a message for the user unless the profile is built in, or in the operator's file. */
 function checkProfile(name: string, file: string | undefined): void {
   const own =
     file === undefined || file === ''
@@ -96,7 +94,7 @@ function parseUpstreamUrl(text: string): URL {
     throw new Error(`--upstream must be a URL such as http://127.0.0.1:8000/v1, not "${text}".`);
   if (url.username !== '' || url.search !== '' || url.hash !== '')
     throw new Error('--upstream takes no user name, query or fragment; use --upstream-key for a key.');
-  // As the doctor accepts it, and as people paste it.
+  // People paste this form of the URL, and the doctor accepts it too.
   url.pathname = url.pathname.replace(/\/chat\/completions\/?$/, '');
   return url;
 }
@@ -117,7 +115,6 @@ export interface CommandNames {
   readonly plain: string;
   /** The command as it is typed when options follow it: npm wants `--` before them. */
   readonly beforeOptions: string;
-  /** The command that starts the service alone. */
   readonly service: string;
   /** The command for Envoy alone, where Envoy's options follow. */
   readonly envoy: string;

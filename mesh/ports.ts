@@ -9,13 +9,13 @@ export function isPortFree(port: number): Promise<boolean> {
 }
 
 /**
- * Whether the URL would lead to a listener on that port of this machine: it names one of its addresses, by any name, and nothing
- * listens there yet. False for a name that is not known.
+ * Whether the URL leads, by whatever name, to that port of this machine, and nothing listens there yet. False for an
+ * unknown name.
  */
 export async function leadsToFreePort(url: URL, port: number): Promise<boolean> {
   if ((Number(url.port) || (url.protocol === 'https:' ? 443 : 80)) !== port) return false;
   const found = await lookup(url.hostname.replace(/^\[|\]$/g, ''), { all: true }).catch(() => []);
-  // Nobody can listen at another machine's address.
+  // Nothing can listen on an address of another machine.
   const own = await Promise.all(found.map(({ address }) => canListen(address, port)));
   return own.includes(true);
 }
@@ -59,7 +59,6 @@ function claimPort(port: number): Promise<boolean> {
   });
 }
 
-/** Resolves when something accepts connections on the port. Rejects when the signal aborts. */
 export async function waitUntilListening(port: number, signal: AbortSignal, host = '127.0.0.1'): Promise<void> {
   while (!(await isListening({ host, port }))) await sleep(30, undefined, { signal });
 }

@@ -9,10 +9,8 @@ const root = join(import.meta.dirname, '..');
 /** The service's program file. The npm package has only the bundle, a clone only the sources. */
 const program = ['src/main.ts', 'dist/main.js'].map((file) => join(root, file)).find(existsSync) ?? '';
 
-/** The one Envoy configuration that is shipped. */
 export const shippedEnvoyConfig = join(root, 'envoy/envoy.yaml');
 
-/** The settings with which the service stops at once, without a drain. */
 export const stopAtOnce = { DRAIN_DELAY_MS: '0', DRAIN_TIMEOUT_MS: '1000' } as const;
 
 /** The Node flags that the Dockerfile sets as well. docs/operating.md explains them under “The garbage collector”. */
@@ -38,7 +36,6 @@ export interface EnvoyOptions {
   readonly onLine: (line: string) => void;
 }
 
-/** Starts Envoy on a configuration (JSON is YAML to it). */
 export function startEnvoy(binary: EnvoyBinary, config: EnvoyConfig, options: EnvoyOptions): Child {
   const file = join(options.folder, 'envoy.json');
   writeFileSync(file, JSON.stringify(config), { mode: 0o600 });
@@ -62,7 +59,6 @@ export function startEnvoy(binary: EnvoyBinary, config: EnvoyConfig, options: En
   );
 }
 
-/** A process that the mesh starts and stops. */
 export interface Child {
   readonly name: string;
   readonly pid: number;
@@ -78,7 +74,7 @@ export interface ChildOptions {
   readonly environment?: NodeJS.ProcessEnv;
   /** The mesh calls this for each line that the process writes to standard output or error. */
   readonly onLine?: (line: string) => void;
-  /** A process that still runs so many milliseconds after SIGTERM gets SIGKILL. */
+  /** A process that still runs this many milliseconds after SIGTERM gets SIGKILL. */
   readonly graceMs?: number;
 }
 

@@ -5,13 +5,11 @@ import { probeAgent } from '../src/tools/inspect/recording.ts';
 import { thisCommand } from './options.ts';
 import { waitUntilListening } from './ports.ts';
 
-/** A model of the embedded upstream. */
 export const demoModel = 'demo';
 
 /** The request id of the probes below, by which their log lines can be left out. */
 export const probeId = `probe-${randomUUID()}`;
 
-/** The options of the wait until the mesh answers requests. */
 export interface Readiness {
   readonly port: number;
   readonly service: number;
@@ -25,10 +23,9 @@ export interface Readiness {
 }
 
 /**
- * Resolves when requests are answered through Envoy, the service and the upstream: with null, or with a sentence
- * about the answer. With the embedded upstream: a whole Responses request. With a real one, which may charge for answers: a request that
- * the service itself refuses, which takes the same path except for the last step. Rejects when the signal aborts, and at
- * the limit with the last answer.
+ * Resolves once requests are answered through Envoy, the service and the upstream: with null, or with a sentence that
+ * says what is wrong. The embedded upstream gets a whole Responses request. A real one may charge for answers, so that
+ * the service itself refuses the probe. Rejects when the signal aborts, and at the limit.
  */
 export async function waitUntilAnswered({
   port,
@@ -39,7 +36,7 @@ export async function waitUntilAnswered({
   patience = AbortSignal.timeout(5000),
   limit = AbortSignal.timeout(300_000),
 }: Readiness): Promise<string | null> {
-  // `store` is given, since OMITTED_STORE may demand it.
+  // With OMITTED_STORE=reject a request must have `store`.
   const body = { model: demoModel, input: 'Are you there?', store: false };
   const probe = upstream === undefined ? body : { ...body, previous_response_id: 'resp_none' };
   let last = `nothing listens on port ${service}, where the service should`;
@@ -58,7 +55,7 @@ export async function waitUntilAnswered({
       else {
         const { status, text } = answer;
         last = `${thisCommand.plain}’s own request got ${status} ${text.slice(0, 500)}`;
-        // What is refused now will be refused again.
+        // A request that is refused with a 4xx would be refused again.
         if (status < 500) return upstream !== undefined || status === 200 ? null : last;
       }
       await sleep(50, undefined, { signal: until });
@@ -71,7 +68,7 @@ export async function waitUntilAnswered({
   }
 }
 
-/** The answer, or why there is none. Not by `fetch`, nor with Node's usual agent: the environment may give them a proxy. */
+/** Resolves with the answer, or with the reason why there is none. `fetch` and Node's usual agent might use a proxy. */
 function post(port: number, body: string, signal: AbortSignal): Promise<{ status: number; text: string } | string> {
   return new Promise((resolve) => {
     const sent = request({
@@ -98,7 +95,6 @@ function post(port: number, body: string, signal: AbortSignal): Promise<{ status
   });
 }
 
-/** A curl command that the user can paste, which sends a first request to the mesh. */
 export function writeCurlCommand(port: number, model: string): string {
   const body = JSON.stringify({ model, input: 'Say hello in three words.', stream: true });
   return `curl -N http://127.0.0.1:${port}/v1/responses \\\n  -H 'content-type: application/json' \\\n  -d '${body}'`;

@@ -13,7 +13,6 @@ export interface MeshPorts {
   readonly admin: number;
   readonly service: number;
   readonly webSocket: number;
-  /** The port of the embedded upstream. */
   readonly upstream: number;
   /** The port of the inspector and the metrics, unless the user chose one. */
   readonly page: number;
@@ -44,8 +43,8 @@ const systemAuthorities = [
 ] as const;
 
 /**
- * The text of `--print-envoy-config`: what the mesh would give Envoy, with the addresses of envoy.yaml, and in its first lines how
- * to start the service and Envoy with it.
+ * The text of `--print-envoy-config`: the configuration with the addresses of envoy.yaml, and in its first lines the
+ * commands that start the service and Envoy.
  */
 export function writeEnvoyConfig(options: MeshOptions, environment: NodeJS.ProcessEnv): string {
   const ports = {
@@ -82,7 +81,7 @@ function buildPlacedConfig(
     webSocket: at(ports.webSocket),
   };
   const config = placeEnvoy(readFileSync(shippedEnvoyConfig, 'utf8'), places);
-  // Otherwise two Envoys could share a port unnoticed, each with half of the connections.
+  // With reuse_port two Envoys could share a port unnoticed, and each would get half of the connections.
   config.static_resources.listeners[0].enable_reuse_port = false;
   const { TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile } = environment;
   if (certFile && keyFile) useServiceTls(config, { certFile, keyFile });
@@ -93,7 +92,7 @@ function buildPlacedConfig(
 /** The service's environment variables. The user's own values for pages and workers prevail over the mesh's. */
 export function buildServiceEnvironment({ profile }: MeshOptions, environment: NodeJS.ProcessEnv, ports: MeshPorts) {
   const { ADMIN_LISTEN = `127.0.0.1:${ports.page}`, WORKERS = '1' } = environment;
-  // It is a page of the admin port, and of one process.
+  // The inspector is a page of the admin port, and shows the exchanges of one process.
   const { INSPECT = ADMIN_LISTEN === 'off' || WORKERS !== '1' ? 'off' : 'on' } = environment;
   const { INSPECT_SEND_TO = `http://127.0.0.1:${ports.listen}/v1` } = environment;
   return {

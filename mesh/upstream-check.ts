@@ -9,7 +9,6 @@ import {
 import { findNamedEngine, readModelNames } from '../src/tools/doctor/probes/server-probes.ts';
 import { createSend, explainUnreachable } from '../src/tools/doctor/send-probe.ts';
 
-/** The result of querying a Chat server. */
 export interface UpstreamState {
   readonly models: readonly string[];
   /** The problem that keeps the server from answering requests, with its remedy; null if none was found. */
@@ -22,15 +21,13 @@ export interface UpstreamState {
 
 export interface Asking {
   readonly key: string | undefined;
-  /** Milliseconds for one answer. */
   readonly timeoutMs: number;
   readonly signal?: AbortSignal;
 }
 
 /**
- * Asks a Chat server for its models, and with an empty request, which costs nothing, whether its Chat API exists and accepts
- * the key: some list their models to anyone. `url` is the base URL. The authorities are this process's, which Envoy gets
- * too. Never rejects.
+ * Asks a Chat server for its models, and sends an empty request, which costs nothing, to see whether its Chat API exists
+ * and accepts the key. `url` is the base URL. Never rejects.
  */
 export async function askUpstream(url: URL, asking: Asking): Promise<UpstreamState> {
   const base = new URL(url);
@@ -58,7 +55,7 @@ export async function askUpstream(url: URL, asking: Asking): Promise<UpstreamSta
       ),
       chat,
     );
-  // As the doctor reads it: a server of another kind may have an answer to anything.
+  // A server of another kind may answer any request with a 200.
   const read = readChatAnswer(chat);
   if (read.type === 'broken') return state(describeNotChat(base, read.message), chat);
   if (models?.length === 0) return state('it lists no models. Load one.', chat);
@@ -78,7 +75,7 @@ function createSender(chatUrl: URL, { key, timeoutMs, signal }: Asking) {
 
 type Answer = Awaited<ReturnType<typeof askPath>>;
 
-/** Failures that do not depend on the path. */
+/** Explains an answer that any request to this server would get; null for other answers. */
 function explainFailure(answer: Answer, url: URL, { key, timeoutMs }: Asking): string | null {
   const { outcome, status, reason, location } = answer;
   if (outcome === 'timed_out')
@@ -91,7 +88,7 @@ function explainFailure(answer: Answer, url: URL, { key, timeoutMs }: Asking): s
   if (status >= 300 && status < 400)
     return `it redirects (${status}) to ${location ?? 'nowhere'}. Give the address that it leads to.`;
   if (status >= 500 && status !== 501) return `it answers with the status ${status}. Its own log says why.`;
-  // TLS servers say so on plain connections.
+  // A TLS server answers a plain request with a 400 that mentions https.
   if (status === 400 && url.protocol === 'http:' && /https/i.test(answer.body))
     return `it speaks TLS on that port. Try https://${url.host}${url.pathname}`;
   return null;
@@ -104,7 +101,6 @@ function describeNotChat(base: URL, message: string): string {
 /** Kinds of models that do not answer Chat requests, by the words in their names. */
 const notForChat = /embed|rerank|whisper|tts|transcri|moderation|dall-e|image/i;
 
-/** A model for an example, from those that a server lists; undefined if it lists none. */
 export function chooseModelToShow(models: readonly string[]): string | undefined {
   return models.find((name) => !notForChat.test(name)) ?? models[0];
 }

@@ -9,18 +9,16 @@ export type UpstreamNews =
   /** The server has not answered yet, or says that it is still loading. */
   | { readonly type: 'awaited' }
   | { readonly type: 'unusable'; readonly state: UpstreamState; readonly problem: string }
-  /** The watch is over, and the server is asked no more. */
   | { readonly type: 'given_up' };
 
 export interface Watch {
-  /** Sends the server a question, and waits long for its answer. */
   ask(): Promise<UpstreamState>;
   now(): number;
-  /** Waits before the server is asked again whether it is there; rejects when nobody needs to know any more. */
+  /** Pauses between two questions. Rejects when nobody waits for news any more. */
   sleep(milliseconds: number): Promise<void>;
 }
 
-/** A server that has not answered after so long counts as awaited, and the user is told. */
+/** A server that has not answered after this time is reported as awaited. */
 export const patienceMs = 5000;
 export const intervalMs = 2000;
 /** After this time no further question is sent. */
@@ -52,15 +50,12 @@ export async function* watchUpstream({ ask, now, sleep }: Watch): AsyncGenerator
   yield { type: 'given_up' };
 }
 
-/** The facts about the mesh and its upstream that the printed lines contain. */
 export interface Told {
   /** The base URL that clients connect to. */
   readonly url: string;
   readonly upstream: URL;
   readonly profile: string;
-  /** Writes a curl command for a model, which the user can paste. */
   curl(model: string): string;
-  /** The lines that name other pages to open in a browser. */
   readonly pages: string;
 }
 

@@ -15,7 +15,6 @@ export interface EmbeddedUpstream {
   close(): Promise<void>;
 }
 
-/** Starts the embedded upstream, by default on a free port of 127.0.0.1. */
 export async function startEmbeddedUpstream({ host = '127.0.0.1', port = 0 } = {}): Promise<EmbeddedUpstream> {
   const server = createServer((request, response) => {
     answerRequest(request, response).catch((error: unknown) => {

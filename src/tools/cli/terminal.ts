@@ -5,7 +5,6 @@ import { usageProblem } from '../../service/settings/error-texts.ts';
 /** A subcommand: takes its own arguments, writes to the terminal it is given, and resolves to the exit code. */
 export type Subcommand = (args: readonly string[], terminal: Terminal) => Promise<number>;
 
-/** The parts of the process that a subcommand gets. */
 export interface Terminal {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly stdin: NodeJS.ReadStream;
@@ -13,7 +12,7 @@ export interface Terminal {
   readonly stderr: NodeJS.WriteStream;
 }
 
-/** The command line cannot be followed. The message is for standard error. */
+/** Is thrown for a command line that cannot be followed, with a message for standard error. */
 export class UsageError extends Error {
   override readonly name: string = 'UsageError';
 }
@@ -27,7 +26,6 @@ export function parseOptions<Options extends ParseArgsOptionsConfig>(args: reado
   }
 }
 
-/** The colours of the output, and its width in characters. */
 export type Style = ReturnType<typeof createPlainStyle>;
 
 export type Colour = keyof typeof codes;
@@ -43,7 +41,6 @@ export function createStyle({ env, stdout }: Pick<Terminal, 'env' | 'stdout'>): 
   return { width, paint: (colour, text) => (text === '' ? '' : `\x1b[${codes[colour]}m${text}\x1b[0m`) };
 }
 
-/** A style without colours, for text of the given width. */
 export function createPlainStyle(width: number) {
   return { width, paint: (_colour: Colour, text: string) => text };
 }
@@ -54,7 +51,7 @@ export function escapeControls(text: string): string {
   return text.replaceAll(/\p{Cc}|\p{Bidi_Control}/gu, escaped);
 }
 
-/** The whole output with control characters as escapes, except line ends and the colours of `Style`: everything printed passes through it last. */
+/** Escapes control characters in the whole output, except line ends and the colours of `Style`. */
 export function escapeOutput(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: the style's own colours begin with one
   return text.replaceAll(/(?!\n|\x1b\[\d{1,2}m)(?:\p{Cc}|\p{Bidi_Control})/gu, escapeControls);
@@ -72,7 +69,6 @@ export function wrapText(text: string, width: number, indent = ''): readonly str
   return lines;
 }
 
-/** A cell of a table's row. Its text is padded to the width of its column. */
 export interface Cell {
   readonly text: string;
   readonly width: number;
@@ -102,7 +98,6 @@ export function writeSection(title: string, lines: readonly string[], { paint }:
   return lines.length === 0 ? [] : [paint('bold', title), ...lines.map((line) => `${gap}${line}`)];
 }
 
-/** Joins the sections of a report with an empty line between them. Sections without lines are left out. */
 export function joinSections(blocks: readonly (readonly string[])[]): string {
   const texts = blocks.filter((lines) => lines.length > 0).map((lines) => lines.join('\n'));
   return `${texts.join('\n\n')}\n`;
@@ -113,14 +108,13 @@ export function cutText(text: string, most: number): string {
   return text.length <= most ? text : `${text.slice(0, Math.max(1, most - 1))}…`;
 }
 
-/** Writes a value as JSON on one line, cut to at most `most` characters. */
 export function writeShortJson(value: unknown, most: number): string {
   return escapeControls(cutText(JSON.stringify(value) ?? '', most));
 }
 
 /**
- * JSON over several lines. What fits on a line has one; unless `full`, long strings are cut and what is nested too deep to
- * read is shortened.
+ * Writes JSON over several lines; a value that fits has one line. Unless `full`, long strings and deeply nested values
+ * are shortened.
  */
 export function writePrettyJson(
   value: unknown,

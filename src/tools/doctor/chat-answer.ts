@@ -21,14 +21,12 @@ import type { Answer } from './findings.ts';
 
 type Response = TranslatedCompletion['response'];
 
-/** A tool call of an answer, with the arguments as text. */
 export interface AnsweredCall {
   readonly id: string;
   readonly name: string;
   readonly arguments: string;
 }
 
-/** An answer to a Chat request, from JSON or from a stream. */
 export type ChatAnswer =
   | { readonly type: 'error'; readonly status: number; readonly message: string }
   | { readonly type: 'broken'; readonly message: string }
@@ -36,7 +34,7 @@ export type ChatAnswer =
   | { readonly type: 'unanswered'; readonly message: string }
   | ReadAnswer;
 
-/** The facts of an answer by which the probes judge it. */
+/** The facts of a valid answer, by which the probes judge it. */
 export interface ReadAnswer {
   readonly type: 'answer';
   readonly streamed: boolean;
@@ -45,18 +43,17 @@ export interface ReadAnswer {
   readonly done: boolean;
   /** True if each delta of the stream repeated the text before it. */
   readonly isCumulative: boolean;
-  /** The whole content of the answer, with reasoning that is inside tags. */
+  /** The whole content of the answer, including reasoning in tags. */
   readonly text: string;
   /** The content without reasoning, as a client would see it. */
   readonly said: string;
-  /** Reasoning separate from the text; it may be hidden, so that only its field shows. */
+  /** The reasoning beside the text; empty for hidden reasoning, of which only the field is known. */
   readonly reasoning: string;
-  /** The names of the fields in which the reasoning came. */
   readonly reasoningFields: readonly string[];
   readonly calls: readonly AnsweredCall[];
   readonly finish: string;
   readonly usage: Response['usage'];
-  /** Tokens that have a logprob. */
+  /** The number of tokens that have a logprob. */
   readonly logprobs: number;
   /** The answer's `system_fingerprint`; `''` without one. */
   readonly fingerprint: string;
@@ -65,16 +62,16 @@ export interface ReadAnswer {
 /** The statuses with which a server, or a proxy in front of it, says that it cannot answer now. */
 const inTrouble = new Set([500, 502, 503, 504, 529]);
 
-/** The most characters of a text that `shorten` reads. */
+/** The most characters of a text that `shortenToLine` reads. */
 const maxRawLength = 10_000;
 
 /** The largest event of a probe's stream that is read. A whole answer to a probe is much smaller. */
 const maxEventBytes = 2 ** 20;
 
-/** A stream is decoded in pieces of so many bytes, to hold few of its events in memory at a time. */
+/** A stream is decoded in pieces of this size, so that few of its events are in memory at a time. */
 const pieceBytes = 2 ** 16;
 
-/** The answers that were read before. Several probes may judge one answer, and reading it costs time. */
+/** Answers that were read already: a long stream takes time, and several functions read the same one. */
 const known = new WeakMap<Answer, ChatAnswer>();
 
 /** Reads an answer to a Chat request. Never throws. */
@@ -86,10 +83,7 @@ export function readChatAnswer(answer: Answer): ChatAnswer {
   }
 }
 
-/**
- * Reads an answer to a Chat request in steps, one for each chunk of a stream. A server may send so many chunks that the
- * caller must give timers a chance in between.
- */
+/** Reads an answer to a Chat request in steps, one for each chunk, because a server may send millions of them. */
 export function* readChatAnswerInSteps(answer: Answer): Generator<void, ChatAnswer> {
   const read = known.get(answer) ?? (yield* readSteps(answer));
   known.set(answer, read);
@@ -107,7 +101,7 @@ function* readSteps(answer: Answer): Generator<void, ChatAnswer> {
   if (answer.outcome === 'timed_out') return { type: 'unanswered', message: `${answer.reason} (--timeout)` };
   if (answer.status < 200 || answer.status >= 300) {
     const message = shortenToLine(readErrorBody(answer.body, answer.contentType).message || 'without a message');
-    // Some servers refuse with a 500; with the others the request was not the cause.
+    // Some servers refuse a request with a 500. The other statuses do not depend on the request.
     if (inTrouble.has(answer.status) && answer.status !== 500)
       return { type: 'unanswered', message: `${answer.status}: ${message}` };
     return { type: 'error', status: answer.status, message };
@@ -120,12 +114,11 @@ function* readSteps(answer: Answer): Generator<void, ChatAnswer> {
   }
 }
 
-/** Is an answer with that status and type read as a stream? */
 export function isStreamed(status: number, contentType: string | null): boolean {
   return status >= 200 && status < 300 && (contentType?.includes('event-stream') ?? false);
 }
 
-/** Did the model reason beside the text, as far as can be seen? */
+/** Whether the model reasoned beside the text, as far as an answer shows it. */
 export function hasReasoned({ reasoning, reasoningFields }: ReadAnswer): boolean {
   return reasoning !== '' || reasoningFields.length > 0;
 }
@@ -136,7 +129,7 @@ export function findTags(text: string): 'whole' | 'closing' | null {
   return separateTags(text, true).thinking.trim() === text.trim() ? null : 'closing';
 }
 
-/** Shortens a text to one line of `most` characters without control characters; by default, a table has room for it. */
+/** Shortens a text to one line of `most` characters, without control characters. */
 export function shortenToLine(text: string, most = 300): string {
   const line = text
     .slice(0, maxRawLength)
@@ -177,7 +170,6 @@ class SeenChunks {
   hasChoice = false;
   logprobs = 0;
   fingerprint = '';
-  /** The names of the fields in which reasoning came. */
   readonly reasoningFields = new Set<string>();
   /** The number of deltas in a row that repeat all text before them and add to it; -1 once a delta did not. */
   #repeats = 0;
@@ -239,7 +231,10 @@ function readCompletion(answer: Answer): ChatAnswer {
   return { type: 'answer', streamed: false, done: false, finish: finishReason ?? '', usage, deltas, ...facts };
 }
 
-/** The context in which an answer is read, as for a plain request with the probes' tools. Tags stay in the text. */
+/**
+ * Builds the context of a plain request with the probes' tools, in which answers are read. Reasoning tags stay in their
+ * text.
+ */
 function createContext(stream: boolean) {
   const generic = builtInProfiles.get('generic')?.profile;
   if (generic === undefined) throw new Error('There is no profile generic.');

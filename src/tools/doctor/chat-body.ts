@@ -8,7 +8,6 @@ import {
   type Result,
 } from './findings.ts';
 
-/** A Chat message that a probe sends. */
 type Message = Readonly<Record<string, unknown>> & { readonly role: string };
 
 const ofCity = {
@@ -18,12 +17,10 @@ const ofCity = {
   additionalProperties: false,
 };
 
-/** A tool that the probes offer to the model. */
 export const getWeather = buildTool('get_weather', 'The weather of a city, now');
 export const getTime = buildTool('get_time', 'The local time in a city, now');
 export const strictWeather = buildTool('get_weather', 'The weather of a city, now', { strict: true });
 
-/** The names of all tools that probes offer. */
 export const toolNames: ReadonlySet<string> = new Set(['get_weather', 'get_time', 'write_note']);
 
 /** A question that the model can only answer with a tool. */
@@ -51,7 +48,7 @@ export function buildChat(
 ): ProbeRequest {
   const field = findLimitField(known.findings);
   const limit = tokens === 'few' ? Math.min(fewTokens, known.manyTokens) : known.manyTokens;
-  // Some models take tools only without reasoning: probes of their tools turn it off.
+  // Some models take tools only without reasoning: requests with tools turn it off.
   const effort = 'tools' in fields && isAccepted(known.findings, 'tools_no_effort');
   return {
     path: 'chat',
@@ -66,7 +63,10 @@ export function buildChat(
 
 export type LimitField = 'max_tokens' | 'max_completion_tokens';
 
-/** Whether a probe for a limiting field had this result. If inconclusive, the probe with the shorter limit decides. */
+/**
+ * Whether the server reads a limit field with this result. Where the usual probe is inconclusive, the one with the
+ * shorter limit decides.
+ */
 export function hasLimitResult(findings: Findings, name: LimitField, result: Result): boolean {
   const shorter = hasResult(findings, name, 'accepted') && hasResult(findings, `${name}_short`, 'works', 'ignored');
   return hasResult(findings, shorter ? `${name}_short` : name, result);
@@ -83,7 +83,6 @@ function findLimitField(findings: Findings): LimitField | null {
 
 /** A form in which a Chat history can contain a finished call. */
 export interface CallForm {
-  /** The question that the probe for this form asks about the server. */
   readonly asks: string;
   readonly content: null | '';
   readonly nineCharacterIds: boolean;
@@ -107,7 +106,7 @@ export function findCallForm(findings: Findings): CallForm | null {
   return null;
 }
 
-/** An assistant's calls of `get_weather`, one for each city, and the tool's answers. */
+/** Builds an assistant's calls of `get_weather`, one for each city, and the tool's answers. */
 export function buildFinishedCalls(form: CallForm, cities: readonly string[], fields: object = {}): Message[] {
   const calls = cities.map((city, index) => ({
     id: form.nineCharacterIds ? `pR0b3Ca1${index}` : `call_probe_${index}`,
@@ -121,7 +120,7 @@ export function buildFinishedCalls(form: CallForm, cities: readonly string[], fi
         id,
         type: 'function',
         function: { name: 'get_weather', arguments: JSON.stringify({ city }) },
-        // Google's word for “no signature”.
+        // Google's documented value for a call without a signature.
         ...(form.signature && {
           extra_content: { google: { thought_signature: 'skip_thought_signature_validator' } },
         }),

@@ -14,11 +14,11 @@ import {
   refused,
 } from './findings.ts';
 
-/** A probe of one Chat request, as its group lists it; errors and broken answers to it are judged alike for all. */
+/** A probe of one Chat request, as its group lists it. Errors and broken answers are judged alike for all. */
 export interface ChatRow extends Pick<Probe, 'name' | 'asks' | 'essential'>, Partial<Pick<Probe, 'means'>> {
   /** A probe whose result does not depend on the content asks for few tokens; any other asks for many. */
   readonly tokens?: 'few';
-  /** The fields of the Chat request, or the reason why the question does not arise. */
+  /** The fields of the Chat request, or the reason why the probe is not needed. */
   readonly sends: Fields | ((known: Known) => Fields | string);
   /** Judges the answer. Without a judge any answer counts as `accepted`. */
   judge?(answer: ReadAnswer, known: Known): Finding;
@@ -29,7 +29,6 @@ export type ProbeRow = Omit<Probe, 'group' | 'requests'> & Partial<Pick<Probe, '
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Builds the probe that a row of a group describes. */
 export function buildProbe(group: Probe['group'], row: ChatRow | ProbeRow): Probe {
   if ('request' in row) return { requests: 1, ...row, group };
   const { sends, judge, tokens = judge === undefined ? 'few' : 'many', means = {}, ...rest } = row;
@@ -47,7 +46,7 @@ export function buildProbe(group: Probe['group'], row: ChatRow | ProbeRow): Prob
   };
 }
 
-/** Judges a Chat answer by what was answered; errors and broken answers are judged here. */
+/** Judges errors and broken answers to a Chat request; `judge` judges all other answers. */
 export function judgeAnswer(answer: Answer, judge: (answer: ReadAnswer) => Finding): Finding {
   const read = readChatAnswer(answer);
   switch (read.type) {
@@ -82,7 +81,7 @@ export function judgeSilence(answer: ReadAnswer): Finding | null {
 export function judgeCalls(answer: ReadAnswer, wanted: (calls: readonly AnsweredCall[]) => Finding): Finding {
   if (answer.calls.length > 0) {
     const finding = wanted(answer.calls);
-    // The server is not to blame for arguments that were cut at the limit.
+    // Arguments that were cut at the token limit are not the server's mistake.
     const whole = answer.finish === 'length' || answer.calls.every(({ arguments: text }) => isObjectText(text));
     return whole ? finding : { ...finding, facts: { ...finding.facts, badArguments: true } };
   }
@@ -92,17 +91,14 @@ export function judgeCalls(answer: ReadAnswer, wanted: (calls: readonly Answered
   return ignored(answer.said === '' ? 'no call, and no text' : 'text instead of a call');
 }
 
-/** Does the text contain the markup of a call? */
 export function hasMarkup({ text }: ReadAnswer): boolean {
   return callMarkup.test(text);
 }
 
-/** The calls in a few words. */
 export function describeCalls(calls: readonly AnsweredCall[]): string {
   return calls.map(({ name, arguments: text }) => `${name}(${text.slice(0, 60)})`).join(', ');
 }
 
-/** Whether the text is a JSON object. */
 export function isObjectText(text: string): boolean {
   return objectOf(jsonOf(text)) !== null;
 }

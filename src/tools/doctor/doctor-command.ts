@@ -36,7 +36,7 @@ export const doctor: Subcommand = async (args, terminal) => {
     return 0;
   }
   const interrupted = new AbortController();
-  // A second one ends the process, as usual.
+  // A second Ctrl-C ends the process, as usual.
   const interrupt = () => interrupted.abort();
   process.once('SIGINT', interrupt);
   try {
@@ -46,7 +46,6 @@ export const doctor: Subcommand = async (args, terminal) => {
   }
 };
 
-/** Asks for the models, probes and reports. Resolves with the exit code. */
 async function examine(given: DoctorOptions, terminal: Terminal, signal: AbortSignal): Promise<number> {
   const { stdout, stderr } = terminal;
   const { chatUrl, key, limits, json, save } = given;
@@ -67,11 +66,11 @@ async function examine(given: DoctorOptions, terminal: Terminal, signal: AbortSi
   }
   const options = { ...given, model: given.model || (only ?? '') };
   const { model } = options;
-  // The first probe asks for the list too: it gets the one that is here.
+  // The first probe asks for the list of models again, and gets the answer that is here.
   const send: Send = (request, from) =>
     request.path === 'models' && from.probe === 'models' ? Promise.resolve(list) : sender(request, from);
   const spending = computeWorstCase(allProbes, limits);
-  // In JSON mode standard output is the report alone.
+  // With --json standard output has nothing but the report.
   (json ? stderr : stdout).write(writeAnnouncement(hideQuery(chatUrl), model, spending, limits));
   const report = await diagnose(options, send, {
     signal,
@@ -91,7 +90,6 @@ async function examine(given: DoctorOptions, terminal: Terminal, signal: AbortSi
   return exitCodes[report.verdict.outcome];
 }
 
-/** Explains why there is no Chat API at the URL, and which address the user may have meant. */
 function createExplainAddress(
   { chatUrl, key, timeout }: DoctorOptions,
   answer: Answer,
@@ -158,7 +156,7 @@ export async function diagnose(
 async function askUser(question: string, { stdin, stderr }: Terminal, signal: AbortSignal): Promise<boolean> {
   if (!stdin.isTTY || !stderr.isTTY) return false;
   const lines = createInterface({ input: stdin, output: stderr });
-  // In raw mode Ctrl-C is a character that only the line reader gets.
+  // In raw mode the terminal sends Ctrl-C as a character, which only the line reader gets.
   lines.once('SIGINT', () => process.emit('SIGINT'));
   try {
     return /^y/i.test((await lines.question(`\n${question} [y/N] `, { signal })).trim());
@@ -181,7 +179,7 @@ function checkSavePath(path: string): void {
   if (!existsSync(dirname(path))) throw new UsageError(`The folder of ${path} does not exist.`);
 }
 
-/** Removes the key from a text of the server, because servers quote keys in their errors. */
+/** Removes the key from a text, because servers quote keys in their errors. */
 function hideKey(text: string, key: string | null): string {
   return key === null ? text : text.replaceAll(key, '[key]');
 }

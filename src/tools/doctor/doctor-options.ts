@@ -17,10 +17,7 @@ const options = {
   help: { type: 'boolean', short: 'h', default: false },
 } as const;
 
-/**
- * Reads the arguments after `doctor`; null when help is asked for. `env` is where the variable of the key is. Throws
- * `UsageError`.
- */
+/** Parses the arguments of `doctor`; null for --help. A variable of `env` may hold the key. Throws `UsageError`. */
 export function parseDoctorOptions(args: readonly string[], env: Readonly<Record<string, string | undefined>>) {
   const { values, positionals } = parseOptions(args, options);
   if (values.help) return null;
@@ -36,7 +33,7 @@ export function parseDoctorOptions(args: readonly string[], env: Readonly<Record
     /** The model's name; empty if the command line has none, and the server is asked for its list. */
     model: values.model,
     json: values.json,
-    /** Path of the profiles file; null for standard output. */
+    /** The path of the profiles file to write; null for none. */
     save: values.save ?? null,
     limits: {
       requests: parseCount(values, 'max-requests'),
@@ -46,7 +43,7 @@ export function parseDoctorOptions(args: readonly string[], env: Readonly<Record
     },
     /** Seconds that one request may take. */
     timeout: parseCount(values, 'timeout'),
-    /** The run goes on after a timeout without a question to the user. */
+    /** True to go on after a timeout without asking the user. */
     keepGoing: values['keep-going'],
   };
 }

@@ -10,7 +10,6 @@ export type Flags = Partial<ProfileFlags>;
  * accepts a field without an error does not contradict a flag not to send it.
  */
 export interface Evidence {
-  /** The names of the probes that this evidence comes from. */
   readonly from: string;
   /** Whether a profile with these flags agrees with the evidence. */
   fits(flags: ProfileFlags): boolean;
@@ -23,7 +22,6 @@ export interface Subject {
   readonly model: string;
 }
 
-/** A rule that derives evidence about flags from the findings of some probes. */
 export interface EvidenceRow {
   readonly flags: readonly (keyof ProfileFlags)[];
   readonly probes: readonly string[];
@@ -115,7 +113,7 @@ export const allEvidence: readonly EvidenceRow[] = [
   }),
   buildRowFor('two_users', failed, { alternateRoles: true }),
   buildRowFor('assistant_first', failed, { alternateRoles: true }),
-  // Alternation repairs this as well.
+  // A profile that alternates roles needs no other repair of this.
   buildRowFor(
     'user_after_tool',
     failed,
@@ -130,7 +128,7 @@ export const allEvidence: readonly EvidenceRow[] = [
   ),
   buildRowFor('developer', failed, { developerRole: 'system' }),
   buildRowFor('no_user', failed, { needsUser: true }),
-  // Alternation puts a user in front of an assistant.
+  // A profile that alternates roles puts a user message first.
   buildRowFor('assistant_alone', failed, { needsUser: true }, (flags) => flags.needsUser || flags.alternateRoles),
   buildRowFor('text_parts', failed, { arrayContent: false }),
   buildRowFor(
@@ -143,7 +141,7 @@ export const allEvidence: readonly EvidenceRow[] = [
 
   // Tools, and their choice.
   buildRowWhere(['tool_call', 'tool_stream'], refusesTools, { tools: false }),
-  // Whatever the profile says.
+  // Calls that work contradict a profile without tools.
   buildRowWhere(['tool_call'], (findings) => isAccepted(findings, 'tool_call'), { tools: true }),
   buildRowWhere(
     ['tools', 'tools_no_effort'],
@@ -195,7 +193,7 @@ export const allEvidence: readonly EvidenceRow[] = [
   buildSchemaRow('prompt', false),
   buildSchemaRow('json_object', true),
 
-  // Reasoning: effort, where it is read, and where it is sent back.
+  // Reasoning: its effort, where answers have it, and where requests repeat it.
   { flags: ['reasoningEffort', 'effortRules'], probes: efforts.map((effort) => `effort_${effort}`), read: readEfforts },
   buildMoveRow('reasoning_split', { reasoning_split: true }),
   buildMoveRow('reasoning_format', { reasoning_format: 'parsed' }, 'reasoning_split'),
@@ -206,7 +204,6 @@ export const allEvidence: readonly EvidenceRow[] = [
   { flags: ['reasoningReplay'], probes: ['reasoning_replay'], read: readReplay },
 ];
 
-/** Returns what the findings say of the flags. */
 export function collectEvidence(findings: Findings, subject: Subject): Evidence[] {
   return allEvidence.flatMap((row) => row.read(findings, subject) ?? []);
 }
@@ -279,7 +276,7 @@ function buildMoveRow(probe: string, fields: Readonly<Record<string, string | bo
 
 function readTags(findings: Findings): Evidence | null {
   const tags = findFact(findings, 'tags');
-  // A field that moves it out of the text does better.
+  // Reasoning that a request field moves out of the text leaves no tags to be read.
   const isMoved = hasResult(findings, 'reasoning_split', 'works') || hasResult(findings, 'reasoning_format', 'works');
   if (tags === undefined || isMoved) return null;
   const implicit = tags === 'closing';
@@ -350,7 +347,7 @@ function readReplay(findings: Findings): Evidence | null {
 /** Judges each part of the flag for tool choices. A part counts only if its own probe showed something. */
 function readChoice(findings: Findings): Evidence | null {
   if (refusesTools(findings)) return null;
-  // If the model never calls a tool, it shows nothing that it does not with `tool_choice`.
+  // A model that never calls a tool shows nothing when `tool_choice` leads to no call.
   const calls = hasResult(findings, 'tool_call', 'works') || hasResult(findings, 'tool_required', 'works');
   const lacks = (name: string) => hasResult(findings, name, ...(calls ? lacking : failed));
   const works = (name: string) => hasResult(findings, name, 'works');

@@ -20,18 +20,16 @@ export interface ProbeRequest {
   readonly key?: 'wrong';
   /** The probe disconnects at the first event of the stream. */
   readonly until?: 'first_event';
-  /** The pause before this request, in milliseconds. */
+  /** Milliseconds to wait before this request. */
   readonly wait?: number;
 }
 
-/** A server's answer to a probe. Its body is text, which each judge parses. */
 export interface Answer {
-  /** How the request ended: answered, aborted by the probe at the first event, or failed as named. */
+  /** `aborted`: the probe disconnected at the first event, as it wanted. */
   readonly outcome: 'answered' | 'aborted' | 'timed_out' | 'too_large' | 'unreachable';
   /** The HTTP status; 0 if no headers came. */
   readonly status: number;
   readonly contentType: string | null;
-  /** The values of the headers `keep-alive`, `retry-after` and `location`. */
   readonly keepAlive: string | null;
   readonly retryAfter: string | null;
   readonly location: string | null;
@@ -41,41 +39,37 @@ export interface Answer {
   readonly milliseconds: number;
 }
 
-/** The answers to a probe's requests, of which there is at least one. */
 export type Answers = readonly [Answer, ...Answer[]];
 
 /** Further facts that a judge found, for later probes, the profile and the warnings. */
 export interface Facts {
   /** The engine that the server reports, as a profile's name. */
   readonly software?: string;
-  /** A gateway in front of the engine, by its name. */
   readonly gateway?: string;
   readonly contextWindow?: number;
-  /** The models that the server lists, where the one that is probed is not among them. */
+  /** The models that the server lists, if the probed one is not among them. */
   readonly otherModels?: readonly string[];
-  /** Whether the server reports that the model accepts images. */
   readonly takesImages?: boolean;
   /** The path at which the server says how many requests are running. */
   readonly activity?: '/slots' | '/metrics';
   readonly idleSeconds?: number;
   /** The message field that carries reasoning. */
   readonly reasoningField?: string;
-  /** Reasoning in the text: with its opening tag, or only with the closing one. */
+  /** How reasoning in the text is marked: by both tags, or by a closing tag alone. */
   readonly tags?: 'whole' | 'closing';
   /** Each delta of the server's streams repeats the text before it. */
   readonly cumulative?: true;
   /** The server counts reasoning tokens beside the completion's tokens instead of among them. */
   readonly reasoningExtra?: boolean;
-  /** Arguments of a call that are not a JSON object. */
+  /** The arguments of a call were not a JSON object. */
   readonly badArguments?: boolean;
   /** The model's call came as text in the answer's content. */
   readonly callAsText?: boolean;
-  /** Fields of earlier reasoning that the server reads (shown by the prompt's token count), or refuses. */
+  /** Message fields of earlier reasoning that the server reads (its prompt tokens show it), or refuses. */
   readonly replayRead?: readonly string[];
   readonly replayRefused?: readonly string[];
   /** The server reported a client's mistake with a 5xx status. */
   readonly serverError?: boolean;
-  /** The complete answer was reasoning. */
   readonly reasoningOnly?: boolean;
   /** Reasoning used up all output tokens, so that none was left for the answer. */
   readonly outOfTokens?: boolean;
@@ -89,7 +83,6 @@ export interface Finding {
 
 export type Findings = ReadonlyMap<string, Finding>;
 
-/** Facts about the run that a probe can use when it builds its request. */
 export interface Known {
   readonly model: string;
   readonly hasKey: boolean;
@@ -102,7 +95,6 @@ export interface Known {
 export interface Probe {
   readonly name: string;
   readonly group: 'server' | 'text' | 'tools' | 'round trips' | 'fields' | 'reasoning' | 'limits';
-  /** What the probe asks about the server, in a few words. */
   readonly asks: string;
   /** The most that a probe may spend: the number of requests, and output tokens for each. */
   readonly requests: number;
@@ -111,7 +103,7 @@ export interface Probe {
   readonly essential?: true;
   /** The probe expects an error as answer, so a 401 or a 429 does not end the run. */
   readonly expectsRefusal?: true;
-  /** Builds the requests that are sent one after another, or returns the reason why the question does not arise. */
+  /** Builds the requests, which are sent one after another, or returns the reason why the probe is not needed. */
   request(known: Known): readonly ProbeRequest[] | string;
   judge(answers: Answers, known: Known): Finding;
   readonly means: Meanings;
@@ -151,7 +143,6 @@ export function explainResult({ means }: Pick<Probe, 'means'>, result: Result, f
   return typeof meaning === 'function' ? meaning(findings) : meaning;
 }
 
-/** Whether the probe of this name ended with one of these results. */
 export function hasResult(findings: Findings, name: string, ...results: readonly Result[]): boolean {
   const result = findings.get(name)?.result;
   return result !== undefined && results.includes(result);

@@ -5,7 +5,6 @@ import type { Send } from './send-probe.ts';
 /** Asks a server below a base URL (`https://host/v1`) for its models, or with an empty request, which costs nothing. */
 export type AskBelow = (base: URL, path: 'models' | 'chat' | 'responses') => Promise<Answer>;
 
-/** Makes an `AskBelow` from a function that creates a sender for each URL of a Chat API. */
 export function createAskBelow(senderFor: (chatUrl: URL) => Send): AskBelow {
   return (base, path) => {
     const own = base.pathname.replace(/\/+$/, '');
@@ -19,7 +18,7 @@ export function createAskBelow(senderFor: (chatUrl: URL) => Send): AskBelow {
   };
 }
 
-/** Whether the answer is a web page, as a console, a login or a proxy's own error is. */
+/** Whether the answer is a web page, such as a console, a login or a proxy's error page. */
 export function isPage({ contentType, body }: Answer): boolean {
   return /^text\/html\b/i.test(contentType ?? '') || /^\s*<(?:!doctype html|html)\b/i.test(body);
 }
@@ -30,8 +29,8 @@ export function isAbsent({ status, body }: Answer): boolean {
 }
 
 /**
- * Why there is no Chat API below a base URL, and what to give in its place. `chat` is the answer to an empty Chat request, which said
- * that it is absent, or was a web page.
+ * Explains why there is no Chat API below a base URL, and what to give instead. `chat` is the answer to an empty Chat
+ * request.
  */
 export async function explainAddress(base: URL, chat: Answer, ask: AskBelow): Promise<string> {
   const own = base.pathname.replace(/\/$/, '');
@@ -63,19 +62,19 @@ interface Patience {
 }
 
 interface Wait {
-  /** Is called with a line for people, once for each reason to wait. */
+  /** Shows a line to a person, once for each reason to wait. */
   onProgress(line: string): void;
   isOver(): boolean;
   now(): number;
   sleep(milliseconds: number): Promise<void>;
 }
 
-/** Does the server say that it is still loading its model, as llama.cpp and vLLM do with a 503? */
+/** Whether the server says that it is still loading its model, as llama.cpp and vLLM do with a 503. */
 export function isStillLoading({ status, body }: Answer): boolean {
   return status === 503 && /load/i.test(body);
 }
 
-/** The answer to the question for the list of models, once the server has loaded its model or the time is used up. */
+/** Asks for the list of models until the server has loaded its model, or the time is used up. */
 export async function askForModels(send: Send, { timeout, limits }: Patience, wait: Wait): Promise<Answer> {
   const begun = wait.now();
   let told: string | null = null;

@@ -17,7 +17,6 @@ export interface Difference {
   readonly from: string;
 }
 
-/** The profile that fits a server. */
 export type Proposal = ReturnType<typeof proposeProfile>;
 
 /** The advantage over `generic` that a profile needs to be chosen by probes: one flag in common is a coincidence. */
@@ -38,13 +37,10 @@ export function proposeProfile(findings: Findings, url: URL, model: string) {
   const file = writeProfilesFile(base, own, differences, model);
   checkProfilesFile(file, own, evidence, model);
   return {
-    /** The built-in profile that comes closest, and why that one, in a few words. */
     base: base.name,
     because,
     differences,
-    /**
-     * The proposed profile's name for `UPSTREAM_PROFILE`: a new name, or the base profile's own when nothing differs.
-     */
+    /** The value for `UPSTREAM_PROFILE`: a new name, or the base profile's own if nothing differs. */
     name: differences.length === 0 ? base.name : own,
     /** A profiles file, in YAML. */
     file,
@@ -56,7 +52,7 @@ function chooseBase(evidence: readonly Evidence[], findings: Findings, host: str
   if (ofHost !== undefined) return { base: ofHost, because: `the host is ${host}` };
   const ofEngine = builtInProfiles.get(findFact(findings, 'software') ?? '')?.profile;
   if (ofEngine !== undefined) return { base: ofEngine, because: 'the engine says so' };
-  // An engine would have identified itself.
+  // A server of a known engine would have identified itself.
   const others = [...builtInProfiles.values()].filter(({ recognisedBy }) => !('engine' in recognisedBy));
   const [generic, ...rest] = others.map(({ profile }) => profile);
   if (generic === undefined) throw new Error('There are no profiles.');
@@ -114,7 +110,8 @@ function buildProfileName(model: string): string {
 }
 
 function writeProfilesFile(base: Profile, name: string, differences: readonly Difference[], model: string): string {
-  // What a rule of the base sets for this model is set by a rule again: a flag would count for all other models too.
+  // A flag that a rule of the base sets for this model goes into a rule: elsewhere it would count for all other models
+  // too.
   const rules = base.models.filter(({ match }) => match.test(model));
   const byModel = new Set<string>(rules.flatMap(({ flags }) => Object.keys(flags)));
   // JSON is YAML.
@@ -132,7 +129,7 @@ function writeProfilesFile(base: Profile, name: string, differences: readonly Di
   ].join('');
 }
 
-/** Reads the proposed profiles file as the service does. It throws unless the flags are those that were found. */
+/** Reads the proposed file as the service does. Throws unless it has the flags that were found. */
 function checkProfilesFile(file: string, name: string, evidence: readonly Evidence[], model: string): void {
   const profile = profilesFile().readProfilesFile(file, 'the proposed file').get(name);
   if (profile === undefined) throw new Error(`The proposed file has no profile ${name}.`);

@@ -22,7 +22,6 @@ import { allProbes } from './probes/all-probes.ts';
 import type { Proposal } from './proposal.ts';
 import { type Limits, notReached, type Run, type Spending } from './run-probes.ts';
 
-/** All that a run of probes found out, ready to be reported. */
 export interface Report {
   readonly url: string;
   readonly model: string;
@@ -33,7 +32,7 @@ export interface Report {
   readonly verdict: Verdict;
 }
 
-/** Whether an agent can work with the server, and the names of the probes that failed. */
+/** Whether an agent can work with the server. `failing` names the probes that decided it. */
 export interface Verdict {
   readonly outcome: 'usable' | 'unusable' | 'unclear' | 'no_such_model';
   readonly failing: readonly string[];
@@ -58,7 +57,6 @@ export function judgeServer(findings: Findings, turnTaken: boolean): Verdict {
   return { outcome: open.length > 0 || !turnTaken ? 'unclear' : 'usable', failing: open };
 }
 
-/** Returns the text to print before the first request. */
 export function writeAnnouncement(url: string, model: string, spending: Spending, limits: Limits): string {
   const { requests, inputTokens, outputTokens } = spending;
   return `Probing ${url} with the model ${model}.
@@ -66,14 +64,13 @@ At most ${requests} requests, ${outputTokens} output tokens and about ${inputTok
 `;
 }
 
-/** The report as text: a table by groups, the profile, the warnings. */
 export function writeTextReport(report: Report, style: Style): string {
   const { run, proposal, warnings } = report;
   const width = Math.min(style.width, 140);
   const listed = allProbes.flatMap((probe) => {
     const finding = run.findings.get(probe.name);
     if (finding === undefined) return [];
-    // Variants that were not needed, and probes after the end, are not listed.
+    // Variants that were not needed, and probes that were not reached, are not listed.
     const isLeftOut = finding.result === 'not_tested' && (variants.test(probe.name) || finding.detail === notReached);
     return isLeftOut ? [] : [{ probe, finding }];
   });
@@ -110,7 +107,6 @@ function describeEnd({ stopped, ranOut }: Run): string {
   return '';
 }
 
-/** The JSON report for programs. */
 export function writeJsonReport({ url, model, limits, run, proposal, warnings, verdict }: Report): string {
   const { stopped, ranOut, spent } = run;
   const findings = allProbes.flatMap(({ name, group, asks, means }) => {
@@ -134,7 +130,6 @@ export function writeJsonReport({ url, model, limits, run, proposal, warnings, v
 
 const variants = /^(?:tool_any|tools_no_effort|json_object|window|tool_result_.*|reasoning_.*|.*_short)$/;
 
-/** Prints a probe's row of the report: what it asks, its result, what was seen, and what that means. */
 function writeProbeRow(
   probe: Probe,
   { result, detail }: Finding,

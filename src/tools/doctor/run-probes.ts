@@ -15,7 +15,6 @@ import { isAbsent, isPage } from './first-questions.ts';
 import { maxOverflowTokens } from './probes/limit-probes.ts';
 import { explainUnreachable, type Send } from './send-probe.ts';
 
-/** The most that a run of probes may spend. */
 export interface Limits {
   readonly requests: number;
   readonly tokensPerRequest: number;
@@ -29,19 +28,19 @@ export type Spending = ReturnType<typeof computeWorstCase>;
 
 export type Run = Awaited<ReturnType<typeof runProbes>>;
 
-/** The detail in the findings of all probes that a run did not reach. */
+/** The detail of the findings whose probes a run did not reach. */
 export const notReached = 'not reached';
 
 const usualInputTokens = 200;
 
-/** The most that these probes can spend within the limits: what is announced before the first request. */
+/** The most that these probes can spend within the limits, which is announced before the first request. */
 export function computeWorstCase(probes: readonly Probe[], limits: Limits) {
   let [requests, outputTokens, asking] = [0, 0, 0];
   for (const probe of probes) {
     requests += probe.requests;
     if (probe.tokens === 'none') continue;
     asking += probe.requests;
-    // Of several requests with many tokens one has them; the others ask for little or nothing.
+    // One request of a probe has many output tokens; its others ask for few or none.
     outputTokens +=
       probe.tokens === 'many' ? limits.tokensPerRequest + (probe.requests - 1) * fewTokens : probe.requests * fewTokens;
   }
@@ -112,7 +111,7 @@ export async function runProbes(
         charge(spent, request, answer);
         answered ||= answer.status > 0;
         stopped = parts.signal?.aborted ? 'Interrupted.' : findReasonToStop(probe, answer, answered, target);
-        // Paths that are not the API's need not answer.
+        // A path that is not the API's need not answer.
         if (stopped === null && answer.outcome === 'timed_out' && !timedOut && probe.name !== 'software') {
           timedOut = true;
           const silence = `${probe.name}: ${answer.reason}${answered ? '' : ', although the connection was taken'}`;
@@ -128,7 +127,7 @@ export async function runProbes(
       if (stopped === null && probe.name === 'text' && finding.result !== 'works' && !finding.facts?.reasoningOnly)
         [stopped, noSuchModel] = await explainNoText(finding, answers[0], target.model, findings, parts.explainAddress);
     }
-    // What servers and models say goes to a terminal.
+    // The words of servers and models go to a terminal.
     findings.set(probe.name, { ...finding, detail: shortenToLine(finding.detail) });
   }
   return { findings, spent, stopped, ranOut, noSuchModel };
@@ -159,7 +158,6 @@ async function explainNoText(
 
 const mostListed = 20;
 
-/** Lists at most twenty names for a person. */
 export function listNames(names: readonly string[]): string {
   const more = names.length > mostListed ? ` and ${names.length - mostListed} more` : '';
   return `${names.slice(0, mostListed).join(', ')}${more}`;
@@ -177,7 +175,7 @@ function sortByLikeness(names: readonly string[], given: string): readonly strin
     .map(({ name }) => name);
 }
 
-/** So many chunks of a stream are read before timers and the user's Ctrl-C are handled. */
+/** The chunks of a stream that are read before timers and the user's Ctrl-C are handled. */
 const chunksPerSlice = 100;
 
 /** Reads an answer with pauses in which input and timers are handled. `goesOn` says whether there is time left. */

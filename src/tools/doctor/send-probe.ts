@@ -5,13 +5,9 @@ import { hasMoreValues } from '../../formats/json/scan.ts';
 import { isStreamed } from './chat-answer.ts';
 import type { Answer, ProbeRequest } from './findings.ts';
 
-/**
- * Sends one request of a probe; `from` is the probe and the number of its request, from 0. Never rejects: failures are in
- * the answer.
- */
+/** Sends request number `index` of a probe. Never rejects: a failure is part of the answer. */
 export type Send = (request: ProbeRequest, from: { readonly probe: string; readonly index: number }) => Promise<Answer>;
 
-/** The address that a sender sends requests to, with its limits for one request. */
 interface Target {
   /** The Chat API's own URL, `…/chat/completions`. */
   readonly chatUrl: URL;
@@ -28,7 +24,7 @@ const connectMs = 5000;
 
 const maxAnswerBytes = 8 * 1024 * 1024;
 
-/** Most values of an answer that is parsed at once: 8 MiB of `{},` would take hundreds of megabytes. */
+/** An answer with more values is not parsed: 8 MiB of `{},` would take hundreds of megabytes. */
 const maxAnswerValues = 200_000;
 
 /**
@@ -54,7 +50,10 @@ function buildUrl(path: ProbeRequest['path'], chatUrl: URL): URL {
   return models;
 }
 
-/** Servers quote keys in their errors. A short one may be any word of an answer: the report is searched for it instead. */
+/**
+ * Removes a key from an answer, because servers quote keys. A short key may be an ordinary word: only the report hides
+ * it.
+ */
 function hideLongKey(text: string, key: string | null): string {
   return key === null || key.length < 8 ? text : text.replaceAll(key, '[key]');
 }
@@ -99,14 +98,14 @@ function sendOnce(
       agent: false,
       headers: {
         accept: 'application/json, text/event-stream',
-        // Asked for, so that the server says how long it would keep it.
+        // With this header the server says how long it would keep the connection.
         connection: 'keep-alive',
         'user-agent': 'responses-extproc-doctor',
         ...(token !== null && { authorization: `Bearer ${token}` }),
         ...(bytes !== null && { 'content-type': 'application/json', 'content-length': bytes.length }),
       },
     });
-    // A hanging handshake has a connection: the peer does not speak TLS.
+    // A socket that is connected without a finished handshake belongs to a server without TLS.
     const connecting = setTimeout(
       () => settle('unreachable', request.socket?.connecting === false ? noTlsHandshake : 'ETIMEDOUT'),
       Math.min(connectMs, timeoutMs),
@@ -129,7 +128,7 @@ function sendOnce(
       incoming.on('end', () => {
         const { statusCode, headers } = incoming;
         const whole = Buffer.concat(pieces);
-        // A stream's chunks are parsed one at a time.
+        // The chunks of a stream are parsed one at a time.
         const streamed = path === 'chat' && isStreamed(statusCode as number, headers['content-type'] ?? null);
         if (!streamed && hasMoreValues(whole.toString(), maxAnswerValues))
           settle('too_large', `an answer of over ${maxAnswerValues} values`, Buffer.alloc(0));
@@ -149,10 +148,7 @@ const untrusted =
 /** The error of a connection whose TLS handshake did not finish in time. */
 export const noTlsHandshake = 'no TLS handshake';
 
-/**
- * Why a server could not be asked and what to do about it, in one or two sentences for a terminal. `reason` is the code of
- * Node's error; an unknown code is shown unchanged.
- */
+/** Explains for a terminal why a server could not be asked, and what to do. `reason` is the code of Node's error. */
 export function explainUnreachable(reason: string, url: URL): string {
   const secure = url.protocol === 'https:';
   const place = `${url.hostname}:${url.port || (secure ? 443 : 80)}`;

@@ -65,7 +65,6 @@ export function listWarnings(findings: Findings, insecureKey: boolean): string[]
   return rules.flatMap((rule) => rule(findings, insecureKey) ?? []);
 }
 
-/** Builds a rule that warns if a probe found this fact. */
 function warnOfFact<Name extends keyof Facts>(
   name: Name,
   says: string | ((value: NonNullable<Facts[Name]>) => string | null),
@@ -77,7 +76,7 @@ function warnOfFact<Name extends keyof Facts>(
   };
 }
 
-/** Builds a rule that repeats what a probe's result means among the warnings, where nobody overlooks it. */
+/** Builds a rule that repeats among the warnings what a probe's result means. */
 function warnOfMeaning(name: string, results: readonly Result[]) {
   return (findings: Findings): string | null => {
     const result = findings.get(name)?.result;

@@ -29,14 +29,12 @@ import {
 import { type AnswerRun, type RecordedAnswer, type ReplayedChunk, runAnswer } from './run-answer.ts';
 import { type ClientRequest, isForCatalog, parseServiceJson, runRequest, type Setup } from './run-request.ts';
 
-/** The exit codes of `explain`, as `--help` lists them. */
 export const exitCodes = { explained: 0, refused: 1, unusable: 2, failed: 3 } as const;
 
 /** The machine form of an explanation, `--json`. Later versions add keys; one that changes a key has a new number. */
 export interface ExplanationFile extends RequestExplanation {
   readonly format: 'responses-extproc explanation';
   readonly version: 1;
-  /** The translation of the recorded answer; null without one. */
   readonly answer: (Omit<AnswerRun, 'chunks'> & { readonly chunks: readonly ReplayedChunk[] }) | null;
 }
 
@@ -67,7 +65,7 @@ async function explainAs(options: Options, { env, stdin, stdout }: Terminal): Pr
   const texts = options.json
     ? writeExplanationJson(explanation, run)
     : writeExplanationText(explanation, run, createStyle({ env, stdout }), options.full);
-  // The process exits after this: a pipe takes it piece by piece, as fast as it is read.
+  // The process exits after this, so each piece waits until the pipe has taken it.
   for (const bytes of redactPieces(texts, createRequestRedactor(request)))
     await new Promise<void>((resolve) => stdout.write(bytes, () => resolve()));
   if (explanation.outcome === 'refused') return exitCodes.refused;
@@ -92,7 +90,7 @@ function explainInput(options: Options, env: Terminal['env'], { request, profile
 async function readRequestAndAnswer(options: Options, stdin: NodeJS.ReadStream) {
   const recorded = options.response === null ? null : await readInput(options.response, stdin);
   const isAlone = options.file === null && stdin.isTTY === true;
-  // A saved exchange includes its request.
+  // A recorded exchange contains its request.
   const ofExchange =
     recorded === null ? null : nameInErrors(options.response, () => readRequest(recorded, options.path));
   const hasRequest = ofExchange !== null && ofExchange.profile !== null;
@@ -186,14 +184,13 @@ function createRequestRedactor({ path, headers, body }: ClientRequest): Redactor
   return redactor;
 }
 
-/** The output is written in pieces of so many bytes. */
 const outputBytes = 2 ** 18;
 
-/** The output without the request's credentials and without what a terminal would interpret. */
+/** Redacts the request's credentials in the output, and escapes what a terminal would interpret. */
 function* redactPieces(texts: Iterable<string>, redactor: Redactor): Generator<Uint8Array, void> {
   let waiting = '';
   for (const text of texts) {
-    // No text cuts a value.
+    // The texts are cut between values, so that each credential is in one of them.
     waiting += redactor.body(Buffer.from(escapeOutput(text)).toString('latin1'), 'request');
     if (waiting.length < outputBytes) continue;
     yield Buffer.from(waiting, 'latin1');

@@ -18,7 +18,7 @@ export function explainFields(run: SentRun, body: unknown, whatIf: WhatIf, optio
   let kept: readonly VariedRun[] | null = null;
   const shown = createShown();
 
-  /** The causes that decided it. Variations are run when they are first needed. */
+  /** Lists the causes of an outcome. The variations run when they are first needed. */
   function because(isOtherwiseIn: (other: RequestRun, cause: Cause) => boolean): readonly Cause[] {
     kept ??= whatIf.runs(body, run);
     return listCauses(kept, isOtherwiseIn);
@@ -37,12 +37,12 @@ export function explainFields(run: SentRun, body: unknown, whatIf: WhatIf, optio
         : // Under that variation it was dropped, with all the rest.
           (other.type === 'answered' && other.dropped.some((name) => isWithin(name, field))) ||
           dropped.some((name) => isNotDropped(name, other)) ||
-          // A variable chose between this and a refusal.
+          // The variable decides between a rewritten field and a refusal.
           (kind === 'variable' &&
             fate === 'rewritten' &&
             other.type === 'refused' &&
             isWithin(other.error.param ?? '', field));
-    // Rules that a profile does not have may be why a field is lost, never why it is sent as it is.
+    // An empty list of rules may be why a field is lost, but not why it is sent.
     const isSent = (fate === 'renamed' || fate === 'rewritten') && dropped.length === 0;
     const hasCause = fate !== 'absent' && (fate !== 'sent' || dropped.length > 0);
     return {
@@ -96,7 +96,7 @@ function createShown(): (place: Place) => ChatPlace {
   };
 }
 
-/** Creates the question whether a run leaves this place without its value, even if the value is elsewhere. */
+/** Creates a function that tells whether a run lacks this value at its place. */
 function createIsWithout(place: Place): (other: RequestRun) => boolean {
   const [, header] = /^header (.*)$/.exec(String(place.path[0])) ?? [];
   return (other) =>

@@ -11,8 +11,9 @@ import { plainList, replaceBody, runRequest, type SentRun, translateAnswer } fro
 import { createWhatIf, listCauses, listVariations, type VariedRun, type WhatIf } from './what-if.ts';
 
 /**
- * Explains a request by running it through the service's own exchange, which traces which field became what; then under
- * every other value of each flag and variable, to see what they decide. Nothing here knows how a field is translated.
+ * Explains a request by running it through the service's own exchange, which traces what each field became; then under
+ * every other value of each flag and variable, which shows what they decide. Nothing here knows how a field is
+ * translated.
  */
 export function explainRequest(options: ExplainOptions): RequestExplanation {
   const { setup, request, now } = options;
@@ -82,7 +83,7 @@ function explainAnswered(run: AnsweredRun, body: unknown, whatIf: WhatIf, { link
 
 function explainRefusals(run: RefusedRun, body: unknown, whatIf: WhatIf, options: ExplainOptions): readonly Refusal[] {
   const { setup, request, now, linkBase } = options;
-  // Used once a call or an output was removed whose partner is unknown.
+  // A repair that removes a call or an output leaves its partner alone.
   const config: Config = { ...setup.config, ORPHAN_OUTPUTS: 'synthesize', MISSING_OUTPUTS: 'synthesize' };
   const refused = listRefusals(run, body, (value, isLenient) =>
     runRequest(isLenient ? { ...setup, config } : setup, replaceBody(request, value), now),
@@ -97,10 +98,9 @@ function explainRefusals(run: RefusedRun, body: unknown, whatIf: WhatIf, options
   });
 }
 
-/** The HTTP request that the upstream gets, as it may be shown. */
 function buildUpstreamRequest(run: SentRun | CatalogRun, body: unknown): UpstreamRequest {
   const { method, path, headers, headerChanges } = run;
-  // A client's key and cookies are shown only as present: output gets pasted.
+  // Output gets pasted: of keys and cookies only their presence is shown.
   const shown = Object.entries(headers).map(([name, value]) => [
     name,
     isCredentialHeader(name) ? redactionMark : value,

@@ -6,12 +6,11 @@ import type { Cause } from './what-if.ts';
 export interface Reason {
   /** The flags and variables that decided the outcome; empty if it is always the same. */
   readonly causes: readonly Cause[];
-  /** The row of `docs/mapping.md`: what it says, and its address. */
+  /** What the row of `docs/mapping.md` says; `link` is its address. */
   readonly rule: string;
   readonly link: string;
 }
 
-/** A part of the request to the upstream, with its value. */
 export interface ChatPlace {
   /** The place's path: `messages[0].content`, `header accept`, or `path` for the URL's path. */
   readonly path: string;
@@ -19,12 +18,10 @@ export interface ChatPlace {
   readonly value: unknown;
 }
 
-/** The fate of one field. */
 export interface ExplainedField extends Reason {
   readonly field: string;
   readonly value?: unknown;
   readonly fate: Fate;
-  /** The places in the Chat request that the field became. */
   readonly becomes: readonly ChatPlace[];
   /** The paths in the Response that repeat the field. */
   readonly in_response: readonly string[];
@@ -37,7 +34,6 @@ export interface Refusal extends Reason {
   readonly error: ApiErrorObject;
 }
 
-/** The request that the upstream gets. */
 export interface UpstreamRequest {
   readonly method: string;
   readonly path: string;

@@ -24,7 +24,6 @@ export function judgeField(field: Path, value: unknown, run: SentRun, isRepeated
   const places = value === undefined ? [] : run.places.of(field);
   const isElement = field.length === 2 && (field[0] === 'input' || field[0] === 'tools') && readRecord(value) !== null;
   const becomes = isElement ? places : places.flatMap((place) => narrowPlace(place, field, value));
-  /** The names in `x-responses-dropped` that refer to this field. */
   const dropped = run
     .droppedNear(field)
     .filter((name) => isAbout(name, field, value, run.provenance, becomes.length > 0));
@@ -44,7 +43,6 @@ export function judgeField(field: Path, value: unknown, run: SentRun, isRepeated
   }
 }
 
-/** The last name of a path, whatever index follows it. */
 function findLastName(path: Path): string | number | undefined {
   return path.findLast((step) => typeof step === 'string');
 }
@@ -107,7 +105,7 @@ function isAbout(name: string, field: Path, value: unknown, provenance: Recorded
   const path = writePath(field);
   if (isWithin(name, path)) return true;
   const from = provenance.droppedFrom.get(name);
-  // For a server that reads no reasoning: all reasoning.
+  // For a server that takes no reasoning back, one name stands for all dropped reasoning.
   if (from === undefined) return name === 'input[].reasoning' && findValue(value, ['type']) === 'reasoning' && !isSent;
   for (const source of from) {
     if (isWithin(source, path)) return true;
@@ -140,7 +138,7 @@ function collectChanges(
 ): ReadonlyMap<string, unknown> {
   const parts = becomes.flatMap(({ path, value: written }) => listEntries(path, written));
   const made = parts.map(([path, part]) => ({ path, part, own: places.ownKeyAt(path, field) }));
-  // A call has its item's id in every form.
+  // Every form of a call has its item's id.
   const hasForm = made.some(
     ({ path, own }) => own !== null && path.at(-1) !== 'id' && findValue(value, [own]) !== undefined,
   );
@@ -149,7 +147,6 @@ function collectChanges(
   return new Map(changed.map(({ path, part }) => [generalOf(writePath(path)), part]));
 }
 
-/** Lists the contents of a message, a call or a tool, each with its path. */
 function listEntries(path: Path, written: unknown): readonly (readonly [Path, unknown])[] {
   const record = readRecord(written);
   if (typeof path.at(-1) === 'string' || record === null) return [[path, written]];
@@ -171,7 +168,7 @@ function isSameContent(own: unknown, written: unknown): boolean {
   return Array.isArray(own) && isSameJson(normalizeContent(own), normalizeContent(written));
 }
 
-/** Brings a content into neither API's form: adjacent texts are joined, and other parts are their contents. */
+/** Brings content into a form of neither API: adjacent texts are joined, and another part becomes the list of its values. */
 function normalizeContent(content: unknown): readonly unknown[] {
   const said: unknown[] = [];
   const parts = Array.isArray(content) ? content : [{ text: content }];

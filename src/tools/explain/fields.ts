@@ -27,7 +27,6 @@ export function readPath(text: string): Path | null {
   return [...text.matchAll(/\[(\d+)\]|[^.[\]]+/g)].map(([name, index]) => (index === undefined ? name : Number(index)));
 }
 
-/** Finds the value at the path; undefined if there is none. */
 export function findValue(value: unknown, path: Path): unknown {
   let here = value;
   for (const step of path) {
@@ -54,7 +53,6 @@ export function removeValue(value: unknown, path: Path): unknown {
   );
 }
 
-/** Copies a value with another value at the path. */
 export function replaceValue(value: unknown, path: Path, replacement: unknown): unknown {
   const [step, ...rest] = path;
   if (step === undefined) return replacement;

@@ -3,7 +3,6 @@ import { type MappingRow, mappingRows } from './mapping-rows.ts';
 
 const byAnchor = new Map(mappingRows.map((row) => [row.anchor, row]));
 const rowOfCode = indexRows(/^row-code-/);
-/** The rows of the mapping by the type of an item, a part or a tool, or by the name of a field. */
 const rowOfType = indexRows(/^row-(?:item|part|tool)-/);
 const rowOfField = indexRows(/^row-(?!code-|item-|part-|tool-)/);
 
@@ -55,7 +54,6 @@ export function rowOfError(
   return rowOfValue(param, findValue(body, path));
 }
 
-/** Returns what the row says, and where to read it: at the repository's address if the package has one, else in its folder. */
 export function buildRule(
   { anchor, rule }: MappingRow,
   base: string,

@@ -26,14 +26,13 @@ export function collectPlaces({ result }: RecordedProvenance, body: unknown, oth
   const keysOfPath = new Map(marked.map(({ path, sources }) => [writePath(path), indexKeys(sources)]));
   const byRoot = Map.groupBy(sourced, ({ source }) => cutToRoot(source));
 
-  /** The places that a field, or a part of it, became. */
   function of(field: Path): readonly Place[] {
     const name = writePath(field);
-    // An element of a list may be known as the whole list.
+    // The record may name a whole list instead of its elements.
     const known = [...new Set([cutToRoot(name), cutToList(name)])].flatMap((root) => byRoot.get(root) ?? []);
     const own = known.filter(({ source }) => isWithin(source, name)).map(({ place }) => place);
     if (own.length > 0) return keepOutermost(own);
-    // What the nearest enclosing value became.
+    // The nearest value around the field decides.
     const around = known.filter(({ source }) => isWithin(name, source));
     const nearest = Math.max(0, ...around.map(({ source }) => source.length));
     return keepOutermost(around.filter(({ source }) => source.length === nearest).map(({ place }) => place));
@@ -41,7 +40,6 @@ export function collectPlaces({ result }: RecordedProvenance, body: unknown, oth
 
   const roots = new Set(marked.map(({ path }) => cutToRoot(writePath(path))));
   const ofBody = splitBody(body).filter(({ path }) => !roots.has(writePath(path)));
-  // Messages, tools, fields and headers that come from no field of the request.
   const added = [...ofBody, ...others.filter(({ sources }) => sources.length === 0)];
   /** The key of a request's element, such as `input[3]`, that a place was made of; null for none. */
   function ownKeyAt(path: Path, element: Path): string | null {
@@ -65,7 +63,7 @@ export function indexDropped(names: readonly string[], { droppedFrom }: Recorded
   const byRoot = new Map<string, Set<string>>();
   for (const name of names) {
     for (const path of [name, ...(droppedFrom.get(name) ?? [])]) {
-      // `input[].odd` is about the items that it was recorded from.
+      // `input[].odd` refers to the items that it was recorded for.
       if (path === name && name.includes('[]') && droppedFrom.has(name)) continue;
       const known = byRoot.get(cutToRoot(path)) ?? new Set();
       byRoot.set(cutToRoot(path), known.add(name));
@@ -83,12 +81,11 @@ function cutToRoot(path: string): string {
   return /^[^.[]+(\[\d+\])?/.exec(path)?.[0] ?? path;
 }
 
-/** The top-level field of a path. */
 function cutToList(path: string): string {
   return /^[^.[]+/.exec(path)?.[0] ?? path;
 }
 
-/** Parts of a Chat request that can be marked, and lists of them. */
+/** The fields of a Chat request whose values can be marked with their origin. */
 const markable = ['messages', 'tools', 'content', 'tool_calls', 'function', 'custom'];
 
 function* collectMarked(thing: object, path: Path): Generator<Omit<Place, 'value'>> {
@@ -104,7 +101,6 @@ function* collectMarked(thing: object, path: Path): Generator<Omit<Place, 'value
   }
 }
 
-/** Removes places that are inside another place. */
 function keepOutermost(places: readonly Place[]): readonly Place[] {
   const unique = [...new Set(places)];
   const isInside = (path: Path, other: Path) =>
@@ -112,7 +108,6 @@ function keepOutermost(places: readonly Place[]): readonly Place[] {
   return unique.filter(({ path }) => !unique.some((other) => isInside(path, other.path)));
 }
 
-/** Splits a Chat request into its messages, its tools and its other fields. */
 export function splitBody(body: unknown): readonly Place[] {
   return Object.entries(readRecord(body) ?? {}).flatMap(([name, value]) =>
     Array.isArray(value) && (name === 'messages' || name === 'tools')

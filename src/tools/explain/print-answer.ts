@@ -48,7 +48,7 @@ function printChunk(chunk: ReplayedChunk, left: number, style: Style, full: bool
   return writeTableRow(cells, shown, style);
 }
 
-/** The particular part of a chunk, as text: the delta, the finish reason and the usage. */
+/** Writes the informative parts of a chunk: the delta, the finish reason and the usage. */
 function describeChunk(text: string): string {
   const data = text.trim().replace(/^data: ?/, '');
   const chunk = jsonOf(data);
@@ -66,7 +66,7 @@ function describeChunk(text: string): string {
   return parts.length === 0 ? data.replaceAll(/\s+/g, ' ') : parts.join(' ');
 }
 
-/** The event's type and its particular part, as text: the place that it belongs to, and what it adds. */
+/** Writes an event's type and what it adds. Ids and indices, which each event repeats, come last. */
 function describeEvent({ event, data }: ClientEvent, width: number, paint: Style['paint']): string {
   const record = readRecord(data);
   if (record === null) return escapeControls(String(data));

@@ -15,7 +15,6 @@ import type { ChatPlace, ExplainedField, Reason, Refusal, RequestExplanation, Up
 import type { Fate } from './fates.ts';
 import type { Cause } from './what-if.ts';
 
-/** Prints the explanation of a request for a person; `full` shortens nothing. */
 export function printRequest(explanation: RequestExplanation, style: Style, full: boolean): string {
   const { request, profile, model, outcome, catalog, answered, chat_request: chat, refusals, notes } = explanation;
   const from = style.paint('bold', escapeControls(`${request.method} ${request.path}`));
@@ -106,7 +105,6 @@ function isPlain({ fate, becomes, dropped }: ExplainedField): boolean {
   return fate === 'sent' && dropped.length === 0 && new Set(becomes.map(findElement)).size === 1;
 }
 
-/** The message or tool that a place is part of. */
 function findElement({ path }: ChatPlace): string {
   return /^\w+(\[\d+\])?/.exec(path)?.[0] ?? path;
 }
@@ -124,7 +122,7 @@ function nameGroup(group: readonly ExplainedField[]): string {
 function describeBecomes(group: readonly ExplainedField[], width: number): string {
   const [field] = group as [ExplainedField];
   if (group.length > 1) {
-    // An item may become a message that stands behind that of the next one.
+    // An item may become a message that follows the next item's.
     const elements = group
       .flatMap(({ becomes }) => becomes.map(findElement))
       .sort((one, other) => readNumber(one) - readNumber(other));
@@ -156,7 +154,6 @@ function describePlace({ path, value }: ChatPlace, width: number): string {
     : escapeControls(`${path}: `) + writeShortJson(value, Math.max(12, width - path.length - 2));
 }
 
-/** Prints a reason: the flags and variables that decided, what the mapping says, and where to read more. */
 function printReason({ causes, rule, link }: Reason, { paint }: Style, width: number): readonly string[] {
   return [
     ...causes.flatMap((cause) => wrapText(describeCause(cause), width)),

@@ -7,7 +7,7 @@ import { findValue, readRecord } from './fields.ts';
 import type { RecordedAnswer } from './run-answer.ts';
 import { type ClientRequest, isForCatalog } from './run-request.ts';
 
-/** A file, or standard input, that cannot be used. The message is for the caller. */
+/** Is thrown for a file or standard input that cannot be used, with a message for the caller. */
 export class InputError extends Error {
   override readonly name = 'InputError';
 }
@@ -40,7 +40,7 @@ export async function readInput(
   return Buffer.concat(pieces);
 }
 
-/** A request to explain, and the profile that it ran under; the profile is null where the request is from no recorded exchange. */
+/** A request to explain. `profile` is null unless a recorded exchange names it. */
 export interface RequestInput {
   readonly request: ClientRequest;
   readonly profile: string | null;
@@ -129,7 +129,6 @@ function findEnds(bytes: Buffer, after: RegExp): number[] {
   return ends.at(-1) === bytes.length || bytes.length === 0 ? ends : [...ends, bytes.length];
 }
 
-/** A request as recordings of clients have it; null for anything else. */
 function readRecordedRequest(value: unknown): ClientRequest | null {
   const [path, body] = [findValue(value, ['path']), findValue(value, ['body'])];
   if (typeof path !== 'string' || body === undefined) return null;
@@ -167,7 +166,7 @@ const maxValues = 5_000_000;
 
 /** Parses JSON; undefined for other text, and for JSON with more values than any exchange has. */
 function parseInput(bytes: Buffer): unknown {
-  // Does not decode an event stream of a hundred megabytes first.
+  // The first characters decide, so that an event stream of 100 MB is not decoded.
   if (!/^\ufeff?\s*(?:[[{"\-\d]|true|false|null|$)/.test(bytes.toString('utf8', 0, 1024))) return undefined;
   const text = bytes.toString('utf8').replace(/^\ufeff/, '');
   if (scanJson(text, { maxValues }).values > maxValues) return undefined;

@@ -2,7 +2,6 @@ import { toolNamePattern } from '../../filter/index.ts';
 import { findValue, isSameJson, type Path, readPath, readRecord, removeValue, replaceValue } from './fields.ts';
 import type { RefusedRun, RequestRun } from './run-request.ts';
 
-/** A request's body with the refusal that it led to. */
 export interface RefusedBody {
   readonly body: unknown;
   /** True after a repair that separated a call from its output, which is not the client's mistake. */

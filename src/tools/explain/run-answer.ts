@@ -78,7 +78,6 @@ function createCollector() {
   }
 
   return {
-    /** Collects the events in the replies that are sent to the client. */
     take(replies: Replies): ClientEvent[] {
       const events: ClientEvent[] = [];
       for (const reply of replies) {

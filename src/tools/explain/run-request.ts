@@ -47,7 +47,6 @@ export interface ExplainOptions {
 /** The outcome of running a request. `passed` is a request that the service does not translate. */
 export type RequestRun = SentRun | CatalogRun | AnsweredRun | RefusedRun | { readonly type: 'passed' };
 
-/** The outcome of a request that is sent to the upstream. */
 interface UpstreamRun {
   readonly method: string;
   readonly path: string;
@@ -60,16 +59,14 @@ interface UpstreamRun {
 
 export interface SentRun extends UpstreamRun {
   readonly type: 'sent';
-  /** The Chat request's body, as it is sent. */
   readonly body: Buffer;
   /** The body as a value, read when it is asked for; numbers that a JavaScript number would change are `JSON.rawJSON`. */
   readonly chat: unknown;
   readonly dropped: readonly string[];
   /** Finds dropped names that may refer to the field, or to a part of it. */
   readonly droppedNear: (field: Path) => readonly string[];
-  /** The record of which field became which part of the Chat request. */
   readonly provenance: RecordedProvenance;
-  /** The record of `provenance` by place in the Chat request. It is made when it is first read. */
+  /** The places of `provenance`, which are collected when they are first read. */
   readonly places: Places;
 }
 
@@ -87,13 +84,11 @@ export interface AnsweredRun {
 
 export interface RefusedRun {
   readonly type: 'refused';
-  /** The record of the request, with its body if the body was read. */
   readonly provenance: RecordedProvenance;
   readonly status: number;
   readonly error: ApiErrorObject;
 }
 
-/** Copies the request with another body. */
 export function replaceBody(request: ClientRequest, value: unknown): ClientRequest {
   const headers = new Map(request.headers);
   for (const name of ['content-encoding', 'content-length']) headers.delete(name);
@@ -174,7 +169,7 @@ function traceOutsideBody(
   if ((path || profile.path).includes('{model}'))
     places.push({ path: ['path'], value: headers.get(':path'), sources: ['model'] });
   const key = session === '' ? undefined : headers.get(session);
-  // Without a key it is a hash of the beginning of the conversation.
+  // Without a `prompt_cache_key` the session's key is a hash of the conversation's beginning.
   const sources = result?.echo.prompt_cache_key ? ['prompt_cache_key'] : [];
   if (key !== undefined) places.push({ path: [`header ${session}`], value: key, sources });
   return places;
@@ -216,7 +211,6 @@ export function isForCatalog(method: string, path: string): boolean {
   return route.type === 'pass' && route.operation !== null;
 }
 
-/** Finds the first reply that changes the request's headers, and returns its changes. */
 function findHeaderChanges(replies: readonly ExchangeReply[]): Required<HeaderMutation> {
   const [changes = {}] = replies.flatMap((reply) =>
     reply.type === 'request_headers' || reply.type === 'request_body' ? (reply.headers ?? []) : [],

@@ -9,14 +9,12 @@ import { type ExplainOptions, type RequestRun, replaceBody, runRequest, type Set
 export interface Cause {
   readonly kind: 'flag' | 'variable';
   readonly name: string;
-  /** The value of the flag or variable in this run. */
   readonly value: unknown;
   readonly meaning: string;
   /** The reason why this server or model has the value, with its source; null if no reason is recorded. */
   readonly reason: string | null;
 }
 
-/** The same request, run with one flag or variable changed. */
 export interface VariedRun {
   readonly cause: Cause;
   readonly run: RequestRun;
@@ -130,7 +128,7 @@ function runAndNoteFlags(setup: Setup, model: string, run: (setup: Setup) => Req
       flags.add(String(name));
       return Reflect.get(target, name);
     },
-    // Copies the profile: reads of the copy are not traced.
+    // Reads of a copied profile are not traced: all flags count as read.
     ownKeys(target) {
       for (const name of flagNames) flags.add(name);
       return Reflect.ownKeys(target);
@@ -146,7 +144,7 @@ function isSameRun(one: RequestRun, other: RequestRun): boolean {
   if (one.path !== other.path || !isSameJson(one.dropped, other.dropped)) return false;
   if (!isSameJson(one.headerChanges, other.headerChanges)) return false;
   if (!isSameJson(one.provenance.result?.echo, other.provenance.result?.echo)) return false;
-  // Nearly all variations change nothing.
+  // For nearly all variations the bodies are equal.
   return one.body.equals(other.body) || isSameJson(one.chat, other.chat);
 }
 

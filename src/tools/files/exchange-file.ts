@@ -1,11 +1,10 @@
 import { isUtf8 } from 'node:buffer';
 import * as z from 'zod/mini';
 
-/** The mark of an exchange file, and the version of its form. A reader refuses any other. */
+/** The name of the format in an exchange file, and its version. Files with another version are refused. */
 const format = 'responses-extproc exchange';
 const version = 1;
 
-/** Requirements of a field, as error messages say them. */
 const must = (be: string) => ({
   error: (issue: { readonly input?: unknown }) => (issue.input === undefined ? 'is missing' : `must be ${be}`),
 });
@@ -14,7 +13,7 @@ const text = z.string(must('text'));
 const base64 = z.base64(must('text in base64'));
 const headers = z.array(z.object({ name: text, value: text }, must('an object')), must('a list of names and values'));
 
-/** The body as `body` where it is UTF-8, else as `base64`. */
+/** A body that is UTF-8 is in `body`, any other in `base64`. */
 const request = z.intersection(
   z.object({ method: text, path: text, headers }, must('an object')),
   z.union([z.object({ body: text }), z.object({ base64 })], 'must have its body as text in `body`, or in `base64`'),
@@ -53,7 +52,6 @@ export type ExchangeFile = z.output<typeof exchangeFile>;
 export type ExchangeFileRequest = z.output<typeof request>;
 export type ExchangeFilePiece = z.output<typeof piece>;
 
-/** The fields that identify the file, for its writers. */
 export const exchangeFileHead = { format, version } as const;
 
 /** Whether a parsed JSON value claims to be an exchange file, of any version. */
@@ -68,17 +66,14 @@ export function parseExchangeFile(value: unknown): ExchangeFile {
   throw new Error(result.error.issues.map(({ path, message }) => `${path.join('.') || 'file'}: ${message}`).join('\n'));
 }
 
-/** Builds a piece of a recorded body. */
 export function buildPiece(at_ms: number, bytes: Buffer): ExchangeFilePiece {
   return isUtf8(bytes) ? { at_ms, text: bytes.toString() } : { at_ms, base64: bytes.toString('base64') };
 }
 
-/** Builds the body of a recorded request. */
 export function buildBody(bytes: Buffer): { readonly body: string } | { readonly base64: string } {
   return isUtf8(bytes) ? { body: bytes.toString() } : { base64: bytes.toString('base64') };
 }
 
-/** Decodes the bytes of a recorded piece or of a request's body. */
 export function decodeRecorded(content: ExchangeFilePiece | ExchangeFileRequest): Buffer {
   if ('base64' in content) return Buffer.from(content.base64, 'base64');
   return Buffer.from('text' in content ? content.text : content.body);

@@ -16,10 +16,8 @@ export interface ExplainedRequest {
   readonly body: Buffer;
 }
 
-/** The most characters that are shown of a client program's name. */
 const maxClientLength = 120;
 
-/** Builds the row of the exchange list for an exchange. */
 export function buildExchangeRow(exchange: StoredExchange) {
   const {
     id,
@@ -37,7 +35,7 @@ export function buildExchangeRow(exchange: StoredExchange) {
   const [method, path] = [head?.get(':method') ?? null, head?.get(':path') ?? null];
   return {
     ...facts,
-    // A version is larger with each change; `started_at` is in Unix milliseconds; no link where it is in no conversation.
+    // A larger `version` is newer, `started_at` is in Unix milliseconds, and `link` is null outside a conversation.
     id,
     version,
     started_at: startedAt,
@@ -77,7 +75,7 @@ export function buildExplainedRequest(exchange: StoredExchange): ExplainedReques
   };
 }
 
-/** Bytes of the pieces that are sent to a page at a time, or one piece more. */
+/** The bytes of the pieces that a page gets at a time; the last piece may exceed them. */
 const partBytes = 1024 * 1024;
 
 /**
@@ -86,7 +84,6 @@ const partBytes = 1024 * 1024;
  */
 export function buildExchangePart(exchange: StoredExchange, from: Readonly<Record<BodyName, number>>) {
   const pieces = buildPerBody((): ExchangeFilePiece[] => []);
-  /** Finds the earliest piece that is not part of the result yet. */
   function next() {
     const first = bodyNames.map((name) => ({ name, piece: exchange.pieces[name][from[name] + pieces[name].length] }));
     return first.reduce((best, each) =>
@@ -144,7 +141,6 @@ function readStatus(head: Head | undefined): number | null {
   return status === undefined ? null : Number(status);
 }
 
-/** The headers of a head, without its pseudo headers. */
 function listHeaders(head: Head): { name: string; value: string }[] {
   return [...head].filter(([name]) => !name.startsWith(':')).map(([name, value]) => ({ name, value }));
 }

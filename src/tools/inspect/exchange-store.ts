@@ -1,7 +1,6 @@
 import type { ExchangeSummary } from '../../filter/index.ts';
 import { type BodyName, buildPerBody, type RoundTripLink } from './recording.ts';
 
-/** Limits of what the inspector keeps: bytes of memory, of all exchanges together, and exchanges. */
 export const defaultStoreLimits = { maxBytes: 64 * 1024 * 1024, maxExchanges: 200 };
 
 export type StoreLimits = typeof defaultStoreLimits;
@@ -70,12 +69,10 @@ export class ExchangeFacts {
   readonly outcome: string = 'running';
   readonly status: number | null = null;
   readonly error_code: string | null = null;
-  /** The stack of the error that ended the exchange, with its causes. */
   readonly cause: string | null = null;
   readonly finish_reason: string | null = null;
   readonly tokens: ExchangeSummary['tokens'] = null;
   readonly dropped: readonly string[] = [];
-  /** The names of the repairs that the filter made to the answer. */
   readonly repairs: readonly string[] = [];
   /** The milliseconds until the exchange ended; `first_token_ms` counts those until its first delta. */
   readonly duration_ms: number | null = null;
@@ -95,12 +92,11 @@ const bytesPerPiece = 96;
 const bytesPerText = 32;
 const bytesPerExchange = 4096;
 
-/** The recorded data of one exchange, which the inspector shows. */
 export class StoredExchange {
   readonly id: number;
   readonly startedAt: number;
   readonly pieces: Readonly<Record<BodyName, Piece[]>> = buildPerBody(() => []);
-  /** Bytes of each body that are not kept, because it is too long. */
+  /** The bytes of each body that are not kept, because it is too long. */
   readonly omitted = buildPerBody(() => 0);
   /** A counter of changes, by which a page knows whether its copy is current. */
   version = 0;
@@ -138,7 +134,6 @@ export class StoredExchange {
     return this.facts !== noFacts;
   }
 
-  /** The bytes that this exchange may still hold. */
   get room(): number {
     return this.isDiscarded ? 0 : Math.max(0, this.#maxBytes - this.#heldBytes);
   }
@@ -162,7 +157,7 @@ export class StoredExchange {
     while (at < latin1.length && this.omitted[body] === 0) {
       const end = findEndOfPart(latin1, at, Math.min(maxPieceBytes, this.room - bytesPerPiece));
       if (end <= at) break;
-      // A part that is a view of the whole would keep all of it in memory.
+      // A slice is a view, which would keep the whole text in memory: a copy does not.
       const part =
         end - at === latin1.length ? latin1 : Buffer.from(latin1.slice(at, end), 'latin1').toString('latin1');
       this.pieces[body].push({ atMs, latin1: part });
@@ -172,7 +167,7 @@ export class StoredExchange {
     this.omit(body, latin1.length - at);
   }
 
-  /** Bytes of that body that are not kept, because it is too long. */
+  /** Counts bytes of a body that are not kept, because it is too long. */
   omit(body: BodyName, bytes: number): void {
     this.omitted[body] += bytes;
     this.version += 1;
@@ -226,7 +221,6 @@ function measureHead(head: Head = new Map()): number {
   return measureTexts([...head].flat());
 }
 
-/** The memory that the facts of variable length take. */
 function measureFacts({ dropped, cause }: ExchangeFacts): number {
   return measureTexts(dropped) + (cause?.length ?? 0);
 }

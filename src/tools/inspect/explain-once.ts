@@ -8,8 +8,8 @@ export interface Explainer {
   /** Frees what was prepared, because no page is open. */
   rest(): void;
   /**
-   * The output of `explain --json`, compressed with gzip. Rejects with what it says where it could not, when it takes too
-   * long, and when the signal aborts.
+   * Resolves with the output of `explain --json`, compressed with gzip. Rejects with its error text, after a timeout, and
+   * when the signal aborts.
    */
   explain(request: ExplainedRequest, signal: AbortSignal): Promise<Buffer>;
   close(): void;
@@ -29,7 +29,7 @@ export function createExplainOnce({ explain }: Explainer) {
   async function explained(exchange: StoredExchange, signal: AbortSignal): Promise<Buffer> {
     signal.throwIfAborted();
     if (exchange.isDiscarded) throw new Error('This exchange is no longer in memory.');
-    // Another page may have asked for it meanwhile.
+    // Another page may have asked for the same explanation meanwhile.
     if (exchange.explanation !== null) return exchange.explanation;
     const gzip = await explain(buildExplainedRequest(exchange), signal);
     exchange.keepExplanation(gzip);

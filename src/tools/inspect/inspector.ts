@@ -21,9 +21,7 @@ export interface InspectorOptions {
 /** The pages of the inspector on the admin port, everything below `/inspect`. */
 export type Inspector = ReturnType<typeof createInspector>;
 
-/** The most pages that can be open at once. */
 const maxPages = 32;
-/** The longest text that a page can search for. */
 const maxSearchLength = 1000;
 
 /** Creates the inspector. It throws if a file of the bundled page is missing. */
@@ -36,7 +34,10 @@ export function createInspector(options: InspectorOptions) {
   const explained = createExplainOnce(explainer);
   const about = { version, send_to: sendTo, limits: store.limits };
 
-  /** `/inspect/events?find=…`: the list, for as long as the page is open. Nothing is queued for a page that does not read. */
+  /**
+   * Answers `/inspect/events?find=…` with the list, for as long as the page is open. Nothing is queued for a page that
+   * does not read.
+   */
   function follow(response: ServerResponse, text: string): void {
     if (open.size >= maxPages) {
       sendText(response, 503, 'Too many pages are open.');
@@ -53,14 +54,13 @@ export function createInspector(options: InspectorOptions) {
     pipeline(Readable.from(listEvents(text, gone), { highWaterMark: 1 }), response).catch(() => response.destroy());
   }
 
-  /** `/inspect/exchanges/7?from=1,1,20,60,0`: its next part, behind so many pieces of each body. */
+  /** Answers `/inspect/exchanges/7?from=1,1,20,60,0` with the next part, after so many pieces of each body. */
   function sendPart(response: ServerResponse, exchange: StoredExchange, from: string): void {
     const counts = from.split(',').map((text) => Number(text) || 0);
     const start = Object.fromEntries(bodyNames.map((name, index) => [name, counts[index] ?? 0]));
     sendJson(response, 200, buildExchangePart(exchange, start as Record<BodyName, number>));
   }
 
-  /** Answers `/inspect/exchanges/7/explanation` with the explanation of exchange 7. */
   async function sendExplanation(response: ServerResponse, exchange: StoredExchange): Promise<void> {
     const gone = createGoneSignal(response);
     try {
@@ -122,7 +122,7 @@ function createForm({ sendTo, version }: InspectorOptions) {
       const problem = findOriginProblem(request.headers);
       if (problem !== null) return sendText(response, 403, problem);
       if (sender === null) return sendText(response, 404, 'INSPECT_SEND_TO is not set.');
-      // Anything else could change the host of the base URL.
+      // Any other path could change the host of the base URL.
       if (!path.startsWith('/') || findEndpoint('POST', path) === null)
         return sendText(response, 400, 'path must be one of the Responses API.');
       const body = await readAtMost(maxBodyBytes, request);
@@ -134,7 +134,6 @@ function createForm({ sendTo, version }: InspectorOptions) {
       }
     },
 
-    /** Answers `/inspect/models` with the upstream's model list. */
     async models(request: IncomingMessage, response: ServerResponse): Promise<void> {
       if (sender === null) return sendText(response, 404, 'INSPECT_SEND_TO is not set.');
       try {
@@ -147,7 +146,6 @@ function createForm({ sendTo, version }: InspectorOptions) {
   };
 }
 
-/** Creates a signal that aborts when the client of this response has disconnected. */
 function createGoneSignal(response: ServerResponse): AbortSignal {
   const gone = new AbortController();
   response.once('close', () => gone.abort());
@@ -205,7 +203,7 @@ export function findOriginProblem(headers: IncomingHttpHeaders): string | null {
   if (origin === undefined || !sites.includes(origin)) return 'Only the page of the inspector may send this.';
   const foreign = findSiteProblem(headers);
   if (foreign !== null) return foreign;
-  // Another site's form can send text, but not this type.
+  // A form of another site cannot send this content type.
   if (!/^application\/json\b/i.test(headers['content-type'] ?? '')) return 'The content type must be application/json.';
   return null;
 }
@@ -225,7 +223,6 @@ const types: Readonly<Record<string, string>> = {
 
 const paths = new Map(Object.keys(types).map((name) => [`/inspect/${name === 'index.html' ? '' : name}`, name]));
 
-/** A file as the browser gets it. */
 interface PageFile {
   readonly contentType: string;
   readonly body: Buffer;

@@ -6,7 +6,7 @@ import { createRoundTripLinker } from './round-trip-links.ts';
 import { noteWords } from './row-words.ts';
 import { createDeltaTexts } from './view/delta-texts.ts';
 
-/** A message to a page about the list: the changes, or with `reset` the first of all of it. */
+/** A change of the list; with `reset` it is the whole list. */
 export interface ListMessage {
   readonly reset: boolean;
   readonly rows: readonly ExchangeRow[];
@@ -19,7 +19,6 @@ export interface FoundMessage {
   readonly ids: readonly number[];
 }
 
-/** The pause between two messages with changes, in milliseconds. */
 const updateIntervalMs = 100;
 /** Pauses before a silent stream sends a comment. The admin port closes a connection that is silent for longer. */
 const heartbeatAfter = 40;
@@ -91,5 +90,5 @@ async function isInBodies(exchange: StoredExchange, text: string, signal: AbortS
   return false;
 }
 
-/** Lines of a stream that are read at a time: a millisecond or so. */
+/** The lines of a stream that are read at a time, which takes about a millisecond. */
 const linesAtATime = 500;

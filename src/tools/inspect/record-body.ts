@@ -3,7 +3,6 @@ import { type BodyKind, hasError, maxKnownLength, type Redactor } from '../../fo
 import { findEndOfPart, type StoredExchange } from './exchange-store.ts';
 import { type BodyName, maxBodyBytes } from './recording.ts';
 
-/** A body while the inspector records it. */
 export type BodyRecord = ReturnType<typeof createBodyRecord>;
 
 /**
@@ -33,7 +32,7 @@ export function createBodyRecord(kept: StoredExchange, name: BodyName, redactor:
     const shown = redactor.body(text, kind, (bytes) => {
       omitted += bytes;
     });
-    // A known credential may begin where the rest was not taken.
+    // A known credential may begin in the shown text and end in what was omitted.
     const last = findEndOfPart(shown, 0, omitted > 0 ? Math.max(0, shown.length - maxKnownLength) : shown.length);
     kept.addPiece(name, at, shown.slice(0, last));
     if (omitted > 0) kept.omit(name, omitted + shown.length - last);

@@ -23,8 +23,8 @@ import { type BodyName, maxBodyBytes, probeAgent } from './recording.ts';
 type MessageOf = (requestId: string) => Buffer | null;
 
 /**
- * Records each exchange in the store, from its first message to its end: what a service needs for it. What goes wrong with a record is told to
- * `failed`, and does not touch the exchange.
+ * Records each exchange in the store, from its first message to its end. An error of the recorder goes to `failed`, and
+ * does not touch the exchange.
  */
 export function createRecorder(
   store: ExchangeStore,
@@ -90,7 +90,7 @@ function readTurn(message: Buffer): { readonly body: Buffer; readonly model: str
 }
 
 const [openBrace, closeBrace] = [Buffer.from('{'), Buffer.from('}')];
-/** A model name is a single JSON value. */
+/** A model's name counts as one JSON value. */
 const maxModelValues = 1;
 
 function recordWhole(bytes: Uint8Array, ...of: Parameters<typeof createBodyRecord>): void {
@@ -101,7 +101,6 @@ function recordWhole(bytes: Uint8Array, ...of: Parameters<typeof createBodyRecor
 
 const maxCauseLength = 16 * 1024;
 
-/** Records what one exchange takes and gives, without its credentials. */
 class ExchangeRecord {
   readonly #store: ExchangeStore;
   readonly #messageOf: MessageOf;
@@ -184,7 +183,7 @@ class ExchangeRecord {
 
   end({ how, summary, times, cause }: EndedCall): void {
     this.#flushArrived();
-    // It may end before any headers came.
+    // A call may end before any headers came.
     if (!this.#isProbe()) this.#kept ??= this.#store.open(this.#startedUnixMs);
     this.#endRequest();
     const at = this.#now();
@@ -195,7 +194,7 @@ class ExchangeRecord {
       // For an exchange that was still open, how the call ended is more informative than the outcome.
       outcome: how === 'done' ? summary.outcome : how,
       cause: thrown == null ? null : this.#redactor.text(inspect(thrown, { depth: 4 }).slice(0, maxCauseLength)),
-      // The call’s clock starts later than this one, by which pieces are timed.
+      // The call's clock starts later than the record's, by which pieces are timed.
       duration_ms: at,
       first_token_ms: times.firstToken === null ? null : at - times.duration + times.firstToken,
     });
@@ -272,7 +271,6 @@ class ExchangeRecord {
     this.#bodies.get(name)?.push(at, bytes);
   }
 
-  /** Ends the records of the request's bodies. No more of them will come. */
   #endRequest(): void {
     const [client, chat] = [this.#bodies.get('client_request'), this.#bodies.get('chat_request')];
     if (this.#kept === null || client === undefined) return;

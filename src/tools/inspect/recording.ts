@@ -11,7 +11,6 @@ export const bodyNames = [
 ] as const;
 export type BodyName = (typeof bodyNames)[number];
 
-/** Makes a value for each of the recorded bodies. */
 export function buildPerBody<Value>(make: () => Value): Record<BodyName, Value> {
   return Object.fromEntries(bodyNames.map((name) => [name, make()])) as Record<BodyName, Value>;
 }
@@ -22,7 +21,6 @@ export const maxBodyBytes = 8 * 1024 * 1024;
 /** The user agent of the readiness checks of `npm start`, which are not recorded, because no user sent them. */
 export const probeAgent = 'responses-extproc-probe';
 
-/** An exchange's place in a conversation, as JSON. */
 export interface RoundTripLink {
   /** The id of the exchange that this one continues; null for the first of a conversation. */
   readonly parent: number | null;

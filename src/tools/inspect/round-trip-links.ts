@@ -36,7 +36,7 @@ export function createRoundTripLinker(store: ExchangeStore): (exchange: StoredEx
     const request = exchange.omitted.chat_request > 0 ? null : readChatRequest(exchange.joinBytes('chat_request'));
     exchange.link = null;
     if (request === null) return;
-    // Seldom: to look at all of them for each exchange would be the square of them.
+    // Evicted exchanges are removed now and then: looking at all of them for each exchange would take quadratic time.
     if (latest.size > 2 * store.limits.maxExchanges)
       for (const [old, id] of latest) if (store.get(id) === undefined) latest.delete(old);
     const { parent, history } = findPlace(request);

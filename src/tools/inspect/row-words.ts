@@ -6,7 +6,6 @@ import { maxMessages, readFields } from './round-trip-links.ts';
 const maxSaidLength = 240;
 /** The most bytes of a text that are read to find its first words. */
 const maxTextBytes = 4096;
-/** The most tool names that a row shows. */
 const maxCalled = 8;
 
 /**
@@ -16,7 +15,7 @@ const maxCalled = 8;
 export function noteWords(exchange: StoredExchange): void {
   const { facts, said, called } = exchange;
   const isOver = facts.outcome !== 'running';
-  // A request without a body has no words yet: the head of what is sent may come long before it.
+  // A request has no words before its body is complete.
   if (said === undefined && exchange.isRequestRecorded)
     Object.assign(exchange, readAsked(exchange.joinBytes('client_request')));
   if (called === undefined && isOver) Object.assign(exchange, readAnswered(exchange.joinBytes('client_response')));

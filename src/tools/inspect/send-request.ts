@@ -19,7 +19,7 @@ export function createRequestSender(baseUrl: string, userAgent: string) {
   const stop = new AbortController();
   let underWay = 0;
 
-  /** A prefix before `/v1` belongs to the proxy, where the base URL has nothing else there. */
+  /** Builds a URL of the proxy. A prefix before `/v1` belongs to the proxy, if the base URL ends there. */
   function buildUrl(path: string): string {
     return base.endsWith('/v1') ? base.slice(0, -'/v1'.length) + path : base + path.slice(path.indexOf('/v1/') + 3);
   }
@@ -43,7 +43,7 @@ export function createRequestSender(baseUrl: string, userAgent: string) {
         body,
         signal: stop.signal,
       });
-      // The page sees the answer as an exchange like any other: here it is only read to its end, or as far as it comes.
+      // The page sees the answer as a recorded exchange: here it is only read to its end.
       sent.then((response) => response.body?.pipeTo(new WritableStream())).then(ended, ended);
       const { status, headers: given } = await sent;
       return { status, request_id: given.get('x-request-id') ?? requestId };
@@ -51,7 +51,7 @@ export function createRequestSender(baseUrl: string, userAgent: string) {
     /** Asks for the names in the upstream's model list. Rejects with the reason if there is none. */
     async models(key: string | null): Promise<readonly string[]> {
       const response = await fetch(`${base}/models`, {
-        // Not a user's request: it is not listed.
+        // With this user agent the request is not recorded.
         headers: { 'user-agent': probeAgent, ...(key === null ? {} : { authorization: key }) },
         signal: AbortSignal.any([stop.signal, AbortSignal.timeout(modelsTimeoutMs)]),
       });

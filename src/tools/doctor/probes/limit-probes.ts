@@ -20,7 +20,7 @@ import {
 
 const sayHello = [buildUser('Say hello.')];
 
-/** Larger context windows are not tested: it would cost too much. */
+/** A larger prompt is not sent, because it would cost too much. */
 export const maxOverflowTokens = 10_000;
 
 export const limitProbes: readonly ProbeRow[] = [
@@ -92,7 +92,6 @@ export const limitProbes: readonly ProbeRow[] = [
   },
 ];
 
-/** Builds a probe that expects an error as answer. */
 function buildErrorProbe(name: string, asks: string, request: ProbeRow['request'], means: Meanings): ProbeRow {
   return { name, asks, tokens: 'few', expectsRefusal: true, request, judge: judgeError, means };
 }
@@ -133,7 +132,7 @@ function judgeCancel([first, ...others]: Answers): Finding {
   });
 }
 
-/** Is a request running? By llama.cpp's `/slots`, or vLLM's `/metrics`. */
+/** Whether a request is running, by llama.cpp's `/slots` or vLLM's `/metrics`. */
 function isRunning({ body }: Answer): boolean {
   const slots = arrayOf(jsonOf(body));
   if (slots.length > 0)

@@ -66,7 +66,6 @@ export const reasoningProbes: readonly (ChatRow | ProbeRow)[] = [
   },
 ];
 
-/** Builds a probe for a request field that is known to move reasoning out of the text. */
 function buildFieldProbe(name: 'reasoning_split' | 'reasoning_format', value: unknown): ChatRow {
   return {
     name,
@@ -99,7 +98,7 @@ function judgeReasoning(read: ReadAnswer): Finding {
   return counted > 0 ? accepted(`hidden: ${counted} tokens`, facts) : notTested('the model did not reason', facts);
 }
 
-/** Whether the total exceeds input and output together: reasoning is counted beside them (xAI). */
+/** Whether the total exceeds input and output together, because the server (xAI) counts reasoning beside them. */
 function isExtra({ usage }: ReadAnswer, reasoning: number): boolean {
   return usage !== null && reasoning > 0 && usage.total_tokens >= usage.input_tokens + usage.output_tokens + reasoning;
 }

@@ -14,9 +14,7 @@ import {
   works,
 } from '../findings.ts';
 
-/**
- * How engines identify themselves: as the owner of a model (`owned_by` of their rows), or at a path of their own (`path`).
- */
+/** How engines identify themselves: by `owned_by` in a list of models, or by an answer at a path of their own. */
 const engines = [...builtInProfiles.values()].flatMap(({ profile: { name }, recognisedBy }) =>
   'engine' in recognisedBy ? [{ name, ...recognisedBy.engine }] : [],
 );
@@ -66,13 +64,12 @@ export const serverProbes: readonly ProbeRow[] = [
   },
 ];
 
-/** The finding that access was denied, if one of the answers is a 401 or 403; else null. */
+/** Returns a finding if one of the answers is a 401 or 403; null otherwise. */
 function findDenial(answers: readonly Answer[]): Finding | null {
   const denied = answers.find(({ status }) => status === 401 || status === 403);
   return denied === undefined ? null : notTested(`status ${denied.status}: access denied`);
 }
 
-/** The rows of a model list; null if the answer contains none. */
 function readListed({ status, body }: Answer) {
   const data = status === 200 ? objectOf<{ data?: unknown }>(jsonOf(body))?.data : null;
   return Array.isArray(data) ? objectsOf<{ id?: unknown; owned_by?: unknown }>(data) : null;
@@ -94,7 +91,7 @@ function judgeModels([answer]: Answers, { model }: Known): Finding {
   if (denied !== null) return { ...denied, facts: idle };
   if (answer.status === 0) return notTested(answer.reason, idle);
   if (models === null) return refused(answer.reason || `status ${answer.status}`, idle);
-  // Ollama's names have a tag; `latest` is the default.
+  // Ollama adds the tag `latest` to a name without one.
   const listed = models.find(({ id }) => id === model) ?? models.find(({ id }) => id === `${model}:latest`);
   const ownedBy = textOf(listed?.owned_by ?? models[0]?.owned_by);
   const software = engines.find((engine) => engine.ownedBy === ownedBy)?.name;
@@ -169,9 +166,7 @@ const signs: readonly { readonly path: `/${string}`; read(body: string): { words
   },
 ];
 
-/**
- * The profile of the engine that names itself in its list of models, or at a path of its own, which `ask` asks for; null if none does.
- */
+/** Finds the profile of the engine that names itself in the list of models, or at a path of its own; null if none does. */
 export async function findNamedEngine(
   list: Answer,
   ask: (path: `/${string}`) => Promise<Answer>,
@@ -188,7 +183,7 @@ export async function findNamedEngine(
   return null;
 }
 
-/** Gateways that do not name themselves in a model list. Their answer at a path of their own gives them away. */
+/** Gateways that do not name themselves in a model list, with a path at which their answer shows them. */
 const gateways: readonly { readonly name: string; readonly path: `/${string}`; isIts(answer: Answer): boolean }[] = [
   {
     name: 'LiteLLM',
@@ -235,10 +230,7 @@ function judgeSoftware(answers: Answers, { findings }: Known): Finding {
   return works(`${words || facts.software || gateway}${describeWindow(facts)}`, facts);
 }
 
-/**
- * `num_ctx` is the window that a Modelfile gives; without it the server's default applies, which is not reported and
- * usually less than the model's.
- */
+/** Judges Ollama's window: without `num_ctx` a default applies, which is not reported and usually less than the model's. */
 function judgeWindow([answer]: Answers): Finding {
   if (answer.status !== 200) return notTested(answer.reason || `status ${answer.status}`);
   const shown = objectOf<{ parameters?: unknown; model_info?: unknown }>(jsonOf(answer.body));

@@ -15,7 +15,7 @@ const maxCharactersPerToken = 20;
 const minTokenLimit = 2;
 
 export const textProbes: readonly ChatRow[] = [
-  // Asked first, since they bound the cost of the other probes.
+  // The limits are asked for first, because they bound the cost of the other probes.
   buildLimitProbe('max_tokens'),
   buildLimitProbe('max_completion_tokens'),
   buildShortLimitProbe('max_tokens'),
@@ -66,7 +66,10 @@ function buildLimitProbe(name: LimitField): ChatRow {
   };
 }
 
-/** Builds a probe whose limit the answer must reach: an answer that ends by itself does not show that it was read. */
+/**
+ * Builds a probe whose limit every answer reaches: an answer that ends by itself does not show whether the limit was
+ * read.
+ */
 function buildShortLimitProbe(name: LimitField): ChatRow {
   return {
     name: `${name}_short`,
@@ -125,7 +128,6 @@ function judgeStream({ streamed, deltas, text, finish, done, isCumulative }: Rea
   return works(parts.filter((part) => part !== '').join(', '), isCumulative ? { cumulative: true } : {});
 }
 
-/** The fact that the text contains reasoning tags; no fact if it contains none. */
 export function findTagFact({ text }: ReadAnswer): Facts {
   const tags = findTags(text);
   return tags === null ? {} : { tags };

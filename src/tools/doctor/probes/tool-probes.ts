@@ -48,7 +48,7 @@ export const toolProbes: readonly ChatRow[] = [
   {
     name: 'tool_required',
     asks: 'tool_choice "required"',
-    // No tool suits the question: only the choice can lead to one.
+    // No tool suits the question: only `tool_choice` can lead to a call.
     sends: { messages: [buildUser('Reply with the single word: hello')], tools: ask.tools, tool_choice: 'required' },
     judge: (read) => judgeCalls(read, (made) => works(describeCalls(made))),
     means: {
@@ -67,7 +67,7 @@ export const toolProbes: readonly ChatRow[] = [
   {
     name: 'tool_named',
     asks: 'tool_choice with a name',
-    // The question suits the other tool: only the choice can lead to this one.
+    // The question suits the other tool: only `tool_choice` can lead to this one.
     sends: { ...ask, tool_choice: timeChoice },
     judge: judgeCallOf('get_time'),
     means: { lacking: 'The function is offered alone instead.' },

@@ -14,7 +14,6 @@ import { Section } from './section.tsx';
 import { StreamPane } from './stream-pane.tsx';
 import { TextPane } from './text-pane.tsx';
 
-/** The client's answer: as a person reads it, as the events of its stream, or as JSON. */
 export function AnswerSection({
   detail,
   model,
@@ -73,7 +72,6 @@ function AnswerText({ detail, find }: { readonly detail: ExchangeDetail; readonl
   );
 }
 
-/** The parts of an exchange's answer. */
 export function readReceivedParts({ file: { client_response: response } }: ExchangeDetail): readonly AnswerPart[] {
   const content = joinContent(response?.pieces ?? []);
   return 'text' in content ? readAnswerParts(content.text, isEventStream(response)) : [];
@@ -130,13 +128,13 @@ export function AnswerParts(props: {
   );
 }
 
-/** A text, with each place of it marked that has what is searched for. */
+/** Shows a text, and marks each place in it that matches the search. */
 function Found({ text, find }: { readonly text: string; readonly find: string }): JSX.Element {
   const whole = cutLongText(text);
   const [lower, wanted] = [whole.toLowerCase(), find.toLowerCase()];
   const parts: ComponentChildren[] = [];
   let done = 0;
-  // A letter whose other case is longer would shift what follows.
+  // A letter whose lower case has another length would shift the matches.
   if (wanted !== '' && lower.length === whole.length)
     for (let at = lower.indexOf(wanted); at !== -1; at = lower.indexOf(wanted, done)) {
       parts.push(
@@ -153,7 +151,7 @@ function Found({ text, find }: { readonly text: string; readonly find: string })
   );
 }
 
-/** Why an answer is missing or ends early, in words; nothing where it is whole. */
+/** Explains why an answer is missing or ends early; shows nothing for a whole answer. */
 export function ErrorBanner({ detail: { file, row } }: { readonly detail: ExchangeDetail }): JSX.Element | null {
   const { error, outcome, client_response } = file;
   if (error === null && !['aborted', 'incomplete', 'protocol_error', 'crashed'].includes(outcome)) return null;

@@ -18,7 +18,6 @@ import type { Model } from './model.ts';
 import { RowList, type RowTexts } from './row-list.tsx';
 import { SendDialog } from './send-dialog.tsx';
 
-/** The page: the list of exchanges, and the one that is selected. */
 export function App({ model }: { readonly model: Model }): JSX.Element {
   const filter = useRef<HTMLInputElement>(null);
 
@@ -149,7 +148,7 @@ function buildRowTexts(row: ExchangeRow, model: Model): RowTexts {
     tone: outcome,
     startedAt: row.started_at,
     facts: [
-      // What does not fit is cut off at the end.
+      // The most important facts come first, because the end of a long line is cut off.
       model.isInBodies(row.id) ? 'text found' : null,
       outcome === 'running' ? running : formatDuration(row.duration_ms),
       row.first_event_ms === null ? null : `first ${formatDuration(row.first_event_ms)}`,

@@ -1,4 +1,4 @@
-/** Keeps the size that a person gives an element by its corner; in the browser, by name, so that it stays after a reload. */
+/** Keeps the size that a person drags an element to, under a name in the browser's storage. */
 export function keepSize(name: string): (element: HTMLElement | null) => void {
   const key = `responses-extproc inspector ${name}`;
   let observer: ResizeObserver | null = null;
@@ -13,12 +13,11 @@ export function keepSize(name: string): (element: HTMLElement | null) => void {
       });
       observer.observe(element);
     } catch {
-      // Not allowed: then it lasts as long as the element.
+      // Without storage the size lasts as long as the element.
     }
   };
 }
 
-/** Saves a JSON text as a file. */
 export function downloadJson(name: string, json: string): void {
   const url = URL.createObjectURL(new Blob([json], { type: 'application/json' }));
   const link = document.createElement('a');

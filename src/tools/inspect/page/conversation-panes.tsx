@@ -21,7 +21,6 @@ import { findBaseUrl, type Model } from './model.ts';
 import { RowList, type RowTexts } from './row-list.tsx';
 import { Figures, Problem, SmallButton } from './section.tsx';
 
-/** The list of conversations, newest first. */
 export function ConversationList({ model }: { readonly model: Model }): JSX.Element {
   return (
     <RowList
@@ -56,7 +55,10 @@ function buildConversationTexts({ roundTrips, input, output, start }: Conversati
   };
 }
 
-/** One conversation as a transcript: what was said and called in each round trip, how its context grew, and what changed. */
+/**
+ * Shows a conversation as a transcript: what was said and called in each round trip, how its context grew, and what
+ * changed.
+ */
 export function ConversationDetail({ model }: { readonly model: Model }): JSX.Element {
   const conversation = model.conversations().find(({ id }) => id === model.conversationId);
   if (conversation === undefined)
@@ -77,7 +79,7 @@ function Shown({
 }): JSX.Element {
   const { roundTrips, input, cached, output, start, end } = conversation;
   const [problem, setProblem] = useState<string | null>(null);
-  /** By id and version: a round trip needs those before and after it. */
+  /** The loaded round trips by id and version. Each is shown with those before and after it. */
   const loaded = useRef(new Map<string, Promise<ExchangeDetail>>()).current;
   const load = ({ row: { id, version } }: RoundTrip) => {
     const known = loaded.get(`${id} ${version}`) ?? model.load(id, new AbortController().signal);
@@ -222,7 +224,7 @@ function describeRoundTrip({ row, link }: RoundTrip, before: RoundTrip | undefin
   return facts.filter((fact) => fact !== null).join(' · ');
 }
 
-/** The difference of a round trip's Chat request from the one before: a server that caches prefixes reads all that follows it again. */
+/** Shows how a round trip's Chat request differs from the one before: a server's cache of prefixes ends there. */
 function Changes({ difference, changed }: ReturnType<typeof compareRoundTrips>): JSX.Element | null {
   if (difference === null && changed.length === 0) return null;
   return (

@@ -12,7 +12,6 @@ import { findBaseUrl, type Model } from './model.ts';
 import { RequestSection } from './request-section.tsx';
 import { Figures, Problem, SmallButton } from './section.tsx';
 
-/** Both sides of one exchange. */
 export function Detail({ model }: { readonly model: Model }): JSX.Element {
   const { detail, problem } = model;
   if (model.selectedId === null && problem === null)

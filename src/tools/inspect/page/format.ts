@@ -38,7 +38,6 @@ export function shortenUserAgent(userAgent: string | null): string {
   return userAgent?.split(' ')[0] ?? '–';
 }
 
-/** The colour class of an outcome. */
 export function chooseTone(outcome: string): string {
   if (outcome === 'completed') return 'good';
   if (outcome === 'running' || outcome === 'open') return 'busy';
@@ -62,7 +61,6 @@ export function hasFailed({ status }: ExchangeRow): boolean {
   return status !== null && status >= 400;
 }
 
-/** The endpoint's name, if it is not the Responses endpoint, which most rows have. */
 function findOtherEndpoint({ endpoint }: ExchangeRow): string | null {
   return endpoint === 'responses' ? null : endpoint;
 }

@@ -39,7 +39,6 @@ export class Model {
   selectedId: number | null = null;
   /** The parts of the selected exchange that have arrived so far. */
   detail: ExchangeDetail | null = null;
-  /** The reason why the selected exchange cannot be shown; null if it can. */
   problem: string | null = null;
   /** The tab in which answers are shown, if the answer has that tab. */
   tab: AnswerTab = 'Text';
@@ -51,7 +50,6 @@ export class Model {
   readonly #rows = new Map<number, ExchangeRow>();
   /** The rows that are shown while the list is paused; null while it is not. */
   #frozen: readonly ExchangeRow[] | null = null;
-  /** The ids of the exchanges that contain the filter's text in their bodies. */
   #found = new Set<number>();
   #source: EventSource | null = null;
   #searchTimer: ReturnType<typeof setTimeout> | undefined;
@@ -81,7 +79,6 @@ export class Model {
     this.#draw();
   }
 
-  /** The rows shown: newest first, those that match the filter. */
   visibleRows(): readonly ExchangeRow[] {
     const words = this.filter.toLowerCase().split(/\s+/);
     const rows = this.#frozen ?? this.#newestFirst();
@@ -112,7 +109,6 @@ export class Model {
     return this.filter.trim();
   }
 
-  /** Whether the service found the filter's text in the bodies of this exchange. */
   isInBodies(id: number): boolean {
     return this.#found.has(id);
   }
@@ -164,11 +160,11 @@ export class Model {
     void this.#loadSelected();
   }
 
-  /** So that the page can be reloaded, and its address shared, with what it shows. */
+  /** Puts what is shown into the page's address, so that it survives a reload and can be shared. */
   #updateAddress(): void {
     const { showsConversations, conversationId, selectedId } = this;
     const conversation = showsConversations ? this.conversations().find(({ id }) => id === conversationId) : undefined;
-    // The first round trips may be forgotten before the last.
+    // The store evicts the first round trips of a conversation before the last.
     const row = conversation?.roundTrips.at(-1)?.row ?? this.#rows.get(selectedId ?? 0);
     const kind = conversation === undefined ? '' : conversationLink;
     history.replaceState(null, '', row === undefined ? location.pathname : `#${kind}${buildRowLink(row)}`);
@@ -202,7 +198,6 @@ export class Model {
     return [...this.#rows.values()].reverse();
   }
 
-  /** Follows the list of exchanges, and those of them that have the filter's text. */
   #followList(): void {
     this.#source?.close();
     const source = new EventSource(`/inspect/events?${new URLSearchParams({ find: this.find })}`);
@@ -217,7 +212,7 @@ export class Model {
   }
 
   #onList({ reset, rows, gone, held_bytes }: ListMessage): void {
-    // After a lost connection or a restart of the service: what it does not have is gone.
+    // After a lost connection or a restart, the service sends all that it has.
     if (reset) this.#rows.clear();
     for (const id of gone) this.#rows.delete(id);
     for (const row of rows) this.#rows.set(row.id, row);
@@ -227,14 +222,13 @@ export class Model {
     this.#selectLinked();
   }
 
-  /** Loads what the page does not have yet of the selected exchange. */
   async #loadSelected(): Promise<void> {
     const { selectedId: id } = this;
     const { signal } = this.#left;
     const isBehind = () => {
       const [row, known] = [this.#rows.get(id ?? 0), this.detail?.row];
       if (known === undefined) return this.problem === null;
-      // Numbers restart with the service.
+      // A restarted service counts ids and versions anew.
       return row !== undefined && row.started_at === known.started_at && row.version > known.version;
     };
     if (id === null || this.#isLoading) return;
@@ -303,7 +297,6 @@ function collectWords(row: ExchangeRow): string {
   return words.join(' ').toLowerCase();
 }
 
-/** The base URL to which a client would send requests. */
 export function findBaseUrl({ about }: Model): string {
   return about?.send_to?.replace(/\/v1\/?$/, '') ?? 'http://127.0.0.1:10000';
 }

@@ -20,7 +20,6 @@ import { findBaseUrl, type Model } from './model.ts';
 import { Section, SmallButton } from './section.tsx';
 import { CopyButton, TextPane } from './text-pane.tsx';
 
-/** The client’s request next to the Chat request: bodies with the explanation of each field, or headers. */
 export function RequestSection(props: { readonly detail: ExchangeDetail; readonly model: Model }): JSX.Element {
   const { detail, model } = props;
   const { dropped } = detail.file;
@@ -74,7 +73,7 @@ const requestSize = keepSize('request');
 /** The bodies, or the headers, or the message on a WebSocket and the request made of it. */
 type Shown = 'bodies' | 'headers' | 'message';
 
-/** Exchanges that are only passed while scrolling down the list are not explained. */
+/** An exchange that is only passed while scrolling down the list is not explained. */
 const askAfterMs = 300;
 
 /**
@@ -124,7 +123,7 @@ function Sides(props: {
     readonly index: number;
   } | null>(null);
   const [isFolded, setFolded] = useState(true);
-  // With the lines their numbers change.
+  // Folding and searching change the numbers of the lines.
   useEffect(() => setSelected(null), [isFolded, model.find === '']);
   const path = selected?.line.path ?? null;
   const places = selected === null ? undefined : explained?.[selected.side];

@@ -4,28 +4,25 @@ import { keepSize } from './browser.ts';
 import { chooseTone, formatTimeOfDay } from './format.ts';
 import { VirtualList } from './virtual-list.tsx';
 
-/** Texts that a row shows of an exchange or a conversation. */
 export interface RowTexts {
   /** The user's words, or where there are none the request. */
   readonly title: string;
   /** The model, and the tools that were called; what is null is left out. */
   readonly about: readonly (string | null)[];
   readonly outcome: string;
-  /** The outcome by which it is coloured. */
+  /** The outcome that decides the colour. */
   readonly tone: string;
   readonly startedAt: number;
-  /** Facts to show; null ones are left out. */
   readonly facts: readonly (string | null)[];
 }
 
-/** The list on the left. */
 export function RowList<Item extends { readonly id: number }>(props: {
   readonly title: string;
   readonly items: readonly Item[];
   readonly textsOf: (item: Item) => RowTexts;
   readonly selectedId: number | null;
   readonly onSelect: (id: number | null) => void;
-  /** Shown instead of no rows. */
+  /** Is shown if there are no rows. */
   readonly empty: JSX.Element;
 }): JSX.Element {
   const { title, items, textsOf, selectedId, onSelect, empty } = props;

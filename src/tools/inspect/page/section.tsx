@@ -8,7 +8,7 @@ export function Section(props: {
   readonly extra?: ComponentChildren;
   readonly class: string;
   readonly model: Model;
-  /** Keeps its size, where it can be given one. */
+  /** Receives the element, whose size it keeps. */
   readonly size?: (element: HTMLElement | null) => void;
   readonly children: ComponentChildren;
 }): JSX.Element {
@@ -35,7 +35,6 @@ export function Section(props: {
   );
 }
 
-/** A button among words. */
 export function SmallButton(props: { readonly says: string; readonly onClick: () => void }): JSX.Element {
   return (
     <button type="button" class="small" onClick={props.onClick}>
@@ -44,7 +43,6 @@ export function SmallButton(props: { readonly says: string; readonly onClick: ()
   );
 }
 
-/** Says what went wrong; nothing without a problem. */
 export function Problem({ says }: { readonly says: string | null }): JSX.Element | null {
   if (says === null) return null;
   return (

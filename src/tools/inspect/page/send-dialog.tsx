@@ -12,7 +12,7 @@ import { CopyButton } from './text-pane.tsx';
 
 interface ModelList {
   readonly models: readonly string[];
-  /** Why there is none. */
+  /** The reason why there is no list. */
   readonly problem: string | null;
 }
 

@@ -5,7 +5,7 @@ import './page.css';
 
 const model = new Model(draw);
 
-// At once, so that what a person does meets the page as it is: two keys can come within one frame.
+// Drawing at once lets the next key meet the page as it is: two keys can come within one frame.
 function draw(): void {
   render(<App model={model} />, document.body);
 }

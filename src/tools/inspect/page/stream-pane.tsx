@@ -12,7 +12,6 @@ import { SmallButton } from './section.tsx';
 import { FindCount, TextPane } from './text-pane.tsx';
 import { VirtualList } from './virtual-list.tsx';
 
-/** The upstream’s chunks next to the client’s events. */
 export function StreamPane(props: { readonly detail: ExchangeDetail; readonly model: Model }): JSX.Element {
   const { detail, model } = props;
   const { chat_response, client_response } = detail.file;
@@ -106,7 +105,7 @@ function Entry(props: {
   );
 }
 
-/** The rows that have this text, which is in lower case, or a share of it where deltas add up to it; in their order. */
+/** Finds the rows that contain this text, which is in lower case, also where several deltas add up to it. */
 function findRows(rows: readonly TimelineRow[], find: string): ReadonlySet<number> {
   if (find === '') return new Set();
   const upstream = createDeltaTexts<number>();

@@ -12,16 +12,12 @@ const lineHeight = 18;
 /** A text as lines: JSON with what became of its values, anything else as it is. Only those in view are rendered. */
 export function TextPane(props: {
   readonly id: string;
-  /** Shown above it. */
   readonly title: ComponentChildren;
-  /** Names the list of lines. */
   readonly label: string;
-  /** Names it in the labels of the buttons. */
+  /** Names the text in the labels of the buttons. */
   readonly what: string;
   readonly text: string;
-  /** The text that is searched for. */
   readonly find: string;
-  /** Further buttons. */
   readonly buttons?: ComponentChildren;
   /** Paths of values that are folded, unless a text is searched for or something in them is linked. */
   readonly folded?: readonly string[];
@@ -36,9 +32,9 @@ export function TextPane(props: {
 }): JSX.Element {
   const { what, text, find, explained, selected = -1, onSelect, linked = none, folded = none, start = null } = props;
   const box = useRef<HTMLDivElement>(null);
-  /** None until they are known: to make the lines of a long body twice takes time. */
+  /** 0 until the width is known: breaking a long body into lines twice takes time. */
   const [columns, setColumns] = useState(0);
-  /** Whether a person has moved in it: then it stays where it is. */
+  /** True once a person has moved in the pane, which then stays where it is. */
   const [isMoved, setMoved] = useState(false);
   const [inView, setInView] = useState<{ readonly index: number } | null>(null);
   useLayoutEffect(() => {
@@ -119,7 +115,6 @@ function Line({ line, isLinked }: { readonly line: JsonLine; readonly isLinked: 
 
 /** How many lines contain the search text, with a button from one to the next; nothing if none does. */
 export function FindCount(props: {
-  /** Where in the list it is. */
   readonly found: readonly number[];
   readonly what: string;
   readonly onGo: (index: number) => void;

@@ -9,7 +9,6 @@ export function VirtualList<Item>(props: {
   readonly label: string;
   readonly class?: string;
   readonly items: readonly Item[];
-  /** Pixels; all rows have the same height. */
   readonly rowHeight: number;
   readonly rowOf: (item: Item, index: number) => ComponentChildren;
   readonly keyOf?: (item: Item) => string | number;
@@ -17,11 +16,11 @@ export function VirtualList<Item>(props: {
   readonly selected?: number;
   readonly onSelect?: ((index: number) => void) | undefined;
   readonly onOpen?: () => void;
-  /** Stay at the end while it grows, if it is scrolled there. */
+  /** True to stay at the end while the list grows, if it is scrolled there. */
   readonly followsEnd?: boolean;
   /** A row to scroll to; another object scrolls again. */
   readonly inView?: { readonly index: number } | null;
-  /** The row that it begins with, whatever size it and the rows before get; -1 once it stays where it is. */
+  /** The row to begin with, which stays at the top while sizes change; -1 once the list stays where it is. */
   readonly begin?: number;
 }): JSX.Element {
   const { id, label, items, rowHeight, keyOf, selected = -1, onSelect, inView = null, begin = -1 } = props;
@@ -36,7 +35,7 @@ export function VirtualList<Item>(props: {
     atEnd.current = top + height >= scrollHeight - 2 * rowHeight;
     setView((before) => (before.top === top && before.height === height ? before : { top, height }));
   };
-  /** Scrolls no further than it must, but for a margin. */
+  /** Scrolls only as far as it must to show the row, and leaves a margin. */
   const scrollTo = (index: number, margin: number) => {
     const element = box.current;
     if (element === null || index < 0) return;
@@ -53,7 +52,7 @@ export function VirtualList<Item>(props: {
     return () => observer.disconnect();
   }, []);
   useLayoutEffect(() => {
-    // The end of the growth comes together with its last rows.
+    // The last rows arrive together with the end of the growth.
     const follows = props.followsEnd === true || wasFollowing.current;
     wasFollowing.current = props.followsEnd === true;
     if (follows && atEnd.current && box.current !== null) box.current.scrollTop = box.current.scrollHeight;
@@ -90,11 +89,11 @@ export function VirtualList<Item>(props: {
       ref={box}
       id={id}
       class={`list ${props.class ?? ''}`}
-      // What it would like to have; it is given what there is.
+      // The list asks for this height, and may get less.
       style={{ flexBasis: `min(${count * rowHeight}px, 60vh)` }}
       role={onSelect === undefined ? 'list' : 'listbox'}
       aria-label={label}
-      // What scrolls must be reachable with the keyboard.
+      // A list that scrolls must be reachable with the keyboard.
       tabIndex={0}
       aria-activedescendant={selected < 0 ? undefined : `${id}-${selected}`}
       onScroll={measure}

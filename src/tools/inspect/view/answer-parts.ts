@@ -3,7 +3,6 @@ import type { ExchangeFile } from '../../files/exchange-file.ts';
 import { indentJsonText, writeIndentedJson } from './json-lines.ts';
 import { parseShown, writeWord } from './timeline.ts';
 
-/** A part of an answer as a person reads it. */
 export interface AnswerPart {
   readonly kind: 'reasoning' | 'text' | 'refusal' | 'call' | 'other';
   /** The name of the called tool, or the type of any other part. */
@@ -94,7 +93,7 @@ function readItemPart(kind: AnswerPart['kind'], text: string, name = ''): Answer
 
 const isEmpty = (value: unknown) => value === undefined || value === null || value === '';
 
-/** A value of any kind as text: streams that were passed may have anything. */
+/** Writes a value of any kind as text, because a stream that passed through may have anything. */
 export function writeShown(value: unknown): string {
   return typeof value === 'string' ? value : isEmpty(value) ? '' : writeIndentedJson(value);
 }
@@ -119,7 +118,6 @@ export function findErrorMessage(response: ExchangeFile['client_response']): str
   return writeWord(error.message);
 }
 
-/** Whether a response is an event stream. */
 export function isEventStream(response: ExchangeFile['chat_response']): boolean {
   const type = response?.headers.find(({ name }) => name === 'content-type')?.value ?? '';
   return type.startsWith('text/event-stream');

@@ -34,7 +34,6 @@ export function createDeltaTexts<Source>() {
       if (!message.includes('"delta"')) return;
       const event = parseShown(message);
       if (typeof event !== 'object' || event === null) return;
-      // Streams that were passed through may have anything.
       const { type, output_index, content_index, summary_index, command_index, delta, choices } = event as Readonly<
         Record<string, unknown>
       >;
@@ -72,7 +71,6 @@ const maxTexts = 10_000;
 const deepest = 8;
 const longestName = 64;
 
-/** A step of a text's place: an index or a name. */
 function readStep(value: unknown): string {
   return typeof value === 'number' || typeof value === 'string' ? String(value).slice(0, longestName) : '';
 }

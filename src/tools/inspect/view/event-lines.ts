@@ -11,7 +11,7 @@ type Fields = Record<string, unknown>;
  * or summary index), then what it holds. Ids are shown where an item is added, texts are JSON strings.
  */
 export function writeEventLine(event: ShownEvent): string {
-  // Of an upstream's own event nothing is known.
+  // An event of the upstream's own (`provider:type`) is shown as JSON.
   if (event.type.includes(':')) {
     const { type, sequence_number: _number, ...own } = event;
     return `${type} ${writeJson(own)}`;
@@ -100,7 +100,6 @@ function writeJson(value: unknown): string {
   return JSON.stringify(value);
 }
 
-/** Decodes UTF-8 text from base64url. */
 export function decodeBase64Url(base64url: string): string {
   const bytes = atob(base64url.replaceAll('-', '+').replaceAll('_', '/'));
   return new TextDecoder().decode(Uint8Array.from(bytes, (character) => character.charCodeAt(0)));

@@ -2,7 +2,6 @@ import type { ExplainedField, RequestExplanation } from '../../explain/explanati
 import type { Cause } from '../../explain/what-if.ts';
 import type { Explained, Mark } from './json-lines.ts';
 
-/** The part of `explain --json` that the page shows. */
 export type ShownExplanation = Pick<RequestExplanation, 'refusals' | 'fields' | 'added'>;
 
 /** The explanation of one value, as text beside either body. */
@@ -27,7 +26,6 @@ interface ExplainedPlace extends Explained {
   readonly account: PlaceExplanation | null;
 }
 
-/** Compares the headers of both requests, and marks those that differ. */
 export function compareHeaders(client: Headers, chat: Headers): ExplainedBodies {
   const marks = (these: Headers, others: Headers) =>
     new Map(
@@ -64,7 +62,6 @@ const fates: Readonly<Record<ExplainedField['fate'], readonly [Mark, string]>> =
   absent: ['same', 'not set'],
 };
 
-/** Arranges an explanation for the client's body and for the Chat body. */
 export function buildExplainedBodies({ fields, refusals, added }: ShownExplanation): ExplainedBodies {
   const client = new Map<string, ExplainedPlace>();
   const chat = new Map<string, ExplainedPlace>();
@@ -74,7 +71,7 @@ export function buildExplainedBodies({ fields, refusals, added }: ShownExplanati
     const isInPlace = field.fate === 'sent' && to.length === 1 && to[0] === field.field;
     const note = isInPlace ? null : writeNote(field, to);
     client.set(field.field, { mark: fates[field.fate][0], note, account: buildPlaceExplanation(field, to) });
-    // A part of it that was dropped; `tools[].strict` names that of every tool.
+    // A dropped part of the field is marked too; `tools[].strict` is that part of every tool.
     for (const name of field.dropped) {
       const part = name.replace(/^(\w+)\[\]/, (list, of) => (field.field.startsWith(`${of}[`) ? field.field : list));
       if (!client.has(part)) client.set(part, { mark: 'dropped', note: null, account: null });

@@ -14,7 +14,7 @@ export function buildHar(exchanges: readonly Exchange[], base: string, version: 
     const { client_request: client, chat_request: chat, client_response, chat_response } = exchange.file;
     const ours = buildHarEntry('The client and the proxy', exchange, client, client_response, base);
     if (chat === null) return [ours];
-    // Where a request does not name it, Envoy alone knows its upstream: not the proxy's address.
+    // Only Envoy knows the upstream of a request that does not name it.
     const upstream = findUpstreamUrl(chat, 'http://upstream');
     return [ours, buildHarEntry('The proxy and the upstream', exchange, chat, chat_response, upstream)];
   });

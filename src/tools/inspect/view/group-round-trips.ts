@@ -34,7 +34,6 @@ function buildConversation(roundTrips: readonly RoundTrip[]) {
     input: sum(rows.map(({ tokens }) => tokens?.input_tokens)),
     cached: sum(rows.map(({ tokens }) => tokens?.cached_tokens)),
     output: sum(rows.map(({ tokens }) => tokens?.output_tokens)),
-    /** The start of the first round trip, in Unix milliseconds. */
     start: Math.min(...rows.map(({ started_at }) => started_at)),
     end: Math.max(...rows.map(({ started_at, duration_ms }) => started_at + (duration_ms ?? 0))),
   };

@@ -43,7 +43,6 @@ export function writeContent(content: ReturnType<typeof joinContent>): string {
   return 'text' in content ? content.text : `(not text) ${content.base64}`;
 }
 
-/** Decodes the bytes of a piece. */
 export function decodePiece(piece: ExchangeFilePiece): Uint8Array {
   if ('text' in piece) return new TextEncoder().encode(piece.text);
   return Uint8Array.from(atob(piece.base64), (character) => character.charCodeAt(0));

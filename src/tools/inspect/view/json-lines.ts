@@ -3,13 +3,11 @@ import { parseShown } from './timeline.ts';
 /** How a value compares with the other side. `moved`: it is there in another place or under another name. */
 export type Mark = 'same' | 'moved' | 'changed' | 'only' | 'dropped';
 
-/** What the page says about the value at a path. */
 export interface Explained {
   readonly mark: Mark;
   readonly note: string | null;
 }
 
-/** A line of a body, as the page shows it. */
 export interface JsonLine {
   /** The path of the line's value: `input[3].content`; empty for the whole body, null for text that is not JSON. */
   readonly path: string | null;
@@ -21,18 +19,14 @@ export interface JsonLine {
   readonly mark: Mark | null;
   /** The field's name on the other side, if it has another name there. */
   readonly note: string | null;
-  /** Whether this line stands for a folded value. */
   readonly isFolded: boolean;
-  /** Whether the line contains part of the text that is searched for. */
   readonly isFound: boolean;
 }
 
 export interface JsonLineOptions {
-  /** The comparison of each value with the other side, by path. */
   readonly explained?: ReadonlyMap<string, Explained> | undefined;
   /** Text to search for, ignoring case. */
   readonly find?: string;
-  /** The paths of the values that are folded to one line. */
   readonly folded?: readonly string[];
   readonly columns: number;
 }
@@ -78,7 +72,7 @@ export function writeJsonLines(
     const { mark = place.mark, note = null } = explained?.get(place.path) ?? {};
     const width = columns - place.depth * indentWidth - (place.key?.length ?? 0) - 4;
     const besideNote = width - (note === null ? 0 : note.length + 2);
-    // It would cover the value, so it is placed above.
+    // A note that would cover the value gets a line of its own.
     const isAbove = note !== null && besideNote < leastWidth;
     if (isAbove) add({ ...place, key: null, mark, note }, '', 'plain');
     const here = { ...place, mark, note: isAbove ? null : note };
@@ -136,7 +130,6 @@ export function writeJsonLines(
   return lines;
 }
 
-/** Text that is not JSON, as lines. */
 export function writeTextLines(text: string, columns: number, find = ''): JsonLine[] {
   const plain = { path: null, depth: 0, key: null, kind: 'plain', mark: null, note: null, isFolded: false } as const;
   const shown = cutLongText(text);
@@ -151,7 +144,7 @@ export function writeTextLines(text: string, columns: number, find = ''): JsonLi
 /** Creates a function that says whether a range of the text has a part of the searched text. */
 function createFinder(text: string, find: string): (start: number, end: number) => boolean {
   const wanted = find.toLowerCase();
-  // A letter whose other case is longer would shift what follows.
+  // A letter whose lower case has another length would shift what follows.
   const lower = text.toLowerCase();
   if (wanted === '' || lower.length !== text.length || !lower.includes(wanted)) return () => false;
   return (start, end) => {
@@ -182,7 +175,7 @@ function breakText(text: string, width: number): string[] {
     for (let at = 0; at < Math.max(line.length, 1); ) {
       let end = Math.min(at + width, line.length);
       const space = line.lastIndexOf(' ', end - 1);
-      // After a word, unless that would leave much of the line empty.
+      // A line ends after a word, unless that would leave much of it empty.
       if (end < line.length && space > at + width / 2) end = space + 1;
       // Surrogate pairs are not cut.
       const code = line.charCodeAt(end - 1);
@@ -219,7 +212,6 @@ export function chooseOpening(body: unknown): Opening {
   };
 }
 
-/** The fields of a request or an item that decide about folds. */
 type Json = Readonly<Partial<Record<'tools' | 'instructions' | 'input' | 'messages' | 'role' | 'content', unknown>>>;
 
 /** The roles of messages that are the same in every request of a conversation. */

@@ -13,7 +13,6 @@ export const promptFields = ['model', 'tools', 'chat_template_kwargs', 'reasonin
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Compares the Chat requests of two round trips, the earlier one first. */
 export function compareRoundTrips(earlier: unknown, later: unknown) {
   const [a, b] = [objectOf<Fields>(earlier) ?? {}, objectOf<Fields>(later) ?? {}];
   const [old, all] = [arrayOf(a['messages']), arrayOf(b['messages'])];
@@ -28,7 +27,6 @@ export function compareRoundTrips(earlier: unknown, later: unknown) {
   return {
     /** The first difference at the beginning of the prompt; null if all of it was kept. */
     difference: differences.find((difference) => difference !== null) ?? null,
-    /** The names of the other fields that differ. */
     changed: changed.map(([name]) => name),
   };
 }
@@ -65,7 +63,6 @@ function cutExcerpt(text: string, at: number): string {
   return `${from > 0 ? '…' : ''}${part}${from + shownLength < text.length ? '…' : ''}`;
 }
 
-/** The JSON of a value; an empty text if there is no value. */
 function writeComparedValue(value: unknown): string {
   return value === undefined ? '' : JSON.stringify(value);
 }

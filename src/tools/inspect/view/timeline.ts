@@ -15,7 +15,6 @@ export interface TimelineEntry {
 /** A row of the timeline: a piece from the upstream, and what was sent to the client because of it. */
 export type TimelineRow = ReturnType<typeof buildTimeline>[number];
 
-/** One side of an exchange as it arrived. */
 interface Arrived {
   readonly pieces: readonly ExchangeFilePiece[];
   readonly isStream: boolean;
@@ -104,7 +103,6 @@ export function labelEvent(entry: TimelineEntry): string {
   }
 }
 
-/** The part of an upstream chunk that the label shows; upstreams may send anything. */
 interface LooseChunk {
   readonly choices?: readonly ({ readonly delta?: object | null; readonly finish_reason?: unknown } | null)[];
   readonly usage?: { readonly prompt_tokens?: unknown; readonly completion_tokens?: unknown } | null;
@@ -121,7 +119,7 @@ export function parseShown(text: string): unknown {
   return jsonOf(text) ?? null;
 }
 
-/** Writes any value as one word. Numbers and strings are words already; upstreams may send anything. */
+/** Writes any value as one word, because upstreams may send anything. */
 export function writeWord(value: unknown): string {
   return typeof value === 'string' || typeof value === 'number'
     ? String(value)
