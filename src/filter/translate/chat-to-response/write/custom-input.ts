@@ -1,13 +1,13 @@
 import { jsonOf, objectOf } from '../../../../formats/json/loose.ts';
 import type { Loose } from '../../../wire/schema/chat-completion.ts';
 
-/** With whatever white space JSON allows. */
+/** The beginning of the arguments, with whatever white space JSON allows. */
 const opening = /^\s*\{\s*"input"\s*:\s*"/;
 
-/** Arguments with more white space than this have no such opening. */
+/** Arguments with more characters before the input have no such opening. */
 const maxOpeningLength = 256;
 
-/** The letters of escapes, and what each stands for. */
+/** The letters of escapes, and the character that each stands for. */
 const escapes = 'ntrbf"\\/';
 const escaped = '\n\t\r\b\f"\\/';
 
@@ -18,14 +18,14 @@ const escaped = '\n\t\r\b\f"\\/';
  */
 export class CustomInputDecoder {
   #state: 'opening' | 'string' | 'closed' | 'unknown' = 'opening';
-  /** The opening, then an escape that is not complete. */
+  /** The opening so far; after it, an escape that is not complete. */
   #buffered = '';
-  /** One at the end of what was read, whose other half may follow. */
+  /** The first half of a surrogate pair at the end of the input so far. */
   #highSurrogate = '';
   /** The first character after the string that is not blank. */
   #next = '';
 
-  /** Takes the next piece of the arguments and gives what it adds to the input. */
+  /** Takes the next piece of the arguments and returns what it adds to the input. */
   push(text: string): string {
     switch (this.#state) {
       case 'opening':
@@ -48,12 +48,12 @@ export class CustomInputDecoder {
     return rest;
   }
 
-  /** False while the arguments do not begin with `{"input":"`: then the input can only be found in the whole. */
+  /** False while the arguments do not begin with `{"input":"`: then the input can only be read from the whole. */
   isReading(): boolean {
     return this.#state === 'string' || this.#state === 'closed';
   }
 
-  /** Has the string ended where its object goes on, or ends too? After a quote that was not escaped, more of the input comes. */
+  /** Has the string ended at a comma or the end of its object? Behind a quote that a model did not escape, more of the input comes. */
   isWhole(): boolean {
     return this.#state === 'closed' && ['', ',', '}'].includes(this.#next);
   }
@@ -103,7 +103,7 @@ export class CustomInputDecoder {
   }
 }
 
-/** The offset of the next quote or backslash. One search for both: a search for each would read to the end for every backslash. */
+/** The offset of the next quote or backslash, in one search: a search for each would read to the end for every backslash. */
 function nextSpecial(text: string, from: number): number {
   special.lastIndex = from;
   return special.exec(text)?.index ?? text.length;
@@ -118,9 +118,9 @@ function unescaped(sequence: string): string {
 }
 
 /**
- * The input of a custom tool that was offered as a function with one parameter, `input`. Models also rename the parameter,
- * or write the input bare: a single string property counts as it, and text that is not JSON is the input. Where the text
- * begins as it should, it is read as in a stream: also when it is cut, or not quite JSON.
+ * Reads the input of a custom tool that was offered as a function with one parameter, `input`. Models also rename the parameter,
+ * or write the input bare: a single string property counts as the input, and so does text that is not JSON. Text that begins
+ * with `{"input":"` is read as in a stream, even if it is cut or not quite JSON.
  */
 export function readCustomInput(text: string): string {
   const decoder = new CustomInputDecoder();

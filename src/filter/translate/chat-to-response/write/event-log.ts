@@ -3,33 +3,33 @@ import { isDelta, type ResponseStreamEvent, type UnnumberedEvent } from '../../.
 import type { NewId, ResponseContext } from '../../shared/context.ts';
 import type { HeldBytes } from '../../shared/held-bytes.ts';
 
-/** A delta and its padding are together a multiple of this, so that sizes on the wire reveal little about the text. */
+/** A delta and its padding together are a multiple of so many characters, so that sizes on the wire reveal little about the text. */
 const paddingMultiple = 16;
 
-/** Bytes that events may take for each that came, beside `leastRoom`. A server's smallest chunk becomes 8 times as much. */
+/** Bytes that events may take for each byte of the answer, beside `leastRoom`. A server's smallest chunk becomes 8 times as much. */
 const maxGrowth = 20;
-/** The same for each byte of the request: a tool of it is announced at most once, in three events. */
+/** Bytes that events may take for each byte of the request: a tool is announced at most once, in three events. */
 const maxRequestGrowth = 4;
 const leastRoom = 4 * 1024 * 1024;
 /** About what an event takes beside its texts. */
 const eventBytes = 300;
-/** A text is in its delta, in the events that end its part and its item, and in the last one. */
+/** A text is in its delta, in the events that end its part and its item, and in the terminal event. */
 const copiesOfText = 4;
 
-/** Numbers the events of a response from 0, pads deltas if asked, and keeps them until they are taken, if wanted. */
+/** Numbers the events of a response from 0, pads deltas if asked, and keeps the events until they are taken, if wanted. */
 export class EventLog {
-  /** Null where nothing is padded. The only randomness here is that of ids: their last characters are used. */
+  /** Padding is the last characters of an id, the only randomness here. Null where nothing is padded. */
   readonly #padding: NewId | null;
   readonly isWanted: boolean;
   #events: ResponseStreamEvent[] | null = null;
-  /** Events appended so far: the next one's `sequence_number`. */
+  /** The number of events so far, and the next one's `sequence_number`. */
   count = 0;
   #deltas = 0;
   #characters = 0;
   readonly #leastRoom: number;
-  /** Bytes that the events may still take; negative where they took more. Without limit until something is said to have come. */
+  /** Bytes that the events may still take; negative where they took more. There is no limit until `came` is called. */
   room = Number.POSITIVE_INFINITY;
-  /** Counts what the answer keeps: its items and parts, as they are emitted; texts where they grow. */
+  /** Counts what the answer keeps: items and parts as they are emitted, texts where they grow. */
   readonly held: HeldBytes;
 
   constructor(
@@ -43,7 +43,7 @@ export class EventLog {
     this.isWanted = isWanted;
   }
 
-  /** So many bytes of the upstream's answer came: its events may take so much more. */
+  /** Counts bytes of the upstream's answer, with which the events may grow. */
   came(bytes: number): void {
     if (this.room === Number.POSITIVE_INFINITY) this.room = this.#leastRoom;
     this.room += maxGrowth * bytes;
@@ -54,7 +54,7 @@ export class EventLog {
     this.append(event);
   }
 
-  /** Counts an event, whether or not it is ever sent. */
+  /** Counts an event, even one that is never sent. */
   tally(event: UnnumberedEvent): void {
     this.room -= eventBytes;
     if (isDelta(event)) {
@@ -70,12 +70,12 @@ export class EventLog {
   /** Appends an event that was counted. */
   append(event: UnnumberedEvent): void {
     if (!this.isWanted) return;
-    // The event was made for this call alone: it is completed in place, because a copy for each token would cost more.
+    // The event is completed in place, since nobody else has it: a copy for each token would cost more.
     const own = event as UnnumberedEvent & { sequence_number: number; obfuscation?: string };
     if (this.#padding !== null && isDelta(event))
       own.obfuscation = this.#padding('resp').slice(-(paddingMultiple - (event.delta.length % paddingMultiple)));
     own.sequence_number = this.count++;
-    // Nearly always it is alone, and an array literal takes a tenth of the memory of one that grows.
+    // Nearly always there is one event, and an array literal takes a tenth of the memory of an array that grows.
     if (this.#events === null) this.#events = [own];
     else this.#events.push(own);
   }
@@ -87,7 +87,7 @@ export class EventLog {
     return taken ?? [];
   }
 
-  /** Tokens of the deltas so far, wanted or not, as `estimatedOutput` has them. */
+  /** An estimate of the tokens of the deltas so far, wanted or not. */
   tokens(): number {
     return estimatedOutput(this.#deltas, this.#characters);
   }

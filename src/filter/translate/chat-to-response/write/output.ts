@@ -9,14 +9,14 @@ import type { EventLog } from './event-log.ts';
 /**
  * How the output of an answer is written. Its grammar is in `docs/answers.md` §2.2, and what each event does in §2.6.
  *
- * **What can be open.** An item is open from its `output_item.added` to its `output_item.done`. Of messages and reasoning items
- * one at most is open, and it is always the item that was added last. Calls differ: servers mix the pieces of parallel calls, so any number
- * of them may be open. `Output` alone knows what is open; whoever wants to know asks `last` or looks at the phase of a call.
+ * **What can be open.** An item is open from its `output_item.added` to its `output_item.done`. At most one message or reasoning item is open,
+ * and it is always the item that was added last. Any number of calls may be open, because servers mix the pieces of parallel calls.
+ * `Output` alone knows what is open; a call has its phase besides.
  *
- * **Who may close it.** `Output` alone, for one of four reasons. Whatever opens next closes an open message or reasoning item
- * (`PlainItems.close`). A call is closed as soon as its arguments are whole and a later item is there. The end of the answer
- * closes all in order; the last item and the calls that were cut get the status of the answer, any other is completed. A failure closes all as
- * incomplete, and a call silently: clients run what is done, and then try the request again.
+ * **Who may close it.** `Output` alone, for one of four reasons. Whatever opens next closes an open message or reasoning item. A call is closed
+ * as soon as its arguments are whole and a later item is there. The end of the answer closes all in order: the last item and the calls that were
+ * cut get the status of the answer, any other is completed. A failure closes all as incomplete, and a call silently: clients run what is
+ * done, and then try the request again.
  *
  * **What waits for what.** A call waits until its name can no longer grow, and until the calls before it were sent. It also waits for all of its
  * arguments where its item shows them from the start, or where it may repeat an earlier call (`ToolCalls`). What has to go back to the
@@ -31,12 +31,11 @@ import type { EventLog } from './event-log.ts';
  * - The arguments `{}`, which may stand in front of the real ones (`CallText`); arguments that may be a text or `null` in place of an object, and
  *   the digits of a number that may be whole (`FunctionCallWriter`).
  *
- * A call goes through the phases below. An item that is closed never changes: what still comes for it is dropped.
+ * A call goes through the phases below. The client knows nothing of a call that is `gathering`, whose name and id may change, and never gets one
+ * that is `repeated`. An item that is closed never changes: what still comes for it is dropped.
  */
 export const toolCallMoves = {
-  // The client knows nothing of it: its name and its id may change.
   gathering: { send: ['open'], recognize: ['repeated'] },
-  // It says what an earlier call of its id said, and is never sent.
   repeated: {},
   open: { close: ['ended'] },
   ended: {},
@@ -44,31 +43,29 @@ export const toolCallMoves = {
 
 export type ClosingStatus = 'completed' | 'incomplete';
 
-/** An item whose `output_item.added` was sent and whose `output_item.done` was not. */
 export interface OpenItem {
-  /** Sends the events that end the item's parts, and gives the finished item. */
+  /** Sends the events that end the item's parts, and returns the finished item. */
   close(status: ClosingStatus): OutputItem;
 }
 
-/** A call, which clients run once it is done. */
 export interface OpenCall extends OpenItem {
-  /** The next piece of the arguments, or of a native custom call's input. */
+  /** Adds a piece of the arguments, or of a native custom call's input. */
   add(text: string): void;
-  /** Is it certainly complete? */
+  /** Is the call certainly complete? */
   isWhole(): boolean;
-  /** Is it incomplete? Asked of calls before the last item, when the answer ends. */
+  /** Is the call, before the last item of an answer that ends, incomplete? */
   isCut(): boolean;
   /**
-   * An error if the client of a completed answer would be told to run an empty call, or half of one: clients do not check. The finish
-   * reason says nothing of it: vLLM gives `tool_calls` where the token limit cut the call (vllm#53269).
+   * Returns an error if the client of a completed answer would run an empty call, or half of one: clients do not check. The finish
+   * reason does not show it: vLLM gives `tool_calls` where the token limit cut the call (vllm#53269).
    */
   unrunnable(): ApiError | null;
 }
 
-/** Items of one answer, more than any model makes. Each may take 20 µs, and all those of one chunk are made in one step. */
+/** More items than any model makes in an answer. An item may take 20 µs, and all items of one chunk are made in one step. */
 export const maxItems = 2048;
 
-/** Parts that the writers of one answer share; `held` counts what they keep. */
+/** What the writers of one answer share. */
 export interface WriterParts {
   readonly output: Output;
   readonly held: HeldBytes;
@@ -81,14 +78,13 @@ export class Output {
   readonly #log: EventLog;
   /** By `output_index`; null once closed. */
   #open: (OpenItem | OpenCall | null)[] = [];
-  /** The closed items: all of them after `closeAll`. */
+  /** After `closeAll` every item is in it. */
   readonly closed: OutputItem[] = [];
-  /** Items added so far, and how many of them are calls. */
+  /** The number of items so far, and how many of them are calls. */
   size = 0;
   calls = 0;
-  /** The first item that is not closed: the one whose events are sent. */
+  /** The index of the first item that is not closed. Its events are sent; those of later items are held back. */
   #firstOpen = 0;
-  /** The events of items after that one. */
   #heldBack: HeldBackEvents | null = null;
   #isSilent = false;
   #isTooLarge = false;
@@ -109,12 +105,12 @@ export class Output {
   }
 
   /**
-   * Sends `output_item.added` at the next index and gives that index; `open` is what closes the item. Throws `ApiError`, once, where
-   * there are too many items, or the events of those before took many times what the upstream sent.
+   * Sends `output_item.added` at the next index and returns that index; `open` closes the item. Throws `ApiError`, once, where there
+   * are too many items, or where the events so far took many times the bytes that the upstream sent.
    */
   add(item: OutputItem, open: OpenItem | OpenCall): number {
     if (!this.#isTooLarge && (this.size === maxItems || this.#log.room < 0)) {
-      // What is held back is written even so, once the answer has failed.
+      // Once the answer has failed, what is held back may still open items.
       this.#isTooLarge = true;
       throw this.size === maxItems ? tooManyItems() : ApiError.answerTooLarge(grewTooMuch);
     }
@@ -122,13 +118,13 @@ export class Output {
     if (isCall(open)) this.calls += 1;
     this.closeWhole();
     this.emit({ type: 'response.output_item.added', output_index: index, item });
-    // Nearly always it is the only one, and an array literal takes a tenth of the memory of one that grows.
+    // Nearly always there is one item, and an array literal takes a tenth of the memory of an array that grows.
     if (index === 0) this.#open = [open];
     else this.#open[index] = open;
     return index;
   }
 
-  /** An item that is complete when it begins; its events repeat so many characters. */
+  /** Adds an item that is complete when it begins. `characters`: how many its events repeat. */
   addWhole(begun: OutputItem, done: OutputItem, characters: number): void {
     this.#log.room -= characters;
     this.add(begun, { close: () => done });
@@ -140,13 +136,13 @@ export class Output {
     return this.#open[this.size - 1] ?? null;
   }
 
-  /** Closes the item that was added last as completed. Nothing happens if it is closed already. */
+  /** Closes the item that was added last as completed, unless it is closed already. */
   closeLast(): void {
     const item = this.last();
     if (item !== null) this.#end(this.size - 1, item, 'completed');
   }
 
-  /** Closes complete calls: call it when the item whose events are sent has grown. */
+  /** Closes the calls that are complete, up to one that is not. Called whenever a call has grown. */
   closeWhole(): void {
     while (this.#firstOpen < this.size - 1) {
       const item = this.#open[this.#firstOpen];
@@ -155,7 +151,7 @@ export class Output {
     }
   }
 
-  /** Closes what is open in order of `output_index`; the last and those that were cut get `lastStatus`, others are completed. */
+  /** Closes all in order of `output_index`. The last item and the calls that were cut get `lastStatus`, others are completed. */
   closeAll(lastStatus: ClosingStatus): void {
     const last = this.#open.findLastIndex((item) => item != null);
     for (let index = 0; index <= last; index++) {
@@ -171,7 +167,7 @@ export class Output {
     return this.#open.some((item) => item != null && isCall(item) && !item.isWhole());
   }
 
-  /** Closes what is open of an answer that failed. A call that was open, and what waited for it, are in the response alone. */
+  /** Closes all of an answer that failed. A call that was open, and the events that waited for it, are in the Response alone. */
   fail(): void {
     const first = this.#open[this.#firstOpen];
     this.#isSilent = first != null && isCall(first);
@@ -186,7 +182,7 @@ export class Output {
     if (index === this.#firstOpen) this.#advance();
   }
 
-  /** Sends the events that waited for the first open item, up to the next one that is open. */
+  /** Moves on to the next open item, and sends the events that waited until then. */
   #advance(): void {
     do this.#firstOpen += 1;
     while (this.#open[this.#firstOpen] === null);
@@ -195,16 +191,10 @@ export class Output {
   }
 }
 
-/** The events of one item; its deltas are joined, and grow in place. */
-interface HeldItem {
-  readonly events: OutputEvent[];
-  bytes: number;
-}
-
-/** Events that are held back, in the order of their items. */
+/** Events that are held back, in the order of their items. Deltas of a call are joined. */
 class HeldBackEvents {
   readonly #held: HeldBytes;
-  readonly #items = new Map<number, HeldItem>();
+  readonly #items = new Map<number, { readonly events: OutputEvent[]; bytes: number }>();
 
   constructor(held: HeldBytes) {
     this.#held = held;
@@ -214,7 +204,6 @@ class HeldBackEvents {
     const item = this.#items.get(event.output_index) ?? { events: [], bytes: 0 };
     this.#items.set(event.output_index, item);
     const last = item.events.at(-1);
-    // Deltas of a call have nothing beside their text.
     const isCallDelta =
       event.type === 'response.function_call_arguments.delta' || event.type === 'response.custom_tool_call_input.delta';
     const delta = isCallDelta ? event.delta : '';
@@ -224,15 +213,14 @@ class HeldBackEvents {
     item.bytes += this.#held.add(grows ? 'piece' : 'event', delta.length);
   }
 
-  /** Takes the events of items up to that one. */
   takeThrough(index: number): OutputEvent[] {
     const taken: OutputEvent[] = [];
     // Items are added in order, so the map has them in order.
-    for (const [of, item] of this.#items) {
-      if (of > index) break;
+    for (const [itemIndex, item] of this.#items) {
+      if (itemIndex > index) break;
       for (const event of item.events) taken.push(event);
       this.#held.bytes -= item.bytes;
-      this.#items.delete(of);
+      this.#items.delete(itemIndex);
     }
     return taken;
   }
@@ -240,7 +228,6 @@ class HeldBackEvents {
 
 const grewTooMuch = 'The upstream’s answer would take many times the bytes that the upstream sent.';
 
-/** Returns the error for an answer of more items than `maxItems`. */
 export function tooManyItems(): ApiError {
   return ApiError.answerTooLarge(`The upstream sent an answer of more than ${maxItems} items.`);
 }

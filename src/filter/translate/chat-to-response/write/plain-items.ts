@@ -10,19 +10,18 @@ import { MessageItemWriter, ReasoningItemWriter } from './plain-item-writers.ts'
 
 const noLogprobs: readonly Logprob[] = [];
 
-/** White space beyond this is text: templates write a few line feeds, and what is held back must be bounded. */
+/** More white space than this is text: templates write a few line feeds, and what is held back must be bounded. */
 const maxLeadingSpace = 256;
 
-/** The messages and reasoning items of an answer, of which one at most is open, with what belongs to one but came before it. */
+/** The messages and reasoning items of an answer, with what belongs to one of them but came before it. */
 export class PlainItems {
   readonly #parts: WriterParts;
   hadMessage = false;
-  /** White space before any text: held back, because before calls it is only a template's markup (docs/answers.md §1.3). */
+  /** White space that is held back before any text (docs/answers.md §1.3). */
   space = '';
   #logprobs: AnswerLogprobs | null = null;
-  /** Citations that came before any message, until one has text. */
   #earlyCitations: CitationList | null = null;
-  /** Contents for the envelope of the next reasoning item. */
+  /** The contents for the envelope of the next reasoning item. */
   #pendingEnvelope: EnvelopeContents | null = null;
 
   constructor(parts: WriterParts) {
@@ -34,18 +33,18 @@ export class PlainItems {
     return last instanceof MessageItemWriter || last instanceof ReasoningItemWriter ? last : null;
   }
 
-  /** The open message; opens one if there is none. */
+  /** Returns the open message, or opens one. */
   message(): MessageItemWriter {
     const open = this.open();
     if (open instanceof MessageItemWriter) return open;
-    // Thinking without text stands before what it led to, as in a message in one piece.
+    // Thinking without text stands before the message that it led to, as in an answer in one piece.
     if (this.#pendingEnvelope?.hasWholeBlock) this.reasoning();
     this.close();
     this.hadMessage = true;
     return new MessageItemWriter(this.#parts);
   }
 
-  /** The open reasoning item; opens one if there is none. */
+  /** Returns the open reasoning item, or opens one. */
   reasoning(): ReasoningItemWriter {
     const open = this.open();
     if (open instanceof ReasoningItemWriter) return open;
@@ -55,13 +54,12 @@ export class PlainItems {
     return new ReasoningItemWriter(this.#parts, envelope);
   }
 
-  /** The text of the open reasoning item; `''` where none is open. */
   reasoningSoFar(): string {
     const open = this.open();
     return open instanceof ReasoningItemWriter ? open.written() : '';
   }
 
-  /** Writes text of the answer. `isLast`: no delta follows. */
+  /** Writes text of the answer. With `isLast` no delta follows. */
   text(delta: string, isLast: boolean): void {
     const open = this.open();
     if (open instanceof MessageItemWriter) {
@@ -69,30 +67,28 @@ export class PlainItems {
       if (!repeatsAll) open.text(delta, this.takeLogprobs(delta));
     } else if (delta.trim() === '') {
       this.keepSpace(delta);
-      if (this.space.length > maxLeadingSpace) this.#begin(this.#takeSpace());
+      if (this.space.length > maxLeadingSpace) this.writeSpace();
     } else if (this.reasoningSoFar() !== '') {
       this.#begin(withoutBlankLines(this.#takeSpace() + delta));
     } else {
-      const space = this.#takeSpace();
-      if (space !== '') this.#write(space);
+      if (this.space !== '') this.#write(this.#takeSpace());
       this.#begin(delta);
     }
   }
 
-  /** Holds back white space; after a call it is dropped, as text that follows has a message of its own. Blank lines after reasoning are its template's. */
+  /** Holds back white space. After a call it is dropped, and so are blank lines after reasoning, which the template of the model wrote. */
   keepSpace(delta: string): void {
     if (this.#parts.output.calls > 0) return;
     this.space += delta;
-    // Not after an envelope alone: that may come later in a stream.
+    // A reasoning item without text does not count: a stream may send its envelope later.
     if (this.reasoningSoFar() !== '') this.space = withoutBlankLines(this.space);
   }
 
-  /** The answer is white space alone. */
   writeSpace(): void {
     this.#begin(this.#takeSpace());
   }
 
-  /** Writes citations: held back before any message, dropped after it, since a finished item does not change. */
+  /** Writes citations of the open message. They are held back before any message, and dropped after it, since a closed item does not change. */
   cite(citations: readonly Annotation[]): void {
     if (citations.length === 0) return;
     const open = this.open();
@@ -103,7 +99,7 @@ export class PlainItems {
     }
   }
 
-  /** Keeps logprobs until their text comes. */
+  /** Keeps logprobs until the text that they belong to comes. */
   pushLogprobs(logprobs: readonly Logprob[]): void {
     if (logprobs.length === 0) return;
     this.#logprobs ??= new AnswerLogprobs(this.#parts.held);
@@ -114,7 +110,7 @@ export class PlainItems {
     return this.#logprobs?.take(text) ?? noLogprobs;
   }
 
-  /** Carries details and thinking blocks in the envelope; of a whole message, in place of what its deltas had. */
+  /** Puts details and thinking blocks into the envelope; those of a whole message replace what its deltas had. */
   carry(reasoning: ReasoningSource, isWhole: boolean): void {
     if (reasoning.details.length === 0 && reasoning.blocks.length === 0) return;
     if (isWhole) this.#envelope().setWhole(reasoning);
@@ -125,18 +121,18 @@ export class PlainItems {
     for (const extra of extras) this.#envelope().addExtra(extra);
   }
 
-  /** Carries the fields that belong to the message itself. */
+  /** Puts the fields into the envelope that the message itself must have back. */
   carryOwn({ extra_content }: LooseMessage): void {
     const fields = extra_content == null ? null : readOpaqueFields({ extra_content });
     if (fields !== null) this.#envelope().addExtra({ fields, callId: () => '' });
   }
 
-  /** Opens an item for the envelope, even without text: what must go back to the upstream travels in it. */
+  /** Opens an item, even without text, for contents that must go back to the upstream. */
   carryEnvelope(): void {
     if (this.#pendingEnvelope?.needsItem()) this.reasoning();
   }
 
-  /** A call is about to open: closes what is open, and before it opens what has to go back with the call. */
+  /** Closes what is open before a call opens, and writes the envelope that has to go back with the call. */
   beforeCall(): void {
     const open = this.open();
     if (open instanceof MessageItemWriter) open.isCommentary = true;
@@ -148,7 +144,7 @@ export class PlainItems {
     if (this.open() !== null) this.#parts.output.closeLast();
   }
 
-  /** Writes text of the message, and the citations that came before it. */
+  /** Writes text, and then the citations that came before it. */
   #begin(delta: string): void {
     this.#write(delta);
     if (this.#earlyCitations === null) return;
@@ -167,7 +163,7 @@ export class PlainItems {
     return space;
   }
 
-  /** Returns the envelope of the open reasoning item, or of the next one. */
+  /** Returns the contents for the envelope of the open reasoning item, or of the next one. */
   #envelope(): EnvelopeContents {
     const open = this.open();
     if (open instanceof ReasoningItemWriter) return open.envelope();
@@ -176,7 +172,6 @@ export class PlainItems {
   }
 }
 
-/** The text from its first line on that is not blank. */
 function withoutBlankLines(text: string): string {
   return text.replace(/^\s*\n/, '');
 }

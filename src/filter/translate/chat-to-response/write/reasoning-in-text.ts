@@ -9,11 +9,11 @@ import type { ReasoningItemWriter } from './plain-item-writers.ts';
 import type { PlainItems } from './plain-items.ts';
 
 /**
- * Where the reasoning came first: where it comes the second time, it is a copy (docs/answers.md §1.4). Before a call and once both were
- * compared, it may come anew.
+ * Where reasoning came first, in a field or in tags: in the other place it may be a copy (docs/answers.md §1.4). After a call, and once both
+ * were compared, reasoning may come anew.
  *
- * - `field`: a block in tags after it is held back in `block`, and shown at its end unless the field had it.
- * - `tags`: that was shown as it came; `copy` compares the field with it.
+ * - `field`: a block in tags is held back in `block`, and shown at its end unless the field had the same text.
+ * - `tags`: the block was shown as it came, and `copy` compares the field with it.
  */
 type First =
   | { readonly in: 'nothing' }
@@ -22,10 +22,7 @@ type First =
 
 const nothing: First = { in: 'nothing' };
 
-/**
- * Tells the reasoning in an answer's text from the text itself. Reasoning is in tags, in a field of its own, or in both. It goes to its
- * item, the rest to the message.
- */
+/** Separates reasoning, which comes in tags, in a field of its own or in both, from the text of an answer, and writes each to its item. */
 export class ReasoningInText {
   readonly #parts: WriterParts;
   readonly #items: PlainItems;
@@ -39,24 +36,24 @@ export class ReasoningInText {
     this.#tags = createTagReader(parts.context.profile);
   }
 
-  /** Text that follows is the answer's, unread. */
+  /** Is all text that follows the answer's? */
   isThrough(): boolean {
     return this.#tags?.isThrough() ?? true;
   }
 
-  /** Whether reasoning of the field can go to its item unread. The first piece cannot, nor one that may repeat what was in tags. */
+  /** Can reasoning of the field go to its item unread? Its first piece cannot, nor one that may repeat a block in tags. */
   isFieldPlain(): boolean {
     return this.#first.in === 'field' || (this.#first.in === 'nothing' && this.#tags === null);
   }
 
-  /** Takes reasoning of a field. */
+  /** Takes the reasoning in a field. */
   reason(text: string): void {
     if (text === '') return;
     if (this.#first.in === 'tags') {
       this.#showLate(this.#first.copy, this.#first.copy.push(text));
       return;
     }
-    // MiniMax's gateways leave it in the text too, in tags at its start.
+    // MiniMax's gateways leave the reasoning in the text too, in tags at its start.
     const unshown = this.#first.in === 'field' ? null : (this.#tags?.unshown() ?? null);
     if (unshown !== null) {
       const block = new GrowingText(this.#parts.held);
@@ -66,7 +63,7 @@ export class ReasoningInText {
     this.#write(text);
   }
 
-  /** Takes text, cut anywhere. */
+  /** Takes a piece of the text, cut anywhere. */
   read(content: string, isLast: boolean): void {
     if (content === '') return;
     if (this.#tags === null) this.#items.text(content, isLast);
@@ -76,7 +73,7 @@ export class ReasoningInText {
     }
   }
 
-  /** Takes text that is said to be thought. Gemini writes `<thought>` before the first of them and `</thought>` before the answer. */
+  /** Takes a piece of text that is marked as a thought. Gemini writes `<thought>` before the first and `</thought>` before the answer. */
   readThought(content: string): void {
     if (this.#tags?.expects(content)) {
       this.#addTagged(this.#tags.push(content));
@@ -87,7 +84,7 @@ export class ReasoningInText {
     this.#write(content);
   }
 
-  /** Takes the whole text, and the reasoning of its field. Gives the answer in it. */
+  /** Takes the whole text and the reasoning in a field. Returns the answer in the text. */
   readWhole(content: string, reasoning: string): string {
     const isBlock = reasoning === '' || endsBlock(content);
     const { thinking, text } =
@@ -99,7 +96,7 @@ export class ReasoningInText {
     return text;
   }
 
-  /** Gives a whole message without the thinking in its text, if that of the deltas was there too. */
+  /** Returns a whole message without the thinking in its text, where the deltas had their thinking in the text too. */
   withoutTagged(message: LooseMessage): LooseMessage {
     if (this.#tags === null || readReasoning(message).text !== '') return message;
     this.flush();
@@ -109,29 +106,29 @@ export class ReasoningInText {
     return { ...message, content, refusal: textOf(message.refusal) || refusal };
   }
 
-  /** Forgets text that was held back: a whole message has it too. `isBegun`: there are items already. */
+  /** Forgets text that was held back, since a whole message has it too. With `isBegun` there are items already. */
   forget(isBegun: boolean): void {
     if (this.#first.in === 'field') this.#first.block.clear();
     if (!isBegun || this.#tags?.unshown() != null) this.#tags = createTagReader(this.#parts.context.profile);
   }
 
-  /** A call follows: writes what was held back, and closes the items before it. */
+  /** Writes what was held back, and closes the items before a call. */
   beforeCall(): void {
     this.flush();
     if (this.#first.in === 'tags') this.#first = nothing;
-    // `auto` looks at the very start of the answer alone.
+    // `auto` reads tags at the very start of the answer alone.
     const { profile } = this.#parts.context;
     if (this.#tags !== null) this.#tags = profile.thinkTags === 'on' ? createTagReader(profile) : null;
     this.#items.beforeCall();
   }
 
-  /** Writes what was held back: something else follows, or nothing. */
+  /** Writes what was held back, before something else follows or the answer ends. */
   flush(): void {
     if (this.#tags === null) return;
     const block = this.#first.in === 'field' ? this.#first.block : null;
     const heldBack = block?.toString() ?? '';
     const rest = this.#tags.finish();
-    // Beside a field a block that does not end is no block. The answer may be words of the reasoning, and is shown all the same.
+    // Beside a field, a block that does not end is the answer, and is shown even where the reasoning has the same words.
     if (heldBack !== '' && rest.text === '' && !endsBlock(heldBack)) {
       block?.clear();
       this.#tags = null;
@@ -147,7 +144,7 @@ export class ReasoningInText {
     if (reasoning !== '') this.#items.reasoning().text(reasoning);
   }
 
-  /** Writes another thought than the one before it, apart from it. */
+  /** Writes another thought, apart from the one before it. */
   #writeOther(reasoning: string): void {
     if (reasoning === '') return;
     const item = this.#items.reasoning();
@@ -155,7 +152,7 @@ export class ReasoningInText {
   }
 
   #addTagged({ thinking, text: answer }: ThinkTagTexts): void {
-    // Shown as it comes, since what comes first cannot be a copy.
+    // Thinking that comes first cannot be a copy, and is shown as it comes.
     if (this.#first.in !== 'field' && thinking !== '') {
       const item = this.#items.reasoning();
       item.text(thinking);
@@ -169,7 +166,7 @@ export class ReasoningInText {
     if (this.#parts.context.profile.thinkTags === 'auto' && this.#tags?.isThrough()) this.#tags = null;
   }
 
-  /** The block of thinking is over: a field's reasoning that came beside it and is no copy is shown. */
+  /** Ends the block in tags: reasoning of the field that came beside it is shown, unless it is a copy. */
   #endBlock(): void {
     if (this.#first.in === 'tags') this.#showLate(this.#first.copy, this.#first.copy.endBlock());
   }
@@ -181,7 +178,7 @@ export class ReasoningInText {
     else this.#write(text);
   }
 
-  /** Ends the block that may be a copy: it is shown unless the field had it. What follows is the answer, which is no copy of anything. */
+  /** Ends a block that may be a copy of the field: it is shown unless the field had the same text. */
   #endCopy(): void {
     if (this.#first.in !== 'field') return;
     const { block } = this.#first;
@@ -195,26 +192,26 @@ export class ReasoningInText {
 }
 
 /**
- * Compares a field's reasoning with that in tags before it. While the block is open the field is held back; then it is compared piece by
- * piece. White space around either does not count.
+ * Compares a field's reasoning with a block in tags that came first. While the block is open the field is held back; then it is compared
+ * piece by piece. White space around the field or the block does not count.
  */
 class LateCopy {
   readonly #heldBack: GrowingText;
   readonly #shown: ReasoningItemWriter;
-  /** The text of the block; null while it is open. */
+  /** The text of the block; null while the block is open. */
   #block: string | null = null;
-  /** How much of the block the field has repeated. */
+  /** The number of characters of the block that the field has repeated. */
   #repeated = 0;
-  /** The field says another thing than the block, and not more of the same. */
+  /** The field is other text than the block, and does not only continue it. */
   isOther = false;
 
-  /** `shown` has the text of the block so far. */
+  /** `shown` is the item that has the text of the block so far. */
   constructor(heldBack: GrowingText, shown: ReasoningItemWriter) {
     this.#heldBack = heldBack;
     this.#shown = shown;
   }
 
-  /** Takes a piece of the field. Returns the text to be shown: `''` while there is only a copy. */
+  /** Takes a piece of the field. Returns the text to be shown, which is `''` while the field only copies the block. */
   push(piece: string): string {
     if (this.#block === null) {
       this.#heldBack.append(piece);
@@ -233,7 +230,7 @@ class LateCopy {
     return more.trim() === '' ? '' : more;
   }
 
-  /** The block has ended. Returns the text to be shown, as `push` does. */
+  /** Ends the block. Returns the text to be shown, as `push` does. */
   endBlock(): string {
     if (this.#block !== null) return '';
     this.#block = this.#shown.written().trim();

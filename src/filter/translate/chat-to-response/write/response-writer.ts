@@ -12,9 +12,9 @@ import type { UnknownType } from '../../shared/dropped.ts';
 import { HeldBytes } from '../../shared/held-bytes.ts';
 import { buildExtensionEvent, Extensions } from '../read/extensions.ts';
 import { EventLog } from './event-log.ts';
-import { type ChunkExtras, OutputWriter } from './output-writer.ts';
+import { type ChunkExtras, type MessageExtras, OutputWriter } from './output-writer.ts';
 
-/** The words that every SDK knows in a Response. */
+/** The tiers that every SDK knows in a Response: some (async-openai, openai-java) refuse a Response with any other. */
 const tiersOfAnswers = new Set(['auto', 'default', 'flex', 'priority', 'scale']);
 
 type IncompleteReason = 'max_output_tokens' | 'content_filter';
@@ -24,25 +24,25 @@ export class ResponseWriter {
   readonly log: EventLog;
   readonly repairs = new Set<Repair>();
   output: OutputWriter;
-  /** Usage that the upstream has reported so far; each event's Response shows it. */
+  /** The last usage that the upstream sent; each event's Response shows it. */
   usage: Usage | null = null;
   model: string | null = null;
   serviceTier: string | null = null;
-  /** Fields that the upstream adds of its own; null where the client does not get it, or an item that all the output becomes. */
+  /** Fields that the upstream adds of its own; null where all the output becomes other items. */
   readonly extensions: Extensions | null;
   #context: ResponseContext;
-  /** The items that the output has become; null where it is sent as it comes. */
+  /** The items that all the output became, none before its end; null where items are sent as they come. */
   #folded: readonly OutputItem[] | null;
   readonly #id: string;
-  /** The log of the output's own events, wanted or not. */
+  /** The events of the output's items, which a client does not get where the output becomes other items. */
   readonly #outputLog: EventLog;
   status: ResponseStatus = 'in_progress';
   failure: ApiError | null = null;
-  /** The Response of the terminal event; null until that was emitted. */
+  /** The Response of the terminal event; null until that event was emitted. */
   final: ResponseResource | null = null;
   #started = false;
 
-  /** `wantsEvents`: the client gets more of the answer than its Response. */
+  /** With `wantsEvents` the client gets events, and not the Response alone. */
   constructor(context: ResponseContext, held: HeldBytes, wantsEvents = true) {
     this.#context = context;
     this.#id = context.newId('resp');
@@ -54,7 +54,7 @@ export class ResponseWriter {
     this.output = new OutputWriter(this.#outputLog, context, this.repairs);
   }
 
-  /** So many bytes of the upstream's answer came: the client's may grow with them. */
+  /** Counts bytes of the upstream's answer: the events may take so much more. */
   came(bytes: number): void {
     this.#outputLog.came(bytes);
   }
@@ -67,7 +67,7 @@ export class ResponseWriter {
     this.log.emit({ type: 'response.in_progress', response: this.#resource(null) });
   }
 
-  /** Sends an event of the upstream's own at once, as it is of no item. False where it does not go to the client. */
+  /** Sends an event of the upstream's own at once, since it belongs to no item. Returns false where the client does not get it. */
   passEvent(name: string, value: object | null): boolean {
     const event = this.extensions?.passesAll && this.#context.stream ? buildExtensionEvent(name, value) : null;
     if (event === null) return false;
@@ -76,7 +76,7 @@ export class ResponseWriter {
     return true;
   }
 
-  /** Writes what a delta adds; the Response fails by a call that is not allowed. */
+  /** Writes what a delta adds. A call that is not allowed fails the Response. */
   add(delta: LooseMessage, extras: ChunkExtras): void {
     try {
       this.output.add(this.#folded === null ? delta : withoutCalls(delta), extras);
@@ -85,54 +85,43 @@ export class ResponseWriter {
     }
   }
 
-  /** Writes a whole message, and what was held back. Throws `ApiError` for an error of the model's. */
-  addWhole(message: LooseMessage, extras: Pick<ChunkExtras, 'logprobs' | 'citations'>): void {
+  /** Writes a whole message to its end. Throws `ApiError` for an error of the model's. */
+  addWhole(message: LooseMessage, extras: MessageExtras): void {
     this.output.addWhole(this.#folded === null ? message : withoutCalls(message), extras);
     this.output.finish();
   }
 
-  /** The Response has output already. */
   hasItems(): boolean {
-    return this.#folded === null ? this.output.hasItems() : this.#folded.length > 0;
+    return this.#folded === null && this.output.hasItems();
   }
 
-  /** Closes the output and emits the terminal event. Gives its Response. */
+  /** Closes the output, emits the terminal event, and returns the Response of that event. */
   end(outcome: Outcome): ResponseResource {
     if (outcome.status === 'failed') return this.fail(outcome.error);
     const { fold } = this.#context.answer;
     if (fold !== null) return this.#endFolded(fold, outcome);
-    switch (outcome.status) {
-      case 'incomplete':
-        return this.#end('incomplete', outcome.reason);
-      case 'completed': {
-        const unrunnable =
-          this.output.unrunnableCall() ?? this.#missingCall(outcome.hasCalled) ?? this.#reasoningAlone();
-        if (unrunnable !== null) return this.fail(unrunnable);
-        // OpenAI's servers cannot end so; ours may, and the text is an answer all the same.
-        if (this.#context.requiresCall && this.output.items.calls === 0) this.repairs.add('tool_choice_ignored');
-        // None is left out: nobody can say which one the model could do without.
-        if (!this.#context.echo.parallel_tool_calls && this.output.items.calls > 1)
-          this.repairs.add('parallel_tool_calls_ignored');
-        this.output.ensureOutput();
-        return this.#end('completed', null);
-      }
-    }
+    if (outcome.status === 'incomplete') return this.#end('incomplete', outcome.reason);
+    const error = this.output.unrunnableCall() ?? this.#missingCall(outcome.hasCalled) ?? this.#reasoningAlone();
+    if (error !== null) return this.fail(error);
+    const { calls } = this.output.items;
+    // OpenAI's servers cannot end an answer so; a Chat server may, and the text is an answer all the same.
+    if (this.#context.requiresCall && calls === 0) this.repairs.add('tool_choice_ignored');
+    // All calls are kept: nobody can say which of them the model could do without.
+    if (!this.#context.echo.parallel_tool_calls && calls > 1) this.repairs.add('parallel_tool_calls_ignored');
+    this.output.ensureOutput();
+    return this.#end('completed', null);
   }
 
-  /** Ends with `error`, nested and flat (choice D3), and `response.failed`; what was produced is kept. */
+  /** Ends with `error`, nested and flat (choice D3), and `response.failed`. The output so far is kept. */
   fail(error: ApiError): ResponseResource {
     this.output.fail();
-    this.status = 'failed';
     this.failure = error;
     const { code, message, param } = error;
-    const response = this.#resource(null);
-    this.final = response;
     this.log.emit({ type: 'error', error: { ...error.toObject(), ...headersOf(error) }, code, message, param });
-    this.log.emit({ type: 'response.failed', response });
-    return response;
+    return this.#finish('failed', null);
   }
 
-  /** Ends with `error` in few bytes: what was produced is dropped, and the Response repeats nothing large of its request. */
+  /** Ends with `error` in few bytes: the output is dropped, and the Response repeats nothing large of its request. */
   shed(error: ApiError): void {
     this.#started = true;
     this.#context = { ...this.#context, echo: { ...this.#context.echo, instructions: null, tools: [], metadata: {} } };
@@ -143,7 +132,7 @@ export class ResponseWriter {
     this.fail(error);
   }
 
-  /** Tokens of the output so far, estimated; `usage` has the upstream's own count once it is there. */
+  /** An estimate of the tokens of the output so far; `usage` has the upstream's own count once it came. */
   outputTokens(): number {
     return this.#outputLog.tokens();
   }
@@ -160,7 +149,7 @@ export class ResponseWriter {
     };
   }
 
-  /** An agent would take an answer without the call it ends with for the end of its task (vllm#53255). */
+  /** An agent would take an answer that ends for a call, but has none, for the end of its task (vllm#53255). */
   #missingCall(hasCalled: boolean): ApiError | null {
     if (!hasCalled || this.output.hasAnswer()) return null;
     return ApiError.ofModel(
@@ -169,7 +158,7 @@ export class ResponseWriter {
     );
   }
 
-  /** The API's word for the upstream's tier: some SDKs (async-openai, openai-java) refuse a Response with any other. */
+  /** The API's word for the upstream's tier, if there is one. */
   #tier(): string | null {
     const { serviceTiers } = this.#context.profile;
     const given = this.serviceTier;
@@ -181,7 +170,7 @@ export class ResponseWriter {
     return null;
   }
 
-  /** OpenAI's API completes it; agents stop at it without a word. */
+  /** OpenAI's API completes an answer of reasoning alone, but agents stop at one without a word. */
   #reasoningAlone(): ApiError | null {
     if (this.output.hasAnswer() || !this.output.hasItems()) return null;
     this.repairs.add('reasoning_alone');
@@ -191,14 +180,17 @@ export class ResponseWriter {
 
   #end(status: 'completed' | 'incomplete', reason: IncompleteReason | null): ResponseResource {
     this.output.close(status);
-    this.status = status;
-    const response = this.#resource(reason);
-    this.final = response;
-    this.log.emit({ type: `response.${status}`, response });
-    return response;
+    return this.#finish(status, reason);
   }
 
-  /** The output says nothing before it is whole; then it is other items. */
+  #finish(status: 'completed' | 'incomplete' | 'failed', reason: IncompleteReason | null): ResponseResource {
+    this.status = status;
+    this.final = this.#resource(reason);
+    this.log.emit({ type: `response.${status}`, response: this.final });
+    return this.final;
+  }
+
+  /** Makes other items of the output, once it is whole, and emits them. */
   #endFolded(fold: Fold, outcome: Outcome): ResponseResource {
     this.output.close('completed');
     const items = fold(this.output.items.closed, { outcome, model: this.model, newId: this.#context.newId });
@@ -211,7 +203,7 @@ export class ResponseWriter {
     return this.#end('completed', null);
   }
 
-  /** With all its fields (docs/answers.md §1.1): the body of a JSON answer, and in every lifecycle event. */
+  /** The Response with all its fields (docs/answers.md §1.1): the body of a JSON answer, also sent in every lifecycle event. */
   #resource(incompleteReason: IncompleteReason | null): ResponseResource {
     const { echo, createdAt, now } = this.#context;
     const status = this.status;
@@ -240,13 +232,13 @@ export class ResponseWriter {
   }
 }
 
-/** Leaves out the calls of a summary for compaction: no tool was offered to the model that wrote it. */
+/** Removes the calls of a summary for compaction: no tool was offered to the model that wrote it. */
 function withoutCalls(message: LooseMessage): LooseMessage {
   if (message.tool_calls == null && message.function_call == null) return message;
   return { ...message, tool_calls: undefined, function_call: undefined };
 }
 
-/** Returns the headers that an error would have as an answer of its own; most errors have no headers. */
+/** The headers that an error would have as an HTTP response; most errors have none. */
 function headersOf({ headers }: ApiError): WithHeaders {
   return Object.keys(headers).length === 0 ? {} : { headers };
 }
