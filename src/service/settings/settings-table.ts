@@ -37,7 +37,7 @@ const ofProcess = [
     addresses,
     '0.0.0.0:50051',
     'Address of the gRPC server: `HOST:PORT`, `unix:/path`, or several separated by commas. `{worker}` stands for the worker’s number.',
-    'every installation whose Envoy reaches the service in another way',
+    'every installation whose Envoy reaches the service elsewhere',
   ),
   setting(
     'ADMIN_LISTEN',
@@ -106,7 +106,7 @@ const ofProcess = [
     'DRAIN_TIMEOUT_MS',
     milliseconds(0, 86_400_000),
     '600000',
-    'How long running streams may continue after that.',
+    'How long running streams may continue after `DRAIN_DELAY_MS`.',
     'streams that are longer, or an orchestrator that waits less (docs/operating.md)',
   ),
   setting(
@@ -120,7 +120,7 @@ const ofProcess = [
     'TLS_KEY_FILE',
     filePath,
     '',
-    'PEM private key of that certificate.',
+    'PEM private key of the certificate in `TLS_CERT_FILE`.',
     'an Envoy on another host (docs/operating.md)',
   ),
   setting(
@@ -141,7 +141,7 @@ const ofProcess = [
     'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT',
     url,
     '',
-    'The same with its whole path: `/v1/traces` is not appended.',
+    'OTLP/HTTP endpoint for traces, to which `/v1/traces` is not appended.',
     'a collector with another path; OpenTelemetry’s name for it',
   ),
   setting(
@@ -249,8 +249,8 @@ const ofExchange = {
   ),
   sessionHashKey: readContent(
     'SESSION_HASH_KEY_FILE',
-    'File with a secret of 16 characters or more, the same for every replica: without a `prompt_cache_key`, `SESSION_HEADER` is a hash, under that secret, of the model, the instructions, the tools and the user’s first message. Unset, there is none.',
-    'the same, for clients that send no `prompt_cache_key`',
+    'File with a secret of 16 characters or more, the same for every replica: without a `prompt_cache_key`, `SESSION_HEADER` is a hash, under that secret, of the model, the instructions, the tools and the user’s first message.',
+    'clients that send no `prompt_cache_key`',
     { maxBytes: 4096, takes: 'a secret of 16 characters or more', read: readSecret, others: [null] },
     null,
   ),
@@ -308,8 +308,8 @@ const contextWindow = optional(
   'MODEL_CONTEXT_WINDOW',
   count(0, 1_000_000_000),
   0,
-  'Tokens of the upstream’s context window, for compaction, and for the catalog for Codex where the server does not say it; 0 means unknown.',
-  'Codex, on a server that does not say it (docs/guides/codex-for-a-team.md)',
+  'Tokens of the upstream’s context window, for compaction, and for the catalog for Codex where the server does not report it; 0 means unknown.',
+  'Codex, on a server that does not report it (docs/guides/codex-for-a-team.md)',
 );
 
 const prompt = { maxBytes: 64 * 1024, takes: 'text', read: (given: string) => given, others: ['Another text.'] };
@@ -372,7 +372,7 @@ const ofTranslation = {
     choice('reject', 'synthesize'),
     'reject',
     'A tool call without its output: reject the request, or synthesize the output `aborted`.',
-    'agents whose turn was interrupted in a call',
+    'agents that were interrupted in a call',
   ),
   unknownFields: setting(
     'UNKNOWN_FIELDS',
@@ -400,7 +400,7 @@ const ofTranslation = {
       'COMPACTION_MAX_TOKENS',
       count(1, 10_000_000),
       '8192',
-      'Maximum tokens of such a summary; a smaller `max_output_tokens` of the request counts instead.',
+      'Maximum tokens of a compaction’s summary; a smaller `max_output_tokens` of the request counts instead.',
       'a model that writes fewer tokens, or long sessions',
       (tokens) => [tokens + 1],
     ),

@@ -85,7 +85,7 @@ export const metricRows = {
     help: 'Requests refused with 503, by the limit that was reached.',
     labels: ['limit'],
     values: ['exchanges', 'buffered_bytes', 'memory', 'waiting'],
-    more: '`exchanges`: `MAX_EXCHANGES`. `buffered_bytes`: `MAX_BUFFERED_BYTES`. `memory`: the memory of the process. `waiting`: a large body waited too long for its turn.',
+    more: '`exchanges`: `MAX_EXCHANGES`. `buffered_bytes`: `MAX_BUFFERED_BYTES`. `memory`: the memory of the process. `waiting`: a large body waited too long to be translated.',
   },
   firstEventSeconds: {
     name: 'responses_extproc_time_to_first_event_seconds',
