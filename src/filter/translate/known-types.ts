@@ -15,7 +15,7 @@ const additionalTools = itemType(additionalToolsItem, ({ tools }, at, input) => 
   input.toolLists.push({ tools, param: `${at}.tools` });
 });
 
-/** For each setting, the last one wins. */
+/** The last item that sets a field wins. */
 const configurationUpdate = itemType(configurationUpdateItem, ({ reasoning, text }, at, input) => {
   const { effort, format, formatAt } = input.update;
   input.update = {
@@ -29,7 +29,7 @@ const configurationUpdate = itemType(configurationUpdateItem, ({ reasoning, text
 });
 
 const reference = itemType(itemReference, ({ id }, at, { dropped }) => {
-  // Ids that begin so were made here, for reasoning. The upstream can do without that text.
+  // Ids that begin so were made here, for reasoning, whose text the upstream can do without.
   if (!id.startsWith('rs_')) {
     throw unsupportedParameter(
       at,
@@ -39,7 +39,7 @@ const reference = itemType(itemReference, ({ id }, at, { dropped }) => {
   dropped.push(`${at}.item_reference`);
 });
 
-/** Every type of input item with a rule. Any other is read for its text, or refused. */
+/** The types of input items with a rule. Any other type is read for its text, or refused. */
 const items = new Map<string, ItemType>([
   ['message', message],
   ['function_call', functionCall],
@@ -60,7 +60,7 @@ const items = new Map<string, ItemType>([
   ...hostedItems,
 ]);
 
-/** Every type of tool with a rule. Any other is left out, or refused. */
+/** The types of tools with a rule. Any other type is left out, or refused. */
 const tools = new Map<string, ToolType>([
   ['function', functionTools],
   ['custom', customTools],
@@ -68,5 +68,5 @@ const tools = new Map<string, ToolType>([
   ...Object.entries(clientTools).map(([type, { tool }]) => [type, tool] as const),
 ]);
 
-/** All that a request may have. Types of content parts are in `partTypes`. */
+/** All that a request may have, besides content parts, which are in `partTypes`. */
 export const knownTypes: KnownTypes = { items, hostedItems, tools };

@@ -1,6 +1,6 @@
 import type { ModelRule } from './profile.ts';
 
-/** Kimi's call ids, which its template shows to the model in place of the function's name; its own API writes them anew itself. */
+/** Kimi's template shows the model the ids of calls in place of the functions' names. Its own API writes the ids anew itself. */
 export const kimiIds: readonly ModelRule[] = [
   {
     match: /kimi-?k2/i,
@@ -16,8 +16,8 @@ export const kimiIds: readonly ModelRule[] = [
 ];
 
 /**
- * Rules for what chat templates refuse, by the model's name, on servers that run the template of the model. An empty text is sent where
- * an assistant message holds only calls: several templates use the length of the content, or search it.
+ * Rules for what chat templates refuse, by the model's name, for servers that run the model's template. Where an assistant message holds
+ * only calls, its text is sent empty: several templates use the length of the content, or search it.
  */
 export const templateRules: readonly ModelRule[] = [
   {

@@ -2,11 +2,11 @@ import * as z from 'zod/mini';
 
 /**
  * The differences between Chat Completions servers, as data: one flag each. A flag says what the *server* accepts and
- * sends; the code that reads it decides what to do about it. The schemas below are the only list of flags: the type
- * `Profile`, the check of a profiles file, its JSON schema and the table in `docs/upstreams-reference.md` are all made from it.
+ * sends; the code that reads it decides what to do about it. The type `Profile`, the check of a profiles file, its JSON schema and the table
+ * in `docs/upstreams-reference.md` are all made from these flags.
  */
 
-/** A regular expression written as text, `/qwen/i`; in code, a `RegExp`. */
+/** A regular expression: as text, `/qwen/i`, in a file; a `RegExp` in code. */
 export const pattern = z.pipe(
   z.string().check(z.regex(/^\/.+\/[imsu]*$/, 'must be a regular expression such as /qwen3/i')),
   z.transform((text: string, check) => {
@@ -23,7 +23,7 @@ export const pattern = z.pipe(
 
 const urlPath = z.string().check(z.regex(/^\/[\x21-\x7e]*$/, 'must be a path that starts with /'));
 
-/** Each error is matched against all of them. */
+/** Limits, since each error is matched against all of them. */
 const maxWordings = 50;
 const maxWordingLength = 200;
 
@@ -45,16 +45,14 @@ const toolChoiceSupport = z.strictObject({
   allowed: z.boolean().check(z.describe('`allowed_tools`.')),
 });
 
-/** All that is known of a flag. */
 interface Flag<Schema extends z.ZodMiniType> {
-  /** The values it takes. */
   readonly schema: Schema;
   /** The value in `generic`. */
   readonly usual: Frozen<z.output<Schema>>;
   readonly meaning: string;
   /** What each value means, or each field of an object; undefined where `meaning` says all. */
   readonly meanings: Meanings | undefined;
-  /** Why `doctor` does not ask a server about it. Every other flag has a row in `doctor/evidence.ts`. */
+  /** Why `doctor` does not ask a server about the flag. Flags without a reason have a row in `doctor/evidence.ts`. */
   readonly unprobed: string | undefined;
 }
 
@@ -71,7 +69,6 @@ function flag<Schema extends z.ZodMiniType>(
   return { schema: values.check(z.describe(meaning + each.join(''))), usual, meaning, meanings, unprobed };
 }
 
-/** A flag whose values are words, each with its meaning. */
 function choice<Name extends string>(
   usual: NoInfer<Name>,
   meaning: string,
@@ -83,12 +80,9 @@ function choice<Name extends string>(
   return flag(values, usual as Frozen<z.output<typeof values>>, meaning, unprobed, meanings);
 }
 
-/** A flag that is true for nearly every server. */
 const on = (meaning: string) => flag(z.boolean(), true, meaning);
-/** A flag that is false for nearly every server. */
 const off = (meaning: string, unprobed?: string) => flag(z.boolean(), false, meaning, unprobed);
 
-/** Every flag by its name. */
 export const profileFlags = {
   path: flag(
     urlPath,
@@ -327,15 +321,14 @@ export const profileFlags = {
 
 export type FlagName = keyof typeof profileFlags;
 
-/** The value of every flag. */
 export type ProfileFlags = {
   readonly [Name in FlagName]: (typeof profileFlags)[Name]['usual'];
 };
 
-/** A description of what one kind of server accepts and sends. */
+/** What one kind of server accepts and sends. */
 export interface Profile extends ProfileFlags {
   readonly name: string;
-  /** Flags that belong to a model rather than to the server; every rule that matches counts, later ones win. */
+  /** Flags that belong to a model rather than to the server. Every rule that matches counts, and later ones win. */
   readonly models: readonly ModelRule[];
 }
 
@@ -357,7 +350,7 @@ type Frozen<Value> = Value extends RegExp
       ? { readonly [Key in keyof Value]: Frozen<Value[Key]> }
       : Value;
 
-/** The profile for that model: itself, or a copy with the flags of the rules that match. */
+/** The profile itself, or a copy with the flags of the rules that match the model. */
 export function profileForModel(profile: Profile, model: string): Profile {
   const matching = profile.models.filter(({ match }) => match.test(model));
   return matching.length === 0 ? profile : Object.assign({ ...profile }, ...matching.map(({ flags }) => flags));

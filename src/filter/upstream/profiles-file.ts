@@ -14,18 +14,18 @@ export class ProfilesFileError extends Error {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** The profiles of an operator’s file, YAML or JSON, by name; `file` is its name. Throws `ProfilesFileError`. */
+/** The profiles of an operator's file, YAML or JSON, by name. Throws `ProfilesFileError`. */
 export function readProfilesFile(text: string, file: string): ReadonlyMap<string, Profile> {
   const content = parseFile(text, file);
   const { profiles: entries, $schema = '', ...others } = isJsonObject(content) ? content : {};
   const problems = Object.keys(others).map((key) => `unknown key '${key}'; profiles belong under 'profiles'`);
   const profiles = new Map<string, Profile>();
-  if (typeof $schema !== 'string') problems.push(`'$schema' must be text${gotOf($schema)}`);
+  if (typeof $schema !== 'string') problems.push(`'$schema' must be text${describeFound($schema)}`);
   if (entries === undefined) problems.push("the file must have the key 'profiles' with a profile for each name");
   else if (!isJsonObject(entries)) problems.push("'profiles' must be an object with a profile for each name");
-  else for (const [name, entry] of Object.entries(entries)) readProfile(name, entry);
+  else for (const [name, entry] of Object.entries(entries)) parseProfile(name, entry);
 
-  function readProfile(name: string, entry: unknown): void {
+  function parseProfile(name: string, entry: unknown): void {
     const where = `profile '${name}'`;
     if (!profileName.test(name))
       problems.push(`${where}: a name is 1 to 64 letters, digits, dots, dashes and underscores`);
@@ -37,12 +37,16 @@ export function readProfilesFile(text: string, file: string): ReadonlyMap<string
     const { extends: baseName, models = {}, ...given } = entry;
     const base = builtInProfiles.get(String(baseName))?.profile;
     if (base === undefined)
-      problems.push(`${where}: 'extends' must be one of ${[...builtInProfiles.keys()].join(', ')}${gotOf(baseName)}`);
+      problems.push(
+        `${where}: 'extends' must be one of ${[...builtInProfiles.keys()].join(', ')}${describeFound(baseName)}`,
+      );
     if (!isJsonObject(models))
-      problems.push(`${where}: 'models' must have an object of flags for each regular expression${gotOf(models)}`);
-    const own = readFlags(given, where, flags);
+      problems.push(
+        `${where}: 'models' must have an object of flags for each regular expression${describeFound(models)}`,
+      );
+    const own = parseFlags(given, where, flags);
     const rules = Object.entries(isJsonObject(models) ? models : {}).flatMap(([match, rule]) =>
-      readRule(match, rule, where),
+      parseRule(match, rule, where),
     );
     if (base === undefined) return;
     // The operator's own flags are for all models, also for those that a rule of the base names.
@@ -50,9 +54,9 @@ export function readProfilesFile(text: string, file: string): ReadonlyMap<string
     profiles.set(name, { ...base, ...own, name, models: [...inherited, ...rules] });
   }
 
-  function readRule(match: string, rule: unknown, where: string): ModelRule[] {
+  function parseRule(match: string, rule: unknown, where: string): ModelRule[] {
     const ofRule = `${where}, models '${match}'`;
-    const flags = isJsonObject(rule) ? readFlags(rule, ofRule, modelFlags) : {};
+    const flags = isJsonObject(rule) ? parseFlags(rule, ofRule, modelFlags) : {};
     if (!isJsonObject(rule)) problems.push(`${ofRule} must be an object of flags`);
     const read = pattern.safeParse(match);
     if (read.success) return [{ match: linear(read.data, `${where}, models:`) as RegExp, flags }];
@@ -61,7 +65,7 @@ export function readProfilesFile(text: string, file: string): ReadonlyMap<string
   }
 
   /** The flags that are right. */
-  function readFlags(
+  function parseFlags(
     given: Fields,
     where: string,
     known: Readonly<Record<string, z.ZodMiniType>>,
@@ -72,14 +76,14 @@ export function readProfilesFile(text: string, file: string): ReadonlyMap<string
       problems.push(
         read === undefined
           ? `${where}: ${unknownFlag(flag)}`
-          : `${where}: flag '${flag}' takes ${takenBy(flag as FlagName)}${gotOf(value, read.error.issues[0]?.path)}`,
+          : `${where}: flag '${flag}' takes ${takenBy(flag as FlagName)}${describeFound(value, read.error.issues[0]?.path)}`,
       );
       return [];
     });
     return Object.fromEntries(entries);
   }
 
-  /** The value, with each regular expression in it matched in linear time; any other is a problem. */
+  /** The value, with each regular expression in it matched in linear time. A regular expression that cannot be is a problem. */
   function linear(value: unknown, where: string): unknown {
     if (Array.isArray(value)) return value.map((one) => linear(one, where));
     if (isJsonObject(value) && !(value instanceof RegExp))
@@ -97,13 +101,12 @@ export function readProfilesFile(text: string, file: string): ReadonlyMap<string
   return profiles;
 }
 
-/** The flags that the other object does not set. */
 function without(flags: ModelRule['flags'], others: object): ModelRule['flags'] {
   return Object.fromEntries(Object.entries(flags).filter(([name]) => !(name in others)));
 }
 
 const flags = Object.fromEntries(Object.entries(profileFlags).map(([name, { schema }]) => [name, schema]));
-/** A path is settled before the model is known. */
+/** The path of a request is settled before its model is known. */
 const { path: _path, tokenizePath: _tokenizePath, ...modelFlags } = flags;
 const profileName = /^[\w.-]{1,64}$/;
 
@@ -156,9 +159,9 @@ function unknownFlag(key: string): string {
   return `unknown flag '${key}'${close === undefined ? '' : `; did you mean '${close}'?`}`;
 }
 
-/** The values a flag takes, for messages. */
+/** The values that a flag takes, for messages. */
 export function takenBy(flag: FlagName): string {
-  return wordsOf(z.toJSONSchema(profileFlags[flag].schema, { io: 'input' }) as JsonSchema);
+  return describeSchema(z.toJSONSchema(profileFlags[flag].schema, { io: 'input' }) as JsonSchema);
 }
 
 interface JsonSchema {
@@ -170,18 +173,18 @@ interface JsonSchema {
   readonly properties?: Readonly<Record<string, JsonSchema>>;
 }
 
-function wordsOf(schema: JsonSchema): string {
+function describeSchema(schema: JsonSchema): string {
   if (schema.enum !== undefined) return schema.enum.map((value) => JSON.stringify(value)).join(', ');
-  if (schema.anyOf !== undefined) return schema.anyOf.map(wordsOf).join(', or ');
+  if (schema.anyOf !== undefined) return schema.anyOf.map(describeSchema).join(', or ');
   switch (schema.type) {
     case 'boolean':
       return 'true, false';
     case 'null':
       return 'null';
     case 'array':
-      return `a list of ${wordsOf(schema.items ?? {})}`;
+      return `a list of ${describeSchema(schema.items ?? {})}`;
     case 'object': {
-      const keys = Object.entries(schema.properties ?? {}).map(([key, inner]) => `${key}: ${wordsOf(inner)}`);
+      const keys = Object.entries(schema.properties ?? {}).map(([key, inner]) => `${key}: ${describeSchema(inner)}`);
       return keys.length === 0 ? 'an object of text' : `{ ${keys.join('; ')} }`;
     }
     default:
@@ -193,7 +196,7 @@ function wordsOf(schema: JsonSchema): string {
 }
 
 /** The value that was found, or the place in it that is wrong, for messages. */
-function gotOf(found: unknown, path: readonly PropertyKey[] = []): string {
+function describeFound(found: unknown, path: readonly PropertyKey[] = []): string {
   let value = found;
   for (const step of path) value = (value as Record<PropertyKey, unknown> | null | undefined)?.[step];
   return value === undefined ? '' : ` (got ${(JSON.stringify(value) ?? String(value)).slice(0, 100)})`;
@@ -201,9 +204,8 @@ function gotOf(found: unknown, path: readonly PropertyKey[] = []): string {
 
 /**
  * An operator's regular expression over what an upstream or a client wrote. It runs in RE2, whose time is linear in the text
- * for any pattern; JavaScript's own engine would take minutes for some.
- *
- * The constructor throws, with the reason, for what RE2 cannot match: back-references and lookaround.
+ * for any pattern; JavaScript's own engine would take minutes for some. The constructor throws, with the reason, for what RE2 cannot match:
+ * back-references and lookaround.
  */
 export class LinearRegExp extends RegExp {
   readonly #matcher: RE2JS;

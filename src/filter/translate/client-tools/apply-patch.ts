@@ -31,7 +31,7 @@ const asFunction = {
   },
 };
 
-/** A change of one file, as the built-in tool has it. Codex's tool of that name is a custom tool. */
+/** A change of one file, by the built-in tool. Codex's tool of that name is a custom tool. */
 export const applyPatch: ClientTool<ApplyPatchCallItem> = {
   tool: plainTool('apply_patch', asFunction),
   items: {

@@ -7,28 +7,26 @@ import type { InputBuilder, ItemType } from '../request-to-chat/parse/input-buil
 import { type ToolsBuilder, type ToolType, toolType } from '../request-to-chat/parse/tools-builder.ts';
 import type { FunctionDefinition } from '../shared/parsed.ts';
 
-/** A tool with a type of its own that the client runs: upstream it is a function of that name. */
+/** A tool with a type of its own that the client runs. Upstream it is a function of that name. */
 export interface ClientTool<Item extends ClientToolCallItem = ClientToolCallItem> {
-  /** The entry in `tools`, and how `tool_choice` names the tool. */
   readonly tool: ToolType;
-  /** The items in `input`, calls and outputs, by type. */
+  /** The types of items in `input`: calls and outputs. */
   readonly items: Readonly<Record<string, ItemType>>;
   readonly idPrefix: string;
-  /** The item of a call. The arguments are `given`, empty where they cannot be read, and as the model wrote them. */
+  /** The item of a call. `given` are the arguments, empty where they cannot be read; `text` is what the model wrote. */
   itemOf(ids: CallIds, status: ItemStatus, given: Readonly<Record<string, unknown>>, text: string): Item;
-  /** Whether there is something to run. An item that can tell shows the call from the start: it waits for all arguments. */
+  /** Does the item have something to run? An item that can tell shows the call from the start: it waits for all arguments. */
   isRunnable?(item: Item): boolean;
   /** Events that the API has for what the call holds, before its item is done. */
   eventsOf?(item: Item, output_index: number): readonly OutputEvent[];
 }
 
-/** The ids of a call's item: its own, and that of the call. */
 export interface CallIds {
   readonly id: string;
   readonly call_id: string;
 }
 
-/** The item of a call of that tool; `text` is the arguments as the model wrote them, complete or not. */
+/** The item of a call. `text` is the arguments as the model wrote them, complete or not. */
 export function clientItemOf(tool: ClientTool, ids: CallIds, status: ItemStatus, text: string): ClientToolCallItem {
   return tool.itemOf(ids, status, objectOf<Record<string, unknown>>(jsonOf(text)) ?? {}, text);
 }
@@ -41,7 +39,7 @@ export function plainTool(
   return toolType(z.object({ allowed_callers: unread }), 'type', (_, at, tools) => offerAs(type, made, at, tools));
 }
 
-/** Offers a tool of that type as a function. True: it is not left out. */
+/** Offers a tool of that type as a function. Returns true, since the tool is not left out. */
 export function offerAs(
   type: ClientToolType,
   made: Pick<FunctionDefinition, 'description' | 'parameters'>,
@@ -52,30 +50,28 @@ export function offerAs(
   return true;
 }
 
-/** Adds an earlier call of a tool of that type, with the fields of `given` that are set as its arguments. */
+/** Adds an earlier call. Its arguments are the fields of `given` that are set. */
 export function addCall(type: ClientToolType, callId: string, given: object, at: string, input: InputBuilder): void {
   const set = Object.entries(given).filter(([, value]) => value !== null && value !== undefined);
   input.addCall({ call_id: callId, name: type }, JSON.stringify(Object.fromEntries(set)), at);
 }
 
-/** Adds the output of an earlier call, as text. */
 export function addOutput(callId: string, text: string, at: string, input: InputBuilder): void {
   input.addOutput(callId, input.textContent(text, `${at}.output`), at);
 }
 
-/** A parameter of the tools that run commands. */
 export const timeoutParameter = {
   type: ['integer', 'null'],
   description: 'Milliseconds after which a command is ended; null for the default.',
 };
 
-/** A list of texts; models also write one alone. */
-export function textsOf(value: unknown): string[] {
+/** A list of texts. Models also write one text without a list. */
+export function readTexts(value: unknown): string[] {
   if (typeof value === 'string') return [value];
   return arrayOf(value).filter((entry) => typeof entry === 'string');
 }
 
 /** A whole number from 0 on; null for anything else. */
-export function wholeOf(value: unknown): number | null {
+export function readWhole(value: unknown): number | null {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : null;
 }

@@ -5,7 +5,6 @@ import { localShell } from './local-shell.ts';
 import { shell } from './shell.ts';
 import { toolSearch } from './tool-search.ts';
 
-/** Every tool with a type of its own that the client runs. */
 export const clientTools: Readonly<Record<ClientToolType, ClientTool>> = {
   tool_search: toolSearch,
   shell,

@@ -4,7 +4,15 @@ import { callId, jsonObject, optionalValue } from '../../wire/schema/create-resp
 import type { ClientToolCallItem } from '../../wire/schema/response-resource.ts';
 import { itemType } from '../request-to-chat/parse/input-builder.ts';
 import { missingParameter } from '../shared/request-errors.ts';
-import { addCall, addOutput, type ClientTool, plainTool, textsOf, timeoutParameter, wholeOf } from './client-tool.ts';
+import {
+  addCall,
+  addOutput,
+  type ClientTool,
+  plainTool,
+  readTexts,
+  readWhole,
+  timeoutParameter,
+} from './client-tool.ts';
 
 interface LocalShellCallItem extends ClientToolCallItem {
   readonly type: 'local_shell_call';
@@ -41,7 +49,6 @@ const asFunction = {
   },
 };
 
-/** One command on the client's machine. */
 export const localShell: ClientTool<LocalShellCallItem> = {
   tool: plainTool('local_shell', asFunction),
   items: {
@@ -57,17 +64,17 @@ export const localShell: ClientTool<LocalShellCallItem> = {
   },
   idPrefix: 'lsh',
   itemOf(ids, status, { command, env, timeout_ms, working_directory, user }) {
-    const timeout = wholeOf(timeout_ms);
+    const timeout = readWhole(timeout_ms);
     return {
       ...ids,
       type: 'local_shell_call',
       status,
       action: {
         type: 'exec',
-        command: textsOf(command),
-        env: stringsOf(env),
+        command: readTexts(command),
+        env: readStrings(env),
         ...(timeout === null ? {} : { timeout_ms: timeout }),
-        // The AI SDK refuses null for these two; they must be absent.
+        // The AI SDK refuses null for these two.
         ...(typeof user === 'string' ? { user } : {}),
         ...(typeof working_directory === 'string' ? { working_directory } : {}),
       },
@@ -76,7 +83,7 @@ export const localShell: ClientTool<LocalShellCallItem> = {
   isRunnable: ({ action }) => action.command.length > 0,
 };
 
-function stringsOf(value: unknown): Record<string, string> {
+function readStrings(value: unknown): Record<string, string> {
   const entries = Object.entries(objectOf<Record<string, unknown>>(value) ?? {});
   return Object.fromEntries(entries.filter((entry): entry is [string, string] => typeof entry[1] === 'string'));
 }

@@ -2,10 +2,10 @@ import * as z from 'zod/mini';
 import { callId, list, optionalText, optionalValue, textOrList, unread } from '../../wire/schema/create-response.ts';
 import type { ClientToolCallItem } from '../../wire/schema/response-resource.ts';
 import { type InputBuilder, itemType } from '../request-to-chat/parse/input-builder.ts';
-import { readShape } from '../request-to-chat/parse/read-shape.ts';
+import { parseFields } from '../request-to-chat/parse/parse-shape.ts';
 import { toolType } from '../request-to-chat/parse/tools-builder.ts';
 import { invalidType, quote, unsupportedParameter } from '../shared/request-errors.ts';
-import { addCall, addOutput, type ClientTool, offerAs, textsOf, timeoutParameter, wholeOf } from './client-tool.ts';
+import { addCall, addOutput, type ClientTool, offerAs, readTexts, readWhole, timeoutParameter } from './client-tool.ts';
 
 interface ShellCallItem extends ClientToolCallItem {
   readonly type: 'shell_call';
@@ -52,7 +52,6 @@ const asFunction = {
   },
 };
 
-/** Commands of a shell on the client's machine. */
 export const shell: ClientTool<ShellCallItem> = {
   tool: toolType(entry, 'type', ({ environment }, at, tools) => {
     if (environment != null && environment.type !== 'local') {
@@ -74,7 +73,7 @@ export const shell: ClientTool<ShellCallItem> = {
       addCall('shell', call_id, action, at, input);
     }),
     shell_call_output: itemType(outputItem, ({ call_id, output }, at, input) => {
-      addOutput(call_id, typeof output === 'string' ? output : textOfOutputs(output, at, input), at, input);
+      addOutput(call_id, typeof output === 'string' ? output : writeOutputs(output, at, input), at, input);
     }),
   },
   idPrefix: 'sh',
@@ -83,9 +82,9 @@ export const shell: ClientTool<ShellCallItem> = {
     type: 'shell_call',
     status,
     action: {
-      commands: textsOf(commands ?? command),
-      timeout_ms: wholeOf(timeout_ms),
-      max_output_length: wholeOf(max_output_length),
+      commands: readTexts(commands ?? command),
+      timeout_ms: readWhole(timeout_ms),
+      max_output_length: readWhole(max_output_length),
     },
     environment: { type: 'local' },
   }),
@@ -101,10 +100,10 @@ export const shell: ClientTool<ShellCallItem> = {
     }),
 };
 
-/** Each command's output with how it ended, as a terminal would show it. */
-function textOfOutputs(outputs: readonly unknown[], at: string, input: InputBuilder): string {
+/** Each command's output and how it ended, as a terminal would show it. */
+function writeOutputs(outputs: readonly unknown[], at: string, input: InputBuilder): string {
   const texts = outputs.map((value, index) => {
-    const { stdout, stderr, outcome } = readShape(commandOutput, value, `${at}.output[${index}]`, input);
+    const { stdout, stderr, outcome } = parseFields(commandOutput, value, `${at}.output[${index}]`, input);
     const end =
       outcome?.type === 'timeout'
         ? '[timed out]'

@@ -28,14 +28,14 @@ const entry = z.object({
   description: optionalText,
   parameters: optionalObject,
 });
-/** Without a `call_id` the search ran on OpenAI's servers, or the answer said so here (`FoundTools`): what it found is offered. */
+/** A call without a `call_id` is of a search on OpenAI's servers, or of one in an answer made here (`FoundTools`); the tools found are offered. */
 const callItem = z.object({ call_id: z.nullish(callId), arguments: optionalValue, execution: optionalValue });
 const outputItem = z.object({ call_id: z.nullish(callId), tools: list, execution: optionalValue });
 
-/** A search of the client's own. One that ran on OpenAI's servers is history, but the tools it found are offered too. */
+/** A search that the client runs. A search that ran on OpenAI's servers is history, but the tools it found are offered too. */
 export const toolSearch: ClientTool<ToolSearchCallItem> = {
   tool: toolType(entry, null, ({ execution, description = null, parameters = null }, at, tools) => {
-    // The search that OpenAI's servers run has nothing to find here: deferred tools are all offered.
+    // OpenAI's servers have nothing to search here: deferred tools are all offered.
     if (execution !== 'client') {
       tools.isSearched = true;
       tools.dropped.push(`${at}.tool_search`);
@@ -52,7 +52,7 @@ export const toolSearch: ClientTool<ToolSearchCallItem> = {
     tool_search_output: itemType(outputItem, ({ call_id, tools }, at, input) => {
       input.toolLists.push({ tools, param: `${at}.tools` });
       if (call_id == null) return;
-      const names = foundNames(tools, input.settings);
+      const names = listFoundNames(tools, input.settings);
       const text = names.length === 0 ? 'No tools were found.' : `Tools found: ${names.join(', ')}.`;
       input.addOutput(call_id, [{ type: 'text', text }], at);
     }),
@@ -64,18 +64,18 @@ export const toolSearch: ClientTool<ToolSearchCallItem> = {
     status,
     call_id,
     execution: 'client',
-    arguments: searchArgumentsOf(text),
+    arguments: readSearchArguments(text),
   }),
 };
 
-/** An object, as in the API; the text itself if it is not one, or could not be written again. */
-function searchArgumentsOf(text: string): unknown {
+/** An object, as in the API; the text itself if it is no JSON, or could not be written again. */
+function readSearchArguments(text: string): unknown {
   const value = jsonOf(text);
   return value === undefined || jsonTextOf(value) === '' ? text : value;
 }
 
-/** The names under which the model sees these tools, up to the limit: a longer list is refused itself. */
-function foundNames(tools: readonly unknown[], { profile, limits }: TranslationSettings): string[] {
+/** The names under which the model sees these tools. Reading stops above the limit, since a longer list is refused itself. */
+function listFoundNames(tools: readonly unknown[], { profile, limits }: TranslationSettings): string[] {
   const limit = limits.maxTools;
   const names = new Set<string>();
   for (const tool of tools) {

@@ -5,7 +5,7 @@ import { leveled } from '../request-to-chat/effort-to-chat.ts';
 import type { CatalogSettings } from '../shared/settings.ts';
 import type { PassedOperation } from './operation.ts';
 
-/** One model as the server's list describes it: vLLM, llama.cpp, LM Studio, routers. */
+/** One model in the list of a server: vLLM, llama.cpp, LM Studio, routers. */
 type LooseModel = Loose<
   | ('id' | 'type' | 'meta')
   | ('max_model_len' | 'loaded_context_length' | 'max_context_length' | 'context_length' | 'context_window')
@@ -14,8 +14,8 @@ type LooseModel = Loose<
 
 /**
  * `GET /v1/models?client_version=…`: a server's list of models with the catalog that Codex asks for, which alone names its
- * version: `models` beside the server's own `data`. Null if it is not a list, or is a catalog already. Each entry repeats the
- * instructions: of a long list those beyond `maxBytes` are left out.
+ * version: `models` beside the server's own `data`. Null if the answer is not a list, or is a catalog already. Entries beyond `maxBytes` are
+ * left out, since each repeats the instructions.
  */
 export const catalog: PassedOperation = {
   type: 'passed',
@@ -31,7 +31,7 @@ export const catalog: PassedOperation = {
       const model = objectOf<LooseModel>(listed);
       const slug = textOf(model?.id);
       if (model === null || slug === '') continue;
-      const entry = entryOf(slug, model, models.length, settings, profileForModel(profile, slug));
+      const entry = buildEntry(slug, model, models.length, settings, profileForModel(profile, slug));
       bytes += JSON.stringify(entry).length;
       if (bytes > maxBytes) break;
       models.push(entry);
@@ -40,21 +40,21 @@ export const catalog: PassedOperation = {
   },
 };
 
-/** llama.cpp has a list of its own under `models`, as Ollama has it; an entry of Codex's has a `slug`. */
+/** llama.cpp and Ollama have a list of their own under `models`. Codex's entries have a `slug`. */
 function isCatalog(models: unknown): boolean {
   return Array.isArray(models) && models.some((model) => objectOf<Loose<'slug'>>(model)?.slug !== undefined);
 }
 
-function entryOf(
+function buildEntry(
   slug: string,
   model: LooseModel,
   priority: number,
   { instructions, contextWindow, overrides }: CatalogSettings,
   profile: Profile,
 ): object {
-  const levels = reasoningLevelsOf(slug, profile);
+  const levels = listEfforts(slug, profile);
   const listed = readListedModel(model);
-  // The fields of a model that Codex 0.171 decodes.
+  // These are the fields of a model that Codex 0.171 decodes.
   const entry = {
     slug,
     display_name: slug,
@@ -80,7 +80,7 @@ function entryOf(
   return { ...entry, ...overrides.get('*'), ...overrides.get(slug) };
 }
 
-/** Efforts from the least to the most, as Codex knows them, and what its user reads. */
+/** Efforts from the least to the most, as Codex knows them, with their descriptions for its user. */
 const efforts: Readonly<Record<string, string>> = {
   none: 'No reasoning',
   minimal: 'Very little reasoning',
@@ -91,28 +91,26 @@ const efforts: Readonly<Record<string, string>> = {
   max: 'As much reasoning as the model can do',
 };
 
-/** The efforts that reach the model as they are; none where it is not known which, where there are no levels, and beside tools that fix them. */
-function reasoningLevelsOf(slug: string, { reasoningEffort, effortRules, effortWithTools }: Profile): object[] {
+/** The efforts that reach the model as they are. None where no rule knows the model, the server has no levels, or tools fix the effort. */
+function listEfforts(slug: string, { reasoningEffort, effortRules, effortWithTools }: Profile): object[] {
   const rule = effortRules.find(({ models }) => models.test(slug));
   if (rule === undefined || !leveled.has(reasoningEffort) || effortWithTools?.when === 'offered') return [];
   const levels = Object.entries(efforts).filter(([effort]) => (rule.efforts[effort] ?? effort) === effort);
   return levels.length > 1 ? levels.map(([effort, description]) => ({ effort, description })) : [];
 }
 
-/** Facts in an entry of a server's list of models; null for what it does not say. */
+/** Facts in an entry of a server's list of models; null for what the entry does not say. */
 export interface ListedModel {
-  /** In tokens. */
   readonly contextWindow: number | null;
   readonly takesImages: boolean | null;
 }
 
-/** The facts of one entry. */
 export function readListedModel(model: object): ListedModel {
-  return { contextWindow: contextWindowIn(model), takesImages: takesImages(model) };
+  return { contextWindow: readContextWindow(model), takesImages: readTakesImages(model) };
 }
 
-/** As configured rather than as trained. */
-function contextWindowIn(model: LooseModel): number | null {
+/** The configured window comes before the trained one. */
+function readContextWindow(model: LooseModel): number | null {
   const meta = objectOf<Loose<'n_ctx' | 'n_ctx_train'>>(model.meta);
   const candidates = [
     model.max_model_len, // vLLM, SGLang
@@ -128,7 +126,7 @@ function contextWindowIn(model: LooseModel): number | null {
 
 type LooseModalities = Loose<'input_modalities' | 'vision'>;
 
-function takesImages(model: LooseModel): boolean | null {
+function readTakesImages(model: LooseModel): boolean | null {
   const architecture = objectOf<LooseModalities>(model.architecture);
   for (const inputs of [architecture?.input_modalities, model.input_modalities]) // OpenRouter, and others in its form
     if (Array.isArray(inputs)) return inputs.includes('image');

@@ -16,7 +16,7 @@ import { invalidValue } from '../shared/request-errors.ts';
 import type { CompactionSettings } from '../shared/settings.ts';
 import { defaults, responseAnswer } from './operation.ts';
 
-/** Fields that constrain the form of an answer, which do not apply to a summary. */
+/** Fields that constrain the form of an answer, and not that of a summary. */
 const formFields = new Set(
   `stop logit_bias min_tokens ignore_eos guided_json guided_regex guided_choice guided_grammar structured_outputs
   web_search_options search_parameters`.split(/\s+/),
@@ -39,10 +39,10 @@ export const summary = {
   },
   constraints: () => ({ tools: [], toolChoice: undefined, format: undefined, formatText: null, logprobs: false }),
   passthrough: (given) => new Map([...given].filter(([name]) => !formFields.has(name))),
-  answer: { ...responseAnswer(), fold: compactionItem },
+  answer: { ...responseAnswer(), fold: foldSummary },
 } satisfies Partial<TranslatedOperation>;
 
-const resourceAnswer = responseAnswer(resourceOf);
+const resourceAnswer = responseAnswer(buildResource);
 
 /** `POST /v1/responses/compact`: the summary as a resource of its own. */
 export const compact: TranslatedOperation = {
@@ -52,28 +52,28 @@ export const compact: TranslatedOperation = {
   forRequest: () => compact,
   answer: {
     ...resourceAnswer,
-    fold: compactionItem,
+    fold: foldSummary,
     readJson(value, context, bytes) {
       const answer = resourceAnswer.readJson(value, context, bytes);
-      // That resource has no status: a summary that failed is an HTTP error.
+      // The resource has no status: a summary that failed is an HTTP error.
       if (answer.report.error !== null) throw answer.report.error;
       return answer;
     },
   },
 };
 
-function resourceOf(response: ResponseResource): ResponseResource | CompactionResource {
+function buildResource(response: ResponseResource): ResponseResource | CompactionResource {
   if (response.status === 'failed') return response;
   const { id, created_at, output, usage } = response;
-  // The schema has no null here.
+  // The schema has no null for usage.
   return { id, object: 'response.compaction', created_at, output, usage: usage ?? noUsage };
 }
 
 /**
- * The item with the text of the answer, without reasoning. One that reached its limit is kept, since clients give up a
- * session whose compaction is incomplete; an empty or filtered one is not a summary.
+ * The item with the text of the answer, without reasoning. A summary that reached its limit is kept, since clients give up a
+ * session whose compaction is incomplete; an empty or filtered answer is no summary.
  */
-function compactionItem(
+function foldSummary(
   items: readonly OutputItem[],
   { outcome, model, newId }: FinishedAnswer,
 ): readonly OutputItem[] | ApiError {
@@ -100,7 +100,7 @@ export function summaryTokens(settings: CompactionSettings, requested: number | 
 const keptCharacters = 1_000;
 /** Characters of one tool output where the window is not known. */
 const maxOutputCharacters = 32_000;
-/** UTF-8 bytes of a token, low enough for code and for scripts of three bytes a character. */
+/** UTF-8 bytes of a token: few enough for code, and for scripts of three bytes a character. */
 const bytesOfToken = 3;
 /** Tokens assumed for a part that is not text: most engines spend less on an image. */
 const tokensOfMedia = 1_500;
@@ -110,8 +110,7 @@ const tokensOfMessage = 8;
 /**
  * The conversation, shortened so that it can be summarised: a session whose compaction is refused for its length can never
  * continue. Where the upstream's window is known, tool outputs are shortened, the oldest first, then other texts, until the
- * conversation probably fits; otherwise each tool output is cut to a fixed size. `dropped` receives the paths of what was
- * shortened.
+ * conversation probably fits; otherwise each tool output is cut to a fixed size. What was shortened is listed as dropped.
  */
 export function fitConversation(
   items: readonly InputItem[],
@@ -122,21 +121,20 @@ export function fitConversation(
   if (compaction.contextWindow === null)
     return items.map((item) => (item.kind === 'output' ? shortened(item, maxOutputCharacters / 2, dropped) : item));
   const fitted = [...items];
-  const budget = compaction.contextWindow - maxTokens - tokensOf(compaction.prompt) - tokensOf(leading ?? '');
-  let size = fitted.reduce((sum, item) => sum + tokensOfItem(item), 0);
+  const budget = compaction.contextWindow - maxTokens - countTokens(compaction.prompt) - countTokens(leading ?? '');
+  let size = fitted.reduce((sum, item) => sum + countItemTokens(item), 0);
   for (const kind of ['output', 'message'] as const) {
     for (const [index, item] of fitted.entries()) {
       if (size <= budget) return fitted;
       if (item.kind !== kind) continue;
       const shorter = shortened(item, keptCharacters, dropped);
-      size += tokensOfItem(shorter) - tokensOfItem(item);
+      size += countItemTokens(shorter) - countItemTokens(item);
       fitted[index] = shorter;
     }
   }
   return fitted;
 }
 
-/** The item with its long texts shortened, which `dropped` names. */
 function shortened(item: InputMessage | InputToolOutput, kept: number, dropped: Dropped): InputItem {
   const content = item.content.map((part) => shortenedPart(part, kept));
   if (content.every((part, index) => part === item.content[index])) return item;
@@ -144,7 +142,7 @@ function shortened(item: InputMessage | InputToolOutput, kept: number, dropped: 
   return { ...item, content };
 }
 
-/** The part itself, or a text with its middle left out. The note is counted too, so that nothing becomes longer. */
+/** The part itself, or a text with its middle left out. The note in the middle is counted, so that nothing becomes longer. */
 function shortenedPart(part: InputContent, kept: number): InputContent {
   if (part.type !== 'text' || part.text.length <= 2 * kept + 100) return part;
   const { text } = part;
@@ -153,23 +151,23 @@ function shortenedPart(part: InputContent, kept: number): InputContent {
   return { ...part, text: `${head}\n[… ${text.length - head.length - tail.length} characters left out …]\n${tail}` };
 }
 
-function tokensOf(text: string): number {
+function countTokens(text: string): number {
   return Math.ceil(Buffer.byteLength(text) / bytesOfToken);
 }
 
-function tokensOfItem(item: InputItem): number {
+function countItemTokens(item: InputItem): number {
   switch (item.kind) {
     case 'message':
     case 'output':
-      return item.content.reduce((sum, part) => sum + tokensOfPart(part), tokensOfMessage);
+      return item.content.reduce((sum, part) => sum + countPartTokens(part), tokensOfMessage);
     case 'call':
-      return tokensOfMessage + tokensOf(item.name) + tokensOf(item.input);
+      return tokensOfMessage + countTokens(item.name) + countTokens(item.input);
     case 'reasoning':
-      return tokensOf(item.text || item.envelope?.t || item.summaries.join('\n\n'));
+      return countTokens(item.text || item.envelope?.t || item.summaries.join('\n\n'));
   }
 }
 
-function tokensOfPart(part: InputContent): number {
-  if (part.type === 'refusal') return tokensOf(part.refusal);
-  return part.type === 'text' ? tokensOf(part.text) : tokensOfMedia;
+function countPartTokens(part: InputContent): number {
+  if (part.type === 'refusal') return countTokens(part.refusal);
+  return part.type === 'text' ? countTokens(part.text) : tokensOfMedia;
 }

@@ -5,7 +5,7 @@ import type { TranslatedOperation } from '../request-to-chat/translated-operatio
 import { nothingReported } from '../shared/context.ts';
 import { defaults, responseAnswer } from './operation.ts';
 
-/** `POST /v1/responses/input_tokens`: counted by the server, where it can. */
+/** `POST /v1/responses/input_tokens`: the server counts, where it can. */
 export const inputTokens: TranslatedOperation = {
   ...defaults,
   path: ['v1', 'responses', 'input_tokens'],
@@ -23,7 +23,7 @@ export const inputTokens: TranslatedOperation = {
       },
     );
   },
-  // What its chat template is given, with the beginning of the answer, as vLLM's `/tokenize` takes it.
+  // A server counts what its chat template is given, with the beginning of the answer, as vLLM's `/tokenize` does.
   body: ({ model, messages, tools }, passthrough) => ({
     model,
     messages,

@@ -14,9 +14,9 @@ export interface PassedOperation {
   readonly type: 'passed';
   readonly method: 'GET';
   readonly path: readonly string[];
-  /** A parameter of the query without which the request is not this operation. */
+  /** The parameter of the query that makes the request this operation. */
   readonly parameter: string;
-  /** The completed answer; null if the client gets it unchanged. */
+  /** The completed answer; null if the client gets the answer unchanged. */
   complete(
     answer: unknown,
     settings: { readonly catalog: CatalogSettings; readonly profile: Profile },
@@ -38,7 +38,7 @@ export function responseAnswer(bodyOf: AnswerForm['bodyOf'] = (response) => resp
   };
 }
 
-/** The parts that operations have in common: a Chat request, answered as JSON. Each has its own path. */
+/** What operations have in common: a Chat request, answered as JSON. */
 export const defaults: Omit<TranslatedOperation, 'path' | 'forRequest'> = {
   type: 'translated',
   method: 'POST',

@@ -13,7 +13,7 @@ export const responses: TranslatedOperation = {
     if (prewarm === null) return endsInTrigger ? compactionTrigger : responses;
     return prefixCache && (input?.length || instructions) ? prewarmed : notPrewarmed;
   },
-  // `store: true` is refused where fields are parsed, for every operation; a missing one would mean true here alone.
+  // `store: true` is refused where fields are parsed, for every operation; only here would a missing one mean true.
   check({ store }, { omittedStore }) {
     if (store == null && omittedStore === 'reject')
       throw missingParameter('store', 'Nothing is stored here: send "store": false.');
@@ -23,18 +23,18 @@ export const responses: TranslatedOperation = {
 /** A request whose input ends in a `compaction_trigger`: its Response has one `compaction` item as output. */
 export const compactionTrigger: TranslatedOperation = { ...responses, ...summary, forRequest: () => compactionTrigger };
 
-/** The whole prompt with the least answer, which is thrown away: the cache is warm. The usage is what that took. */
+/** Sends the whole prompt and discards an answer of one token, after which the cache is warm. The usage is what that took. */
 const oneToken = {
   conversation({ prewarm }, items, { provenance }) {
     if (items.some((item) => item.kind === 'message' && item.role === 'user')) return { items, maxTokens: 1 };
-    // Many templates refuse a conversation in which no user speaks; instructions and tools come before that.
+    // Many templates refuse a conversation without a message of the user's; instructions and tools come before that message.
     const question: InputItem = { kind: 'message', role: 'user', content: [{ type: 'text', text: standIn }] };
     if (prewarm !== null) provenance.mark(question, prewarm);
     return { items: [...items, question], maxTokens: 1 };
   },
   constraints: ({ tools, toolChoice, format, formatText }) => ({
     tools,
-    // The prompt is the same without it, and a call that must be made is not made of one token: servers fail at the rest.
+    // The prompt is the same without the choice, and servers fail at the rest of a required call, which one token cannot hold.
     toolChoice: toolChoice === 'none' ? toolChoice : undefined,
     format,
     formatText,
@@ -45,9 +45,9 @@ const oneToken = {
   answer: { ...responseAnswer(), fold: () => [] },
 } satisfies Partial<TranslatedOperation>;
 
-/** A request for a warm cache and no output, where there is a cache to warm. */
+/** Asks for a warm cache and no output, where there is a cache to warm. */
 export const prewarmed: TranslatedOperation = { ...responses, ...oneToken, forRequest: () => prewarmed };
-/** Where there is none: nothing is asked of a server that keeps nothing, or where nothing is to be kept. The Response is empty. */
+/** Asks nothing of a server without a prefix cache, or for a request without a prompt. The Response is empty. */
 export const notPrewarmed: TranslatedOperation = {
   ...responses,
   answer: { ...oneToken.answer, asksUpstream: false },

@@ -6,10 +6,10 @@ import { carry, type Provenance } from '../shared/provenance.ts';
 
 type ChatFields = { -readonly [Name in keyof ChatCompletionRequest]: ChatCompletionRequest[Name] };
 
-/** The path of a field of the request, or of an item or a key in it. */
+/** The path of a field of the request, or of an item or a key in the field. */
 type Source = keyof CreateResponse | `${keyof CreateResponse}.${string}` | `${'include' | 'input'}[${number}]`;
 
-/** The upstream’s request while it is written; `provenance` is told for each field what it is made of. */
+/** The Chat request while its fields are written. `provenance` learns of which fields each is made. */
 export class ChatWriter {
   readonly chat = {} as ChatFields; // `model` and `messages` are written first
   readonly request: CreateResponse;
@@ -24,7 +24,7 @@ export class ChatWriter {
     this.#provenance = provenance;
   }
 
-  /** Sets the field `name` to the request's own `from`, unless that is null or absent. */
+  /** Copies the request's field `from` to the field `name`, unless it is null or absent. */
   copy<Name extends keyof ChatCompletionRequest, From extends keyof CreateResponse>(
     name: Name,
     from: CreateResponse[From] extends ChatCompletionRequest[Name] | null | undefined ? From : never,
@@ -33,8 +33,8 @@ export class ChatWriter {
   }
 
   /**
-   * Sets the field `name`, unless the value is null or undefined. `from` and `other` are what it is made of: a path, or a value
-   * that has its own marks; null where no field of the request had a part in it, or its parts are marked.
+   * Sets the field `name`, unless the value is null or undefined. `from` and `other` are what the value is made of: a path, or an object
+   * that has its own marks. Null stands for a value that no field of the request had a part in, or whose parts are marked.
    */
   put<Name extends keyof ChatCompletionRequest>(
     name: Name,
@@ -51,7 +51,7 @@ export class ChatWriter {
     }
   }
 
-  /** Whether the request, or an item of it, set that path: else the value is a default, or the profile's. */
+  /** Is the path set in the request, or in an item of it? If not, the value is a default, or the profile's. */
   #isSet(path: Source): boolean {
     const [name = '', key] = path.split('.');
     if (/^(input|include)\[/.test(name)) return true;

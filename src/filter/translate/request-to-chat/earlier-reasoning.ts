@@ -6,11 +6,10 @@ import { unpackOpaqueFields } from '../shared/envelopes.ts';
 import type { InputItem, InputReasoning } from '../shared/parsed.ts';
 import { isSummary, type TranslationSettings } from '../shared/settings.ts';
 
-/** Earlier reasoning, as it can be given back to the upstream. */
-export type EarlierReasoning = Readonly<ReturnType<typeof earlierReasoningOf>>;
+/** Earlier reasoning in the form in which the upstream can get it back. */
+export type EarlierReasoning = Readonly<ReturnType<typeof readEarlierReasoning>>;
 
-/** A reasoning item with the contents of its `encrypted_content`, if that was made here. */
-export function earlierReasoningOf(
+export function readEarlierReasoning(
   { text, summaries, envelope }: InputReasoning,
   { profile, reasoningEvents }: TranslationSettings,
 ) {
@@ -20,18 +19,17 @@ export function earlierReasoningOf(
   const whole = text || envelope?.t || ownSummaries.join('\n\n');
   return {
     text: whole,
-    /** OpenRouter's `reasoning_details`, when they came from this profile's upstream. */
+    // The profile's upstream gets back what it sent: OpenRouter's `reasoning_details`, and Anthropic's signed `thinking_blocks`.
     details: ours ? withText(envelope.d ?? [], 'text', whole) : [],
-    /** Signed `thinking_blocks`, when they came from this profile's upstream. */
     blocks: ours ? withText(objectsOf(envelope.b), 'thinking', whole) : [],
-    /** Fields that calls, and the message (`''`), must get back, by call id, when they came from this profile's upstream. */
+    // By call id; `''` is the message's own.
     fields: ours ? unpackOpaqueFields(envelope) : {},
   };
 }
 
 /**
- * The entries, with the item's text in the first whose own was left out for it. Others without a text are left out: a signature
- * alone would be refused, and a client can write thousands of them.
+ * The entries, with the item's text in the first entry whose own text was left out for it. Other entries without a text are left out: a
+ * signature alone would be refused, and a client can write thousands of them.
  */
 function withText(entries: readonly unknown[], key: 'text' | 'thinking', text: string): readonly unknown[] {
   let rest = text;
@@ -45,9 +43,8 @@ function withText(entries: readonly unknown[], key: 'text' | 'thinking', text: s
 }
 
 /**
- * Leaves out the reasoning that the model must not see: with `reasoning.context: "current_turn"` what is older than the
- * user's last message. Reasoning that another server encrypted, which cannot be read here, is named too. `dropped` receives
- * what is left out. Gives the items for the model, and the rest in the API's own words for it.
+ * Leaves out the reasoning that the model must not see: with `reasoning.context: "current_turn"`, what is older than the user's last
+ * message; and what another server encrypted. `withheld` describes the items left out in the API's own words.
  */
 export function withholdReasoning(
   items: readonly InputItem[],
@@ -65,7 +62,7 @@ export function withholdReasoning(
       continue;
     }
     const isTooOld = index < start;
-    const { text, blocks } = earlierReasoningOf(item, settings);
+    const { text, blocks } = readEarlierReasoning(item, settings);
     const isForeign = item.isForeign && text === '';
     // Signed blocks go back to any server.
     const isUnread = settings.profile.reasoningReplay === 'none' && text !== '' && blocks.length === 0;

@@ -3,11 +3,10 @@ import type { Dropped } from '../shared/dropped.ts';
 import type { CreateResponse } from '../shared/parsed.ts';
 
 /**
- * The fields of the request that the Response repeats, with the API's defaults for absent ones. One rule holds for what the server was not
- * sent: a field that is listed as dropped has its default, since it is not in force; one that is not listed cannot be missed, and is
- * repeated.
+ * The fields of the request that the Response repeats, with the API's defaults for absent ones. A field that is dropped and listed is not
+ * in force, so it is repeated as its default.
  */
-export function echoOf(
+export function buildEcho(
   request: CreateResponse,
   made: {
     readonly model: string;
@@ -21,7 +20,6 @@ export function echoOf(
   },
 ): CreateResponseEcho {
   const { reasoning, text } = request;
-  /** The value, unless the field is left out. */
   const sent = <Value>(path: string, value: Value) => (made.dropped.has(path) ? null : (value ?? null));
   const effort = sent('reasoning.effort', reasoning?.effort);
   const verbosity = sent('text.verbosity', text.verbosity);
@@ -30,7 +28,7 @@ export function echoOf(
   const options = Object.entries(request.prompt_cache_options ?? {}).filter(
     ([key]) => !made.dropped.has(`prompt_cache_options.${key}`),
   );
-  // The published schema does not have these two.
+  // The published schema lacks these two efforts.
   const unpublished = made.strict && (effort === 'minimal' || effort === 'max');
   return {
     model: made.model,

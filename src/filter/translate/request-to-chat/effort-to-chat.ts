@@ -3,9 +3,9 @@ import type { ChatCompletionRequest } from '../../wire/schema/chat-request.ts';
 import type { Reading } from '../shared/dropped.ts';
 
 /**
- * `reasoning.effort` as the field the profile's server reads. A null effort sends nothing, and the server's default
- * applies, unless the profile has an effort for requests with such `tools`. `dropped` receives `reasoning.effort`
- * where the server has no such field, and `reasoning.effort.max` (say) where it gets another value or only a switch.
+ * `reasoning.effort` as the field that the profile's server reads. A null effort sends nothing, unless the profile has an effort for
+ * requests with such `tools`. Where the server has no such field, `reasoning.effort` is dropped and listed; where it gets another value,
+ * or only a switch, `reasoning.effort.max`, say.
  */
 export function translateEffort(
   asked: string | null,
@@ -44,7 +44,7 @@ export function translateEffort(
 
 const keptThinking = { thinking: { type: 'enabled', keep: 'all' } } as const;
 
-/** The fields that take a level; the others are switches, or there is none. */
+/** The fields that take a level. The other fields are switches. */
 export const leveled: ReadonlySet<Profile['reasoningEffort']> = new Set([
   'reasoning_effort',
   'reasoning_object',

@@ -4,16 +4,15 @@ import type { Growth } from '../shared/growth.ts';
 import type { InputMessage, InputReasoning } from '../shared/parsed.ts';
 import { carry, carryKeys } from '../shared/provenance.ts';
 import type { TranslationSettings } from '../shared/settings.ts';
-import { type EarlierReasoning, earlierReasoningOf } from './earlier-reasoning.ts';
+import { AssistantMessage, buildChatMessage, joinText, writeAssistant } from './assistant-messages.ts';
+import { type EarlierReasoning, readEarlierReasoning } from './earlier-reasoning.ts';
 import type { PairedCall, PairedItem } from './pair-calls.ts';
 import { applyPasses } from './passes/message-passes.ts';
 import type { ToolTable } from './tools-to-chat.ts';
-import { AssistantTurn, chatMessageOf, joinText, messagesOfTurn } from './turn-to-messages.ts';
 
 /**
- * Items as Chat messages: one assistant message per turn (reasoning, text, calls), followed directly by its outputs in
- * the order of the calls, whatever stood between them, in the form the profile's server takes. `leading` are system
- * messages that come first.
+ * Items as Chat messages: reasoning, text and calls that belong together are one assistant message, followed directly by the outputs in
+ * the order of the calls, whatever stood between them. `leading` are system messages that come first.
  */
 export function translateMessages(
   items: readonly PairedItem[],
@@ -23,13 +22,13 @@ export function translateMessages(
   growth: Growth,
 ): readonly ChatMessage[] {
   const { profile } = settings;
-  const messages = leading.map((message) => chatMessageOf(message, profile));
+  const messages = leading.map((message) => buildChatMessage(message, profile));
   const earlier = new Map(
-    items.flatMap((item) => (item.kind === 'reasoning' ? [[item, earlierReasoningOf(item, settings)]] : [])),
+    items.flatMap((item) => (item.kind === 'reasoning' ? [[item, readEarlierReasoning(item, settings)]] : [])),
   );
-  const opaque = opaqueFieldsOfCalls(items, earlier);
-  let turn: AssistantTurn | undefined;
-  /** Reasoning behind the turn's last text or call: it led to the next, which may begin another turn. */
+  const opaque = findOpaqueFields(items, earlier);
+  let open: AssistantMessage | undefined;
+  /** Reasoning behind the last text or call of the open message: it led to the next, which may begin another message. */
   let thinking: EarlierReasoning[] = [];
 
   for (const item of items) {
@@ -45,89 +44,88 @@ export function translateMessages(
         else addOther(item);
         break;
       case 'call':
-        if (turn?.answered || (turn?.deferred.length && thinking.length > 0)) close();
-        openTurn().addCall(item);
+        if (open?.answered || (open?.deferred.length && thinking.length > 0)) close();
+        reopen().addCall(item);
         break;
       case 'answer':
-        if (turn?.waiting.delete(item.call)) openTurn().answered = true;
+        if (open?.waiting.delete(item.call)) reopen().answered = true;
         break;
     }
   }
-  endTurn();
+  end();
   return applyPasses(messages, profile);
 
-  /** The turn, with the reasoning that led to what it gets now. */
-  function openTurn(): AssistantTurn {
-    turn ??= new AssistantTurn();
-    for (const read of thinking) turn.reasoning.push(read);
+  /** The open message, or a new one, with the reasoning that led to what it gets now. */
+  function reopen(): AssistantMessage {
+    open ??= new AssistantMessage();
+    for (const read of thinking) open.reasoning.push(read);
     thinking = [];
-    return turn;
+    return open;
   }
 
-  /** The passes join and copy texts: what repeats one is refused before they do. */
+  /** Text that is repeated too often is refused here, before the passes join and copy it. */
   function put(message: ChatMessage): void {
     growth.add(message, 'input');
     messages.push(message);
   }
 
   function close(): void {
-    for (const message of turn === undefined ? [] : messagesOfTurn(turn, profile, tools, opaque)) put(message);
-    turn = undefined;
+    for (const message of open === undefined ? [] : writeAssistant(open, profile, tools, opaque)) put(message);
+    open = undefined;
   }
 
-  /** Nothing follows the reasoning that is left: it is the turn's own, or a turn by itself where that has its outputs. */
-  function endTurn(): void {
+  /** Reasoning that nothing follows belongs to the open message, or is a message by itself where that has its outputs. */
+  function end(): void {
     if (thinking.length > 0) {
-      if (turn?.answered) close();
-      openTurn();
+      if (open?.answered) close();
+      reopen();
     }
     close();
   }
 
   /** A message between calls and their outputs waits for the outputs. */
   function addOther(item: InputMessage): void {
-    if (turn !== undefined && turn.waiting.size > 0) {
-      openTurn().deferred.push(item);
+    if (open !== undefined && open.waiting.size > 0) {
+      reopen().deferred.push(item);
       return;
     }
-    endTurn();
-    put(chatMessageOf(item, profile));
+    end();
+    put(buildChatMessage(item, profile));
   }
 
   /**
-   * Words between calls and their outputs belong to the message with the calls. Behind the outputs they would be the last that
-   * was said, and the model would continue them in place of an answer to the outputs; newer Claude models refuse such a request
-   * (kilocode#13748). A message that waits for the outputs came before the words, and so it comes before that turn.
+   * Words between calls and their outputs belong to the message with the calls. Behind the outputs they would be the last thing said, and
+   * the model would continue them instead of answering; newer Claude models refuse such a request (kilocode#13748).
+   * A message that waits for the outputs came before the words, and so it comes before the calls.
    */
   function addAssistant(item: InputMessage): void {
-    if (turn !== undefined && turn.waiting.size > 0) {
-      for (const other of turn.deferred.splice(0)) put(chatMessageOf(other, profile));
-    } else if (turn !== undefined && (turn.text !== null || turn.refusal !== null || turn.answered)) close();
-    addWords(openTurn(), item, profile);
+    if (open !== undefined && open.waiting.size > 0) {
+      for (const other of open.deferred.splice(0)) put(buildChatMessage(other, profile));
+    } else if (open !== undefined && (open.text !== null || open.refusal !== null || open.answered)) close();
+    addWords(reopen(), item, profile);
   }
 }
 
-function addWords(turn: AssistantTurn, item: InputMessage, { refusalField }: Profile): void {
-  carry(turn, item, 'content');
-  carryKeys(turn, item, { content: 'content' });
+function addWords(open: AssistantMessage, item: InputMessage, { refusalField }: Profile): void {
+  carry(open, item, 'content');
+  carryKeys(open, item, { content: 'content' });
   const refusals = item.content.flatMap((part) => (part.type === 'refusal' ? [part.refusal] : []));
   const text = joinText(item.content);
   if (refusals.length > 0) {
-    turn.refusal = (turn.refusal ?? '') + refusals.join('');
+    open.refusal = (open.refusal ?? '') + refusals.join('');
     if (refusalField) {
-      carry(turn, item, 'refusal');
-      carryKeys(turn, item, { refusal: 'content' });
+      carry(open, item, 'refusal');
+      carryKeys(open, item, { refusal: 'content' });
     }
   }
-  if (refusals.length === 0 || text !== '') turn.text = (turn.text ?? '') + text;
+  if (refusals.length === 0 || text !== '') open.text = (open.text ?? '') + text;
 }
 
 /**
- * The fields that the upstream wants back with each call, from the reasoning item that carries them: the last one before the
- * call, or else one behind it, in whichever message either is. A picture that the model made, or a client that puts each output
- * behind its call, divides what was one message of the model.
+ * The fields that the upstream wants back with each call. The reasoning item that carries them is the last one before the call, or else
+ * one behind it: a picture that the model made, or an output right behind its call, divides what was one message of the model.
  */
-function opaqueFieldsOfCalls(
+function findOpaqueFields(
   items: readonly PairedItem[],
   earlier: ReadonlyMap<InputReasoning, EarlierReasoning>,
 ): ReadonlyMap<PairedCall, OpaqueFields> {

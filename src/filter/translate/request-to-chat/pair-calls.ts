@@ -6,13 +6,13 @@ import type { OperatorSettings } from '../shared/settings.ts';
 /** A call with its outputs. */
 export interface PairedCall extends InputToolCall {
   readonly outputs: InputContent[][];
-  /** Whether the call has no output in its turn; a placeholder is used. */
+  /** The call has no output in its round, and a placeholder stands for one. */
   abandoned: boolean;
-  /** The turn it was made in: the number of turns before it. */
-  readonly turn: number;
+  /** The number of rounds before the call's own: the calls of one message of the model, and their outputs, are a round. */
+  readonly round: number;
 }
 
-/** An `answer` marks the place of an output among the items. Its content is with its call. */
+/** An `answer` marks the place of an output among the items; its content is with its call. */
 export type PairedItem =
   | Exclude<InputItem, InputToolCall | InputToolOutput>
   | PairedCall
@@ -21,30 +21,30 @@ export type PairedItem =
 type PairingSettings = Pick<OperatorSettings, 'orphanOutputs' | 'missingOutputs'>;
 
 /**
- * Gives every call its outputs. A call without output and an output without a call are refused or completed with a
- * placeholder, as the settings say. A call that was cut may lack its output, and so may an asynchronous one; an output that
- * arrives after a later turn stays there, as a user message: the model did not have it before.
+ * Gives every call its outputs. A call without an output and an output without a call are refused or completed with a placeholder, as the
+ * settings say. A call that was cut may lack its output, and so may an asynchronous one. An output that arrives in a later round
+ * stays there, as a user message: the model did not have it before.
  */
 export function pairCalls(items: readonly InputItem[], settings: PairingSettings): readonly PairedItem[] {
   if (items.every((item) => item.kind === 'message' || item.kind === 'reasoning')) return items;
   const paired: PairedItem[] = [];
   const calls: PairedCall[] = [];
-  /** By the call as it was read; one that was made for outputs without a call by their id. */
+  /** Calls as they were read; a call that was made for outputs without one is found by their id. */
   const pairedOf = new Map<InputToolCall | string, PairedCall>();
   const announced = new Set<PairedCall>();
   let orphan: InputToolOutput | null = null;
-  let turn = 0;
+  let round = 0;
   let isAnswered = false;
 
-  const nextTurn = (): void => {
-    turn++;
+  const beginRound = (): void => {
+    round++;
     isAnswered = false;
   };
 
   const addCall = (item: InputToolCall, key: InputToolCall | string = item): void => {
-    // A call that follows an output was made with it.
-    if (isAnswered) nextTurn();
-    const call: PairedCall = { ...item, outputs: [], abandoned: false, turn };
+    // A call that follows an output was made with that output.
+    if (isAnswered) beginRound();
+    const call: PairedCall = { ...item, outputs: [], abandoned: false, round };
     calls.push(call);
     paired.push(call);
     pairedOf.set(key, call);
@@ -59,11 +59,9 @@ export function pairCalls(items: readonly InputItem[], settings: PairingSettings
       addOutput(item);
       return;
     }
-    if (call.isAsync && call.turn !== turn) {
-      const late = lateOutput(call, item, !announced.has(call));
+    if (call.isAsync && call.round !== round) {
+      paired.push(lateOutput(call, item, !announced.has(call)));
       announced.add(call);
-      carry(late, item);
-      paired.push(late);
       return;
     }
     const output = [...item.content];
@@ -74,12 +72,10 @@ export function pairCalls(items: readonly InputItem[], settings: PairingSettings
   };
 
   for (const item of items) {
+    if (item.kind === 'message') beginRound();
     if (item.kind === 'call') addCall(item);
     else if (item.kind === 'output') addOutput(item);
-    else {
-      if (item.kind === 'message') nextTurn();
-      paired.push(item);
-    }
+    else paired.push(item);
   }
 
   refuseUnpaired(items, calls, orphan, settings);
@@ -87,7 +83,7 @@ export function pairCalls(items: readonly InputItem[], settings: PairingSettings
   return paired;
 }
 
-/** Throws for the first call without an output, or output without a call, that is refused. */
+/** Throws `ApiError` for the first call without an output, or output without a call, that the settings refuse. */
 function refuseUnpaired(
   items: readonly InputItem[],
   calls: readonly PairedCall[],
@@ -114,10 +110,12 @@ function answerAbandoned(calls: readonly PairedCall[]): void {
   }
 }
 
-/** Only the first of several names the tool: a client can send a long name once, and thousands of outputs. */
-function lateOutput({ name, callId }: PairedCall, { content }: InputToolOutput, isFirst: boolean): InputMessage {
+/** Only the first of several outputs names the tool: a client can send a long name once, and thousands of outputs. */
+function lateOutput({ name, callId }: PairedCall, output: InputToolOutput, isFirst: boolean): InputMessage {
   const heading = { type: 'text', text: `Output of tool call ${callId}${isFirst ? ` (${name})` : ''}:\n` } as const;
-  return { kind: 'message', role: 'user', content: [heading, ...content] };
+  const message: InputMessage = { kind: 'message', role: 'user', content: [heading, ...output.content] };
+  carry(message, output);
+  return message;
 }
 
 function orphanOutput({ param, callId }: InputToolOutput): Error {
@@ -136,13 +134,12 @@ function missingOutput({ param, callId }: InputToolCall): Error {
 
 function placeholderCall(output: InputToolOutput): InputToolCall {
   const { param, callId } = output;
-  const name = 'unknown_tool';
   const call = {
     kind: 'call',
     param,
     callId,
     takesText: false,
-    name,
+    name: 'unknown_tool',
     namespace: null,
     input: '{}',
     isAsync: false,

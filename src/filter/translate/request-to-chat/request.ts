@@ -13,45 +13,37 @@ import { maxModelLength } from '../shared/request-fields.ts';
 import type { TranslationSettings } from '../shared/settings.ts';
 import { ChatWriter } from './chat-writer.ts';
 import { withholdReasoning } from './earlier-reasoning.ts';
-import { echoOf } from './echo.ts';
+import { buildEcho } from './echo.ts';
 import { translateEffort } from './effort-to-chat.ts';
 import { translateMessages } from './items-to-messages.ts';
 import { pairCalls } from './pair-calls.ts';
 import type { KnownTypes, RequestReading } from './parse/input-builder.ts';
 import { parseRequest } from './parse/parse-request.ts';
 import { withoutBackfill } from './passes/adapt-reasoning.ts';
-import { nameOfCall } from './passes/message-pass.ts';
+import { calledName } from './passes/message-pass.ts';
 import { translateTextFormat } from './text-format-to-chat.ts';
 import { translateToolChoice } from './tool-choice-to-chat.ts';
 import { createToolTable, type OfferedTool } from './tools-to-chat.ts';
 import type { Constraints, TranslatedOperation } from './translated-operation.ts';
 
 export interface TranslatedRequest {
-  /** The request for the upstream, without `passthrough`: `chatRequestBody` has both. */
   readonly chat: ChatCompletionRequest;
-  /** The client's own fields that go to the upstream as they came. */
   readonly passthrough: Passthrough;
-  /** The facts that the answer's translation needs. */
   readonly context: ResponseContext;
-  /** Paths that a setting or the profile left out, each as `path` or `path.type`: for the response header, the log and the counter. */
+  /** Paths of what was dropped, each as `path` or `path.type`: for the response header, the log and the counter. */
   readonly dropped: readonly string[];
   /** Types of items, parts and tools that this version does not know. */
   readonly unknownTypes: readonly UnknownType[];
 }
 
-/** Everything that a request is translated with. */
 export interface RequestTranslation {
   readonly settings: TranslationSettings;
   readonly clock: Clock;
-  /** The operation of the request's path. */
   readonly operation: TranslatedOperation;
   readonly known: KnownTypes;
 }
 
-/**
- * A JSON value, as the client sent it, as a Chat Completions request: parsed first, translated after that. Throws
- * `ApiError` for the first mistake; then nothing may reach the upstream.
- */
+/** Translates a request; it is parsed first. Throws `ApiError` for the first mistake, after which nothing may reach the upstream. */
 export function requestToChat(
   body: unknown,
   { settings: configured, clock, operation: accepted, known }: RequestTranslation,
@@ -72,9 +64,9 @@ export function requestToChat(
 
   const checked: CheckedRequest = { body, request, input, model, operation, passthrough };
   const translated = translateParts(checked, reading);
-  const { chat } = writeChat(checked, translated, reading);
+  const chat = writeChat(checked, translated, reading);
   const { choice, wanted } = translated;
-  const echo = echoOf(request, {
+  const echo = buildEcho(request, {
     model,
     tier: tierOf(request.service_tier, settings.profile),
     toolChoice: choice.echo,
@@ -90,7 +82,7 @@ export function requestToChat(
     answer: operation.answer,
     stream: request.stream ?? false,
     echo,
-    ...contextOfTools(wanted.tools),
+    ...buildToolContext(wanted.tools),
     earlierCallIds: new Set(input.flatMap((item) => (item.kind === 'call' ? [item.callId] : []))),
     allowedTools: choice.allowed,
     requiresCall: isRequired(wanted.toolChoice),
@@ -113,7 +105,7 @@ export function requestToChat(
   };
 }
 
-/** The settings with the profile’s flags for the model. A name too long, which is refused later, matches no rule. */
+/** The settings with the profile's flags for the model. A name that is too long matches no rule, and is refused later. */
 function settingsForModel(settings: TranslationSettings, body: unknown): TranslationSettings {
   if (settings.profile.models.length === 0) return settings;
   const named = isJsonObject(body) ? body['model'] : null;
@@ -123,7 +115,6 @@ function settingsForModel(settings: TranslationSettings, body: unknown): Transla
   return profile === settings.profile ? settings : { ...settings, profile };
 }
 
-/** A request that was read and checked, and may be translated. */
 interface CheckedRequest {
   readonly body: unknown;
   readonly request: CreateResponse;
@@ -133,12 +124,12 @@ interface CheckedRequest {
   readonly passthrough: Map<string, unknown>;
 }
 
-/** The index in `include` that asks for logprobs; -1 if none does. */
+/** The index in `include` of the value that asks for logprobs; -1 for none. */
 function logprobsAt({ include }: CreateResponse): number {
   return include.indexOf('message.output_text.logprobs');
 }
 
-/** Translates the parts of a request, each by its own file. Throws `ApiError`. */
+/** Translates the parts of a request. Throws `ApiError`. */
 function translateParts({ body, request, input, operation }: CheckedRequest, reading: RequestReading) {
   const { settings, provenance } = reading;
   const { profile } = settings;
@@ -170,12 +161,11 @@ function translateParts({ body, request, input, operation }: CheckedRequest, rea
   return { messages, maxTokens, choice, wanted, formatEcho: format.echo, withheld: given.withheld };
 }
 
-/** Writes the upstream's request. */
 function writeChat(
   checked: CheckedRequest,
   { messages, maxTokens, wanted }: ReturnType<typeof translateParts>,
   reading: RequestReading,
-): ChatWriter {
+): ChatCompletionRequest {
   const { request, model, operation, passthrough } = checked;
   const { profile } = reading.settings;
   const written = new ChatWriter(request, reading);
@@ -199,18 +189,15 @@ function writeChat(
   if (profile.stubTools && written.chat.tools === undefined) putStubTools(written);
   putReasoning(written, wanted, checked, reading);
   putDefaults(written.chat, passthrough, profile);
-  return written;
+  return written.chat;
 }
 
 function putConstraints(written: ChatWriter, { tools, toolChoice, format }: Constraints): void {
   const { request, profile, dropped } = written;
   const areOffered = tools.length > 0;
   if (areOffered) {
-    written.put(
-      'tools',
-      Array.from(tools, (tool) => tool.chat),
-      null,
-    );
+    const chatTools = Array.from(tools, (tool) => tool.chat);
+    written.put('tools', chatTools, null);
     if (profile.toolStream && request.stream) written.put('tool_stream', true, 'stream');
   }
   written.put('tool_choice', toolChoice, request.tool_choice);
@@ -227,7 +214,7 @@ function putReasoning(
   reading: RequestReading,
 ): void {
   const { reasoningEffort, reasoningBackfill: backfill } = written.profile;
-  // The client's own switch is all that it wants to set of the server's reasoning.
+  // A client that sends the server's own switch wants to set nothing else of the server's reasoning.
   const hasSwitch = reasoningEffort === 'thinking_and_effort' || reasoningEffort === 'thinking_keep';
   if (!hasSwitch || !passthrough.has('thinking')) {
     const offered = tools.length === 0 ? 'none' : isRequired(toolChoice) ? 'required' : 'offered';
@@ -241,7 +228,7 @@ function putReasoning(
 }
 
 /** The names by which an answer calls the tools, and what each stands for. */
-function contextOfTools(
+function buildToolContext(
   tools: readonly OfferedTool[],
 ): Pick<ResponseContext, 'toolNames' | 'restoredTools' | 'foundTools'> {
   return {
@@ -266,7 +253,7 @@ function streamOptions({ includeUsage, openaiOnly }: Profile): ChatCompletionReq
   return { ...(includeUsage && { include_usage: true }), ...(openaiOnly && { include_obfuscation: false }) };
 }
 
-/** With the API's defaults: where the server refuses the field, nobody misses those. */
+/** Sampling parameters with the API's defaults, which nobody misses where the server refuses the field. */
 const sampling = { temperature: 1, top_p: 1, presence_penalty: 0, frequency_penalty: 0 } as const;
 
 function putSampling(written: ChatWriter): void {
@@ -277,13 +264,12 @@ function putSampling(written: ChatWriter): void {
   }
 }
 
-/** Fields that not every server knows. What is not sent is named, but for a cache key: agents send one with every request, and lose nothing. */
+/** Writes fields that not every server knows. The rest is dropped and listed, except a cache key: agents send one with every request, and lose nothing. */
 function putVendorFields(written: ChatWriter): void {
   const { request, profile, dropped } = written;
   const { verbosity } = request.text;
   if (profile.verbosity) written.put('verbosity', verbosity, 'text.verbosity');
   else if (verbosity != null && verbosity !== 'medium') dropped.push('text.verbosity');
-  // A hint: one that the server has not is left out.
   const tier = tierOf(request.service_tier, profile);
   if (tier !== null && Object.hasOwn(profile.serviceTiers, tier))
     written.put('service_tier', profile.serviceTiers[tier], 'service_tier');
@@ -296,26 +282,23 @@ function putVendorFields(written: ChatWriter): void {
   if (profile.openaiOnly) written.copy('prompt_cache_retention', 'prompt_cache_retention');
   else if (request.prompt_cache_retention === '24h') dropped.push('prompt_cache_retention');
   putCacheOptions(written);
-  // Nothing is cut (D11).
+  // No conversation is cut here (D11).
   if (request.truncation === 'auto') dropped.push('truncation');
 }
 
-/** The API's word for a tier that is given by it or by the server's own. */
+/** The API's word for a tier, which may be given in the server's word. */
 function tierOf(given: string | null | undefined, { serviceTiers }: Profile): string | null {
   if (given == null || Object.hasOwn(serviceTiers, given)) return given ?? null;
   return Object.keys(serviceTiers).find((tier) => serviceTiers[tier] === given) ?? given;
 }
 
-/**
- * Writes the cache options that Chat has, the mode and the shorter lifetime, where the server takes OpenAI's own fields. Each other
- * one is listed as dropped, unless it has its default.
- */
+/** Writes the cache options that Chat has, where the server takes OpenAI's own fields. Other options are dropped and listed, but for defaults. */
 function putCacheOptions(written: ChatWriter): void {
   const sent: Record<string, unknown> = {};
   for (const [key, value] of Object.entries(written.request.prompt_cache_options ?? {})) {
     // Chat has no lifetime of 12 hours.
     const isChats = key === 'mode' || (key === 'ttl' && value !== '12h');
-    // `prewarm: true` is a request of another kind.
+    // `prewarm: true` is an operation of its own.
     if (value === null || typeof value === 'boolean') continue;
     if (written.profile.openaiOnly && isChats) sent[key] = value;
     else if (value !== 'implicit' && value !== '30m') written.dropped.push(`prompt_cache_options.${key}`);
@@ -323,7 +306,7 @@ function putCacheOptions(written: ChatWriter): void {
   if (Object.keys(sent).length > 0) written.put('prompt_cache_options', sent, 'prompt_cache_options');
 }
 
-/** The fields the server is always sent. The request's own values win, key by key. */
+/** Sets the fields that the server is always sent. The request's own values win, key by key. */
 function putDefaults(chat: ChatWriter['chat'], passthrough: Map<string, unknown>, { defaults }: Profile): void {
   const written = chat as Record<string, unknown>; // a profile may name any field
   for (const [name, value] of Object.entries(defaults)) {
@@ -334,9 +317,9 @@ function putDefaults(chat: ChatWriter['chat'], passthrough: Map<string, unknown>
   }
 }
 
-/** The tools called in the history, by name alone. They are not in the context: the answer may call none of them. */
+/** Offers the tools called in the history, by name alone. They are not in the context: the answer may call none of them. */
 function putStubTools(written: ChatWriter): void {
-  const names = new Set(written.chat.messages.flatMap(({ tool_calls = [] }) => tool_calls.map(nameOfCall)));
+  const names = new Set(written.chat.messages.flatMap(({ tool_calls = [] }) => tool_calls.map(calledName)));
   if (names.size === 0) return;
   const parameters = { type: 'object', properties: {} };
   const stubs = Array.from(names, (name) => ({ type: 'function' as const, function: { name, parameters } }));
@@ -344,7 +327,7 @@ function putStubTools(written: ChatWriter): void {
   if (written.profile.toolChoice.sent) written.put('tool_choice', 'none', null);
 }
 
-/** Must the response give it back under another name or type? */
+/** Must the Response give the tool back under another name or type? */
 function isRestored({ name, origin }: OfferedTool): boolean {
   return origin.kind !== 'function' || origin.name !== name || origin.namespace !== undefined || origin.async === true;
 }

@@ -7,8 +7,8 @@ import { withoutBooleanSchemas } from '../shared/rewrite-schemas.ts';
 
 /**
  * `text.format` as the server takes it: `chat` is its `response_format`, undefined to leave it out; `system` are instructions for the
- * model where the server has no field for the format, null for none; `echo` is the flat form the Response repeats. `dropped` names a
- * `strict` that the server does not know, and a format excluded by tools.
+ * model where the server has no field for the format, null for none; `echo` is the flat form that the Response repeats. A `strict` that
+ * the server does not know, and a format that tools exclude, are dropped and listed.
  */
 export function translateTextFormat(format: TextFormatRequest, hasTools: boolean, reading: Reading) {
   if (format.type === 'text') return { chat: undefined, system: null, echo: { type: 'text' } };
@@ -34,7 +34,7 @@ function formatToChat(
     return { chat, system: null, echo };
   }
   const { name, schema, strict = null, description = null } = format;
-  // Where the server guarantees JSON alone, the schema is no more than asked for.
+  // A server that guarantees JSON alone reads the schema as a wish.
   const isStrict = strict === true && profile.strict && mode !== 'json_object' && mode !== 'prompt';
   if (strict === true && !isStrict && !isBesideTools) dropped.push('text.format.strict');
   const echo = {
@@ -71,7 +71,7 @@ function formatToChat(
   }
 }
 
-/** Where the server takes a format or tools, and not both: its grammar would prevent every call. */
+/** Does the server take either a format or tools? The grammar of a format would prevent every call. */
 export function excludesTools({ jsonSchema }: Pick<Profile, 'jsonSchema'>): boolean {
   return jsonSchema === 'native_without_tools' || jsonSchema === 'native_schema';
 }

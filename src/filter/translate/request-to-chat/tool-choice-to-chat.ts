@@ -12,7 +12,6 @@ export interface ToolChoice {
   readonly tools: readonly OfferedTool[];
   /** The only names the answer may call; null if the request does not restrict them. */
   readonly allowed: ReadonlySet<string> | null;
-  /** The value that the Response repeats. */
   readonly echo: unknown;
 }
 
@@ -20,7 +19,7 @@ const param = 'tool_choice';
 
 /**
  * `tool_choice` and the tools to offer with it, in the form the profile's server takes. Throws `ApiError` for a choice that
- * names no offered tool. `dropped` receives `tool_choice` where the server ignores the field.
+ * names no offered tool. A choice that the server ignores is dropped and listed.
  */
 export function translateToolChoice(
   choice: ToolChoiceRequest | null,
@@ -29,80 +28,78 @@ export function translateToolChoice(
   reading: Reading,
 ): ToolChoice {
   if (choice === null) return { chat: undefined, tools: table.offered, allowed: null, echo: 'auto' };
-  const choices = new Choices(table, format, reading);
+  const writer = new ChoiceWriter(table, format, reading);
   switch (choice.type) {
     case 'mode':
-      return choices.ofMode(choice.mode);
+      return writer.writeMode(choice.mode);
     case 'named':
-      return choices.ofTool(choice.tool);
+      return writer.writeNamed(choice.tool);
     case 'allowed_tools':
-      return choices.ofAllowed(choice);
+      return writer.writeAllowed(choice);
   }
 }
 
-/** Makes the choices of one request, over the tools that it offers. */
-class Choices {
+/** Writes the choice of one request, over the tools that it offers. */
+class ChoiceWriter {
   readonly #table: ToolTable;
+  readonly #reading: Reading;
   readonly #support: Reading['settings']['profile']['toolChoice'];
-  readonly #strictEcho: boolean;
-  readonly #dropped: Reading['dropped'];
   readonly #offersUncalled: boolean;
   #namespaces: Map<string | undefined, readonly OfferedTool[]> | null = null;
 
-  constructor(table: ToolTable, format: TextFormatRequest, { settings, dropped }: Reading) {
+  constructor(table: ToolTable, format: TextFormatRequest, reading: Reading) {
+    const { profile } = reading.settings;
     this.#table = table;
-    this.#support = settings.profile.toolChoice;
-    this.#strictEcho = settings.strictEcho;
-    this.#dropped = dropped;
+    this.#reading = reading;
+    this.#support = profile.toolChoice;
     // Where the server takes one of both, the format is worth more than tools that may not be called.
-    this.#offersUncalled = this.#support.sent && (format.type === 'text' || !excludesTools(settings.profile));
+    this.#offersUncalled = this.#support.sent && (format.type === 'text' || !excludesTools(profile));
   }
 
-  ofMode(mode: ToolChoiceMode): ToolChoice {
+  writeMode(mode: ToolChoiceMode): ToolChoice {
     const made = this.#inMode(mode, this.#table.offered);
-    return { ...made, allowed: mode === 'none' ? new Set() : null, echo: modeInForce(mode, made.chat) };
+    return { ...made, allowed: mode === 'none' ? new Set() : null, echo: effectiveMode(mode, made.chat) };
   }
 
-  ofTool(chosen: ChosenTool): ToolChoice {
-    const tool = this.#offeredBy(chosen);
+  writeNamed(chosen: ChosenTool): ToolChoice {
+    const tool = this.#findOffered(chosen);
     const { named: isNamed } = this.#support;
     if (!isNamed) this.#leaveOut(chosen.extensions, chosen.at);
     const made = isNamed
-      ? { chat: byName(tool, chosen), tools: this.#table.offered }
+      ? { chat: writeNamedTool(tool, chosen), tools: this.#table.offered }
       : this.#inMode('required', [tool]);
-    const named = this.#echoOf(chosen);
+    const named = this.#writeEcho(chosen);
     const echo = made.chat === undefined ? { type: 'allowed_tools', tools: [named], mode: 'auto' } : named;
     return { ...made, allowed: new Set([tool.name]), echo };
   }
 
-  ofAllowed({ mode, tools: given, extensions }: ToolChoiceRequest & { type: 'allowed_tools' }): ToolChoice {
+  writeAllowed({ mode, tools: given, extensions }: ToolChoiceRequest & { type: 'allowed_tools' }): ToolChoice {
     const tools = given.filter((tool) => this.#isOffered(tool));
-    // Every tool of the list was left out of the request's tools too: none may be called.
+    // All tools of the list are missing from the request's tools too, so none may be called.
     if (tools.length === 0) {
       const made = mode === 'required' ? this.#inMode(mode, []) : this.#inMode('none', this.#table.offered);
       return { ...made, allowed: new Set(), echo: 'none' };
     }
-    const listed = tools.flatMap((chosen) => this.#membersOf(chosen).map((tool) => ({ tool, chosen })));
+    const listed = tools.flatMap((chosen) => this.#findMembers(chosen).map((tool) => ({ tool, chosen })));
     const names = new Set(listed.map(({ tool }) => tool.name));
     // The mode wins over the list, whether or not the upstream keeps to it.
     const allowed = mode === 'none' ? new Set<string>() : names;
-    const echoed = { type: 'allowed_tools', tools: tools.map((tool) => this.#echoOf(tool)) };
+    const echoed = { type: 'allowed_tools', tools: tools.map((tool) => this.#writeEcho(tool)) };
     const echo = { ...echoed, mode };
     if (this.#support.allowed && mode !== 'none') {
-      const chosen = listed.map(({ tool, chosen: entry }) => byName(tool, entry));
+      const chosen = listed.map(({ tool, chosen: entry }) => writeNamedTool(tool, entry));
       const chat = { type: 'allowed_tools', allowed_tools: { mode, tools: chosen }, ...extensions } as const;
       return { chat, tools: this.#table.offered, allowed, echo };
     }
     this.#leaveOut(extensions, param);
     for (const tool of tools) this.#leaveOut(tool.extensions, tool.at);
     if (this.#support.allowed) return { chat: mode, tools: this.#table.offered, allowed, echo };
-    // Offering fewer tools changes the prompt and so misses the upstream's prompt cache, but there is no field for it.
+    // Offering fewer tools changes the prompt and so misses the upstream's prompt cache, but there is no field for the list.
     const offered = this.#table.offered.filter(({ name }) => names.has(name));
     const made = this.#inMode(mode, offered);
-    return { ...made, allowed, echo: { ...echoed, mode: modeInForce(mode, made.chat) } };
+    return { ...made, allowed, echo: { ...echoed, mode: effectiveMode(mode, made.chat) } };
   }
 
-  /** One of the three modes, over these tools. */
   #inMode(mode: ToolChoiceMode, tools: readonly OfferedTool[]): Pick<ToolChoice, 'chat' | 'tools'> {
     if (mode === 'required') {
       if (tools.length === 0)
@@ -111,7 +108,7 @@ class Choices {
           `'tool_choice' is 'required', but no tools are offered. Offer at least one tool, or leave 'tool_choice' out.`,
         );
       if (!this.#support.sent || this.#support.required === 'ignored') {
-        this.#dropped.push(param);
+        this.#reading.dropped.push(param);
         return { chat: undefined, tools };
       }
       if (this.#support.required === null) {
@@ -126,21 +123,21 @@ class Choices {
     return { chat: this.#support.sent && tools.length > 0 ? mode : undefined, tools };
   }
 
-  /** Names the server's own keys of a choice for which Chat has no object. */
+  /** Drops and lists the server's own keys of a choice for which Chat has no object. */
   #leaveOut(extensions: ExtensionKeys | null, at: string): void {
-    for (const key of Object.keys(extensions ?? {})) this.#dropped.pushKey(generalOf(at), key);
+    for (const key of Object.keys(extensions ?? {})) this.#reading.dropped.pushKey(generalOf(at), key);
   }
 
-  /** False for a search that OpenAI's servers would run: it is left out of the request's tools too. */
+  /** False for a search that OpenAI's servers would run, which is left out of the request's tools too. */
   #isOffered({ type, name, at }: ChosenTool): boolean {
     const isLeftOut = type === 'tool_search' && this.#table.find(name, null) === undefined;
-    if (isLeftOut) this.#dropped.push(`${at}.${type}`);
+    if (isLeftOut) this.#reading.dropped.push(`${at}.${type}`);
     return !isLeftOut;
   }
 
-  /** The chosen tool, or all of a namespace; none for a namespace that was listed before. */
-  #membersOf(chosen: ChosenTool): readonly OfferedTool[] {
-    if (chosen.type !== 'namespace') return [this.#offeredBy(chosen)];
+  /** The chosen tool, or all tools of a namespace; none for a namespace that the list has twice. */
+  #findMembers(chosen: ChosenTool): readonly OfferedTool[] {
+    if (chosen.type !== 'namespace') return [this.#findOffered(chosen)];
     this.#namespaces ??= Map.groupBy(this.#table.offered, ({ origin }) =>
       'namespace' in origin ? origin.namespace : undefined,
     );
@@ -150,24 +147,24 @@ class Choices {
     return members;
   }
 
-  #offeredBy(chosen: ChosenTool): OfferedTool {
+  #findOffered(chosen: ChosenTool): OfferedTool {
     const tool = this.#table.find(chosen.name, chosen.namespace);
     if (tool === undefined) throw notFound(chosen);
     return tool;
   }
 
-  #echoOf(chosen: ChosenTool): unknown {
+  #writeEcho(chosen: ChosenTool): unknown {
     const { type, name, namespace } = chosen;
     // The published schema has functions only, and no namespaces.
-    if (this.#strictEcho) return { type: 'function', name };
-    const kind = type ?? this.#offeredBy(chosen).origin.kind;
+    if (this.#reading.settings.strictEcho) return { type: 'function', name };
+    const kind = type ?? this.#findOffered(chosen).origin.kind;
     if (kind !== 'function' && kind !== 'custom' && kind !== 'namespace') return { type: kind };
     return { type: kind, name, ...(namespace === null ? {} : { namespace }) };
   }
 }
 
-/** Where `required` is not sent, nothing holds the answer to a call that must come. */
-function modeInForce(mode: ToolChoiceMode, sent: ToolChoice['chat']): ToolChoiceMode {
+/** Where the server is not sent `required`, the model may answer without a call. */
+function effectiveMode(mode: ToolChoiceMode, sent: ToolChoice['chat']): ToolChoiceMode {
   return mode === 'required' && sent === undefined ? 'auto' : mode;
 }
 
@@ -176,7 +173,7 @@ function notFound({ name, param: at }: ChosenTool): Error {
 }
 
 /** The tool as Chat names it, with the server's own keys of the choice. */
-function byName({ name, chat }: OfferedTool, { extensions }: ChosenTool): ChatNamedTool {
+function writeNamedTool({ name, chat }: OfferedTool, { extensions }: ChosenTool): ChatNamedTool {
   return chat.type === 'custom'
     ? { type: 'custom', custom: { name }, ...extensions }
     : { type: 'function', function: { name }, ...extensions };

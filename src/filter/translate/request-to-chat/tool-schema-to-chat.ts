@@ -7,19 +7,19 @@ import { withoutBooleanSchemas } from '../shared/rewrite-schemas.ts';
 type Schema = Readonly<Record<string, unknown>>;
 
 /**
- * Schemas, their keys, properties, types and names of required ones that are visited to rewrite one root, and all roots of a request: a
- * reference leads to the same ones again and again. A root beyond stays as it is.
+ * Limits of schemas, keys, properties, types and required names that are visited to rewrite one root, and all roots of a request: a
+ * reference leads to the same ones again and again. A root beyond a limit stays as it is.
  */
 const maxVisitedOfRoot = 5000;
 const maxVisited = 50_000;
-/** Unions within unions, also by reference. */
+/** Limit of unions within unions, also by reference. */
 const maxUnions = 32;
 
 /** Keywords that OpenAI and others refuse at the root, besides the unions. */
 const rootKeywords = ['not', 'enum', 'const'] as const;
 const unions = ['allOf', 'anyOf', 'oneOf'] as const;
 
-/** The schemas of a request's tools, one after the other, and what rewriting their roots may cost. */
+/** Rewrites the schemas of a request's tools, one after the other, within the limits. */
 export class ToolSchemas {
   readonly #root: Profile['toolSchemaRoot'];
   readonly #growth: Growth;
@@ -32,7 +32,7 @@ export class ToolSchemas {
 
   /**
    * The parameters of a function with a root that the server takes: an object schema, everywhere; where the profile says so,
-   * one that says `"type": "object"` and has `properties`, or one without its names or without a union besides. `lost` receives the
+   * one that says `"type": "object"` and has `properties`, and has neither names nor unions at its root. `lost` receives the
    * keywords that had to go, and with them something that the client asked for. `param` is the path of the parameters.
    */
   toChat(parameters: Schema | null, param: string, lost: (keyword: string) => void): Schema {
@@ -43,7 +43,7 @@ export class ToolSchemas {
     const budget = { left: Math.min(maxVisitedOfRoot, this.#left) };
     this.#left -= budget.left;
     const typed = withType(withDefinition(given, budget), root);
-    // Neither name says anything of the values.
+    // A schema's names say nothing of the values.
     const { $schema: _dialect, $id: _name, ...bare } = typed;
     const plain =
       root === 'plain_object' ? this.#withoutUnions(typed, budget, param, lost) : root === 'bare_object' ? bare : typed;
@@ -51,18 +51,18 @@ export class ToolSchemas {
     return plain['type'] === 'object' && !isJsonObject(plain['properties']) ? { ...plain, properties: {} } : plain;
   }
 
-  /** Unions at the root become the properties of all their branches; of these a call must have what every branch requires. */
+  /** Unions at the root become the properties of all their branches. A call must have those that every branch requires. */
   #withoutUnions(schema: Schema, budget: Budget, param: string, lost: (keyword: string) => void): Schema {
     if (![...unions, ...rootKeywords].some((keyword) => keyword in schema)) return schema;
-    const shape = shapeOf(schema, schema, budget);
+    const shape = collectShape(schema, schema, budget);
     if (shape === null || budget.left < 0) return schema;
     const { allOf, anyOf, oneOf, not, enum: values, const: value, properties, required, ...rest } = schema;
     for (const keyword of [...unions, ...rootKeywords]) {
-      // All that `allOf` says is still said, unless two of its branches have one property.
+      // What `allOf` says is still said, unless two of its branches have one property.
       if (keyword in schema && (keyword !== 'allOf' || shape.losesSomething)) lost(keyword);
     }
     const merged = Array.from(shape.properties, ([name, schemas]) => {
-      // A schema that is within another one is written with it, and again by itself.
+      // Where one of the schemas contains another, that one is written twice.
       if (schemas.length > 1) this.#growth.add(schemas, param);
       return [name, schemas.length > 1 ? mergedProperty(schemas) : schemas[0]] as const;
     });
@@ -78,17 +78,16 @@ interface Budget {
   left: number;
 }
 
-/** A root that refers to a definition, and has no properties of its own, says what the definition says; one that contradicts it stays. */
+/** A root that refers to a definition, and has no properties of its own, becomes the definition. A root that contradicts it stays. */
 function withDefinition(schema: Schema, budget: Budget): Schema {
   const { $ref, ...own } = schema;
   if ($ref === undefined || 'properties' in schema) return schema;
-  const definition = resolved(schema, schema, budget);
+  const definition = resolve(schema, schema, budget);
   if (definition === null) return schema;
   const isSaidTwice = Object.keys(own).some((key) => key in definition && !saidAgain.has(key));
   return isSaidTwice ? schema : { ...definition, ...own };
 }
 
-/** Keys that the root of a schema may repeat beside a `$ref` to a definition that has them too. */
 const saidAgain: ReadonlySet<string> = new Set([
   'type',
   'title',
@@ -99,7 +98,7 @@ const saidAgain: ReadonlySet<string> = new Set([
   '$id',
 ]);
 
-/** A missing type, or null, is `object`; so is a list that has it, since arguments are always an object. Any other is the client's mistake, and the server's to refuse. */
+/** The arguments of a call are an object, so a missing type, null, or a list with `object` becomes `object`. Other types are left to the server to refuse. */
 function withType(schema: Schema, root: Profile['toolSchemaRoot']): Schema {
   const { type } = schema;
   if (type === undefined) return { type: 'object', ...schema };
@@ -107,16 +106,16 @@ function withType(schema: Schema, root: Profile['toolSchemaRoot']): Schema {
   return isObject ? { ...schema, type: 'object' } : schema;
 }
 
-/** The properties of an object schema: all schemas of each, and those that are required. */
+/** The properties of an object schema, each with all its schemas, and the names of required ones. */
 interface Shape {
   readonly properties: Map<string, unknown[]>;
   readonly required: Set<string>;
-  /** A property has several schemas, or the schema says which of several shapes a call may have. */
+  /** Some property has several schemas, or the schema says which of several shapes a call may have. */
   losesSomething: boolean;
 }
 
-/** The shape of a resolved schema and of the unions in it; null for what is no object, or too much. */
-function shapeOf(schema: Schema | null, root: Schema, budget: Budget, depth = 0): Shape | null {
+/** The shape of a resolved schema and of the unions in it; null for a schema of something else, or of too much. */
+function collectShape(schema: Schema | null, root: Schema, budget: Budget, depth = 0): Shape | null {
   if (depth > maxUnions) budget.left = -1; // a circle
   if (schema === null || budget.left < 0) return null;
   const types = arrayOf(schema['type']);
@@ -137,13 +136,13 @@ function shapeOf(schema: Schema | null, root: Schema, budget: Budget, depth = 0)
     const times = new Map<string, number>();
     let shapes = 0;
     for (const branch of branches) {
-      const meant = resolved(branch, root, budget);
-      const found = shapeOf(meant, root, budget, depth + 1);
+      const meant = resolve(branch, root, budget);
+      const found = collectShape(meant, root, budget, depth + 1);
       shape.losesSomething ||= found === null || saysMore(branch, budget) || saysMore(meant, budget);
       if (budget.left < 0) return null;
       if (found === null) continue;
       shapes += 1;
-      add(found, shape, budget);
+      addBranch(found, shape, budget);
       budget.left -= found.required.size;
       for (const name of found.required) times.set(name, (times.get(name) ?? 0) + 1);
     }
@@ -152,7 +151,7 @@ function shapeOf(schema: Schema | null, root: Schema, budget: Budget, depth = 0)
   return shape;
 }
 
-function add(branch: Shape, shape: Shape, budget: Budget): void {
+function addBranch(branch: Shape, shape: Shape, budget: Budget): void {
   if (branch.losesSomething) shape.losesSomething = true;
   for (const [name, schemas] of branch.properties) {
     budget.left -= schemas.length;
@@ -187,27 +186,24 @@ function saysMore(branch: unknown, budget: Budget): boolean {
   return keys.some((key) => !keptOfBranch.has(key));
 }
 
-/** References that are followed, one to the next. */
+/** Limit of references that lead from one to the next. */
 const maxReferences = 12;
 
 /** The schema itself, or what it refers to at the end; null where that is no schema, or a circle. */
-function resolved(given: unknown, root: Schema, budget: Budget): Schema | null {
+function resolve(given: unknown, root: Schema, budget: Budget): Schema | null {
   let schema = given;
   for (let step = 0; step <= maxReferences; step += 1) {
     if (!isJsonObject(schema)) return null;
     if (typeof schema['$ref'] !== 'string') return schema;
-    schema = referred(schema['$ref'], root, budget);
+    schema = followReference(schema['$ref'], root, budget);
   }
   return null;
 }
 
-/**
- * Returns what a schema's `$ref` refers to within its root, as `#/$defs/name`, a JSON pointer (RFC 6901), does; null for
- * nothing there.
- */
-function referred(reference: string, root: Schema, budget: Budget): unknown {
+/** The value within the root to which a `$ref` points (`#/$defs/name`, a JSON pointer of RFC 6901); null for nothing there. */
+function followReference(reference: string, root: Schema, budget: Budget): unknown {
   if (reference === '#') return root;
-  // Each step costs, and a long name does as often as it is looked up.
+  // A long name costs as much as it is long each time it is looked up.
   budget.left -= reference.length / 8;
   if (!reference.startsWith('#/') || budget.left < 0) return null;
   let value: unknown = root;
@@ -223,13 +219,13 @@ function allowsObject(type: unknown): boolean {
   return type === null || type === 'object' || (Array.isArray(type) && type.includes('object'));
 }
 
-/** One schema for a property that several branches have: their values together, or any of them. */
+/** One schema for a property that several branches have: it allows the values of all, or is any of them. */
 function mergedProperty(schemas: readonly unknown[]): unknown {
   const distinct = [...new Map([...new Set(schemas)].map((schema) => [JSON.stringify(schema), schema])).values()];
   if (distinct.length === 1) return distinct[0];
-  const values = distinct.map(valuesOf);
+  const values = distinct.map(listValues);
   if (values.some((listed) => listed === null)) return { anyOf: distinct };
-  const { const: _value, enum: _values, type, ...rest } = distinct[0] as Schema; // `valuesOf` is not null
+  const { const: _value, enum: _values, type, ...rest } = distinct[0] as Schema; // `listValues` is not null
   const all = [...new Set(values.flatMap((listed) => listed ?? []))];
   const areStrings = all.every((one) => typeof one === 'string');
   const sameType = new Set(distinct.map((schema) => JSON.stringify((schema as Schema)['type']))).size === 1;
@@ -240,7 +236,7 @@ function mergedProperty(schemas: readonly unknown[]): unknown {
 }
 
 /** The only values that a schema allows; null where it does not list them. */
-function valuesOf(schema: unknown): readonly unknown[] | null {
+function listValues(schema: unknown): readonly unknown[] | null {
   if (!isJsonObject(schema)) return null;
   if ('const' in schema) return [schema['const']];
   return Array.isArray(schema['enum']) ? schema['enum'] : null;

@@ -11,16 +11,14 @@ import { ToolSchemas } from './tool-schema-to-chat.ts';
 
 /** A tool as it is offered to the upstream. */
 export interface OfferedTool {
-  /** The Chat name. */
   readonly name: string;
   readonly chat: ChatTool;
   /** The client's own name and type of the tool. */
   readonly origin: RestoredTool;
-  /** As a search would give it, of a deferred tool that no search has given. */
+  /** The tool as a search would give it: only for a deferred tool that no search has given. */
   readonly found: ToolEcho | null;
 }
 
-/** Every tool of a request, in the order they are offered. */
 export type ToolTable = ReturnType<typeof createToolTable>;
 
 /** The parameters of a wrapped custom tool: one string. */
@@ -31,7 +29,7 @@ const wrapperParameters = {
   additionalProperties: false,
 };
 
-/** The definitions as the profile's server takes them. `dropped` receives the path of each `strict` it does not know. */
+/** The tools as the profile's server takes them. Each `strict` that it does not know is dropped and listed. */
 export function createToolTable(
   definitions: readonly ToolDefinition[],
   { settings: { profile }, dropped }: Reading,
@@ -43,7 +41,7 @@ export function createToolTable(
   const byShortName = new Map<string, OfferedTool | null>(); // null: several namespaces have it
   for (const definition of definitions) {
     const { chatName: name, origin, found = null } = definition;
-    const chat = chatOf(definition);
+    const chat = writeTool(definition);
     growth.add([chat, found], definition.param);
     carry(chat, definition);
     const tool = { name, chat, origin, found };
@@ -54,25 +52,25 @@ export function createToolTable(
     }
   }
 
-  function chatOf(definition: ToolDefinition): ChatTool {
+  function writeTool(definition: ToolDefinition): ChatTool {
     switch (definition.kind) {
       case 'function':
-        return functionOf(definition);
+        return writeFunction(definition);
       case 'custom':
-        return customOf(definition, profile);
+        return writeCustomTool(definition, profile);
       case 'extension':
         return { ...definition.tool };
     }
   }
 
-  function functionOf(definition: FunctionDefinition): ChatTool {
+  function writeFunction(definition: FunctionDefinition): ChatTool {
     const { param, chatName: name, description, parameters, strict, cacheControl, extensions } = definition;
     let isLoosened = false;
     const schema = schemas.toChat(parameters, `${param}.parameters`, (keyword) => {
       isLoosened = true;
       dropped.push(`${param}.parameters.${keyword}`);
     });
-    // Strict schemas have rules of their own, which a schema made of several would not keep.
+    // Strict schemas have rules of their own, which a schema made of several would break.
     const isStrict = profile.strict && !isLoosened;
     if (strict === true && !isStrict) dropped.push(`${param}.strict`);
     const strictness = strict != null && isStrict ? { strict } : {};
@@ -93,19 +91,19 @@ export function createToolTable(
 
   return {
     offered,
-    /** The offered tool a client means by name and namespace, or undefined. */
+    /** The offered tool that a client means by name and namespace. */
     find(name: string, namespace?: string | null): OfferedTool | undefined {
       const tool = byName.get(chatToolName(name, namespace, profile));
       if (tool !== undefined) return tool;
       if (namespace == null || namespace === '') return byShortName.get(name) ?? undefined;
-      // A deferred function is in a namespace of its own name.
+      // A deferred function may stand in a namespace of its own name.
       return namespace === name ? byName.get(chatToolName(name, null, profile)) : undefined;
     },
   };
 }
 
 /** A custom tool as itself, or wrapped in a function of one string where the server knows functions only. */
-function customOf(definition: CustomDefinition, profile: Profile): ChatTool {
+function writeCustomTool(definition: CustomDefinition, profile: Profile): ChatTool {
   const { chatName: name, description, format, extensions } = definition;
   const grammar = format?.type === 'grammar' ? { definition: format.definition, syntax: format.syntax } : null;
   if (profile.customTools === 'native') {

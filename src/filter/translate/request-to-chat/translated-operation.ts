@@ -12,23 +12,21 @@ export interface TranslatedOperation {
   readonly method: 'POST';
   /** The segments of its path, after any prefix. */
   readonly path: readonly string[];
-  /** A model answers it: there are tokens to pay for. */
+  /** Does a model answer, so that there are tokens to pay for? */
   readonly generates: boolean;
-  /** Template of the path; `chatPath` is that of Chat Completions. Throws `ApiError` if the server has none. */
+  /** The template of the upstream's path; `chatPath` is that of Chat Completions. Throws `ApiError` if the server has none. */
   upstreamPath(profile: Profile, chatPath: string): string;
-  /** The operation that a body asks for on this path, of a server with that profile. */
+  /** The operation that a body asks for on this path. */
   forRequest(request: CreateResponse, profile: Profile): TranslatedOperation;
   /** Throws `ApiError` for what only other operations take. */
   check(request: CreateResponse, settings: TranslationSettings): void;
   /** The conversation that the model is sent. Throws `ApiError`. */
   conversation(request: CreateResponse, input: readonly InputItem[], reading: Reading): ModelInput;
-  /** The constraints on the model's answer. */
   constraints(wanted: Constraints): Constraints;
   /** The client's own fields that the upstream gets. */
   passthrough(given: Passthrough): Passthrough;
-  /** A request to prewarm the cache is met, not only answered. */
+  /** Is a request to prewarm the cache met, and not only answered? */
   readonly prewarms: boolean;
-  /** The upstream's body. */
   body(chat: ChatCompletionRequest, passthrough: Passthrough): object;
   readonly answer: AnswerForm;
 }

@@ -2,9 +2,8 @@ import { createHash } from 'node:crypto';
 import type { Profile } from '../../upstream/profile.ts';
 
 /**
- * The Chat name of a tool: its own, or `namespace__name`. One that is longer than the server takes is shortened, and in a
- * namespace characters that are not allowed become `_`; a hash keeps it unique. The same names always give the same result,
- * in later requests too.
+ * The Chat name of a tool: its own, or `namespace__name`. A name that is longer than the server takes is shortened, and in a
+ * namespace characters that are not allowed become `_`; a hash keeps the name unique. The same name always gives the same result.
  */
 export function chatToolName(
   name: string,
@@ -22,7 +21,7 @@ export function chatToolName(
 }
 
 /**
- * Some servers restart the numbers of calls in each turn (`call_0`, `functions.bash:0`), so that an id recurs in a
+ * Some servers restart the numbers of calls with each message (`call_0`, `functions.bash:0`), so that an id recurs in a
  * conversation, and agents that index outputs by id mistake one call for another. Such an id is made unique for the client
  * by a suffix, which is removed before the server sees it.
  */
@@ -31,14 +30,13 @@ const suffix = /_repeat\d{1,6}$/;
 /** Characters that the API allows an id to have. */
 const maxLength = 64;
 
-/** The server's id, made different from all of `taken`; null if no such id would be short enough. */
+/** The server's id, made different from all that are `taken`; null if no such id would be short enough. */
 export function uniqueCallId(given: string, taken: (id: string) => boolean): string | null {
   let id = given;
   for (let times = 2; taken(id); times++) id = `${given}_repeat${times}`;
   return id === given || id.length <= maxLength ? id : null;
 }
 
-/** The id as the server assigned it. */
 export function upstreamCallId(id: string): string {
   return id.replace(suffix, '');
 }

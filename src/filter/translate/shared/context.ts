@@ -13,7 +13,7 @@ import type { ResponseStreamEvent } from '../../wire/schema/stream-events.ts';
 import type { UnknownType } from './dropped.ts';
 import type { ReasoningCarrier } from './settings.ts';
 
-/** Mints an id that is unique for all practical purposes: `newId('msg')` gives `msg_…`. */
+/** Makes an id that is unique for all practical purposes: `newId('msg')` gives `msg_…`. */
 export type NewId = (prefix: string) => string;
 
 /** Time and ids, which the filter is given. `now` is in Unix seconds. */
@@ -22,7 +22,7 @@ export interface Clock {
   readonly newId: NewId;
 }
 
-/** The tool that a Chat function name stands for on the Responses side, where it is not a function of that name. */
+/** The tool for which a Chat function stands, where it is not a function of that name. */
 export type RestoredTool =
   | { readonly kind: 'function'; readonly name: string; readonly namespace?: string; readonly async?: true }
   | { readonly kind: 'custom'; readonly name: string; readonly namespace?: string; readonly async?: true }
@@ -30,13 +30,12 @@ export type RestoredTool =
 
 /** How the upstream's answer is read, and what the client gets. */
 export interface AnswerForm {
-  /** The upstream may answer with a stream of events. */
   readonly streams: boolean;
-  /** False: there is nothing to ask, and the Response is complete at once. */
+  /** False: the Response is complete at once, and nothing is asked. */
   readonly asksUpstream: boolean;
-  /** Makes other items of all the output, or none; null where the client gets each as it comes. */
+  /** Makes other items, or none, of all the output; null where the client gets each item as it comes. */
   readonly fold: Fold | null;
-  /** Reads an answer in JSON that came in so many bytes. Throws `ApiError` if it is not one. */
+  /** Reads an answer in JSON of so many bytes. Throws `ApiError` for what is not an answer. */
   readJson(value: unknown, context: ResponseContext, bytes: number): JsonAnswer;
   /** The client's JSON for a Response. */
   bodyOf(response: ResponseResource): object;
@@ -45,7 +44,7 @@ export interface AnswerForm {
 /** The items that an answer's output becomes, or why it becomes none. */
 export type Fold = (output: readonly OutputItem[], answer: FinishedAnswer) => readonly OutputItem[] | ApiError;
 
-/** How a response ends. A failure's HTTP status counts only before the headers are committed. */
+/** How a response ends. The HTTP status of a failure counts only before the headers are committed. */
 export type Outcome =
   | { readonly status: 'completed'; readonly hasCalled: boolean }
   | { readonly status: 'incomplete'; readonly reason: 'max_output_tokens' | 'content_filter' }
@@ -53,14 +52,14 @@ export type Outcome =
 
 export interface FinishedAnswer {
   readonly outcome: Outcome;
-  /** The upstream's name for the model, or null. */
+  /** The upstream's name for the model. */
   readonly model: string | null;
   readonly newId: NewId;
 }
 
 export interface JsonAnswer {
   readonly body: object;
-  /** For a client that asked for a stream. */
+  /** The same answer for a client that asked for a stream. */
   readonly events: readonly ResponseStreamEvent[];
   readonly report: AnswerReport;
 }
@@ -70,7 +69,7 @@ export interface AnswerReport {
   readonly status: ResponseStatus;
   readonly model: string | null;
   readonly usage: Usage | null;
-  /** Tokens of the output, estimated: what stands in where there is no usage. */
+  /** Estimated tokens of the output, for an answer without usage. */
   readonly outputTokens: number;
   readonly finishReason: string | null;
   /** Events and fields of the answer that nothing here reads. */
@@ -92,37 +91,34 @@ export const nothingReported = {
 export interface ResponseContext {
   readonly answer: AnswerForm;
   readonly stream: boolean;
-  /** Bytes of the Chat request, where it is large: an answer may repeat tools of it. */
+  /** Bytes of the Chat request, if it is large: an answer may repeat tools of it. */
   readonly requestBytes?: number;
-  /** The fields of the Response resource that repeat the request. */
   readonly echo: CreateResponseEcho;
-  /** Every function name offered to the upstream. */
+  /** The function names offered to the upstream. */
   readonly toolNames: ReadonlySet<string>;
   /** Offered names that must be returned as something else: custom tools, namespaces, shortened names. */
   readonly restoredTools: ReadonlyMap<string, RestoredTool>;
-  /** Offered names of deferred tools, each as a search would give it: what a client has to see before a call of it. */
+  /** Deferred tools by their offered names, each as a search would give it. A client has to see the tool before a call of it. */
   readonly foundTools: ReadonlyMap<string, ToolEcho>;
-  /** The ids of the conversation's calls. */
   readonly earlierCallIds: ReadonlySet<string>;
-  /** The names the model may call, by `tool_choice`: one, none or `allowed_tools`; null if it does not restrict them. */
+  /** The names that the model may call; null if `tool_choice` does not restrict them. */
   readonly allowedTools: ReadonlySet<string> | null;
-  /** The upstream was told that the answer must call a tool. */
   readonly requiresCall: boolean;
   readonly wantsEncryptedReasoning: boolean;
   readonly wantsLogprobs: boolean;
-  /** Pads delta events (`stream_options.include_obfuscation: true`). */
+  /** Delta events are padded (`stream_options.include_obfuscation: true`). */
   readonly obfuscate: boolean;
   readonly reasoningEvents: ReasoningCarrier;
   readonly reasoningAlone: 'completed' | 'failed';
   readonly profile: Profile;
   /** Unix seconds at which the request was read. */
   readonly createdAt: number;
-  /** Unix seconds now: for `completed_at`. */
+  /** Unix seconds now, for `completed_at`. */
   readonly now: () => number;
   readonly newId: NewId;
 }
 
-/** Kinds of faults that are repaired in an upstream's answer, so that clients can use it, or left out of it, for the metric and the log. */
+/** Faults that are repaired in an upstream's answer, or left out of it, so that clients can use it: for the metric and the log. */
 export const repairKinds = [
   'skipped_data', // data in a stream that was not JSON
   'repeated_call', // a tool call that came twice

@@ -2,16 +2,14 @@ import { ownCopy } from './held-bytes.ts';
 import type { Provenance } from './provenance.ts';
 import type { TranslationSettings } from './settings.ts';
 
-/** The arguments that every function gets which reads or translates a part of a request. */
+/** What every function gets that reads or translates a part of a request. */
 export interface Reading {
   readonly settings: TranslationSettings;
-  /** Receives the paths of what is left out. */
   readonly dropped: Dropped;
-  /** Is told what becomes of each field. */
   readonly provenance: Provenance;
 }
 
-/** A type of item, part or tool that this version does not know, or an event or a field of an answer: for the counter that tells operators what is new. */
+/** A type of item, part or tool, an event or a field that this version does not know: a counter tells operators what is new. */
 export interface UnknownType {
   readonly kind: 'item' | 'part' | 'tool' | 'event' | 'field';
   readonly type: string;
@@ -19,26 +17,24 @@ export interface UnknownType {
 
 /** Maximum number of names, above what a log line or a header shows. */
 const maxNames = 1000;
-/** Characters of a name: clients choose those of fields, and they may be of any length. */
+/** Maximum characters of a name: clients choose the names of fields, and they may be of any length. */
 const maxNameLength = 300;
 
 /**
- * The names of what is left out of a request, each once: `input[3].web_search_call` for an item, `input[].phase` for a key,
- * whatever item it is a key of. Agents repeat their whole history, and with it the same keys, in each request.
+ * The names of what is left out of a request, each once: `input[3].web_search_call` for an item, `input[].phase` for a key of any item.
+ * Agents repeat their whole history, and with it the same keys, in each request.
  */
 export class Dropped {
   readonly #names = new Set<string>();
   readonly #unknown = new Map<string, UnknownType>();
-  /** Keys that are named, by place. */
   readonly #keys = new Map<string, Set<string>>();
   readonly #provenance: Provenance;
 
-  /** `provenance` is told which field each name is dropped from. */
   constructor(provenance: Provenance) {
     this.#provenance = provenance;
   }
 
-  /** Cuts `path`, and makes it safe for a header. */
+  /** Adds a path, cut and made safe for a header. */
   push(path: string): void {
     const name = headerSafe(path);
     if (this.#names.size < maxNames && !this.#names.has(name)) this.#names.add(ownCopy(name));
@@ -46,8 +42,8 @@ export class Dropped {
   }
 
   /**
-   * A key of the objects at `place`, `input[].content[]`. One that was named is not made a path again: of three in an item, that takes
-   * as long as the item itself.
+   * Adds a key of the objects at `place`, `input[].content[]`. A key that is known is not made a path again: for three keys, that takes
+   * as long as their item itself.
    */
   pushKey(place: string, key: string): void {
     if (this.#isNew(place, key)) this.push(`${place}.${key}`);
@@ -68,7 +64,7 @@ export class Dropped {
     this.push(`${path}.${type}`);
   }
 
-  /** Is that path, of a field or of a key in one, left out? */
+  /** Is that path left out, of a field or of a key in one? */
   has(path: string): boolean {
     return this.#names.has(path);
   }

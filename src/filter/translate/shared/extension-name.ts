@@ -1,12 +1,12 @@
 import type { ExtensionKeys } from '../../wire/schema/chat-request.ts';
 
-/** A provider's own name, `acme:cost`, as Open Responses has it, in characters that need no escaping anywhere. */
+/** Is it a provider's own name, `acme:cost`, as in Open Responses, in characters that need no escaping anywhere? */
 export function isExtensionName(name: string): boolean {
   return /^[\w.-]+:[\w.:-]+$/.test(name);
 }
 
-/** The keys of `value` with a provider's name and something to say, if the profile passes them; null for none. */
-export function extensionKeysOf(
+/** The keys of `value` with a provider's name and something to say, if the profile passes them. */
+export function readExtensionKeys(
   value: Readonly<Record<string, unknown>>,
   { passExtensions }: { readonly passExtensions: boolean },
 ): ExtensionKeys | null {

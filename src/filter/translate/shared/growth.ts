@@ -6,8 +6,8 @@ const spared = 1024 * 1024;
 const most = 8;
 
 /**
- * Counts what a request becomes while it is translated, and so refuses what repeats a text again and again. A repeated text is a reference
- * until the Chat request is written as JSON, which would take more memory than there is.
+ * Counts what a request becomes while it is translated, and refuses a request that repeats a text again and again. A repeated text is a
+ * reference until the Chat request is written as JSON, which would take more memory than there is.
  */
 export class Growth {
   /** The request as it came; undefined once it is counted. Most requests are shorter than what is spared, and need no count. */
@@ -36,7 +36,7 @@ export class Growth {
 }
 
 /**
- * Characters of the value's JSON, but for escapes. Counting ends above `most`: a value may have one object in many places, and be longer
+ * Characters of the value's JSON, without escapes. Counting ends above `most`, since a value with one object in many places may be longer
  * than memory once it is written.
  */
 export function charactersOf(value: unknown, most: number): number {

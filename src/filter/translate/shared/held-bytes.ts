@@ -2,31 +2,21 @@ import { jsonTextOf, textOf } from '../../../formats/json/loose.ts';
 import { JsonBytes } from '../../../formats/json/parts.ts';
 import type { KeptJson, OutputItem } from '../../wire/schema/response-resource.ts';
 
-/** About what V8 takes for one thing of each kind beside its texts, in bytes. The translation has no other sizes of objects. */
+/** About what V8 takes for one thing of each kind beside its texts, in bytes, with its places in lists, sets and maps. */
 const sizes = {
-  /** The citation, and its places in the list and the sets. */
   citation: 300,
-  /** A provider's own field beside its name and its JSON. */
-  field: 100,
-  /** The call, and its places in the lists and maps of calls. */
+  field: 100, // a provider's own field
   call: 350,
-  /** A piece of a call's name. */
-  name: 48,
-  /** An id's places in two maps. */
+  name: 48, // a piece of a call's name
   id: 180,
-  /** An opaque field that goes back to the upstream: its object, its closure and its place in the list. */
-  extra: 150,
-  /** An event that waits, and its place in the list. */
-  event: 400,
-  /** A piece of the delta of an event that waits. */
-  piece: 64,
-  /** A closed part of a message. */
-  part: 60,
-  /** A picture's address, and its place in the set. */
-  address: 64,
+  extra: 150, // an opaque field that goes back to the upstream, with its closure
+  event: 400, // an event that waits
+  piece: 64, // a piece of the delta of an event that waits
+  part: 60, // a closed part of a message
+  address: 64, // a picture's address
 } as const;
 
-/** Memory in bytes of an item of the output: its objects, ids and places in lists, its parts, its writer, and the scanner of a call. */
+/** Bytes of an item of the output: its objects, ids and places in lists, its parts, its writer, and the scanner of a call. */
 const sizesOfItems: Partial<Record<OutputItem['type'], number>> = {
   message: 200,
   image_generation_call: 200,
@@ -36,10 +26,9 @@ const sizesOfItems: Partial<Record<OutputItem['type'], number>> = {
 const sizeOfOtherCalls = 400;
 
 /**
- * Counts the bytes that a stream holds until its end: texts, lists as the text of their JSON, and so much for each object
- * beside. Whatever grows with a stream goes into one of the classes below, or is added where it is held, by its kind; items and
- * their parts where their events are emitted:
- * `test/faults/held-bytes.test.ts` compares the count with the heap for every field of a delta.
+ * Counts the bytes that a stream holds until its end: texts, lists as the text of their JSON, and an estimate for each object. What grows
+ * with a stream is in one of the classes below, or is added by its kind where it is held; items and their parts are added where their
+ * events are emitted. `test/faults/held-bytes.test.ts` compares the count with the heap for every field of a delta.
  */
 export class HeldBytes {
   bytes = 0;
@@ -51,12 +40,10 @@ export class HeldBytes {
     return bytes;
   }
 
-  /** Counts an item of that type, beside its texts. */
   addItem(type: OutputItem['type']): void {
     this.bytes += sizesOfItems[type] ?? sizeOfOtherCalls;
   }
 
-  /** Takes one thing of that kind, with its texts, off the count. */
   remove(kind: keyof typeof sizes, texts: number): void {
     this.bytes -= sizes[kind] + texts;
   }
@@ -67,19 +54,19 @@ export function ownCopy(text: string): string {
   return structuredClone(text);
 }
 
-/** Characters of a model's name, a tier or a finish reason: more than any has. They are not counted. */
+/** Maximum characters of a model's name, a tier or a finish reason: more than any has. */
 const maxWordLength = 512;
 
-/** A name or a word of the upstream's that is kept; `''` for what is no text. Of a longer one the beginning, without the rest in memory. */
+/** A name or a word of the upstream's that is kept, without the rest of a longer one in memory; `''` for what is no text. */
 export function readWord(value: unknown): string {
   const text = textOf(value);
   return text.length > maxWordLength ? ownCopy(text.slice(0, maxWordLength)) : text;
 }
 
-/** About what V8 takes for a value and its places in the lists and sets that it is in, beside its texts. */
+/** About what V8 takes for a value and its places in lists and sets, beside its texts. */
 const valueBytes = 48;
 
-/** About what these take, with all that they hold. */
+/** About what the values take, with all that they hold. */
 export function bytesOfKept(...values: readonly unknown[]): number {
   let bytes = 0;
   for (const value of values) {
@@ -93,24 +80,24 @@ export function bytesOfKept(...values: readonly unknown[]): number {
   return bytes;
 }
 
-/** About what the objects of such a JSON take. */
+/** About what the objects of that JSON take. */
 export function bytesOfJson(json: string): number {
   return 3 * json.length;
 }
 
-/** About what the objects of the value's own JSON take. */
+/** About what the objects of the value's JSON take. */
 export function bytesOfValue(value: object): number {
   return bytesOfJson(jsonTextOf(value));
 }
 
 const piecesToFold = 64;
-/** Bytes that V8 adds to a text: a header, and a node that joins it to the one before. */
+/** Bytes that V8 adds to a text: a header, and a node that joins the text to the one before. */
 const textBytes = 48;
 
 /**
- * A text that grows by small pieces and is read once, at its end. With a plain `+=` V8 keeps every piece, and a node for
- * each, until the text is read: several times the text's own size when pieces are tokens, for as long as the stream
- * lasts. Joining some at a time keeps little more than the text.
+ * A text that grows by small pieces and is read once, at its end. With a plain `+=`, V8 keeps every piece, and a node for
+ * each, until the text is read: several times the text's own size when pieces are tokens. Joining some at a time keeps little more than
+ * the text.
  */
 export class GrowingText {
   readonly #held: HeldBytes;
@@ -159,10 +146,10 @@ export class GrowingText {
   }
 }
 
-/** A longer list stays JSON where it is repeated. */
+/** Characters above which a list stays JSON where it is repeated. */
 const longListLength = 64 * 1024;
 
-/** A list that grows with a stream, as the text of its JSON: its objects would take several times as much. */
+/** A list that grows with a stream, as the text of its JSON: its objects would take several times as much memory. */
 export class JsonList<Value extends object> {
   readonly #text: GrowingText;
 
@@ -170,7 +157,7 @@ export class JsonList<Value extends object> {
     this.#text = new GrowingText(held);
   }
 
-  /** Leaves out what is nested too deep to be written. */
+  /** A value that is nested too deep to be written is left out. */
   push(value: Value): void {
     const json = jsonTextOf(value);
     if (json !== '') this.#text.append(`${json},`);
@@ -180,7 +167,7 @@ export class JsonList<Value extends object> {
     return JSON.parse(this.#json()) as readonly Value[];
   }
 
-  /** The value that `JSON.stringify` and `jsonParts` write as the list; a long one is never made of objects again. */
+  /** What `JSON.stringify` and `jsonParts` write as the list. A long list is never made of objects again. */
   toBeWritten(): readonly Value[] | KeptJson {
     const json = this.#json();
     return json.length < longListLength ? (JSON.parse(json) as readonly Value[]) : new JsonBytes(json);

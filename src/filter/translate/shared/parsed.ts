@@ -5,19 +5,15 @@ import type { RestoredTool } from './context.ts';
 import type { ReasoningEnvelope } from './envelopes.ts';
 import type { CreateResponseFields } from './request-fields.ts';
 
-/** The input of translation, with every value checked. Only `parse/` creates these. */
-
-/** A parsed `CreateResponse`: fields of one value as the client sent them, the others in the types below. */
+/** A parsed `CreateResponse`, with every value checked: fields of one value as the client sent them, the others in the types below. */
 export interface CreateResponse
   extends Omit<CreateResponseFields, 'input' | 'include' | 'tools' | 'tool_choice' | 'allowed_tools' | 'text'> {
   readonly include: readonly string[];
-  /** Null when the request has none. */
   readonly input: readonly InputItem[] | null;
   /** The field that asks for a warm cache and no output; null where an answer is wanted. */
   readonly prewarm: Prewarm | null;
-  /** The input ends in a `compaction_trigger`. */
   readonly endsInTrigger: boolean;
-  /** Every tool to offer, in order, each name once: those of `tools`, then those found in `input`. */
+  /** The tools to offer, in order, each name once: those of `tools`, then those found in `input`. */
   readonly tools: readonly ToolDefinition[];
   /** The request's own `tools`, as the Response repeats them. */
   readonly listedTools: readonly ToolEcho[];
@@ -25,7 +21,7 @@ export interface CreateResponse
   readonly text: { readonly format: TextFormatRequest; readonly verbosity: string | null };
 }
 
-/** The field that asks the prompt's beginning to be kept, and nothing to be made of it. */
+/** The field that asks a server to keep the prompt's beginning, and to answer nothing. */
 export type Prewarm = 'generate' | 'prompt_cache_options.prewarm';
 
 /** An input item that has a place in Chat messages. */
@@ -39,26 +35,25 @@ export interface InputMessage {
   readonly extensions?: ExtensionKeys;
 }
 
-/** A message of the user's with that text. */
 export function userMessage(text: string): InputMessage {
   return { kind: 'message', role: 'user', content: [{ type: 'text', text }] };
 }
 
-/** A call the model made earlier. Its Chat name is looked up once all tools are known. */
+/** A call that the model made earlier. Its Chat name is found once all tools are known. */
 export interface InputToolCall {
   readonly kind: 'call';
   /** The item's path in the request, for errors. */
   readonly param: string;
   readonly callId: string;
-  /** True where the input is text in any form, as of a custom tool; false where it is JSON. */
+  /** The input is text in any form, as of a custom tool, and not JSON. */
   readonly takesText: boolean;
   readonly name: string;
   readonly namespace: string | null;
   /** JSON text of the arguments, or a custom tool's input verbatim. */
   readonly input: string;
-  /** The output may come in a later turn, or not yet. */
+  /** The output may come in a later round, or not yet. */
   readonly isAsync: boolean;
-  /** The answer ended within the call: nobody could run it, so there may be no output. */
+  /** The answer ended within the call. Nobody could run it, so there may be no output. */
   readonly isCut: boolean;
 }
 
@@ -66,18 +61,17 @@ export interface InputToolOutput {
   readonly kind: 'output';
   readonly param: string;
   readonly callId: string;
-  /** The call it answers; null if there is none before it. */
+  /** The call of which it is the output; null if none precedes it. */
   readonly call: InputToolCall | null;
   readonly content: readonly InputContent[];
 }
 
 export interface InputReasoning {
   readonly kind: 'reasoning';
-  /** The item's id; null for none. */
   readonly id: string | null;
-  /** True where another server made the `encrypted_content`. */
+  /** Another server made the `encrypted_content`. */
   readonly isForeign: boolean;
-  /** The text of `content`, `''` for none. */
+  /** The text of `content`. */
   readonly text: string;
   readonly summaries: readonly string[];
   /** The contents of `encrypted_content`; null if absent or not made here. */
@@ -85,8 +79,8 @@ export interface InputReasoning {
 }
 
 /**
- * A content part, as Chat has it, or with what is settled by the message around it. Text of every kind, text files included, is
- * `text`; a refusal is one in an assistant's history.
+ * A content part, as Chat has it, or with what the message around it settles. Text of every kind, text files included, is
+ * `text`; a refusal is in an assistant's history.
  */
 export type InputContent =
   | InputText
@@ -103,18 +97,18 @@ export interface InputText extends CacheHints, ExtensionKeys {
 interface NamedDefinition {
   /** The tool's path in the request. */
   readonly param: string;
-  /** The name the upstream knows it by; unique in the request. */
+  /** The name by which the upstream knows the tool; unique in the request. */
   readonly chatName: string;
   /** The client's own name and type of the tool. */
   readonly origin: RestoredTool;
   readonly description: string | null;
   /** The server's own keys, which stand beside the function. */
   readonly extensions?: ExtensionKeys | null;
-  /** For a tool that the model may call before any search: the tool as a search of OpenAI's servers would have given it. */
+  /** A tool that the model may call before any search, as a search of OpenAI's servers would have given it. */
   readonly found?: ToolEcho;
 }
 
-/** A function, or a `tool_search` the client runs: upstreams see both alike. */
+/** A function, or a `tool_search` that the client runs: upstreams see both alike. */
 export interface FunctionDefinition extends NamedDefinition {
   readonly kind: 'function';
   readonly parameters: Readonly<Record<string, unknown>> | null;
@@ -125,7 +119,7 @@ export interface FunctionDefinition extends NamedDefinition {
 
 export interface CustomDefinition extends NamedDefinition {
   readonly kind: 'custom';
-  /** With the server's own keys of it. */
+  /** The server's own keys are beside the fields. */
   readonly format:
     | ((
         | { readonly type: 'text' }
@@ -134,7 +128,7 @@ export interface CustomDefinition extends NamedDefinition {
     | null;
 }
 
-/** A tool of the server's own, which goes there as it is. */
+/** A tool of the server's own, which is sent as it is. */
 export interface ExtensionDefinition extends NamedDefinition {
   readonly kind: 'extension';
   readonly tool: ChatExtensionTool;
@@ -154,12 +148,12 @@ export type ToolChoiceRequest =
       readonly extensions: ExtensionKeys | null;
     };
 
-/** A tool that `tool_choice` names. It is found, or not, once all tools are known. */
+/** A tool that `tool_choice` names, and that may turn out not to exist once all tools are known. */
 export interface ChosenTool {
-  /** The path of the object with its name; that of the choice is `at`. */
+  /** The path of the object with the name; `at` is the path of the choice. */
   readonly param: string;
   readonly at: string;
-  /** Null where the choice is by the name alone. */
+  /** Null where the choice has only a name. */
   readonly type: string | null;
   readonly name: string;
   readonly namespace: string | null;
@@ -173,7 +167,6 @@ export type TextFormatRequest =
   | ({ readonly type: 'json_schema' } & JsonSchemaFormat & FormatPlace);
 
 interface FormatPlace {
-  /** The path of the format. */
   readonly param: string;
   /** The server's own keys, which stand beside the schema. */
   readonly extensions: ExtensionKeys | null;

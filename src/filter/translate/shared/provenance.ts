@@ -6,64 +6,63 @@ export type Replaced = 'reasoning.effort' | 'text.format';
 export type ItemPath = `input[${number}]`;
 
 /**
- * Is told which fields of a request become which parts of the Chat request: what is read is marked with its path, and whatever is made
- * of a marked object inherits the mark (`carry`). The service records nothing (`nothingRecorded`), `explain` everything.
+ * Learns which fields of a request become which parts of the Chat request: what is read is marked with its path, and whatever is made
+ * of a marked object inherits the mark (`carry`). This class records nothing, as the service needs; `explain` records everything.
  */
-export interface Provenance {
+export class Provenance {
   /** Every dropped key is reported, not only the first of its kind. */
-  readonly isRecorded: boolean;
+  readonly isRecorded: boolean = false;
+
   /** Takes the request's body as it was read: what follows is about it. */
-  begin(body: unknown): void;
+  begin(_body: unknown): void {}
+
   /** Begins to read the value at that path: what is dropped from now on belongs to it. `''` for none. */
-  reading(path: string): void;
-  /** Something was dropped under that name. */
-  dropped(name: string): void;
+  reading(_path: string): void {}
+
+  dropped(_name: string): void {}
+
   /** `made`, or one key of it, was read from that path; `''` for none. */
-  mark(made: object, path: string, key?: string): void;
+  mark(_made: object, _path: string, _key?: string): void {}
+
   /** `made` was read from the value that is being read. */
-  markAsRead(made: object): void;
+  markAsRead(_made: object): void {}
+
   /** `made` was read from that element of a list. */
-  markElement(made: object, list: string, index: number): void;
+  markElement(_made: object, _list: string, _index: number): void {}
+
   /** The item at `path` sets that field in place of the request's own. */
-  replace(field: Replaced, path: ItemPath): void;
+  replace(_field: Replaced, _path: ItemPath): void {}
+
   /** The path of that field, or of what replaced it. */
-  pathOf(field: Replaced): Replaced | ItemPath;
+  pathOf(field: Replaced): Replaced | ItemPath {
+    return field;
+  }
+
   /** The item at `path` asks for a summary. */
-  asksForSummary(path: string): void;
+  asksForSummary(_path: string): void {}
+
   /** The path of the item that asks for a summary; `''` for none. */
-  summaryPath(): string;
+  summaryPath(): string {
+    return '';
+  }
+
   /** Takes the translated request before it is written as JSON: the marks are on its parts. */
-  finish(result: RecordedResult): void;
+  finish(_result: RecordedResult): void {}
 }
 
 export interface RecordedResult {
   readonly chat: ChatCompletionRequest;
   readonly passthrough: Passthrough;
-  /** The fields that the Response repeats. */
   readonly echo: CreateResponseEcho;
   readonly wantsEncryptedReasoning: boolean;
   readonly obfuscate: boolean;
 }
 
-/** The service's own: nothing is marked. */
-export const nothingRecorded: Provenance = {
-  isRecorded: false,
-  begin() {},
-  reading() {},
-  dropped() {},
-  mark() {},
-  markAsRead() {},
-  markElement() {},
-  replace() {},
-  pathOf: (field) => field,
-  asksForSummary() {},
-  summaryPath: () => '',
-  finish() {},
-};
+export const nothingRecorded = new Provenance();
 
-export class RecordedProvenance implements Provenance {
-  readonly isRecorded = true;
-  /** The request's body; undefined where it could not be read. */
+export class RecordedProvenance extends Provenance {
+  override readonly isRecorded = true;
+  /** Undefined where the body could not be read. */
   body: unknown;
   /** Paths by the name under which they are dropped. */
   readonly droppedFrom = new Map<string, Set<string>>();
@@ -73,53 +72,53 @@ export class RecordedProvenance implements Provenance {
   #path = '';
   #summaryPath = '';
 
-  begin(body: unknown): void {
+  override begin(body: unknown): void {
     this.body = body;
   }
 
-  reading(path: string): void {
+  override reading(path: string): void {
     this.#path = path;
   }
 
-  dropped(name: string): void {
+  override dropped(name: string): void {
     if (this.#path === '') return;
     const paths = this.droppedFrom.get(name) ?? new Set();
     this.droppedFrom.set(name, paths.add(this.#path));
   }
 
-  mark(made: object, path: string, key = ''): void {
+  override mark(made: object, path: string, key = ''): void {
     if (path !== '') add(made, key, [path]);
   }
 
-  markAsRead(made: object): void {
+  override markAsRead(made: object): void {
     this.mark(made, this.#path);
   }
 
-  markElement(made: object, list: string, index: number): void {
+  override markElement(made: object, list: string, index: number): void {
     this.mark(made, `${list}[${index}]`);
   }
 
-  replace(field: Replaced, path: ItemPath): void {
+  override replace(field: Replaced, path: ItemPath): void {
     this.#replaced.set(field, path);
   }
 
-  pathOf(field: Replaced): Replaced | ItemPath {
+  override pathOf(field: Replaced): Replaced | ItemPath {
     return this.#replaced.get(field) ?? field;
   }
 
-  asksForSummary(path: string): void {
+  override asksForSummary(path: string): void {
     this.#summaryPath = path;
   }
 
-  summaryPath(): string {
+  override summaryPath(): string {
     return this.#summaryPath;
   }
 
-  finish(result: RecordedResult): void {
+  override finish(result: RecordedResult): void {
     this.result = result;
   }
 
-  /** The paths that the thing was made of; none where it is not marked. */
+  /** The paths of which the thing was made; none where it is not marked. */
   static sourcesOf(thing: object): Sources {
     const marks = Object.entries((thing as Marked)[madeOf] ?? {});
     return Object.fromEntries(marks.map(([key, paths]) => [key, eachOnce(paths)]));
@@ -129,14 +128,14 @@ export class RecordedProvenance implements Provenance {
 /** Paths of the request by the key of the thing that they became; `''` is the thing as a whole. */
 export type Sources = Readonly<Record<string, readonly string[]>>;
 
-/** A symbol: JSON omits it, and a copy by spread keeps it. */
+/** JSON omits a symbol, and a copy by spread keeps it. */
 const madeOf = Symbol('made of');
 
 interface Marked {
   [madeOf]?: Readonly<Record<string, Paths>>;
 }
 
-/** Paths, and the paths of other things. Nothing is added to such a list: what many messages become would copy all of them for each. */
+/** Paths, and the paths of other things. A list of paths is never added to: what many messages become would copy all paths for each. */
 type Paths = readonly (string | Paths)[];
 
 /** Marks `made`, or one key of it, as made of `from`, if that is marked. */

@@ -2,7 +2,7 @@ import { isExactNumber } from '../../../formats/json/exact.ts';
 import { ApiError } from '../../wire/schema/api-error.ts';
 import type { TranslationSettings } from './settings.ts';
 
-/** `input[2].content[0]`: an index in brackets, a name after a dot. */
+/** A path in an error: `input[2].content[0]`, with indexes in brackets, and names after dots. */
 export function paramAt(param: string, ...path: readonly PropertyKey[]): string {
   let text = param;
   for (const step of path) text += typeof step === 'number' ? `[${step}]` : `.${shorten(String(step))}`;
@@ -18,7 +18,7 @@ const refusal = (code: string) => (param: string, message: string) => ApiError.i
 
 /** 400 `unsupported_parameter`: this service or its upstream has no such feature. */
 export const unsupportedParameter = refusal('unsupported_parameter');
-/** 400 `unsupported_value`: the field is supported, this value of it is not. */
+/** 400 `unsupported_value`: the field is supported, but not this value of it. */
 export const unsupportedValue = refusal('unsupported_value');
 /** 400 `invalid_value`: no such value exists, or it contradicts the rest of the request. */
 export const invalidValue = refusal('invalid_value');
@@ -32,7 +32,7 @@ export function notOneOf(param: string, value: unknown, supported: readonly unkn
   );
 }
 
-/** 400 `string_above_max_length`, or `array_above_max_length`: `what` is wrong with it, `most` with its unit. */
+/** 400 `string_above_max_length` or `array_above_max_length`. `what` is wrong with the field; `most` comes with its unit. */
 export function aboveMax(
   kind: 'string' | 'array',
   param: string,
@@ -44,18 +44,18 @@ export function aboveMax(
   return ApiError.invalidRequest(`${kind}_above_max_length`, param, message);
 }
 
-/** Returns the text. Throws `ApiError`, 400 `string_above_max_length`, where it is longer than `most` characters. */
+/** Returns the text. Throws 400 `string_above_max_length` for more than `most` characters. */
 export function withinLength(text: string, most: number, param: string): string {
   if (text.length > most) throw aboveMax('string', param, 'it is too long', `${most} characters`, text.length);
   return text;
 }
 
-/** Returns the text. Throws `ApiError`, 400 `string_above_max_length`, where it has more than `limits.maxTextBytes` bytes of UTF-8. */
+/** Returns the text. Throws 400 `string_above_max_length` for more than `limits.maxTextBytes` bytes of UTF-8. */
 export function withinTextLimit(text: string, param: string, { limits }: TranslationSettings): string {
   return withinBytes(text, limits.maxTextBytes, param, 'text');
 }
 
-/** As `withinTextLimit`, for `most` bytes; `what` names what is too long. */
+/** Returns the text. Throws 400 `string_above_max_length` for more than `most` bytes of UTF-8; `what` names what is too long. */
 export function withinBytes(text: string, most: number, param: string, what: string): string {
   if (text.length * 3 <= most) return text; // a UTF-16 unit is three bytes at most: short strings need no counting
   const size = Buffer.byteLength(text);
@@ -63,12 +63,10 @@ export function withinBytes(text: string, most: number, param: string, what: str
   return text;
 }
 
-/** 400 `empty_array`. */
 export function emptyArray(param: string): ApiError {
   return ApiError.invalidRequest('empty_array', param, `Invalid '${param}': it must not be an empty array.`);
 }
 
-/** 400 `missing_required_parameter`. */
 export function missingParameter(param: string, hint = ''): ApiError {
   return ApiError.invalidRequest(
     'missing_required_parameter',
@@ -101,7 +99,6 @@ function typeName(value: unknown): string {
   return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
 }
 
-/** Returns the error for a field that the API does not have. */
 export function unknownParameter(name: string): ApiError {
   return ApiError.invalidRequest(
     'unknown_parameter',

@@ -27,7 +27,7 @@ import type { TranslationSettings } from './settings.ts';
 /** Throws `ApiError` for a value that is well formed but not supported here: most would need state between requests. */
 type Refusal<Value> = (value: Value, settings: TranslationSettings) => void;
 
-/** A top-level field of a request: its shape, what becomes of it, and what is refused. `docs/mapping.md` has a row for each, with its golden case. */
+/** A top-level field of a request: its shape, what becomes of it, and what is refused. `docs/mapping.md` has a row for each. */
 export interface FieldRow<Shape extends z.ZodMiniType = z.ZodMiniType> {
   /**
    * - `read`: the translation reads it, and says what becomes of it;
@@ -39,14 +39,14 @@ export interface FieldRow<Shape extends z.ZodMiniType = z.ZodMiniType> {
   readonly fate: 'read' | 'named' | 'left_out' | 'passed_on' | 'unknown';
   /** Present where the translation reads the field. Without a shape, a value is checked no further than by `refuse`. */
   readonly shape?: Shape;
-  /** Is not asked about `null`. Without it, the profile's `refusedFields` decide on a field that is read. */
+  /** Gets no null. Without it, the profile's `refusedFields` decide on a field that is read. */
   readonly refuse?: Refusal<never>;
 }
 
 /** Maximum length of a model's name. The longest in use are file paths of some 200 characters. */
 export const maxModelLength = 512;
 
-/** Every top-level field that is read, by name. A missing `store` is for the operation to judge: `operations/responses.ts`. */
+/** The top-level fields that are read, by name. A missing `store` is for the operation to judge: `operations/responses.ts`. */
 const readFields = {
   model: read(optionalText, refuseModel),
   input: read(z.nullish(textOrList)),
@@ -72,7 +72,7 @@ const readFields = {
       `Stored prompts are not available here. Send their text as 'instructions' and 'input'.`,
     );
   }),
-  // A preference for long conversations; a client that has it sends it with each request.
+  // A preference for long conversations, which some clients send with each request.
   context_management: { ...read(optionalValue), fate: 'named' },
   moderation: read(optionalValue, (_value, { profile }) => {
     if (profile.openaiOnly) return;
@@ -133,12 +133,11 @@ const readFields = {
   truncation: read(z.nullish(z.enum(['auto', 'disabled']))),
 } as const satisfies Readonly<Record<string, FieldRow>>;
 
-/** The top-level fields of a request, each read; absent ones are absent. */
 export type CreateResponseFields = {
   readonly [Name in keyof typeof readFields]?: z.output<(typeof readFields)[Name]['shape']>;
 };
 
-/** Every top-level field that has a rule, by name. */
+/** The top-level fields that have a rule, by name. */
 export const requestFields: ReadonlyMap<string, FieldRow> = new Map<string, FieldRow>([
   ...Object.entries(readFields),
   // Codex and others keep records of their own in it, which no server needs.
@@ -161,7 +160,7 @@ export const requestFields: ReadonlyMap<string, FieldRow> = new Map<string, Fiel
   ['n', { fate: 'unknown', refuse: refuseSeveralAnswers }],
   ['audio', { fate: 'unknown', refuse: refuseSound }],
   ['modalities', { fate: 'unknown', refuse: refuseSpokenAnswers }],
-  // Parameters of sampling and of engines: many Chat servers know them, so they are sent whatever is done with unknown fields.
+  // Many Chat servers know these parameters of sampling and of engines, so they are sent whatever is done with unknown fields.
   ...`stop seed logit_bias top_k min_p typical_p repetition_penalty length_penalty min_tokens ignore_eos skip_special_tokens
   chat_template_kwargs mm_processor_kwargs guided_json guided_regex guided_choice guided_grammar guided_decoding_backend
   guided_whitespace_pattern structured_outputs priority cache_salt separate_reasoning thinking enable_thinking
@@ -171,7 +170,7 @@ export const requestFields: ReadonlyMap<string, FieldRow> = new Map<string, Fiel
     .map((name): [string, FieldRow] => [name, { fate: 'passed_on' }]),
 ]);
 
-/** Returns the row of a field. A field without one has the fate `unknown`, and nothing is refused of it. */
+/** A field without a row has the fate `unknown`, and nothing is refused of it. */
 export function findField(name: string): FieldRow {
   return requestFields.get(name) ?? unknownField;
 }
@@ -196,7 +195,7 @@ function chatField(name: string, instead: string): [string, FieldRow] {
   return [name, { fate: 'unknown', refuse }];
 }
 
-/** Refuses names that no path can have as a segment: `.` and `..` mean another, half a surrogate pair cannot be written. */
+/** Refuses names that no path can have as a segment: `.` and `..` mean another path, and half a surrogate pair cannot be written. */
 function refuseModel(model: string): void {
   withinLength(model, maxModelLength, 'model');
   if (model === '.' || model === '..' || /\p{Surrogate}/u.test(model)) {

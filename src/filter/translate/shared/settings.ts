@@ -4,19 +4,17 @@ import type { Provenance } from './provenance.ts';
 /** The operator's settings, and the profile; docs/settings.md has their variables, defaults and meanings. */
 export interface TranslationSettings extends OperatorSettings {
   readonly profile: Profile;
-  /** Set while items before the user's latest messages are read: their media are no wish of now. */
+  /** Set while items before the user's latest messages are read: no media in them are asked for now. */
   readonly isHistory?: true;
   /** Set only by `explain`: nothing is recorded without it. */
   readonly provenance?: Provenance;
 }
 
-/** The translation's settings that an operator may change. The table of settings has a row for each. */
 export interface OperatorSettings {
   readonly defaultModel: string | null;
   readonly omittedStore: 'accept' | 'reject';
   readonly reasoningEvents: ReasoningCarrier;
   readonly reasoningAlone: 'completed' | 'failed';
-  /** Types of tools. */
   readonly droppedTools: readonly string[];
   readonly unknownItems: 'text' | 'drop' | 'reject' | 'extensions';
   readonly orphanOutputs: 'reject' | 'synthesize';
@@ -39,13 +37,13 @@ export interface OperatorSettings {
 export interface CompactionSettings {
   readonly prompt: string;
   readonly maxTokens: number;
-  /** Tokens; null where it is unknown. */
+  /** The context window in tokens; null where it is unknown. */
   readonly contextWindow: number | null;
 }
 
 export interface CatalogSettings {
   readonly contextWindow: number | null;
-  /** Fields by model; those of `*` are every model's. */
+  /** Fields by model; those of `*` are for every model. */
   readonly overrides: ReadonlyMap<string, Readonly<Record<string, unknown>>>;
   readonly instructions: string;
 }
@@ -53,7 +51,7 @@ export interface CatalogSettings {
 /** Where the upstream's reasoning text goes: see `docs/mapping.md`, choice D2. */
 export type ReasoningCarrier = 'summary' | 'summary_and_content' | 'reasoning_text' | 'reasoning';
 
-/** Do summary events carry it? */
+/** Do events of a summary carry the reasoning? */
 export function isSummary(carrier: ReasoningCarrier): boolean {
   return carrier === 'summary' || carrier === 'summary_and_content';
 }

@@ -13,7 +13,7 @@ import {
 
 /** Engines that people run themselves. */
 
-/** Where the grammar of a schema holds from the first token of the answer. */
+/** The grammar of a schema holds from the first token of the answer on. */
 function oneGrammar(source: string): readonly [ProfileFlags['jsonSchema'], string] {
   return ['native_without_tools', `Beside a schema the model can call no tool (${source}).`];
 }
@@ -156,7 +156,7 @@ export const llamaCppPython = server({
 
 export const mlxLm = server({
   name: 'mlx-lm',
-  // Its version, that of MLX, and the platform.
+  // The fingerprint has the versions of mlx-lm and MLX, and the platform.
   recognisedBy: { engine: { ownedBy: null, path: null, fingerprint: /^[0-9.]+-[0-9.]+-(?:macOS|Darwin|Linux)-/ } },
   about:
     "The server of mlx-lm. Versions before August 2026 give GLM’s tool names with a line feed behind them, which is taken off. It takes no images (“Only 'text' content type is supported.”): set `image: omit`, as `doctor` proposes.",

@@ -9,31 +9,31 @@ import {
 } from '../profile.ts';
 import { effortTable } from './effort-table.ts';
 
-/** Everything known about one kind of server: what it accepts and sends, and how it is recognised and named. */
+/** What is known about one kind of server: what it accepts and sends, and how it is recognised and named. */
 export interface BuiltInProfile {
   readonly profile: Profile;
-  /** The profile that this one is a set of differences from; null for the first. */
+  /** The profile from which this one differs; null for `generic`. */
   readonly base: BuiltInProfile | null;
   /** The kind of server it is for, in Markdown. */
   readonly about: string;
   /** Why each flag differs from the base: the source, or † where none was found. */
   readonly reasons: Partial<Readonly<Record<FlagName, string>>>;
   readonly recognisedBy: RecognisedBy;
-  /** `gen_ai.provider.name` in OpenTelemetry’s conventions; without one the profile’s own name is reported. */
+  /** `gen_ai.provider.name` in OpenTelemetry's conventions; without one the profile's own name is reported. */
   readonly otelName?: string | undefined;
 }
 
-/** How `doctor` knows the server: by its host (`*` for any part), by what an engine says of itself, or why it cannot. */
+/** How `doctor` knows the server: by its host (`*` for any part), by what an engine says of itself; or why it cannot know. */
 export type RecognisedBy =
   | { readonly hosts: readonly string[] }
   | { readonly engine: Engine }
   | { readonly not: string };
 
-/** Where an engine says what it is; null where it does not. */
+/** The places where an engine says what it is; null where it does not. */
 export interface Engine {
   /** The server's name as the `owned_by` of a model in `/v1/models`. */
   readonly ownedBy: string | null;
-  /** A path that only this engine has; `doctor` knows how to read the answer. */
+  /** A path that only this engine has. */
   readonly path: '/props' | '/api/version' | '/metrics' | null;
   /** The form of `system_fingerprint` in this engine's answers, where no other engine has it. */
   readonly fingerprint?: RegExp;
@@ -41,7 +41,7 @@ export interface Engine {
 
 const usual = Object.fromEntries(Object.entries(profileFlags).map(([name, flag]) => [name, flag.usual]));
 
-/** Claude, behind any API: gateways pass call ids and schemas on to Anthropic’s. */
+/** Rules for Claude behind any API: gateways pass call ids and schemas on to Anthropic's. */
 export const claudeRule: ModelRule = {
   match: /claude/i,
   reason:
@@ -64,7 +64,6 @@ export const generic: BuiltInProfile = {
 
 interface ServerRow {
   readonly name: string;
-  /** `generic`, unless given. */
   readonly base?: BuiltInProfile;
   readonly recognisedBy: RecognisedBy;
   readonly otelName?: string;
@@ -74,7 +73,6 @@ interface ServerRow {
   readonly models?: readonly ModelRule[];
 }
 
-/** The built-in profile of a row. */
 export function server({ name, base = generic, flags, models = [], ...row }: ServerRow): BuiltInProfile {
   const entries = Object.entries(flags) as [FlagName, readonly [unknown, string]][];
   const values = Object.fromEntries(entries.map(([flag, [value]]) => [flag, value])) as Partial<ProfileFlags>;
@@ -110,7 +108,7 @@ export const readsReasoningContent: Cell<'reasoningReplay'> = [
   'Reads earlier reasoning from this field.',
 ];
 
-/** The efforts of the models that the table knows, then these rules for others; `reason` is of these. */
+/** The efforts of the models that the table knows, then these rules for other models, with the reason for those. */
 export function tabledEfforts(
   server: keyof typeof effortTable,
   others: ProfileFlags['effortRules'],
@@ -120,7 +118,7 @@ export function tabledEfforts(
   return [[...tabled, ...others], reason];
 }
 
-/** Models of these names, with a maker before it or not, and variants (`name-0101`, `name:free`); `name$` has none. */
+/** Models of these names, with a maker before the name or not, and their variants (`name-0101`, `name:free`); `name$` has none. */
 export function modelsNamed(names: string): RegExp {
   const all = names.split(' ').map((name) => name.replace(/[^\w$-]/g, '\\$&'));
   const families = all.filter((name) => !name.endsWith('$'));

@@ -1,17 +1,17 @@
 /**
- * The error a client reads. Shape: Open Responses, "Errors"; `type` is one of the five values of its table.
- * `code` is always a string, `param` a path in OpenAI's notation (`input[2].content[0].image_url`) where a field can
- * be named: the AI SDK loses the message when they are null.
+ * The `type` of the error that a client reads, one of the five of Open Responses, "Errors". An error's `code` is always a string, and its
+ * `param` a path in OpenAI's notation (`input[2].content[0].image_url`) where a field can be named: the AI SDK loses the message when they
+ * are null.
  */
 export type ApiErrorType = 'invalid_request' | 'not_found' | 'too_many_requests' | 'server_error' | 'model_error';
 
 export type ApiErrorObject = Pick<ApiError, 'type' | 'code' | 'param' | 'message'>;
 
-/** `type` is by the status, unless given. */
+/** The status decides on the `type`, unless one is given. */
 export type ApiErrorOptions = Pick<ApiError, 'status' | 'code'> &
   Partial<Pick<ApiError, 'type' | 'param' | 'headers' | 'cause'>>;
 
-/** An error the client reads: an HTTP status while headers can change, `response.failed` after that. */
+/** An error that the client reads: with its HTTP status while headers can change, and as `response.failed` after that. */
 export class ApiError extends Error {
   override readonly name = 'ApiError';
   /** HTTP status, 400 to 599. */
@@ -19,12 +19,12 @@ export class ApiError extends Error {
   readonly type: ApiErrorType;
   readonly code: string;
   readonly param: string | null;
-  /** Response headers to send with the body, such as `retry-after`. */
+  /** Response headers that are sent with the body, such as `retry-after`. */
   readonly headers: Readonly<Record<string, string>>;
 
   constructor(message: string, options: ApiErrorOptions) {
-    // An error keeps its call stack unformatted until it is read, and so keeps everything the frames refer to: the
-    // parsed body, for as long as the call lasts. This one is never read; the stack of a bug is in `cause`.
+    // An error keeps its call stack unformatted until it is read, and so keeps everything that the frames refer to, such as the
+    // parsed body, for as long as the call lasts. This stack is never read; the stack of a bug is in `cause`.
     const limit = Error.stackTraceLimit;
     Error.stackTraceLimit = 0;
     super(message, { cause: withoutText(options.cause) });
@@ -41,27 +41,27 @@ export class ApiError extends Error {
     return new ApiError(message, { status: 400, code, param });
   }
 
-  /** The operator has to mend it: 500. */
+  /** The operator has to mend the configuration: 500. */
   static misconfigured(message: string): ApiError {
     return new ApiError(message, { status: 500, code: 'proxy_misconfigured' });
   }
 
-  /** An error for a body above its limit: 413. */
+  /** A body above its limit: 413. */
   static requestTooLarge(message: string): ApiError {
     return new ApiError(message, { status: 413, code: 'request_too_large' });
   }
 
-  /** An error for an upstream that sent no answer: 502. */
+  /** The upstream sent no answer: 502. */
   static invalidUpstream(message: string, cause?: unknown): ApiError {
     return new ApiError(message, { status: 502, code: 'invalid_upstream_response', cause });
   }
 
-  /** An error for an upstream whose answer is above a limit: 502. */
+  /** The upstream's answer is above a limit: 502. */
   static answerTooLarge(message: string): ApiError {
     return new ApiError(message, { status: 502, code: 'upstream_response_too_large' });
   }
 
-  /** An error for an answer of the model that is of no use: 502 `model_error`. */
+  /** The model's answer is of no use: 502 `model_error`. */
   static ofModel(code: string, message: string): ApiError {
     return new ApiError(message, { status: 502, type: 'model_error', code });
   }
@@ -77,7 +77,6 @@ export class ApiError extends Error {
     return { type: this.type, code: this.code, param: this.param, message: this.message };
   }
 
-  /** The HTTP body. */
   toJson(): string {
     return JSON.stringify({ error: this.toObject() });
   }
@@ -88,7 +87,7 @@ function typeOf(status: number): ApiErrorType {
   return status === 404 ? 'not_found' : 'invalid_request';
 }
 
-/** The error that a parser threw, without the text that V8 has it refer to: all that was parsed. */
+/** The error that a parser threw, without the text to which V8 makes it refer: all that was parsed. */
 function withoutText(cause: unknown): unknown {
   if (!(cause instanceof SyntaxError)) return cause;
   return Object.assign(new SyntaxError(cause.message), { stack: cause.stack });

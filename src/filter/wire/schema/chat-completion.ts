@@ -1,10 +1,10 @@
 /**
  * The fields that Chat Completions servers send. Servers leave fields out, send null, another type, or extra
- * fields, so every field is optional and `unknown`; `src/formats/json/loose.ts` reads them. A field is listed here
- * before anything reads it: a misspelt or invented one does not compile.
+ * fields, so every field is optional and `unknown`, and `src/formats/json/loose.ts` reads them. A field is listed here
+ * before anything reads it: a misspelt or invented field does not compile.
  */
 
-/** An object that may have those fields, with whatever in them. */
+/** An object that may have those fields, with any values. */
 export type Loose<Names extends string> = { readonly [Name in Names]?: unknown };
 
 /** The fields of a completion, or of one chunk of a stream. */
@@ -43,7 +43,7 @@ export type LooseChoice = Loose<keyof typeof choiceFields>;
 /** The parts of an answer that a choice can hold. */
 export type Kind = 'text' | 'reasoning' | 'calls' | 'pictures';
 
-/** The fields of the `message` of a completion and the `delta` of a chunk, which vendors give the same, each with the part it is of. */
+/** The fields of a completion's `message` and a chunk's `delta`, which vendors give the same, each with its part of the answer. */
 export const messageKinds = {
   role: null,
   content: 'text',
@@ -73,7 +73,7 @@ export type LooseImageUrl = Loose<'url'>;
 
 export type LooseAudio = Loose<'transcript' | 'data'>;
 
-/** OpenAI's verdicts: of the prompt and of the answer, each an error or a list with a result for each text. */
+/** OpenAI's verdicts on the prompt and on the answer, each an error or a list with a result for each text. */
 export type LooseModeration = Loose<'input' | 'output'>;
 export type LooseVerdict = Loose<'type' | 'results'>;
 export type LooseModerationResult = Loose<
@@ -86,17 +86,17 @@ export type LooseToolCall = Loose<
   | 'provider_specific_fields' // LiteLLM
 >;
 
-/** The `function` of a call, or the `function_call` of a message; some versions of LiteLLM write its fields of a call there. */
+/** The `function` of a call, or the `function_call` of a message. Some versions of LiteLLM write their own fields of a call there. */
 export type LooseFunctionCall = Loose<'name' | 'arguments' | 'provider_specific_fields'>;
 
 export type LooseCustomCall = Loose<'name' | 'input'>;
 
-/** Data that must be sent back with a call or a message, an object for each vendor; Gemini's holds thought signatures. */
+/** Data that must be sent back with a call or a message, an object for each vendor; Gemini's object holds thought signatures. */
 export type LooseExtraContent = Loose<'google'>;
-/** With `thought` the text of this delta is thinking. */
+/** With `thought`, the text of the delta is thinking. */
 export type LooseGoogleExtras = Loose<'thought_signature' | 'thought'>;
 
-/** The object some proxies put around `reasoning`. */
+/** The object that some proxies put around `reasoning`. */
 export type LooseReasoning = Loose<'text' | 'content'>;
 
 /** One entry of OpenRouter's `reasoning_details`. It goes back to the upstream with all its fields, including those not listed. */
@@ -104,7 +104,7 @@ export type LooseReasoningDetail = Loose<
   'type' | 'index' | 'text' | 'summary' | 'data' | 'id' | 'format' | 'signature'
 >;
 
-/** One entry of LiteLLM's `thinking_blocks`: Anthropic's own block, which goes back with all its fields. `data` is of `redacted_thinking`. */
+/** One entry of LiteLLM's `thinking_blocks`: Anthropic's block, which goes back with all its fields. `data` is of `redacted_thinking`. */
 export type LooseThinkingBlock = Loose<'type' | 'thinking' | 'signature' | 'data'>;
 
 /** One entry of `annotations`, with its fields nested (OpenAI) or flat. */
@@ -120,7 +120,7 @@ export type LooseLogprobs = Loose<'content'>;
 
 export type LooseTokenLogprob = Loose<'token' | 'logprob' | 'bytes' | 'top_logprobs'>;
 
-/** Every vendor's spelling of usage. */
+/** The names of usage, by all vendors. */
 export const usageFields = {
   prompt_tokens: 0,
   completion_tokens: 0,
@@ -150,10 +150,9 @@ export const tokenDetailsFields = {
   cache_creation_input_tokens: 0,
   reasoning_tokens: 0,
 };
-/** Sounds are counted in the whole alone: the API has no field for them. */
+/** Tokens of sounds only add to the total: the API has no field for them. */
 export type LooseTokenDetails = Loose<keyof typeof tokenDetailsFields | 'audio_tokens'>;
 
-/** Groq's `x_groq`. */
 export type LooseGroqExtras = Loose<'error' | 'usage'>;
 
 /** An error body, the `error` in it, or one entry of a list of errors. */

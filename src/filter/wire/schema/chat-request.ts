@@ -1,7 +1,7 @@
 /**
  * The Chat Completions request, as written to upstreams: every field that is ever sent, so that a misspelt or invented
- * one does not compile. Fields that would be null or empty are left out. What clients pass on to the upstream by its own names is not
- * here: `chatRequestBody` adds it.
+ * field does not compile. Fields that would be null or empty are left out. What clients pass on to the upstream by its own names is added
+ * by `chatRequestBody`.
  */
 export interface ChatCompletionRequest {
   readonly model: string;
@@ -57,7 +57,7 @@ export interface ChatMessage extends OpaqueFields, ExtensionKeys {
   readonly name?: string;
   readonly reasoning_content?: string;
   readonly reasoning?: string;
-  /** OpenRouter: opaque, given back as they came. */
+  /** OpenRouter: opaque data, given back as it came. */
   readonly reasoning_details?: readonly unknown[];
   /** LiteLLM: Anthropic's signed blocks, given back as they came. */
   readonly thinking_blocks?: readonly unknown[];
@@ -65,17 +65,17 @@ export interface ChatMessage extends OpaqueFields, ExtensionKeys {
   readonly prefix?: boolean;
 }
 
-/** Data that a server needs back with a message or a tool call, in the field it came in. */
+/** Data that a server needs back with a message or a tool call, in the field in which it came. */
 export interface OpaqueFields {
   readonly extra_content?: ExtraContent;
   /** LiteLLM: Gemini's thought signature, say. */
   readonly provider_specific_fields?: JsonObject;
-  /** Gemini's thought signature beside the function, as gateways in front of it have it. */
+  /** Gemini's thought signature beside the function, as gateways before Gemini write it. */
   readonly thoughtSignature?: string;
   readonly thought_signature?: string;
 }
 
-/** `extra_content`, by vendor: Gemini's thought signature, and others' as they came. */
+/** The `extra_content` by vendor. */
 export interface ExtraContent extends JsonObject {
   readonly google?: unknown;
 }
@@ -184,7 +184,7 @@ export type ChatResponseFormat = ExtensionKeys &
 /** The client's own fields that go to the upstream as they came, by the upstream's names. */
 export type Passthrough = ReadonlyMap<string, unknown>;
 
-/** The body with the client’s own fields, which win over those for effort: they are the upstream’s own. */
+/** The body with the client's own fields, which win over the fields for effort: they are the upstream's own. */
 export function chatRequestBody(chat: ChatCompletionRequest, passthrough: Passthrough): object {
   return passthrough.size === 0 ? chat : { ...chat, ...Object.fromEntries(passthrough) };
 }

@@ -4,15 +4,15 @@ import { isExactNumber, isJsonObject } from '../../../formats/json/exact.ts';
 
 /**
  * The shapes of what clients send to `POST /v1/responses`: Open Responses 2026-04-24 (`CreateResponseBody`) and
- * what OpenAI's clients add. `null` is accepted for every optional field, as clients send it. Which top-level field has which
- * shape is in `translate/shared/request-fields.ts`; what is refused for its meaning is there and in `translate/request-to-chat/parse/`. A schema reads no further than the fields of one object: lists are
- * `unknown[]`, and their entries are read one by one, so that a mistake is named where it is (not as a failed union) and
- * reading stops at the first. A list with a million mistakes costs no more than one.
+ * what OpenAI's clients add. `null` is accepted for every optional field, as clients send it. The rows in
+ * `translate/shared/request-fields.ts` give top-level fields their shapes. A schema reads no further than the fields of one object: lists are
+ * `unknown[]`, and their entries are read one by one, so that a mistake is named where it is (not as a failed union), and a list with a
+ * million mistakes costs no more than one.
  */
 
 /**
- * An object that is read by code made of its fields, as that of `zod` is and that of `zod/mini` is not: it takes a fourth of the time, and
- * a history has hundreds of items.
+ * An object that is read by code made of its fields, as an object of `zod` is, and one of `zod/mini` is not: it takes a fourth of the time,
+ * and a history has hundreds of items.
  */
 const compiledObject: z.core.$constructor<z.ZodMiniObject> = $constructor('ZodMiniObject', (own, definition) => {
   const inits: readonly ((own: z.ZodMiniObject, definition: z.core.$ZodObjectDef) => void)[] = [
@@ -27,12 +27,12 @@ const compiled = <Shape extends z.core.$ZodShape>(shape: Shape) =>
 
 export const jsonObject = z.custom<Record<string, unknown>>(isJsonObject, { params: { expected: 'an object' } });
 const stringMap = z.custom<Record<string, string>>(isJsonObject, { params: { expected: 'an object' } });
-/** The nearest JavaScript number; one beyond their range (`1e400`) is the largest. */
+/** The nearest JavaScript number; for a number beyond their range (`1e400`), the largest. */
 const exactToDouble = (value: unknown) =>
   isExactNumber(value) ? Math.max(-Number.MAX_VALUE, Math.min(Number.MAX_VALUE, Number(value.rawJSON))) : value;
 export const number = (least: number, most: number) =>
   z.pipe(z.transform(exactToDouble), z.nullish(z.number().check(z.gte(least, 'decimal'), z.lte(most, 'decimal'))));
-// Not `z.int()`, which would apply its own limits first.
+// `z.int()` would apply its own limits first.
 const isInteger = z.refine(Number.isInteger, { params: { expected: 'an integer' } });
 export const integer = (least: number, most = Number.MAX_SAFE_INTEGER) =>
   z.pipe(
@@ -40,28 +40,28 @@ export const integer = (least: number, most = Number.MAX_SAFE_INTEGER) =>
     z.nullish(z.number().check(isInteger, z.gte(least, 'integer'), z.lte(most, 'integer'))),
   );
 /**
- * Characters of a name, of a namespace, and of the type of an item, a part or a tool. They are repeated with each call, and where they are
- * named as left out; MCP's tools have up to 128, OpenAI's up to 64.
+ * Characters of a name, of a namespace, and of the type of an item, a part or a tool. Names are repeated with each call, and where they are
+ * listed as dropped. MCP's tools have up to 128, OpenAI's up to 64.
  */
 export const maxNameLength = 512;
-/** Characters of an id. Copilot's items have ids of 1,760 (github/app#499); LiteLLM's calls carry Gemini's signature in theirs, of 949 (litellm#41590). */
+/** Characters of an id. Copilot's items have ids of 1,760 (github/app#499); LiteLLM's calls carry Gemini's signature in ids of 949 (litellm#41590). */
 export const maxIdLength = 16_384;
 const name = z.string().check(z.minLength(1), z.maxLength(maxNameLength));
 const optionalName = z.nullish(z.string().check(z.maxLength(maxNameLength)));
 export const callId = z.string().check(z.minLength(1), z.maxLength(maxIdLength));
-/** An array as it came: `z.array` would copy it, which a list of at most 128 may be. */
+/** An array as it came: `z.array` would copy it, which is affordable for a list of at most 128. */
 export const list = z.custom<unknown[]>(Array.isArray, { params: { expected: 'an array' } });
 /** Tools that may be called: as many as the API's `allowed_tools` may list. */
 export const allowedList = z.array(z.unknown()).check(z.minLength(1), z.maxLength(128));
 export const textOrList = z.union([z.string(), list]);
 
-// One schema for all fields of a kind: each takes time and memory at a start.
+// One schema serves all fields of a kind, since each takes time and memory at a start.
 export const optionalText = z.nullish(z.string());
 export const optionalBoolean = z.nullish(z.boolean());
 export const optionalObject = z.nullish(jsonObject);
 export const optionalList = z.nullish(list);
 export const optionalValue = z.optional(z.unknown());
-/** For a key that the API or a server has, and no schema here reads: unless it goes to the upstream, it is named, and never refused as unknown. */
+/** A key that the API or a server has and no schema here reads. Unless the upstream gets it, it is dropped and listed, and never refused. */
 export const unread = z.optional(z.unknown());
 
 const reasoningEfforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const;
@@ -117,7 +117,7 @@ export const messageItem = compiled({
   role: z.enum(['user', 'assistant', 'system', 'developer']),
   content: textOrList,
   phase: optionalValue,
-  // Chat's, refused where they say something.
+  // Fields of Chat are refused where they say something.
   tool_calls: optionalValue,
   function_call: optionalValue,
   tool_call_id: optionalValue,
@@ -175,7 +175,6 @@ export const imageGenerationItem = z.object({
 /** A part of a reasoning item's `content` or `summary`. */
 export const reasoningPart = z.object({ type: optionalValue, text: optionalText });
 
-/** Content parts by `type`. */
 const partHints = { prompt_cache_breakpoint: optionalValue, cache_control: unread };
 /** Citations and log probabilities of earlier answers, and what a client parsed of them, are for their readers. */
 export const textPart = compiled({
@@ -213,9 +212,8 @@ export const chatFilePart = z.object({ file: jsonObject, ...partHints });
 export const chatFile = z.object(fileFields);
 export const chatVideo = z.object({ url: z.string() });
 
-/** Tools by `type`. */
 export const toolNamePattern = /^[a-zA-Z0-9_-]{1,128}$/;
-/** For tools that OpenAI's servers search, or call from a program. */
+/** Keys for tools that OpenAI's servers search, or call from a program. */
 const serversToolKeys = { defer_loading: unread, allowed_callers: unread };
 const toolName = z.string().check(z.regex(toolNamePattern));
 export const functionTool = compiled({
@@ -228,7 +226,7 @@ export const functionTool = compiled({
   ...serversToolKeys,
   output_schema: unread,
 });
-/** Inside a namespace the name may be longer: it is shortened with its prefix. */
+/** Inside a namespace the name may be longer, since it is shortened with its prefix. */
 const longToolName = z.string().check(z.regex(/^[a-zA-Z0-9_-]+$/), z.maxLength(maxNameLength));
 export const namespacedFunctionTool = z.extend(functionTool, { name: longToolName });
 export const customTool = z.object({
@@ -251,18 +249,17 @@ export const namespaceTool = z.object({
   tools: list,
 });
 
-/** `tool_choice` objects by `type`. */
-/** Where a tool has no name of its own: `shell`. */
+/** A `tool_choice` of a tool without a name of its own, such as `shell`. */
 export const typedToolChoice = z.object({ type: z.string(), name: optionalValue });
 export const namedToolChoice = z.object({ type: optionalValue, name, namespace: optionalName });
 const toolChoiceMode = z.nullish(z.enum(['none', 'auto', 'required']));
-/** As the API has it, and with the list in the field of that name. */
+/** A list of allowed tools as in the API, and with the list in the field of that name. */
 export const allowedToolsChoice = {
   typed: z.object({ type: optionalValue, mode: toolChoiceMode, tools: allowedList }),
   flat: z.object({ type: optionalValue, mode: toolChoiceMode, allowed_tools: allowedList }),
 };
 
-/** `text.format`, by type: `text` and `json_object` have nothing else. */
+/** `text.format` of the types `text` and `json_object`, which have nothing else. */
 export const plainFormat = z.object({ type: optionalValue });
 export const jsonSchemaFormat = z.object({
   type: optionalValue,

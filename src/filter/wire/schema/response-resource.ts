@@ -1,6 +1,6 @@
 import type { ApiErrorObject } from './api-error.ts';
 
-/** The Response resource and its items, as written to clients (Open Responses 2026-04-24, plus OpenAI's extra items). */
+/** The Response resource and its items, as written to clients: Open Responses 2026-04-24, and OpenAI's extra items. */
 
 export type ItemStatus = 'in_progress' | 'completed' | 'incomplete';
 export type ResponseStatus = 'in_progress' | 'completed' | 'incomplete' | 'failed';
@@ -76,7 +76,7 @@ interface Item<Type, Status = ItemStatus> {
 export interface MessageItem extends Item<'message'> {
   readonly role: 'assistant';
   readonly content: readonly (OutputTextPart | RefusalPart | ExtensionPart)[];
-  /** Text before tool calls, or the answer; absent where that is not known, or no tools were offered. */
+  /** Text before tool calls, or the answer. Absent where that is not known, or no tools were offered. */
   readonly phase?: 'commentary' | 'final_answer';
 }
 
@@ -105,7 +105,7 @@ export interface CustomToolCallItem extends NamedCallItem<'custom_tool_call'> {
 /** Tools with a type of their own that the client runs (openai-node 7.59, openai-agents-python#2966). */
 export type ClientToolType = 'tool_search' | 'shell' | 'local_shell' | 'apply_patch';
 
-/** A call of such a tool. What else it holds is with its tool, in `translate/client-tools/`. */
+/** A call of such a tool. Its further fields are with its tool, in `translate/client-tools/`. */
 export interface ClientToolCallItem extends Item<`${ClientToolType}_call`> {
   /** Null for a search that ran here. */
   readonly call_id: string | null;
@@ -119,7 +119,7 @@ export interface ToolSearchOutputItem extends Item<'tool_search_output'> {
 
 /** A picture that the model made. */
 export interface ImageGenerationCallItem extends Item<'image_generation_call', 'in_progress' | 'completed'> {
-  /** Base64; null until it is there. */
+  /** Base64; null until the picture is there. */
   readonly result: string | null;
   readonly output_format?: 'png' | 'jpeg' | 'webp' | 'gif';
 }
@@ -158,7 +158,7 @@ export interface FunctionToolEcho {
   readonly async?: true;
 }
 
-/** Tools as clients sent them where they are not functions (custom, namespace, tool_search). */
+/** A tool that is not a function (custom, namespace, tool_search) is repeated as the client sent it. */
 export type ToolEcho = FunctionToolEcho | { readonly type: string; readonly [key: string]: unknown };
 
 /** A large value that is kept as the bytes of its JSON until it is written. */
@@ -167,9 +167,9 @@ export interface KeptJson {
   toJSON(): unknown;
 }
 
-/** The fields of the resource that only repeat the request: fixed once the request is read. */
+/** The fields of the resource that only repeat the request: they are fixed once the request is read. */
 export interface CreateResponseEcho {
-  /** The request's model; the upstream's own name replaces it if it sends one. */
+  /** The request's model; the upstream's own name for it replaces it. */
   readonly model: string;
   readonly instructions: string | null | KeptJson;
   readonly tools: readonly ToolEcho[] | KeptJson;
@@ -185,12 +185,12 @@ export interface CreateResponseEcho {
   readonly reasoning: { readonly effort: string | null; readonly summary: string | null; readonly context?: string };
   readonly max_output_tokens: number | null;
   readonly max_tool_calls: number | null;
-  /** The upstream's own tier replaces it if it sends one. */
+  /** The upstream's own tier replaces it. */
   readonly service_tier: string;
   readonly metadata: Readonly<Record<string, string>> | KeptJson;
   readonly safety_identifier: string | null;
   readonly prompt_cache_key: string | null;
-  /** OpenAI's own extras, present only when the request gave them. */
+  /** OpenAI's own extras are present only when the request gave them. */
   readonly user?: string;
   readonly prompt_cache_retention?: string;
   readonly prompt_cache_options?: Readonly<Record<string, unknown>>;
@@ -198,16 +198,16 @@ export interface CreateResponseEcho {
   readonly input_transformations?: readonly InputTransformation[];
 }
 
-/** Reasoning of the input that was left out: it is older than the turn, or another server encrypted it. */
+/** Reasoning of the input that was left out: it is older than the user's last message, or another server encrypted it. */
 export interface InputTransformation {
-  /** The reasoning item's. */
+  /** The id of the reasoning item. */
   readonly id: string;
   readonly type: 'reasoning';
   readonly action: 'removed';
   readonly reason: 'turn_boundary' | 'model_mismatch';
 }
 
-/** Headers of an error that is told inside a 200: `retry-after`, which Codex reads there. */
+/** Headers of an error inside a 200: `retry-after`, which Codex reads there. */
 export interface WithHeaders {
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -235,7 +235,7 @@ export interface CompactionResource extends Pick<ResponseResource, 'id' | 'creat
   readonly usage: Usage;
 }
 
-/** The `error` event's payload: the spec's nested form and OpenAI's flat one at once (choice D3). */
+/** The `error` event's payload: the specification's nested form and OpenAI's flat one at once (choice D3). */
 export type ErrorEventFields = { readonly error: ApiErrorObject & WithHeaders } & Pick<
   ApiErrorObject,
   'code' | 'message' | 'param'

@@ -12,7 +12,7 @@ import type {
   SummaryTextPart,
 } from './response-resource.ts';
 
-/** The Response as it stands; where its `status` is final, the event is the terminal one. Every stream has exactly one of those. */
+/** The Response as it stands. Every stream has exactly one event with a final `status`: the terminal one. */
 interface LifecycleEvent {
   readonly type:
     | 'response.created'
@@ -42,13 +42,13 @@ interface InCommands extends ItemEvent {
 /** A piece of the output: it counts as tokens, is the first one for the metrics, and is padded on request. */
 export interface Delta {
   readonly delta: string;
-  /** Random, only when `stream_options.include_obfuscation` asked for it. */
+  /** Random text, if `stream_options.include_obfuscation` asked for it. */
   readonly obfuscation?: string;
 }
 
 type ContentPart = OutputTextPart | RefusalPart | ReasoningTextPart | ExtensionPart;
 
-/** An event of an output item: it waits while an item before that one is open. Every other event is sent at once. */
+/** An event of an output item waits while an item before that one is open. Every other event is sent at once. */
 export type OutputEvent =
   | (ItemEvent & {
       readonly type: 'response.output_item.added' | 'response.output_item.done';
@@ -98,26 +98,24 @@ type ErrorEvent = { readonly type: 'error' } & ErrorEventFields;
 /** An event of the upstream's own, named `provider:type`. Its fields are text, so that none is taken for one of ours. */
 export interface ExtensionEvent {
   readonly type: `${string}:${string}`;
-  /** As in a JSON object, without the braces. */
+  /** The fields as in a JSON object, without the braces. */
   readonly fields: string;
 }
 
 /**
- * Every event of a stream, without its `sequence_number`, which `event-log.ts` assigns. On a WebSocket
- * `running-response.ts` numbers those of an interrupt, `client-message.ts` its `response.steer.failed`, and `turn.ts` the end of a
- * failed response anew.
+ * Every event of a stream, without its `sequence_number`, which `event-log.ts` assigns. On a WebSocket, `running-response.ts` numbers the
+ * events of an interrupt, `client-message.ts` its `response.steer.failed`, and `turn.ts` the end of a failed response.
  */
 export type UnnumberedEvent = LifecycleEvent | OutputEvent | ErrorEvent | ExtensionEvent;
 
-/** An event as it leaves: numbered from 0, without gaps, `error` included. */
+/** An event as it is sent: numbered from 0, without gaps, `error` included. */
 export type ResponseStreamEvent = UnnumberedEvent & { readonly sequence_number: number };
 
-/** Whether the event has a `delta`. */
 export function isDelta<Event extends UnnumberedEvent>(event: Event): event is Event & Delta {
   return 'delta' in event;
 }
 
-/** Whether the event is one of the upstream's own. */
+/** Is the event one of the upstream's own? */
 export function isExtension(event: ResponseStreamEvent): event is ExtensionEvent & ResponseStreamEvent {
   return 'fields' in event;
 }

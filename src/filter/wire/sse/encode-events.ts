@@ -5,13 +5,13 @@ import { isExtension, type ResponseStreamEvent } from '../schema/stream-events.t
 /** The end of every stream, as the specification requires. */
 export const doneEvent = Buffer.from('data: [DONE]\n\n');
 
-/** A comment: resets idle timeouts on the way, and clients ignore it. */
+/** A comment resets idle timeouts on the way, and clients ignore it. */
 export const keepAliveComment = Buffer.from(': keepalive\n\n');
 
 /**
  * Events as the bytes of a stream, in one piece: `event:` repeats the type (Open Responses requires it), the data is
- * one line of JSON. No event is cut, because some clients' parsers lose one that is; those that repeat a long output or
- * request are written, and cut, by `delivery.ts`.
+ * one line of JSON. No event is cut, because some clients' parsers lose an event that is; `delivery.ts` writes, and cuts, events that repeat
+ * a long output or request.
  */
 export function encodeSseEvents(events: readonly ResponseStreamEvent[]): Buffer {
   let text = '';
@@ -21,7 +21,7 @@ export function encodeSseEvents(events: readonly ResponseStreamEvent[]): Buffer 
 
 /**
  * Fast path: deltas, which are nearly all of a stream, are written as template literals with the very bytes that
- * `JSON.stringify` gives, but for separators of lines, which saves 7 % of a token in a burst (docs/decisions/0012-speed.md). An event with
+ * `JSON.stringify` gives, except for separators of lines, which saves 7 % of a token in a burst (docs/decisions/0012-speed.md). An event with
  * a further field (logprobs, padding) is stringified. Ids are generated here and need no escaping.
  */
 function encodeEvent(event: ResponseStreamEvent): string {
@@ -42,7 +42,7 @@ function encodeEvent(event: ResponseStreamEvent): string {
   return `event: ${event.type}\ndata: ${withoutLineSeparators(jsonOf(event))}\n\n`;
 }
 
-/** Longer than nearly all tokens; from here on `JSON.stringify` is faster than a loop. */
+/** Characters that nearly all tokens stay below. For longer texts `JSON.stringify` is faster than a loop. */
 const shortText = 32;
 
 /**
@@ -61,7 +61,7 @@ function quoted(text: string): string {
   return `"${text}"`;
 }
 
-/** A function of its own, so that the fast path above stays small. */
+/** A function of its own keeps the fast path above small. */
 function jsonOf(event: ResponseStreamEvent): string {
   if (!isExtension(event)) return JSON.stringify(event);
   // The names of such types need no escaping.

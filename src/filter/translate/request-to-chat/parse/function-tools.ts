@@ -10,38 +10,36 @@ import {
 } from '../../../wire/schema/create-response.ts';
 import type { ToolEcho } from '../../../wire/schema/response-resource.ts';
 import { chatToolName } from '../../shared/chat-names.ts';
-import { extensionKeysOf } from '../../shared/extension-name.ts';
+import { readExtensionKeys } from '../../shared/extension-name.ts';
 import type { CustomDefinition, FunctionDefinition } from '../../shared/parsed.ts';
 import { missingParameter, notOneOf, quote, unsupportedParameter } from '../../shared/request-errors.ts';
 import { withoutEncrypted } from '../../shared/rewrite-schemas.ts';
-import { type KnownKeys, knownKeys, nameUnknown, type PassedKeys } from './known-keys.ts';
-import { parseShape, readShape } from './read-shape.ts';
+import { dropUnknown, type KnownKeys, knownKeys, type PassedKeys } from './known-keys.ts';
+import { parseFields, parseShape } from './parse-shape.ts';
 import { type ToolsBuilder, type ToolType, toolType, typedTool } from './tools-builder.ts';
-
-/** Tools with a name of the client's own. */
 
 export const functionTools: ToolType = {
   chosenBy: 'name',
-  read(given, at, tools) {
+  parse(given, at, tools) {
     const { tool, toolAt, written } = flatTool(given, 'function', at);
-    const definition = functionAt(tool, toolAt, null, tools, written);
+    const definition = parseFunction(tool, toolAt, null, tools, written);
     tools.offer(definition, isDeferred(tool) ? (tool as ToolEcho) : null);
-    return functionEcho(definition, tools.settings.strictEcho);
+    return writeFunctionEcho(definition, tools.settings.strictEcho);
   },
 };
 
 export const customTools: ToolType = {
   chosenBy: 'name',
-  read(given, at, tools) {
+  parse(given, at, tools) {
     const { tool, toolAt, written } = flatTool(given, 'custom', at);
-    tools.offer(customAt(tool, toolAt, null, tools, written), isDeferred(tool) ? (tool as ToolEcho) : null);
-    return tools.echoOf(tool);
+    tools.offer(parseCustom(tool, toolAt, null, tools, written), isDeferred(tool) ? (tool as ToolEcho) : null);
+    return tools.writeEcho(tool);
   },
 };
 
 export const namespaceTools: ToolType = toolType(namespaceTool, null, ({ name, description, tools }, at, builder) => {
-  // Each of its tools may be told to the client by itself: the first of them says what the namespace is.
-  let told = description;
+  // Each deferred member may reach the client by itself, and the first one carries the namespace's description.
+  let toldOnce = description;
   for (const [index, given] of tools.entries()) {
     const memberAt = `${at}.tools[${index}]`;
     const [type, member] = typedTool(given, memberAt);
@@ -51,29 +49,29 @@ export const namespaceTools: ToolType = toolType(namespaceTool, null, ({ name, d
         `A namespace may hold tools of type 'function' and 'custom', not ${quote(type)}. Leave it out, or offer it as a function.`,
       );
     }
-    // Only the first member repeats the description: nothing is lost, and little is repeated.
+    // The first member alone carries it for the model: nothing is lost, and little is repeated.
     const namespace = { name, preface: index === 0 ? (description ?? '') : '' };
-    const definition = (type === 'function' ? functionAt : customAt)(member, memberAt, namespace, builder);
+    const definition = (type === 'function' ? parseFunction : parseCustom)(member, memberAt, namespace, builder);
     builder.offer(
       definition,
-      isDeferred(member) ? { type: 'namespace', name, description: told, tools: [member] } : null,
+      isDeferred(member) ? { type: 'namespace', name, description: toldOnce, tools: [member] } : null,
     );
-    if (isDeferred(member)) told &&= '';
+    if (isDeferred(member)) toldOnce &&= '';
   }
   return true;
 });
 
 interface Namespace {
   readonly name: string;
-  /** Text before its own description. */
+  /** The namespace's description, in front of the tool's own; `''` for none. */
   readonly preface: string;
 }
 
 type Tool = Record<string, unknown>;
-/** The objects that a tool is written as, each with its path. */
+/** The objects in which the client wrote a tool, each with its path. */
 type Written = readonly (readonly [object: Tool, at: string])[];
 
-function functionEcho(
+function writeFunctionEcho(
   { chatName, description, parameters, strict, origin }: FunctionDefinition,
   isPublished: boolean,
 ): ToolEcho {
@@ -83,12 +81,12 @@ function functionEcho(
     name: chatName,
     description,
     parameters,
-    strict: strict ?? false, // it is never added, and not strict is what Chat means without it
+    strict: strict ?? false, // Chat's meaning of a missing `strict`
     ...(isAsync ? { async: true } : {}),
   };
 }
 
-function functionAt(
+function parseFunction(
   tool: Tool,
   at: string,
   namespace: Namespace | null,
@@ -97,15 +95,15 @@ function functionAt(
 ): FunctionDefinition {
   const { settings, dropped } = tools;
   const read = parseShape(namespace === null ? functionTool : namespacedFunctionTool, tool, at);
-  const own = extensionKeysOf(tool, settings.profile);
+  const own = readExtensionKeys(tool, settings.profile);
   const { cache_control } = tool;
   const isCached = settings.profile.cacheControl && namespace === null && cache_control != null;
-  nameWritten(written, functionKeys, tools, isCached ? { ...own, cache_control } : own);
+  listWritten(written, functionKeys, tools, isCached ? { ...own, cache_control } : own);
   const parameters = read.parameters == null ? null : withoutEncrypted(read.parameters);
   if (parameters !== null && parameters !== read.parameters) dropped.push(`${at}.parameters.encrypted`);
   return {
     kind: 'function',
-    ...namedAs('function', read, at, namespace, settings.profile),
+    ...buildNamed('function', read, at, namespace, settings.profile),
     extensions: own,
     parameters,
     strict: read.strict,
@@ -113,7 +111,7 @@ function functionAt(
   };
 }
 
-function customAt(
+function parseCustom(
   tool: Tool,
   at: string,
   namespace: Namespace | null,
@@ -122,36 +120,36 @@ function customAt(
 ): CustomDefinition {
   const { profile } = tools.settings;
   const read = parseShape(namespace === null ? customTool : namespacedCustomTool, tool, at);
-  const own = extensionKeysOf(tool, profile);
-  nameWritten(written, customKeys, tools, own);
-  const format = read.format == null ? null : customFormatAt(read.format, `${at}.format`, tools);
-  return { kind: 'custom', ...namedAs('custom', read, at, namespace, profile), extensions: own, format };
+  const own = readExtensionKeys(tool, profile);
+  listWritten(written, customKeys, tools, own);
+  const format = read.format == null ? null : parseCustomFormat(read.format, `${at}.format`, tools);
+  return { kind: 'custom', ...buildNamed('custom', read, at, namespace, profile), extensions: own, format };
 }
 
-/** Flat, or with the grammar in an object of its own, as Chat has it. */
-function customFormatAt(given: Tool, at: string, tools: ToolsBuilder): CustomDefinition['format'] {
+/** The format is flat, or has the grammar in an object of its own, as in Chat. */
+function parseCustomFormat(given: Tool, at: string, tools: ToolsBuilder): CustomDefinition['format'] {
   const { profile } = tools.settings;
   const { type } = given;
-  const own = profile.customTools === 'native' ? extensionKeysOf(given, profile) : null;
-  if (type === 'text') return { ...readShape(customFormats.text, given, at, tools, own), extensions: own };
+  const own = profile.customTools === 'native' ? readExtensionKeys(given, profile) : null;
+  if (type === 'text') return { ...parseFields(customFormats.text, given, at, tools, own), extensions: own };
   if (type == null) throw missingParameter(`${at}.type`);
   if (type !== 'grammar') throw notOneOf(`${at}.type`, type, ['text', 'grammar']);
   const { grammar } = given;
-  if (!isJsonObject(grammar)) return { ...readShape(customFormats.grammar, given, at, tools, own), extensions: own };
-  readShape(customFormats.nested, given, at, tools, own);
-  return { ...readShape(customFormats.grammar, { type, ...grammar }, `${at}.grammar`, tools), extensions: own };
+  if (!isJsonObject(grammar)) return { ...parseFields(customFormats.grammar, given, at, tools, own), extensions: own };
+  parseFields(customFormats.nested, given, at, tools, own);
+  return { ...parseFields(customFormats.grammar, { type, ...grammar }, `${at}.grammar`, tools), extensions: own };
 }
 
 const functionKeys = knownKeys(functionTool);
 const customKeys = knownKeys(customTool);
 
-/** Names the keys of a tool that are not read. One of a later list is what a search found: it is no longer deferred. */
-function nameWritten(written: Written, keys: KnownKeys, tools: ToolsBuilder, own: PassedKeys | null): void {
+/** Lists the keys of a tool that are not read. A tool of a later list is what a search found, and no longer deferred. */
+function listWritten(written: Written, keys: KnownKeys, tools: ToolsBuilder, own: PassedKeys | null): void {
   const passed = tools.isOwn ? own : { ...own, defer_loading: true };
-  for (const [object, at] of written) nameUnknown(keys, object, at, tools, passed);
+  for (const [object, at] of written) dropUnknown(keys, object, at, tools, passed);
 }
 
-function namedAs(
+function buildNamed(
   kind: 'function' | 'custom',
   read: { readonly name: string; readonly description?: string | null | undefined; readonly async?: unknown },
   param: string,
@@ -159,7 +157,7 @@ function namedAs(
   profile: Profile,
 ): Pick<FunctionDefinition, 'param' | 'chatName' | 'origin' | 'description'> {
   const { name, description = null } = read;
-  // Whether its output may come later, which its calls repeat.
+  // The output of an asynchronous tool may come later, which its calls repeat.
   const isAsync = read.async === true ? { async: true as const } : {};
   const origin = { kind, name, ...isAsync };
   const chatName = chatToolName(name, namespace?.name, profile);
@@ -176,7 +174,7 @@ function isDeferred(tool: Tool): boolean {
   return tool['defer_loading'] === true;
 }
 
-/** Chat has such a tool one level down, `{"type": "function", "function": {…}}`; clients written for that API send it so. */
+/** Clients of the Chat API write a tool one level down: `{"type": "function", "function": {…}}`. */
 function flatTool(given: Tool, type: string, at: string) {
   const { [type]: nested, ...beside } = given;
   if (given['name'] !== undefined || !isJsonObject(nested))

@@ -2,18 +2,18 @@ import type * as z from 'zod/mini';
 import type { Profile } from '../../../upstream/profile.ts';
 import type { ExtensionKeys } from '../../../wire/schema/chat-request.ts';
 import type { Dropped, Reading } from '../../shared/dropped.ts';
-import { extensionKeysOf } from '../../shared/extension-name.ts';
+import { readExtensionKeys } from '../../shared/extension-name.ts';
 import type { InputContent, InputItem, InputMessage } from '../../shared/parsed.ts';
 import type { Provenance } from '../../shared/provenance.ts';
 import { withinTextLimit } from '../../shared/request-errors.ts';
 import type { CreateResponseFields } from '../../shared/request-fields.ts';
 import type { TranslationSettings } from '../../shared/settings.ts';
-import { knownKeys, nameUnknown } from './known-keys.ts';
+import { dropUnknown, knownKeys } from './known-keys.ts';
 import { OpenCalls } from './open-calls.ts';
-import { parseShape } from './read-shape.ts';
+import { parseShape } from './parse-shape.ts';
 import type { ToolType } from './tools-builder.ts';
 
-/** The rule for one type of input item: adds the one at `at` to `input`. Throws `ApiError` for the first mistake. */
+/** The rule for one type of input item: adds the item at `at` to `input`. Throws `ApiError` for the first mistake. */
 export type ItemType = (item: Record<string, unknown>, at: string, input: InputBuilder) => void;
 
 /** The types of items and tools that a request may have, each with the function that reads it. */
@@ -24,7 +24,7 @@ export interface KnownTypes {
   readonly tools: ReadonlyMap<string, ToolType>;
 }
 
-/** The arguments of the functions that read a whole request: they are told which types there are, and import none of them. */
+/** What functions that read a whole request get: they are told which types there are, and import none of them. */
 export interface RequestReading extends Reading {
   readonly known: KnownTypes;
 }
@@ -32,36 +32,34 @@ export interface RequestReading extends Reading {
 /** Tools that an item brings along. */
 export interface ToolList {
   readonly tools: readonly unknown[];
-  /** The path of the list in the request. */
   readonly param: string;
 }
 
 /** The input while its items are read, one after the other. */
 export class InputBuilder implements Reading {
-  /** Settings for the item that is read. */
+  /** The settings for the item that is read. */
   settings: TranslationSettings;
   readonly dropped: Dropped;
   readonly provenance: Provenance;
   readonly items: InputItem[] = [];
   readonly toolLists: ToolList[] = [];
-  /** The settings of the last `configuration_update` of the input, which override the request's own fields. */
+  /** The settings of the last `configuration_update` of the input override the request's own fields. */
   update: {
     readonly effort: NonNullable<CreateResponseFields['reasoning']>['effort'];
     readonly format: Record<string, unknown> | null;
-    /** The item with that format. */
     readonly formatAt: string;
   } = { effort: null, format: null, formatAt: '' };
   /** The item that is read ends the input. */
   isLast = false;
   /** The item that is read has the status `incomplete`. */
   isCut = false;
-  /** The last item is a `compaction_trigger`: a summary is asked for, not an answer. */
+  /** A `compaction_trigger` ends the input: a summary is asked for, not an answer. */
   endsInTrigger = false;
-  /** JSON values in the reasoning envelopes read so far, which the body's own count does not include. */
+  /** JSON values in the reasoning envelopes read so far, which the count of the body does not include. */
   envelopeValues = 0;
   /** Created for the first call. */
   #openCalls: OpenCalls | null = null;
-  /** Created for the first output that does not name its call: most clients always do. */
+  /** Created for the first output that does not name its call. */
   #openCallsOfTools: OpenCalls | null = null;
 
   constructor({ settings, dropped, provenance }: Reading) {
@@ -78,7 +76,7 @@ export class InputBuilder implements Reading {
     this.items.push(item);
   }
 
-  /** A call of the model; `text` is what it passed, and `takesText` says whether the tool takes text in any form. */
+  /** Adds a call of the model with the text that it passed. `takesText`: the tool takes text in any form. */
   addCall(
     call: {
       readonly call_id: string;
@@ -101,7 +99,7 @@ export class InputBuilder implements Reading {
     this.add({ kind: 'output', param, callId, call, content });
   }
 
-  /** The output of a call of that tool. Returns false, and adds nothing, if each has one. */
+  /** Adds an output for a call of that tool. Returns false, and adds nothing, if each call has an output. */
   addOutputOfTool(name: string, namespace: string | null, content: readonly InputContent[], param: string): boolean {
     this.#openCallsOfTools ??= new OpenCalls((call) => toolKey(call.name, call.namespace), this.items);
     const call = this.#openCallsOfTools.find(toolKey(name, namespace));
@@ -109,20 +107,20 @@ export class InputBuilder implements Reading {
     return call !== undefined;
   }
 
-  /** A message of that text, within the limit for texts; none for `''`. */
+  /** Adds a message of that text, within the limit for texts; nothing for `''`. */
   addText(role: InputMessage['role'], text: string, at: string): void {
     if (text !== '') this.add({ kind: 'message', role, content: this.textContent(text, at) });
   }
 
-  /** The text as content, within the limit for texts. */
+  /** The text as content. Throws `ApiError` for one above the limit for texts. */
   textContent(text: string, at: string): readonly InputContent[] {
     return [{ type: 'text', text: withinTextLimit(text, at, this.settings) }];
   }
 }
 
 /**
- * An item with a schema. Keys that are not in it are named as left out, but for the server's own where `hasPlace` says that Chat has a
- * place for them: `read` receives those.
+ * An item with a schema. Keys that are not in the schema are dropped and listed, except the server's own where `hasPlace` says that Chat has
+ * a place for them: `read` receives those.
  */
 export function itemType<Schema extends z.ZodMiniObject>(
   schema: Schema,
@@ -133,9 +131,9 @@ export function itemType<Schema extends z.ZodMiniObject>(
   return (item, at, input) => {
     const { profile } = input.settings;
     const fields = parseShape(schema, item, at);
-    const own = hasPlace(fields, profile) ? extensionKeysOf(item, profile) : null;
+    const own = hasPlace(fields, profile) ? readExtensionKeys(item, profile) : null;
     read(fields, at, input, own);
-    nameUnknown(keys, item, at, input, own, 'input[]');
+    dropUnknown(keys, item, at, input, own, 'input[]');
   };
 }
 

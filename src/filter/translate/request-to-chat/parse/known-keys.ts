@@ -6,10 +6,10 @@ import type { Reading } from '../../shared/dropped.ts';
 import { isExtensionName } from '../../shared/extension-name.ts';
 import { unknownParameter } from '../../shared/request-errors.ts';
 
-/** The keys of one kind of object that are read, and of the objects in it that the same schema reads. */
+/** The keys of one kind of object that are read, and the same of the objects in it that its schema reads. */
 export interface KnownKeys {
   readonly names: ReadonlySet<string>;
-  /** Others that the API or a server has: they are named, and never refused. */
+  /** Further keys that the API or a server has: they are dropped and listed, and never refused. */
   readonly unread: ReadonlySet<string>;
   readonly inner: readonly (readonly [name: string, keys: KnownKeys])[];
 }
@@ -28,16 +28,16 @@ const records = [
 
 /** The keys of an item, a part or a tool with that schema. */
 export function knownKeys(schema: z.ZodMiniObject): KnownKeys {
-  return keysOf(schema, records);
+  return readKeys(schema, records);
 }
 
-/** Keys that reach the upstream, or are done with: they need no name. */
+/** Keys that reach the upstream, or that are dealt with elsewhere. */
 export type PassedKeys = Readonly<Record<string, unknown>>;
 
 const bySchema = new WeakMap<object, KnownKeys | 'no object'>();
 
-/** Refuses or names what a schema would strip of a value in silence, at any depth; `passed` are keys that go to the upstream. */
-export function nameStripped(
+/** Refuses, or drops and lists, what a schema would strip of a value in silence, at any depth. */
+export function dropStripped(
   schema: z.ZodMiniType,
   value: unknown,
   at: string,
@@ -47,15 +47,15 @@ export function nameStripped(
   if (!isJsonObject(value)) return;
   let keys = bySchema.get(schema);
   if (keys === undefined) {
-    const object = objectIn(schema);
-    keys = object === null ? 'no object' : keysOf(object, []);
+    const object = findObject(schema);
+    keys = object === null ? 'no object' : readKeys(object, []);
     bySchema.set(schema, keys);
   }
-  if (keys !== 'no object') nameUnknown(keys, value, at, reading, passed);
+  if (keys !== 'no object') dropUnknown(keys, value, at, reading, passed);
 }
 
-/** Likewise for an object of known keys. Keys that are null say nothing. `place` is `at` without indexes, where that is known. */
-export function nameUnknown(
+/** Refuses, or drops and lists, further keys of an object, unless they are null or `passed`. `place` is `at` without indexes, where known. */
+export function dropUnknown(
   { names, unread: published, inner }: KnownKeys,
   value: Readonly<Record<string, unknown>>,
   at: string,
@@ -75,16 +75,16 @@ export function nameUnknown(
   }
   for (const [name, keys] of inner) {
     const object = value[name];
-    if (isJsonObject(object)) nameUnknown(keys, object, `${at}.${name}`, reading);
+    if (isJsonObject(object)) dropUnknown(keys, object, `${at}.${name}`, reading);
   }
 }
 
-function keysOf({ shape }: z.ZodMiniObject, others: readonly string[]): KnownKeys {
+function readKeys({ shape }: z.ZodMiniObject, others: readonly string[]): KnownKeys {
   const entries = Object.entries(shape);
   const isUnread = ([, schema]: (typeof entries)[number]) => schema === unread;
   const inner = entries.flatMap(([name, schema]) => {
-    const object = objectIn(schema as z.ZodMiniType);
-    return object === null ? [] : [[name, keysOf(object, [])] as const];
+    const object = findObject(schema as z.ZodMiniType);
+    return object === null ? [] : [[name, readKeys(object, [])] as const];
   });
   const names = entries.filter((entry) => !isUnread(entry)).map(([name]) => name);
   return {
@@ -94,9 +94,9 @@ function keysOf({ shape }: z.ZodMiniObject, others: readonly string[]): KnownKey
   };
 }
 
-/** The object that a schema reads, where it reads one; its keys are stripped to those of the schema. */
-function objectIn(schema: z.ZodMiniType): z.ZodMiniObject | null {
+/** The schema of an object in a schema that may be optional or nullable; null for other schemas. */
+function findObject(schema: z.ZodMiniType): z.ZodMiniObject | null {
   const { def } = schema as unknown as { readonly def: { readonly type: string; readonly innerType?: z.ZodMiniType } };
   if (def.type === 'object') return schema as z.ZodMiniObject;
-  return def.innerType === undefined ? null : objectIn(def.innerType);
+  return def.innerType === undefined ? null : findObject(def.innerType);
 }

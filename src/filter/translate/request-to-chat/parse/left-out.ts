@@ -7,7 +7,6 @@ import { isExtensionName } from '../../shared/extension-name.ts';
 import type { InputMessage, InputText } from '../../shared/parsed.ts';
 import type { TranslationSettings } from '../../shared/settings.ts';
 
-/** Placeholders for parts that the server does not take. */
 const omitted = {
   image: { type: 'input_image', text: 'An image was here. It is left out, because this model takes no images.' },
   uploaded_image: {
@@ -19,7 +18,7 @@ const omitted = {
   video: { type: 'input_video', text: 'A video was here. It is left out, because this model takes none.' },
 };
 
-/** A text in the place of the part at that path, which `dropped` names. */
+/** A text that stands for the part at that path, which is listed as dropped. */
 export function omit(what: keyof typeof omitted, at: string, { dropped }: Reading): InputText {
   const { type, text } = omitted[what];
   dropped.push(`${at}.${type}`);
@@ -27,32 +26,32 @@ export function omit(what: keyof typeof omitted, at: string, { dropped }: Readin
 }
 
 /**
- * For a part that the server does not take. In the messages of the user's that end the input it is what is asked for now:
- * throws `refusal`. Before that it is history, which clients repeat with each request: a text stands in its place.
+ * Answers for a part that the server does not take. Throws `refusal` for a part of the user's latest messages. An earlier part is history,
+ * which clients repeat with each request, and a text stands for it.
  */
 export function refuseOrOmit(what: keyof typeof omitted, refusal: ApiError, reading: Reading): InputText {
   if (reading.settings.isHistory !== true || refusal.param === null) throw refusal;
-  // The part that the path is of, or is in: `input[0].content[1].file_data`.
+  // The path of the part in a path such as `input[0].content[1].file_data`.
   return omit(what, /^.*\]/.exec(refusal.param)?.[0] ?? refusal.param, reading);
 }
 
-/** Where items of every known type carry text for the model. */
+/** The fields in which items of every known type carry text for the model. */
 type LooseItem = Loose<'text' | 'content' | 'message' | 'summary' | 'output' | 'role'>;
 
-/** Whether an unknown type is refused; with `extensions` not `provider:type`, a provider’s own by Open Responses. */
+/** With `extensions`, unknown types are refused unless they are a provider's own, `provider:type`, as in Open Responses. */
 export function isRefused(type: string, { unknownItems }: Pick<TranslationSettings, 'unknownItems'>): boolean {
   return unknownItems === 'reject' || (unknownItems === 'extensions' && !isExtensionName(type));
 }
 
-/** The text in an item or part of an unknown type, in document order; `''` for none. Reads two levels deep. */
-export function textCarriedBy(value: object): string {
+/** The text in an item or part of an unknown type, in document order, from two levels; `''` for none. */
+export function readCarriedText(value: object): string {
   const item: LooseItem = objectOf<LooseItem>(value) ?? {};
   const texts = [item.text, item.content, item.message, item.summary, item.output].flatMap(textsIn);
   return texts.filter((text) => text !== '').join('\n');
 }
 
-/** The role such an item states, where a message may have it. */
-export function roleStatedBy(value: object): InputMessage['role'] {
+/** The role that an item of an unknown type states, if a message may have it. */
+export function readStatedRole(value: object): InputMessage['role'] {
   const role = messageItem.shape.role.safeParse(objectOf<LooseItem>(value)?.role);
   return role.success ? role.data : 'user';
 }

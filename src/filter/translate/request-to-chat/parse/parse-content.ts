@@ -20,7 +20,7 @@ import {
   videoPart,
 } from '../../../wire/schema/create-response.ts';
 import type { Reading } from '../../shared/dropped.ts';
-import { extensionKeysOf, isExtensionName } from '../../shared/extension-name.ts';
+import { isExtensionName, readExtensionKeys } from '../../shared/extension-name.ts';
 import type { InputContent, InputMessage } from '../../shared/parsed.ts';
 import {
   invalidType,
@@ -35,15 +35,15 @@ import {
   withinTextLimit,
 } from '../../shared/request-errors.ts';
 import type { TranslationSettings } from '../../shared/settings.ts';
-import { type KnownKeys, knownKeys, nameStripped, nameUnknown, type PassedKeys } from './known-keys.ts';
-import { isRefused, omit, refuseOrOmit, textCarriedBy } from './left-out.ts';
+import { dropStripped, dropUnknown, type KnownKeys, knownKeys, type PassedKeys } from './known-keys.ts';
+import { isRefused, omit, readCarriedText, refuseOrOmit } from './left-out.ts';
 import { parseFile } from './parse-file.ts';
-import { parseShape } from './read-shape.ts';
+import { parseShape } from './parse-shape.ts';
 
-/** Whose message the content is of, or a tool's output. */
+/** The role of the message that has the content; `tool` for a tool's output. */
 type Speaker = InputMessage['role'] | 'tool';
 
-/** `content` or `output` as parts: a string is one text part. Throws `ApiError` for the first mistake and for a part that is not allowed there. */
+/** `content` or `output` as parts: a string is one text part. Throws `ApiError` for the first mistake, and for a misplaced part. */
 export function parseContent(
   content: string | readonly unknown[],
   speaker: Speaker,
@@ -62,7 +62,7 @@ export function parseContent(
   return parts;
 }
 
-/** Null for a part that is left out, which `dropped` names. */
+/** Null for a part that is left out, and listed as dropped. */
 function parsePart(part: unknown, speaker: Speaker, at: string, reading: Reading): InputContent | null {
   const { settings } = reading;
   if (!isJsonObject(part)) throw invalidType(at, 'an object', part);
@@ -76,25 +76,25 @@ function parsePart(part: unknown, speaker: Speaker, at: string, reading: Reading
   }
   if (!known.speakers.includes(speaker)) throw misplaced(type, known.speakers, speaker, at);
   checkSize(part, known.media, at, settings);
-  const read = known.read(part, at, reading);
-  const own = ownKeysOf(part, settings.profile);
+  const read = known.parse(part, at, reading);
+  const own = readOwnKeys(part, settings.profile);
   const stays = own !== null && read !== null && staysAPart(read, speaker, settings.profile);
   const place = speaker === 'tool' ? 'input[].output[]' : 'input[].content[]';
-  nameUnknown(known.keys, part, at, reading, stays ? own : null, place);
+  dropUnknown(known.keys, part, at, reading, stays ? own : null, place);
   return stays ? { ...read, ...own } : read;
 }
 
-/** Returns what goes with a part that stays one: hints for the prompt cache where the server knows them, and its own keys. Null for nothing. */
-function ownKeysOf(part: CacheHints, profile: Profile): PassedKeys | null {
+/** The keys that go along with a part: hints for the prompt cache where the server knows them, and the server's own. Null for none. */
+function readOwnKeys(part: CacheHints, profile: Profile): PassedKeys | null {
   const { prompt_cache_breakpoint, cache_control } = part;
-  const extensions = extensionKeysOf(part as Readonly<Record<string, unknown>>, profile);
+  const extensions = readExtensionKeys(part as Readonly<Record<string, unknown>>, profile);
   const isMarked = prompt_cache_breakpoint != null && profile.openaiOnly;
   const isCached = cache_control != null && profile.cacheControl;
   if (!isMarked && !isCached) return extensions;
   return { ...(isMarked ? { prompt_cache_breakpoint } : {}), ...(isCached ? { cache_control } : {}), ...extensions };
 }
 
-/** Whether the part is one of the Chat message too: texts are joined where the server, or the role, takes one text. */
+/** Does the part become one of the Chat message? Texts are joined where the server, or the role, takes one text. */
 function staysAPart(part: InputContent, speaker: Speaker, { arrayContent, systemMessages }: Profile): boolean {
   if (part.type !== 'text') return part.type !== 'refusal';
   if (part.text === '') return false;
@@ -102,7 +102,7 @@ function staysAPart(part: InputContent, speaker: Speaker, { arrayContent, system
   return speaker === 'user' || (isSystem && arrayContent && systemMessages !== 'leading_only');
 }
 
-/** Media that a part can hold, each with its limit and its name in errors. */
+/** The media that a part can hold, each with its limit and its name in errors. */
 const media = {
   text: { limit: 'maxTextBytes', what: 'text' },
   image: { limit: 'maxFileBytes', what: 'image URL' },
@@ -111,7 +111,7 @@ const media = {
   video: { limit: 'maxFileBytes', what: 'video' },
 } as const;
 
-/** Refuses a part with a string above the limit of its medium, itself or in an object of it, as Chat nests its parts. */
+/** Refuses a part with a string above the limit of its medium, also in an object of it, as Chat nests its parts. */
 function checkSize(part: object, medium: keyof typeof media, at: string, settings: TranslationSettings): void {
   const { limit, what } = media[medium];
   for (const [key, value] of Object.entries(part)) {
@@ -123,25 +123,23 @@ function checkSize(part: object, medium: keyof typeof media, at: string, setting
 
 interface PartType {
   readonly keys: KnownKeys;
-  /** The roles whose messages may contain it. */
   readonly speakers: readonly Speaker[];
-  /** The kind of media in the part. */
   readonly media: keyof typeof media;
-  /** Null for a part that is left out, which `dropped` names. Throws `ApiError` for the first mistake. */
-  read(part: Record<string, unknown>, at: string, reading: Reading): InputContent | null;
+  /** Null for a part that is left out, and listed as dropped. Throws `ApiError` for the first mistake. */
+  parse(part: Record<string, unknown>, at: string, reading: Reading): InputContent | null;
 }
 
 function partType<Schema extends z.ZodMiniObject>(
   medium: PartType['media'],
   schema: Schema,
   speakers: readonly Speaker[],
-  read: (fields: z.output<Schema>, at: string, reading: Reading) => InputContent | null,
+  parse: (fields: z.output<Schema>, at: string, reading: Reading) => InputContent | null,
 ): PartType {
   return {
     keys: knownKeys(schema),
     speakers,
     media: medium,
-    read: (part, at, reading) => read(parseShape(schema, part, at), at, reading),
+    parse: (part, at, reading) => parse(parseShape(schema, part, at), at, reading),
   };
 }
 
@@ -150,7 +148,7 @@ const shown: readonly Speaker[] = ['user', 'tool'];
 
 const text = partType('text', textPart, everyone, ({ text: given }) => ({ type: 'text', text: given }));
 
-/** With its address as text or in Chat's object, under either name. */
+/** The address is text, or in Chat's object, under either name. */
 const image = partType('image', imagePart, shown, ({ image_url: given, file_id, detail: beside }, at, reading) => {
   if (given == null || typeof given === 'string')
     return parseImage({ url: given, file_id, detail: beside }, at, reading);
@@ -163,7 +161,7 @@ const video = partType('video', videoPart, shown, ({ video_url: given }, at, rea
   return withOwnKeys(given, `${at}.video_url`, reading, chatVideo, ({ url }) => parseVideo(url, at, reading));
 });
 
-/** The part made of an object that Chat nests in it, with the server's own keys of that object in the object that became of it. */
+/** The part made of an object that Chat nests in it. The server's own keys of that object are in the object that became of it. */
 function withOwnKeys<Schema extends z.ZodMiniObject, Part extends InputContent | null>(
   given: Record<string, unknown>,
   at: string,
@@ -172,14 +170,14 @@ function withOwnKeys<Schema extends z.ZodMiniObject, Part extends InputContent |
   make: (fields: z.output<Schema>) => Part,
 ): Part {
   const made = make(parseShape(schema, given, at));
-  const own = extensionKeysOf(given, reading.settings.profile);
+  const own = readExtensionKeys(given, reading.settings.profile);
   const inner = made === null ? undefined : (made as Readonly<Record<string, unknown>>)[made.type];
   const isPassed = own !== null && isJsonObject(inner);
-  nameStripped(schema, given, at, reading, isPassed ? own : null);
+  dropStripped(schema, given, at, reading, isPassed ? own : null);
   return isPassed && made !== null ? { ...made, [made.type]: { ...inner, ...own } } : made;
 }
 
-/** Every type of content part there is a rule for: this API's, and Chat's own for the same things. */
+/** The types of content parts: this API's, and Chat's own for the same things. */
 export const partTypes: ReadonlyMap<string, PartType> = new Map([
   ['input_text', text],
   ['output_text', text],
@@ -214,15 +212,15 @@ function isExtensionPart(part: { readonly type?: unknown }): part is ChatExtensi
   return typeof part.type === 'string' && isExtensionName(part.type);
 }
 
-/** A part of an unknown type: its text, or nothing, or refused. */
+/** A part of an unknown type becomes its text, or nothing, or is refused. */
 function parseUnknownPart(type: string, part: object, at: string, { settings, dropped }: Reading): InputContent | null {
   if (isRefused(type, settings)) throw notOneOf(`${at}.type`, type, [...partTypes.keys()]);
   dropped.pushUnknownType({ kind: 'part', type }, at);
-  const carried = settings.unknownItems === 'drop' ? '' : textCarriedBy(part);
+  const carried = settings.unknownItems === 'drop' ? '' : readCarriedText(part);
   return carried === '' ? null : { type: 'text', text: withinTextLimit(carried, at, settings) };
 }
 
-/** A Fernet token, as OpenAI encrypts what agents tell each other; with a Chat server it is the model's own text. */
+/** A Fernet token: OpenAI encrypts what agents tell each other. With a Chat server it is the model's own text. */
 const ciphertext = /^gAAAA[\w-]{20,}={0,2}$/;
 
 interface ImageFields extends Pick<z.output<typeof imagePart>, 'file_id' | 'detail'> {
@@ -253,7 +251,7 @@ function parseImage({ url, file_id, detail }: ImageFields, at: string, reading: 
 
 function parseAudio(read: z.output<typeof audioPart>, at: string, reading: Reading): InputContent | null {
   const { input_audio: nested } = read;
-  if (nested == null) return parseSound(audioOf(read.audio_url) ?? read, read, at, reading);
+  if (nested == null) return parseSound(readAudioUrl(read.audio_url) ?? read, read, at, reading);
   return withOwnKeys(nested, `${at}.input_audio`, reading, chatAudio, (sound) => parseSound(sound, read, at, reading));
 }
 
@@ -265,7 +263,7 @@ function parseSound(
 ): InputContent | null {
   const { profile } = reading.settings;
   if (data == null && read.audio_url != null) {
-    // Chat takes no audio by URL, and nothing is fetched from here.
+    // Chat takes no audio by URL, and this service fetches nothing.
     reading.dropped.push(`${at}.input_audio`);
     return null;
   }
@@ -276,7 +274,7 @@ function parseSound(
 }
 
 /** Codex sends a data URL: `data:audio/wav;base64,…`. */
-function audioOf(url: string | null | undefined): { readonly data: string; readonly format: string } | null {
+function readAudioUrl(url: string | null | undefined): { readonly data: string; readonly format: string } | null {
   const [, format, data] = /^data:audio\/([\w.+-]+);base64,(.*)$/s.exec(url ?? '') ?? [];
   return format === undefined || data === undefined ? null : { data, format: format === 'mpeg' ? 'mp3' : format };
 }

@@ -6,9 +6,8 @@ import { invalidValue, missingParameter, quote, unsupportedParameter } from '../
 import { refuseOrOmit } from './left-out.ts';
 
 /**
- * An `input_file` part. A text file becomes text: every server takes that, and OpenAI's file part is for PDF only. Throws
- * `ApiError` for a file that the profile's server does not take, unless it is history: then a text stands in its place. No URL is
- * fetched from here: clients could reach whatever this service can reach.
+ * An `input_file` part. A text file becomes text: every server takes that, and OpenAI's file part is for PDF only. A file that the server
+ * does not take is refused, or replaced by a text. URLs are not fetched: clients could reach whatever this service can reach.
  */
 export function parseFile(
   { file_data, file_url, file_id, filename }: z.output<typeof filePart>,
@@ -17,7 +16,7 @@ export function parseFile(
 ): InputContent {
   const { profile } = reading.settings;
   if (file_data != null) {
-    const file = fileOf(file_data, filename, at);
+    const file = parseFileData(file_data, filename, at);
     const { mime } = file;
     if (isTextType(mime))
       return { type: 'text', text: `${filename ?? 'file'}:\n${decodeText(file, at)}`, hasOwnLines: true };
@@ -67,16 +66,15 @@ const mimeByExtension: ReadonlyMap<string, string> = new Map([
   ['pptx', 'application/vnd.openxmlformats-officedocument.presentationml.presentation'],
 ]);
 
-/** `text/*`, and the other MIME types whose files are text. */
 function isTextType(mime: string): boolean {
   return /^text\/|^application\/(json|xml|yaml|x-yaml|toml|sql|javascript|x-sh)$|\+(json|xml|yaml)$/.test(mime);
 }
 
-/** Characters before the comma of a data URL: a MIME type and its parameters. */
+/** Limit of characters before the comma of a data URL. */
 const maxDataUrlHeader = 1000;
 
-/** `file_data` is a data URL or bare base64; bare data gets the type of the file name's extension, else PDF. */
-function fileOf(given: string, filename: string | null | undefined, at: string) {
+/** `file_data` is a data URL or bare base64. The type of bare data is that of the file name's extension, or else PDF. */
+function parseFileData(given: string, filename: string | null | undefined, at: string) {
   const comma = given.startsWith('data:') ? given.indexOf(',') : -1;
   if (comma === -1) {
     const extension = filename?.slice(filename.lastIndexOf('.') + 1).toLowerCase() ?? '';
@@ -93,7 +91,7 @@ function fileOf(given: string, filename: string | null | undefined, at: string) 
   return { mime: mime.trim() || 'text/plain', data: given.slice(comma + 1), isBase64 };
 }
 
-function decodeText({ data, isBase64 }: ReturnType<typeof fileOf>, at: string): string {
+function decodeText({ data, isBase64 }: ReturnType<typeof parseFileData>, at: string): string {
   const param = `${at}.file_data`;
   if (isBase64 && /[^\w+/=\s-]/.test(data)) {
     throw invalidValue(param, `Invalid '${param}': it is not base64. Send data:…;base64,… or plain base64.`);

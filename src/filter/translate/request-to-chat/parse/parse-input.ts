@@ -10,13 +10,12 @@ import {
 } from '../../shared/request-errors.ts';
 import type { TranslationSettings } from '../../shared/settings.ts';
 import { InputBuilder, type KnownTypes, type RequestReading } from './input-builder.ts';
-import { isRefused, roleStatedBy, textCarriedBy } from './left-out.ts';
+import { isRefused, readCarriedText, readStatedRole } from './left-out.ts';
 import { parseContent } from './parse-content.ts';
 
-/** The decoded items of an input. */
 export type ParsedInput = Pick<InputBuilder, 'items' | 'toolLists' | 'update' | 'endsInTrigger'>;
 
-/** `input` as items, each by its `type`; `dropped` names those left out. Throws `ApiError` for the first mistake. */
+/** `input` as items. Items that are left out are listed as dropped. Throws `ApiError` for the first mistake. */
 export function parseInput(input: string | readonly unknown[], reading: RequestReading): ParsedInput {
   const { settings, known } = reading;
   const builder = new InputBuilder(reading);
@@ -27,8 +26,8 @@ export function parseInput(input: string | readonly unknown[], reading: RequestR
   if (input.length === 0) throw emptyArray('input');
   const { maxItems } = settings.limits;
   if (input.length > maxItems) throw aboveMax('array', 'input', 'too many items', maxItems, input.length);
-  // What is behind the model's last item, and the last output of its calls, is asked now. What is before that is the history that
-  // the client repeats with each request.
+  // What follows the model's last item, and the last output of its calls, is asked now. What comes before is history, which the client
+  // repeats with each request.
   const latest = input.findLastIndex((item) => !isAsked(item)) + 1;
   const ofHistory: TranslationSettings = latest === 0 ? settings : { ...settings, isHistory: true };
   for (const [index, item] of input.entries()) {
@@ -38,10 +37,10 @@ export function parseInput(input: string | readonly unknown[], reading: RequestR
     builder.isCut = isJsonObject(item) && item['status'] === 'incomplete';
     builder.provenance.reading(at);
     if (!isJsonObject(item)) throw invalidType(at, 'an object', item);
-    const type = typeOfItem(item, at);
+    const type = parseItemType(item, at);
     const read = known.items.get(type);
     if (read === undefined) {
-      readUnknown(type, item, at, known, builder);
+      parseUnknownItem(type, item, at, known, builder);
       continue;
     }
     checkRecord(item, at);
@@ -50,7 +49,7 @@ export function parseInput(input: string | readonly unknown[], reading: RequestR
   return builder;
 }
 
-/** Items that a client sends to be heeded, beside messages. */
+/** Types of items, beside messages, that ask for something. */
 const askedTypes: readonly unknown[] = [
   'agent_message',
   'additional_tools',
@@ -58,14 +57,14 @@ const askedTypes: readonly unknown[] = [
   'mcp_approval_response',
 ];
 
-/** Whether the item is neither the model's, nor an output of its calls, nor a summary of both. */
+/** Is the item neither the model's, nor an output of its calls, nor a summary of both? */
 function isAsked(item: unknown): boolean {
   if (!isJsonObject(item)) return false;
   const { role, type } = item;
   return role === 'user' || role === 'developer' || role === 'system' || askedTypes.includes(type);
 }
 
-/** The states of all types of items: one that stands for another type is an agent's record all the same. */
+/** The states of all types of items: an agent's record may have a state of another type. */
 const states = [
   'completed',
   'in_progress',
@@ -77,7 +76,6 @@ const states = [
   'calling',
 ];
 
-/** Refuses an id or a status that no item of the API can have. */
 function checkRecord({ id, status }: Record<string, unknown>, at: string): void {
   if (id != null && typeof id !== 'string') throw invalidType(`${at}.id`, 'a string', id);
   if (status == null) return;
@@ -86,7 +84,7 @@ function checkRecord({ id, status }: Record<string, unknown>, at: string): void 
 }
 
 /** The item's `type`; messages and references may omit it. */
-function typeOfItem(item: Record<string, unknown>, at: string): string {
+function parseItemType(item: Record<string, unknown>, at: string): string {
   const { type, role, id } = item;
   if (typeof id === 'string') withinLength(id, maxIdLength, `${at}.id`);
   if (typeof type === 'string') return withinLength(type, maxNameLength, `${at}.type`);
@@ -96,8 +94,8 @@ function typeOfItem(item: Record<string, unknown>, at: string): string {
   throw missingParameter(`${at}.type`);
 }
 
-/** An item of an unknown type: its text, or nothing, or refused. */
-function readUnknown(
+/** An item of an unknown type becomes its text, or nothing, or is refused. */
+function parseUnknownItem(
   type: string,
   item: Record<string, unknown>,
   at: string,
@@ -110,5 +108,5 @@ function readUnknown(
     throw notOneOf(`${at}.type`, type, types);
   }
   builder.dropped.pushUnknownType({ kind: 'item', type }, at);
-  if (unknownItems !== 'drop') builder.addText(roleStatedBy(item), textCarriedBy(item), at);
+  if (unknownItems !== 'drop') builder.addText(readStatedRole(item), readCarriedText(item), at);
 }

@@ -9,15 +9,15 @@ import { type CreateResponseFields, type FieldRow, findField } from '../../share
 import type { TranslationSettings } from '../../shared/settings.ts';
 import type { RequestReading } from './input-builder.ts';
 import { type ParsedInput, parseInput } from './parse-input.ts';
+import { parseFields } from './parse-shape.ts';
 import { parseTextFormat } from './parse-text-format.ts';
 import { parseAllowedList, parseToolChoice, withAllowedTools } from './parse-tool-choice.ts';
 import { parseTools } from './parse-tools.ts';
-import { readShape } from './read-shape.ts';
 import { ToolsBuilder } from './tools-builder.ts';
 
 /**
- * The one place where an untrusted body becomes a typed request. It is parsed in the order the client wrote it, so that
- * the mistake reported is the first in the document. Throws `ApiError` for a wrong shape, and for a value that these settings or
+ * The one place where an untrusted body becomes a typed request. Fields are parsed in the order in which the client wrote them, so that
+ * the first mistake in the document is reported. Throws `ApiError` for a wrong shape, and for a value that these settings or
  * this upstream do not allow. `passthrough` are fields that go to the upstream as they are, by the upstream's names.
  */
 export function parseRequest(body: unknown, reading: RequestReading) {
@@ -33,18 +33,18 @@ export function parseRequest(body: unknown, reading: RequestReading) {
     include: [],
     toolChoice: null,
     allowedTools: null,
-    prewarm: prewarmIn(body),
+    prewarm: findPrewarm(body),
   };
-  for (const name of namesOf(body, null)) {
+  for (const name of parseNames(body, null)) {
     const value = body[name];
     provenance.reading(name);
     const row = findField(name);
     if (!('shape' in row)) {
-      parseUnread(name, row, value, passthrough, reading);
+      parseUnreadField(name, row, value, passthrough, reading);
       continue;
     }
-    if (Object.hasOwn(nestedFields, name) && isJsonObject(value)) namesOf(value, name); // for its limit
-    const read = readShape(row.shape, value, name, reading);
+    if (Object.hasOwn(nestedFields, name) && isJsonObject(value)) parseNames(value, name); // for its limit
+    const read = parseFields(row.shape, value, name, reading);
     if (read != null) refuseMeaning(name, row, read, settings);
     if (row.fate !== 'named') takeField(name, read, parts, reading);
     else if (read != null && !(Array.isArray(read) && read.length === 0)) dropped.push(name);
@@ -80,7 +80,6 @@ export function parseRequest(body: unknown, reading: RequestReading) {
   return { request, passthrough };
 }
 
-/** The parts of a request while its fields are read, one after the other. */
 interface RequestParts {
   readonly fields: Record<string, unknown>;
   readonly tools: ToolsBuilder;
@@ -93,7 +92,7 @@ interface RequestParts {
   allowedTools: readonly ChosenTool[] | null;
 }
 
-/** The casts: `read` is the output of the schema of that name, which the compiler cannot follow through a lookup. */
+/** The casts are right because `read` is the output of the schema of that name, which the compiler cannot follow through a lookup. */
 function takeField(name: string, read: unknown, parts: RequestParts, reading: RequestReading): void {
   switch (name) {
     case 'text': {
@@ -120,7 +119,7 @@ function takeField(name: string, read: unknown, parts: RequestParts, reading: Re
       if (read != null) parts.allowedTools = parseAllowedList(read as unknown[], name, reading);
       break;
     case 'input':
-      // A request that only warms a prompt up may come without input, as an empty list.
+      // A request that only prewarms may have an empty list as input.
       if (read != null && !(parts.prewarm !== null && Array.isArray(read) && read.length === 0))
         parts.input = parseInput(read as string | unknown[], reading);
       break;
@@ -129,14 +128,14 @@ function takeField(name: string, read: unknown, parts: RequestParts, reading: Re
   }
 }
 
-/** The field that asks for a warm cache and no output; null where none does. */
-function prewarmIn({ generate, prompt_cache_options: options }: Readonly<Record<string, unknown>>): Prewarm | null {
+/** The field that asks for a warm cache and no output. */
+function findPrewarm({ generate, prompt_cache_options: options }: Readonly<Record<string, unknown>>): Prewarm | null {
   if (isJsonObject(options) && options['prewarm'] === true) return 'prompt_cache_options.prewarm';
   return generate === false ? 'generate' : null;
 }
 
-/** The names in an object of known fields; throws `ApiError` for more of them than `maxFields`. */
-function namesOf(object: Readonly<Record<string, unknown>>, param: string | null): string[] {
+/** The names in an object of known fields. Throws `ApiError` for more than `maxFields`. */
+function parseNames(object: Readonly<Record<string, unknown>>, param: string | null): string[] {
   const names = Object.keys(object);
   if (names.length <= maxFields) return names;
   const where = param === null ? 'the request body' : `'${param}'`;
@@ -147,17 +146,17 @@ function namesOf(object: Readonly<Record<string, unknown>>, param: string | null
   );
 }
 
-/** Maximum fields of the body, or of an object with fixed keys: several times as many as the API and all known engines have. */
+/** Maximum fields of an object with fixed keys: several times as many as the API and all known engines have. */
 const maxFields = 256;
 
-/** Throws `ApiError` for a value that is well formed but not supported: by its row, or where the row has no rule by the profile. */
+/** Throws `ApiError` for a value that is well formed but not supported, by the row of the field, or else by the profile. */
 function refuseMeaning(name: string, { refuse }: FieldRow, value: unknown, settings: TranslationSettings): void {
   // The rule takes what the shape of its row has read, which the compiler cannot follow through a lookup.
   if (refuse !== undefined) refuse(value as never, settings);
   else refuseByProfile(name, value, settings);
 }
 
-/** Results of hosted tools: the items they belong to never occur here, so nothing is left out. */
+/** Results of hosted tools, which never occur here: nothing is lost. */
 const hostedIncludes = new Set([
   'file_search_call.results',
   'web_search_call.results',
@@ -167,7 +166,7 @@ const hostedIncludes = new Set([
   'message.input_image.image_url',
 ]);
 
-/** The values as the client sent them: unknown ones are named, since a newer client may ask for more than exists here. */
+/** The values as the client sent them. Unknown ones are dropped and listed: a newer client may ask for more than exists here. */
 function parseInclude(include: readonly unknown[], { settings: { profile }, dropped }: Reading): string[] {
   const wanted: string[] = [];
   for (const [index, value] of include.entries()) {
@@ -190,7 +189,7 @@ function parseInclude(include: readonly unknown[], { settings: { profile }, drop
 }
 
 function refuseByProfile(name: string, value: unknown, { profile }: TranslationSettings): void {
-  // How an answer is drawn is left to the server, and named.
+  // The server decides on sampling; the field is dropped and listed.
   if (name === 'temperature' || name === 'top_p') return;
   const field = name === 'top_logprobs' ? 'logprobs' : name;
   if (value === 0 || !(profile.refusedFields as readonly string[]).includes(field)) return;
@@ -200,8 +199,8 @@ function refuseByProfile(name: string, value: unknown, { profile }: TranslationS
   );
 }
 
-/** A field that no schema reads: it goes to the upstream as it is, is named, left out, or refused. Throws `ApiError`. */
-function parseUnread(
+/** A field that no schema reads goes to the upstream as it is, or is dropped and listed, left out, or refused. Throws `ApiError`. */
+function parseUnreadField(
   name: string,
   { fate, refuse }: FieldRow,
   value: unknown,

@@ -1,13 +1,13 @@
 import { isJsonObject } from '../../../../formats/json/exact.ts';
 import { jsonSchemaFormat, plainFormat } from '../../../wire/schema/create-response.ts';
 import type { Reading } from '../../shared/dropped.ts';
-import { extensionKeysOf } from '../../shared/extension-name.ts';
+import { readExtensionKeys } from '../../shared/extension-name.ts';
 import type { TextFormatRequest } from '../../shared/parsed.ts';
 import { missingParameter, notOneOf, unsupportedValue } from '../../shared/request-errors.ts';
 import type { CreateResponseFields } from '../../shared/request-fields.ts';
-import { readShape } from './read-shape.ts';
+import { parseFields } from './parse-shape.ts';
 
-/** The format at `param`; text when it is absent. Throws `ApiError` for a mistake, and for a strict schema no server field could hold. */
+/** The format at `param`. Throws `ApiError` for a mistake, and for a strict schema where the server has no field for schemas. */
 export function parseTextFormat(
   format: NonNullable<CreateResponseFields['text']>['format'],
   param: string,
@@ -16,13 +16,13 @@ export function parseTextFormat(
   if (format == null) return { type: 'text' };
   const { profile } = reading.settings;
   const { type } = format;
-  const extensions = extensionKeysOf(format, profile);
+  const extensions = readExtensionKeys(format, profile);
   if (type === 'text') {
-    readShape(plainFormat, format, param, reading);
+    parseFields(plainFormat, format, param, reading);
     return { type };
   }
   if (type === 'json_object') {
-    readShape(plainFormat, format, param, reading, extensions);
+    parseFields(plainFormat, format, param, reading, extensions);
     return { type, param, extensions };
   }
   if (type == null) throw missingParameter(`${param}.type`);
@@ -33,7 +33,7 @@ export function parseTextFormat(
       `In the Responses API the schema's fields are not nested: "text": {"format": {"type": "json_schema", "name": …, "schema": …}}.`,
     );
   }
-  const read = readShape(jsonSchemaFormat, format, param, reading, extensions);
+  const read = parseFields(jsonSchemaFormat, format, param, reading, extensions);
   if (read.strict === true && profile.jsonSchema === 'prompt') {
     throw unsupportedValue(
       param,

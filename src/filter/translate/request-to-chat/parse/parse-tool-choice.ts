@@ -1,17 +1,17 @@
 import { isJsonObject } from '../../../../formats/json/exact.ts';
 import { allowedToolsChoice, namedToolChoice, typedToolChoice } from '../../../wire/schema/create-response.ts';
-import { extensionKeysOf } from '../../shared/extension-name.ts';
+import { readExtensionKeys } from '../../shared/extension-name.ts';
 import type { ChosenTool, ToolChoiceMode, ToolChoiceRequest } from '../../shared/parsed.ts';
 import { invalidType, invalidValue, missingParameter, quote, unsupportedValue } from '../../shared/request-errors.ts';
 import type { CreateResponseFields } from '../../shared/request-fields.ts';
 import type { RequestReading } from './input-builder.ts';
-import { nameUnknown } from './known-keys.ts';
-import { readShape } from './read-shape.ts';
+import { dropUnknown } from './known-keys.ts';
+import { parseFields } from './parse-shape.ts';
 
 const param = 'tool_choice';
 const modes: readonly string[] = ['auto', 'none', 'required'] satisfies ToolChoiceMode[];
 
-/** `tool_choice`; null when it is absent. Throws `ApiError` for the first mistake. */
+/** Throws `ApiError` for the first mistake. */
 export function parseToolChoice(
   choice: CreateResponseFields['tool_choice'],
   reading: RequestReading,
@@ -25,22 +25,22 @@ export function parseToolChoice(
     );
   }
   const { type } = choice;
-  const extensions = extensionKeysOf(choice, reading.settings.profile);
+  const extensions = readExtensionKeys(choice, reading.settings.profile);
   // Llama Stack writes the list without a type.
   if (type == null && Array.isArray(choice['allowed_tools']))
     return parseToolChoice({ ...choice, type: 'allowed_tools' }, reading);
   if (type == null && choice['name'] == null) throw missingParameter('tool_choice.type');
   if (type === 'allowed_tools') {
     if (choice['tools'] === undefined && Array.isArray(choice[type])) {
-      const { mode, allowed_tools } = readShape(allowedToolsChoice.flat, choice, param, reading, extensions);
+      const { mode, allowed_tools } = parseFields(allowedToolsChoice.flat, choice, param, reading, extensions);
       const tools = parseAllowedList(allowed_tools, `${param}.${type}`, reading);
       return { type, mode: mode ?? 'auto', tools, extensions };
     }
     const { object, at, own } = fieldsOf(choice, 'tools', type, param, reading);
-    const { mode, tools } = readShape(allowedToolsChoice.typed, object, at, reading, own);
+    const { mode, tools } = parseFields(allowedToolsChoice.typed, object, at, reading, own);
     return { type, mode: mode ?? 'auto', tools: parseAllowedList(tools, `${at}.tools`, reading), extensions };
   }
-  const tool = chosenTool(choice, param, reading);
+  const tool = parseChosenTool(choice, param, reading);
   if (tool !== null) return { type: 'named', tool };
   const types = [...reading.known.tools].flatMap(([known, { chosenBy }]) => (chosenBy === null ? [] : [quote(known)]));
   throw unsupportedValue(
@@ -49,7 +49,7 @@ export function parseToolChoice(
   );
 }
 
-/** The choice, held to the request’s own list of allowed tools. Throws `ApiError` where it is an object with its own. */
+/** The choice, within the request's own list of allowed tools. Throws `ApiError` for a choice that has a list too. */
 export function withAllowedTools(
   choice: ToolChoiceRequest | null,
   tools: readonly ChosenTool[] | null,
@@ -66,26 +66,26 @@ export function withAllowedTools(
 
 /** A list of tools, or of their names; `at` is its path. Throws `ApiError` for the first mistake. */
 export function parseAllowedList(list: readonly unknown[], at: string, reading: RequestReading): ChosenTool[] {
-  return list.flatMap((entry, index) => parseAllowed(entry, `${at}[${index}]`, reading));
+  return list.flatMap((entry, index) => parseAllowedEntry(entry, `${at}[${index}]`, reading));
 }
 
 function isMode(text: string): text is ToolChoiceMode {
   return modes.includes(text);
 }
 
-/** None for a tool that is left out of `tools` too. */
-function parseAllowed(entry: unknown, at: string, reading: RequestReading): ChosenTool[] {
+/** Empty for a tool that is left out of `tools` too. */
+function parseAllowedEntry(entry: unknown, at: string, reading: RequestReading): ChosenTool[] {
   const { settings, dropped } = reading;
   if (typeof entry === 'string') return [{ param: at, at, type: null, name: entry, namespace: null, extensions: null }];
   if (!isJsonObject(entry)) throw invalidType(at, 'an object or a name', entry);
   const { type } = entry;
-  const tool = chosenTool(entry, at, reading);
+  const tool = parseChosenTool(entry, at, reading);
   if (tool !== null) return [tool];
-  // These two can be allowed, and not chosen alone.
+  // Tools of these two types can be allowed, but not chosen alone.
   if (type === 'namespace' || type === 'tool_search') {
-    const extensions = extensionKeysOf(entry, settings.profile);
-    if (type === 'tool_search') readShape(typedToolChoice, entry, at, reading, extensions);
-    const name = type === 'tool_search' ? type : readShape(namedToolChoice, entry, at, reading, extensions).name;
+    const extensions = readExtensionKeys(entry, settings.profile);
+    if (type === 'tool_search') parseFields(typedToolChoice, entry, at, reading, extensions);
+    const name = type === 'tool_search' ? type : parseFields(namedToolChoice, entry, at, reading, extensions).name;
     return [{ param: at, at, type, name, namespace: null, extensions }];
   }
   if (typeof type === 'string' && settings.droppedTools.includes(type)) {
@@ -99,33 +99,33 @@ function parseAllowed(entry: unknown, at: string, reading: RequestReading): Chos
 }
 
 /**
- * The tool that a choice names: flat, as Chat has it (`{"type": "function", "function": {"name": …}}`), or by its name without
- * a type. Null if none can be chosen so.
+ * The tool that a choice names; null if no tool can be chosen so. The name is in the choice, which may lack a type, or one level
+ * down, as in Chat: `{"type": "function", "function": {"name": …}}`.
  */
-function chosenTool(choice: Record<string, unknown>, at: string, reading: RequestReading): ChosenTool | null {
+function parseChosenTool(choice: Record<string, unknown>, at: string, reading: RequestReading): ChosenTool | null {
   const type = choice['type'] ?? null;
   if (type === null && choice['name'] == null) return null;
-  const extensions = extensionKeysOf(choice, reading.settings.profile);
+  const extensions = readExtensionKeys(choice, reading.settings.profile);
   if (type === null) {
-    const { name, namespace = null } = readShape(namedToolChoice, choice, at, reading, extensions);
+    const { name, namespace = null } = parseFields(namedToolChoice, choice, at, reading, extensions);
     return { param: at, at, type, name, namespace, extensions };
   }
   const chosenBy = typeof type === 'string' ? reading.known.tools.get(type)?.chosenBy : null;
   if (typeof type !== 'string' || chosenBy == null) return null;
   if (chosenBy === 'type') {
-    readShape(typedToolChoice, choice, at, reading, extensions);
+    parseFields(typedToolChoice, choice, at, reading, extensions);
     return { param: at, at, type, name: type, namespace: null, extensions };
   }
   const { object, at: path, own } = fieldsOf(choice, 'name', type, at, reading);
-  const { name, namespace = null } = readShape(namedToolChoice, object, path, reading, own);
+  const { name, namespace = null } = parseFields(namedToolChoice, object, path, reading, own);
   return { param: path, at, type, name, namespace, extensions };
 }
 
-/** The object with the fields of a choice: the choice itself or, where it lacks `key`, one under its type, as Chat has it. */
+/** The object with the fields of a choice: the choice itself or, where it lacks `key`, the object under its type, as in Chat. */
 function fieldsOf(choice: Record<string, unknown>, key: string, type: string, at: string, reading: RequestReading) {
-  const own = extensionKeysOf(choice, reading.settings.profile);
+  const own = readExtensionKeys(choice, reading.settings.profile);
   const inner = choice[type];
   if (choice[key] !== undefined || !isJsonObject(inner)) return { object: choice, at, own };
-  nameUnknown({ names: new Set(['type', type]), unread: new Set(), inner: [] }, choice, at, reading, own);
+  dropUnknown({ names: new Set(['type', type]), unread: new Set(), inner: [] }, choice, at, reading, own);
   return { object: inner, at: `${at}.${type}`, own: null };
 }

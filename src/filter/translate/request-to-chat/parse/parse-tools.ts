@@ -6,7 +6,7 @@ import type { KnownTypes, ToolList } from './input-builder.ts';
 import { isRefused } from './left-out.ts';
 import { type ToolsBuilder, typedTool } from './tools-builder.ts';
 
-/** Reads each tool of a list by its `type`; `isOwn` for the request’s own. Throws `ApiError` for the first mistake. */
+/** `isOwn`: the list is the request's own `tools`. Throws `ApiError` for the first mistake. */
 export function parseTools(
   { tools, param }: ToolList,
   isOwn: boolean,
@@ -25,7 +25,7 @@ export function parseTools(
       else leaveOutOrRefuse(type, at, types, builder);
       continue;
     }
-    const listed = known.read(tool, at, builder);
+    const listed = known.parse(tool, at, builder);
     if (isOwn && listed !== null) builder.listed.push(listed);
   }
 }
@@ -45,13 +45,13 @@ const hostedTools = new Set([
   'programmatic_tool_calling',
 ]);
 
-/** A type of tool that OpenAI's servers run, also with the date of a version. */
+/** Is it a type of tool that OpenAI's servers run, also with the date of a version? */
 export function isHostedTool(type: string): boolean {
-  return hostedTools.has(familyOf(type));
+  return hostedTools.has(withoutDate(type));
 }
 
 /** The type without the date of a version: `web_search_preview_2025_03_11`. */
-function familyOf(type: string): string {
+function withoutDate(type: string): string {
   return type.replace(/_\d{4}_\d{2}_\d{2}$/, '');
 }
 
@@ -61,7 +61,7 @@ function offerExtension(tool: Record<string, unknown>, param: string, builder: T
   const chatName = typeof name === 'string' ? withinLength(name, maxNameLength, `${param}.name`) : type;
   const origin = { kind: 'function', name: chatName } as const;
   builder.offer({ kind: 'extension', param, chatName, origin, description: null, tool: { ...tool, type } });
-  const listed = builder.echoOf(tool);
+  const listed = builder.writeEcho(tool);
   if (listed !== null) builder.listed.push(listed);
 }
 
@@ -71,7 +71,7 @@ function leaveOutOrRefuse(
   types: KnownTypes['tools'],
   { settings, dropped, isOwn }: ToolsBuilder,
 ): void {
-  const family = familyOf(type);
+  const family = withoutDate(type);
   const isHosted = hostedTools.has(family);
   if (settings.droppedTools.includes(type) || settings.droppedTools.includes(family) || (isHosted && !isOwn)) {
     dropped.push(`${at}.${type}`);

@@ -8,17 +8,17 @@ import type { ToolDefinition } from '../../shared/parsed.ts';
 import type { Provenance } from '../../shared/provenance.ts';
 import { invalidType, invalidValue, missingParameter, quote, withinLength } from '../../shared/request-errors.ts';
 import type { TranslationSettings } from '../../shared/settings.ts';
-import { knownKeys, nameUnknown } from './known-keys.ts';
-import { parseShape } from './read-shape.ts';
+import { dropUnknown, knownKeys } from './known-keys.ts';
+import { parseShape } from './parse-shape.ts';
 
 export interface ToolType {
-  /** The way in which `tool_choice` names the tool: its `name`, or its type alone; null where it cannot be chosen. */
+  /** The key by which `tool_choice` names the tool; null where the tool cannot be chosen. */
   readonly chosenBy: 'name' | 'type' | null;
-  /** Offers what the tool stands for, and returns its echo; null for none, or one left out. Throws `ApiError`. */
-  read(tool: Record<string, unknown>, at: string, tools: ToolsBuilder): ToolEcho | null;
+  /** Offers the tool, and returns its echo; null where the Response does not repeat it. Throws `ApiError`. */
+  parse(tool: Record<string, unknown>, at: string, tools: ToolsBuilder): ToolEcho | null;
 }
 
-/** A type of tool with a schema; other keys are named as left out. `offer` returns false where the tool is left out. */
+/** A type of tool with a schema. Further keys are dropped and listed. `offer` returns false where the tool is left out. */
 export function toolType<Schema extends z.ZodMiniObject>(
   schema: Schema,
   chosenBy: ToolType['chosenBy'],
@@ -27,15 +27,15 @@ export function toolType<Schema extends z.ZodMiniObject>(
   const keys = knownKeys(schema);
   return {
     chosenBy,
-    read(tool, at, tools) {
+    parse(tool, at, tools) {
       const read = parseShape(schema, tool, at);
-      nameUnknown(keys, tool, at, tools);
-      return offer(read, at, tools) ? tools.echoOf(tool) : null;
+      dropUnknown(keys, tool, at, tools);
+      return offer(read, at, tools) ? tools.writeEcho(tool) : null;
     },
   };
 }
 
-/** A tool with its type. Throws `ApiError` for what is no object with one. */
+/** The tool's type and the tool. Throws `ApiError` for what is not an object with a type. */
 export function typedTool(tool: unknown, at: string): readonly [type: string, tool: Record<string, unknown>] {
   if (!isJsonObject(tool)) throw invalidType(at, 'an object', tool);
   const type = tool['type'];
@@ -49,37 +49,35 @@ export class ToolsBuilder implements Reading {
   readonly settings: TranslationSettings;
   readonly dropped: Dropped;
   readonly provenance: Provenance;
-  /** The request's own list. */
+  /** The echo of the request's own list. */
   readonly listed: ToolEcho[] = [];
   /** The path of the list that is read. */
   param = '';
   /**
-   * Whether the list is the request's own: a name that is already taken is a mistake, and a tool that cannot be offered is
-   * refused. Later lists are part of the history: there, a tool declared again replaces the earlier one, and what cannot be
-   * offered is dropped and listed.
+   * The list that is read is the request's own: a name that is taken is a mistake, and a tool that cannot be offered is refused. Later lists
+   * are history: a tool that is declared again replaces the earlier one, and one that cannot be offered is dropped and listed.
    */
   isOwn = true;
-  /** OpenAI's servers would have searched. */
+  /** The request has a search that OpenAI's servers would run. */
   isSearched = false;
   readonly #definitions: ToolDefinition[] = [];
-  /** Where each name is among the definitions. */
+  /** The index of each name in the definitions. */
   readonly #places = new Map<string, number>();
-  /** Deferred tools by their Chat names, as a search would give them; null for one that a search has given. */
+  /** Deferred tools by their Chat names, as a search would give them; null for a tool that a search has given. */
   readonly #deferred = new Map<string, ToolEcho | null>();
 
-  /** `dropped` receives the name of each tool that a setting leaves out. */
   constructor({ settings, dropped, provenance }: Reading) {
     this.settings = settings;
     this.dropped = dropped;
     this.provenance = provenance;
   }
 
-  /** A tool that is no function as the Response repeats it: the published schema has functions only. */
-  echoOf(tool: Record<string, unknown>): ToolEcho | null {
+  /** The echo of a tool that is not a function: the published schema has functions only. */
+  writeEcho(tool: Record<string, unknown>): ToolEcho | null {
     return this.settings.strictEcho ? null : (tool as ToolEcho);
   }
 
-  /** Offers a tool. `found` is how a search would give it, of a tool that is deferred. */
+  /** `found` is a deferred tool as a search would give it. */
   offer(tool: ToolDefinition, found: ToolEcho | null = null): void {
     this.provenance.mark(tool, tool.param);
     if (found === null) this.#deferred.delete(tool.chatName);
@@ -106,7 +104,7 @@ export class ToolsBuilder implements Reading {
     this.#definitions.push(tool);
   }
 
-  /** Every tool, in order. Where OpenAI’s servers would search, a deferred function is in a namespace of its own name. */
+  /** All tools, in order. Where OpenAI's servers would search, a deferred function is in a namespace of its own name. */
   finish(): readonly ToolDefinition[] {
     if (!this.isSearched || this.#deferred.size === 0) return this.#definitions;
     return this.#definitions.map((definition) => {

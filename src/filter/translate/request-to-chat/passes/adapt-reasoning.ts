@@ -3,7 +3,7 @@ import type { ChatToolCall } from '../../../wire/schema/chat-request.ts';
 import { googleExtra, signatureOf } from '../../shared/envelopes.ts';
 import { type Messages, mapRole } from './message-pass.ts';
 
-/** Reasoning older than the last question is left out. Must see the user's messages before others of that role are made. */
+/** Leaves out reasoning older than the last question. Runs before passes that make further messages of the user's. */
 export function leaveOutOldReasoning(messages: Messages): Messages {
   const lastQuestion = messages.findLastIndex(({ role }) => role === 'user');
   return messages.map((message, index) => {
@@ -14,10 +14,10 @@ export function leaveOutOldReasoning(messages: Messages): Messages {
   });
 }
 
-/** Tells Gemini that a call was made without a signature (Google's documented value). */
+/** Google's documented value tells Gemini that a call was made without a signature. */
 const noSignature = 'skip_thought_signature_validator';
 
-/** Signs the first of parallel calls, the only one that is signed; a turn of another provider has no signature at all. */
+/** Signs the first of parallel calls. Gemini signs only that one; calls of another provider have no signature at all. */
 export function signFirstCall(messages: Messages): Messages {
   return mapRole(messages, 'assistant', (message) => {
     const [first, ...others] = message.tool_calls ?? [];
@@ -41,7 +41,6 @@ function isSigned(call: ChatToolCall): boolean {
   );
 }
 
-/** Fills in the reasoning that the server demands and a message lacks. */
 export function fillInReasoning(messages: Messages, { reasoningBackfill: backfill }: Profile): Messages {
   if (backfill === null) return messages;
   return mapRole(messages, 'assistant', (message) => {
@@ -52,7 +51,7 @@ export function fillInReasoning(messages: Messages, { reasoningBackfill: backfil
   });
 }
 
-/** The messages as they are where nothing is filled in. */
+/** The messages without the texts that `fillInReasoning` filled in. */
 export function withoutBackfill(messages: Messages, text: string): Messages {
   return mapRole(messages, 'assistant', (message) => {
     const { reasoning_content: content, ...kept } = message;

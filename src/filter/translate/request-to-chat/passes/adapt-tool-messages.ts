@@ -1,18 +1,17 @@
 import type { ChatContentPart, ChatMessage } from '../../../wire/schema/chat-request.ts';
-import { type Messages, mapRole, nameOfCall } from './message-pass.ts';
+import { calledName, type Messages, mapRole } from './message-pass.ts';
 
-/** Tool messages repeat the name of the function. */
 export function nameToolMessages(messages: Messages): Messages {
   let names = new Map<string | undefined, string>();
   return messages.map((message) => {
     if (message.tool_calls !== undefined)
-      names = new Map(message.tool_calls.map((call) => [call.id, nameOfCall(call)]));
+      names = new Map(message.tool_calls.map((call) => [call.id, calledName(call)]));
     const name = message.role === 'tool' ? names.get(message.tool_call_id) : undefined;
     return name === undefined ? message : { ...message, name };
   });
 }
 
-/** Tool messages hold text alone: other parts of a turn's outputs follow in one message of the user's. */
+/** A tool message holds text alone: other parts of a round's outputs follow in one message of the user's. */
 export function moveToolMedia(messages: Messages): Messages {
   if (!messages.some(hasMedia)) return messages;
   const written: ChatMessage[] = [];
@@ -32,7 +31,7 @@ function hasMedia({ role, content }: ChatMessage): boolean {
   return role === 'tool' && Array.isArray(content);
 }
 
-/** The message with its text alone; its other parts are added to `attached`. */
+/** The message with its text alone. Other parts are added to `attached`. */
 function withoutMedia(message: ChatMessage, attached: ChatContentPart[]): ChatMessage {
   const parts = message.content as readonly ChatContentPart[]; // `hasMedia`
   const media = parts.filter(({ type }) => type !== 'text');
@@ -42,7 +41,7 @@ function withoutMedia(message: ChatMessage, attached: ChatContentPart[]): ChatMe
   return { ...message, content: text === '' ? `[${attachment} attached below]` : text };
 }
 
-/** An assistant message holds one call: of several, each has a message of its own, followed by its output. */
+/** An assistant message holds one call: each of several gets a message of its own, followed by its output. */
 export function splitCalls(messages: Messages): Messages {
   const written: ChatMessage[] = [];
   let calls: ChatMessage['tool_calls'] = [];
@@ -63,7 +62,7 @@ export function splitCalls(messages: Messages): Messages {
   return written;
 }
 
-/** `content` of an assistant message that holds only tool calls is an empty text instead of null. */
+/** The `content` of an assistant message that holds only calls is `''` instead of null. */
 export function fillNullContent(messages: Messages): Messages {
   return mapRole(messages, 'assistant', (message) =>
     message.content === null && message.refusal === undefined ? { ...message, content: '' } : message,

@@ -10,7 +10,7 @@ export function insertAssistantAfterTool(messages: Messages): Messages {
   });
 }
 
-/** Neighbours of one role, user or assistant, are one message. */
+/** Merges neighbours of one role, user or assistant. */
 export function alternateRoles(messages: Messages): Messages {
   const runs: [ChatMessage, ...ChatMessage[]][] = [];
   for (const message of messages) {
@@ -28,7 +28,7 @@ export function beginWithUser(messages: Messages): Messages {
   return messages[first]?.role === 'assistant' ? messages.toSpliced(first, 0, question) : messages;
 }
 
-/** Some message is the user's. */
+/** Inserts a message of the user's where there is none. */
 export function addUser(messages: Messages): Messages {
   if (messages.length === 0 || messages.some(({ role }) => role === 'user')) return messages;
   const leading = messages[0]?.role === 'system' || messages[0]?.role === 'developer' ? 1 : 0;
@@ -38,8 +38,8 @@ export function addUser(messages: Messages): Messages {
 const question: ChatMessage = { role: 'user', content: standIn };
 
 /**
- * An assistant message has text or calls: templates that count turns demand it, and Kimi refuses one with neither. A turn that was
- * cut while the model reasoned has only its reasoning.
+ * An assistant message has text or calls: templates that count messages demand it, and Kimi refuses a message with neither. A message that
+ * was cut while the model reasoned has only its reasoning.
  */
 export function fillSilentAssistant(messages: Messages): Messages {
   return mapRole(messages, 'assistant', (message) =>
@@ -47,7 +47,7 @@ export function fillSilentAssistant(messages: Messages): Messages {
   );
 }
 
-/** A last assistant message is a prefix to continue only when it is marked as one. */
+/** The model continues a last assistant message only when it is marked as a prefix. */
 export function markPrefix(messages: Messages): Messages {
   const last = messages.at(-1);
   if (last?.role !== 'assistant' || last.tool_calls !== undefined) return messages;
@@ -55,22 +55,21 @@ export function markPrefix(messages: Messages): Messages {
 }
 
 /**
- * An assistant message with nothing in it is left out: no text but white space, no refusal, no call, no reasoning. Clients
- * repeat the empty answer of a model, and Kimi, Mistral and Anthropic refuse every later request for it (CLIProxyAPI#1730,
- * OpenHands#8685). Runs after the reasoning to send back is known, and before the turns around it are merged.
+ * Leaves out an assistant message without text, refusal, calls and reasoning. Clients repeat the empty answer of a model, and Kimi, Mistral
+ * and Anthropic refuse every later request for it (CLIProxyAPI#1730, OpenHands#8685).
  */
-export function leaveOutEmptyTurns(messages: Messages): Messages {
-  if (!messages.some(isEmptyTurn)) return messages;
-  const spoken = messages.filter((message) => !isEmptyTurn(message));
+export function leaveOutEmptyMessages(messages: Messages): Messages {
+  if (!messages.some(isEmptyMessage)) return messages;
+  const spoken = messages.filter((message) => !isEmptyMessage(message));
   return spoken.length === 0 ? [{ role: 'user', content: standIn }] : spoken;
 }
 
-function isEmptyTurn(message: ChatMessage): boolean {
+function isEmptyMessage(message: ChatMessage): boolean {
   if (message.role !== 'assistant' || !isBlank(message.content)) return false;
   return carrying.every((field) => isNothing(message[field]));
 }
 
-/** The fields that make a message more than its text. */
+/** The fields of a message that say something beside its text. */
 const carrying = [
   'tool_calls',
   'refusal',

@@ -3,19 +3,18 @@ import type { ChatMessage } from '../../../wire/schema/chat-request.ts';
 import { carry } from '../../shared/provenance.ts';
 import { type Messages, mapRole } from './message-pass.ts';
 
-/** `developer` is `system` where the server does not know the role. */
+/** The role `developer` is `system` for a server that does not know it. */
 export function renameDeveloperRole(messages: Messages): Messages {
   return mapRole(messages, 'developer', (message) => ({ ...message, role: 'system' }));
 }
 
-/** The leading system messages are one. Where later ones are refused, as by many templates, they become the user’s. */
+/** Merges the leading system messages. Later ones, which many templates refuse, become the user's. */
 export function mergeSystemMessages(messages: Messages, profile: Profile): Messages {
   const first = messages[0];
   if (first === undefined) return messages;
   const end = isSystem(first) ? messages.findIndex(({ role }) => role !== first.role) : 1;
   const leading = end === -1 ? messages.length : end;
   const isOnlyLeading = profile.systemMessages === 'leading_only';
-  // As nearly all requests are.
   if (leading === 1 && !(isOnlyLeading && messages.findLastIndex(isSystem) > 0)) return messages;
   const later = messages.slice(leading);
   return [mergeMessages([first, ...messages.slice(1, leading)]), ...(isOnlyLeading ? later.map(asUser) : later)];
@@ -32,7 +31,7 @@ function asUser(message: ChatMessage): ChatMessage {
   return { ...message, role: 'user', content: `Developer instructions:\n${text}` };
 }
 
-/** Messages of one role in a row as one, texts a blank line apart. Only the last may have calls: their outputs follow. */
+/** Merges messages of one role, with a blank line between texts. Only the last message may have calls, since their outputs follow. */
 export function mergeMessages(messages: readonly [ChatMessage, ...ChatMessage[]]): ChatMessage {
   if (messages.length === 1) return messages[0];
   const merged: ChatMessage = Object.assign({}, ...messages);
@@ -54,7 +53,7 @@ export function mergeMessages(messages: readonly [ChatMessage, ...ChatMessage[]]
 type Content = NonNullable<ChatMessage['content']>;
 type Parts = Exclude<Content, string>;
 
-/** The content of those that have some; `last` where none has. */
+/** The content of the messages that have some; `last` where none has. */
 function mergedContent(messages: readonly ChatMessage[], last: ChatMessage['content']): Pick<ChatMessage, 'content'> {
   const contents = messages.flatMap(({ content }) => (content == null || content === '' ? [] : [content]));
   if (contents.length === 0) return last === undefined ? {} : { content: last };
@@ -64,12 +63,11 @@ function mergedContent(messages: readonly ChatMessage[], last: ChatMessage['cont
   return { content: [...(text === '' ? [] : partsOf(text)), ...contents.slice(firstParts).flatMap(partsOf)] };
 }
 
-/** The parts of a content; a text is one. */
 function partsOf(content: Content): Parts {
   return typeof content === 'string' ? [{ type: 'text', text: content }] : content;
 }
 
-/** The field of all messages, joined; nothing where none has it. */
+/** The field of all messages, joined; nothing where no message has it. */
 function mergedText(
   field: 'refusal' | 'reasoning' | 'reasoning_content',
   messages: readonly ChatMessage[],

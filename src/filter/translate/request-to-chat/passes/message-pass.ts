@@ -3,19 +3,15 @@ import type { ChatMessage, ChatToolCall } from '../../../wire/schema/chat-reques
 
 export type Messages = readonly ChatMessage[];
 
-/**
- * One quirk of servers, as a step over the whole conversation: its input is not changed, and it takes time in proportion to the
- * messages. It is run where the profile's server has the quirk.
- */
+/** One quirk of servers, as a step over the whole conversation. Its input is not changed, and it takes time in proportion to the messages. */
 export type MessagePass = readonly [
   run: (messages: Messages, profile: Profile) => Messages,
   appliesTo: (profile: Profile) => boolean,
 ];
 
-/** Used where a server demands a message and the conversation has none. */
+/** The text of a message that a server demands and the conversation lacks. */
 export const standIn = '.';
 
-/** The messages, with those replaced for which `change` returns another. */
 export function mapRole(
   messages: Messages,
   role: ChatMessage['role'],
@@ -24,7 +20,6 @@ export function mapRole(
   return messages.map((message) => (message.role === role ? change(message) : message));
 }
 
-/** The name of the called tool. */
-export function nameOfCall(call: ChatToolCall): string {
+export function calledName(call: ChatToolCall): string {
   return call.type === 'custom' ? call.custom.name : call.function.name;
 }

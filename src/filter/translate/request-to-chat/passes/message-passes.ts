@@ -7,7 +7,7 @@ import {
   beginWithUser,
   fillSilentAssistant,
   insertAssistantAfterTool,
-  leaveOutEmptyTurns,
+  leaveOutEmptyMessages,
   markPrefix,
 } from './alternate-roles.ts';
 import { mergeSystemMessages, renameDeveloperRole } from './merge-messages.ts';
@@ -15,10 +15,10 @@ import type { MessagePass, Messages } from './message-pass.ts';
 import { rewriteCallIds } from './rewrite-call-ids.ts';
 
 /**
- * The quirks that are a step over all messages, with the servers that have them, in the order in which they are applied (those of
- * one message are in `turn-to-messages.ts`, `items-to-messages.ts` and `parse-content.ts`): first those that need the
- * conversation as the client sent it, then those that move parts and split messages, then those about whole turns, and last those
- * that fill in what is still missing, in messages that earlier passes made too.
+ * The quirks that are a step over all messages, with the servers that have them, in the order in which they are applied: first the passes
+ * that need the conversation as the client sent it, then those that move parts and split messages, then those about the order of roles, and
+ * last those that fill in what is still missing, in messages that earlier passes made too. Quirks of one message are in
+ * `assistant-messages.ts`, `items-to-messages.ts` and `parse-content.ts`.
  */
 export const messagePasses: readonly MessagePass[] = [
   [
@@ -26,7 +26,7 @@ export const messagePasses: readonly MessagePass[] = [
     ({ reasoningScope: scope, reasoningReplay }) => scope === 'tool_turns' && reasoningReplay !== 'none',
   ],
   [signFirstCall, (profile) => profile.geminiSignatures],
-  [leaveOutEmptyTurns, () => true],
+  [leaveOutEmptyMessages, () => true],
   [rewriteCallIds, ({ callIdForm }) => callIdForm !== 'any'],
   [nameToolMessages, (profile) => profile.toolMessageName],
   [moveToolMedia, () => true],
@@ -43,7 +43,6 @@ export const messagePasses: readonly MessagePass[] = [
   [fillInReasoning, (profile) => profile.reasoningBackfill !== null && profile.reasoningReplay !== 'none'],
 ];
 
-/** The messages in the form the profile's server takes. */
 export function applyPasses(messages: Messages, profile: Profile): Messages {
   let current = messages;
   for (const [run, appliesTo] of messagePasses) if (appliesTo(profile)) current = run(current, profile);

@@ -1,20 +1,20 @@
 import { createHash } from 'node:crypto';
 import type { Profile } from '../../../upstream/profile.ts';
 import type { ChatMessage } from '../../../wire/schema/chat-request.ts';
-import { type Messages, nameOfCall } from './message-pass.ts';
+import { calledName, type Messages } from './message-pass.ts';
 
 /**
- * Every call, and its output, has an id of the form that the server or the model knows, different from those of all other
- * calls. An id that is such already stays, so that the model finds its own calls as it wrote them. The others are made from
+ * Gives every call, and its output, an id of the form that the server or the model knows, different from the ids of all other calls. An id
+ * that has the form already stays, so that the model finds its own calls as it wrote them. Other ids are made from
  * what comes before them alone: a conversation that grows keeps its beginning, byte for byte, and the server its cache.
  */
 export function rewriteCallIds(messages: Messages, { callIdForm }: Profile): Messages {
-  const rewrite = callIdForm === 'any' ? (id: string) => id : rewriterOf(callIdForm);
+  const rewrite = callIdForm === 'any' ? (id: string) => id : createRewriter(callIdForm);
   let ofTurn: ReadonlyMap<string, string> = new Map();
   return messages.map((message) => {
     if (message.tool_calls === undefined) return withOutputId(message, ofTurn);
-    // Tool messages follow their calls, and a message has no id twice.
-    ofTurn = new Map(message.tool_calls.map((call) => [call.id, rewrite(call.id, nameOfCall(call))]));
+    // Tool messages follow their calls, and no message has an id twice.
+    ofTurn = new Map(message.tool_calls.map((call) => [call.id, rewrite(call.id, calledName(call))]));
     return {
       ...message,
       tool_calls: message.tool_calls.map((call) => ({ ...call, id: ofTurn.get(call.id) ?? call.id })),
@@ -29,8 +29,8 @@ function withOutputId(message: ChatMessage, ids: ReadonlyMap<string, string>): C
 
 type Rewriter = (id: string, name: string) => string;
 
-/** Gives each call of a conversation, from the first to the last, its id in that form. */
-function rewriterOf(form: Exclude<Profile['callIdForm'], 'any'>): Rewriter {
+/** A rewriter gives each call of a conversation, from the first to the last, its id in that form. */
+function createRewriter(form: Exclude<Profile['callIdForm'], 'any'>): Rewriter {
   switch (form) {
     case 'alphanumeric_9':
       return hashing(/^[A-Za-z0-9]{9}$/, '', 9);
@@ -45,7 +45,7 @@ function rewriterOf(form: Exclude<Profile['callIdForm'], 'any'>): Rewriter {
   }
 }
 
-/** Ids that do not fit, or were given before, become `prefix` and that many characters of a hash. */
+/** Ids that do not fit, or occur again, become `prefix` and that many characters of a hash. */
 function hashing(fits: RegExp, prefix: string, length: number): Rewriter {
   const taken = new Set<string>();
   const timesOf = new Map<string, number>();
@@ -53,7 +53,7 @@ function hashing(fits: RegExp, prefix: string, length: number): Rewriter {
     let id = given;
     if (!fits.test(given) || taken.has(given)) {
       let times = timesOf.get(given) ?? 0;
-      do id = prefix + hashOf(times++ === 0 ? given : `${given}\n${times}`, length);
+      do id = prefix + hashText(times++ === 0 ? given : `${given}\n${times}`, length);
       while (taken.has(id));
       timesOf.set(given, times);
     }
@@ -64,12 +64,12 @@ function hashing(fits: RegExp, prefix: string, length: number): Rewriter {
 
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
 
-function hashOf(text: string, length: number): string {
+function hashText(text: string, length: number): string {
   const hash = createHash('sha256').update(text).digest();
   return Array.from(hash.subarray(0, length), (byte) => alphabet[byte % alphabet.length]).join('');
 }
 
-/** Ids that do not name their function, or were given before, become `prefix`, the name, and the number of calls before. */
+/** Ids that do not name their function, or occur again, become `prefix`, the name, and the number of calls before. */
 function counting(prefix: string): Rewriter {
   const taken = new Set<string>();
   let calls = 0;

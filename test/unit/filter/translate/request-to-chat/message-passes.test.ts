@@ -53,7 +53,7 @@ const cases: Readonly<Record<string, PassCase>> = {
     before: [calling('1', '2'), tool('1'), tool('2')],
     after: [assistant(null, { tool_calls: [call('1', { extra_content: unsigned }), call('2')] }), tool('1'), tool('2')],
   },
-  leaveOutEmptyTurns: {
+  leaveOutEmptyMessages: {
     flags: {},
     before: [
       ...[user('a'), assistant(''), assistant(' \n'), assistant(null), assistant([{ type: 'text', text: '' }])],
@@ -197,9 +197,9 @@ describe.each(messagePasses)('the pass $name', (pass) => {
 
 it('a pass that the profile does not ask for is not run', () => {
   const run = (profile: Profile) => messagePasses.filter((pass) => pass.appliesTo(profile)).map(({ name }) => name);
-  expect(run(plain)).toEqual(['leaveOutEmptyTurns', 'moveToolMedia', 'fillSilentAssistant']);
+  expect(run(plain)).toEqual(['leaveOutEmptyMessages', 'moveToolMedia', 'fillSilentAssistant']);
   expect(run(generic)).toEqual([
-    'leaveOutEmptyTurns',
+    'leaveOutEmptyMessages',
     'moveToolMedia',
     'renameDeveloperRole',
     'mergeSystemMessages',

@@ -13,10 +13,11 @@ import {
 import { userMessage } from '../../../shared/parsed.ts';
 import { invalidValue, paramAt, withinTextLimit } from '../../../shared/request-errors.ts';
 import { type InputBuilder, type ItemType, itemType } from '../input-builder.ts';
-import { readShape } from '../read-shape.ts';
+import { parseFields } from '../parse-shape.ts';
 
 export const reasoning = itemType(reasoningItem, ({ id, content, summary, encrypted_content }, at, input) => {
-  const envelope = encrypted_content == null ? null : envelopeOf(encrypted_content, `${at}.encrypted_content`, input);
+  const envelope =
+    encrypted_content == null ? null : parseEnvelope(encrypted_content, `${at}.encrypted_content`, input);
   input.add({
     kind: 'reasoning',
     id: typeof id === 'string' ? id : null,
@@ -27,8 +28,8 @@ export const reasoning = itemType(reasoningItem, ({ id, content, summary, encryp
   });
 });
 
-/** The contents of `encrypted_content`, if it was made here; null if another server made it. */
-function envelopeOf(text: string, at: string, input: InputBuilder): ReasoningEnvelope | null {
+/** The contents of `encrypted_content`; null if another server made it. */
+function parseEnvelope(text: string, at: string, input: InputBuilder): ReasoningEnvelope | null {
   const { maxNesting, maxValues } = input.settings.limits;
   const decoded = decodeReasoningEnvelope(text, maxNesting, maxValues - input.envelopeValues);
   if (decoded === 'too_many_values') {
@@ -46,11 +47,11 @@ function envelopeOf(text: string, at: string, input: InputBuilder): ReasoningEnv
 function textsOf(parts: readonly unknown[] | null | undefined, param: string, input: InputBuilder): string[] {
   return (parts ?? []).map((part, index) => {
     const at = paramAt(param, index);
-    return withinTextLimit(readShape(reasoningPart, part, at, input).text ?? '', `${at}.text`, input.settings);
+    return withinTextLimit(parseFields(reasoningPart, part, at, input).text ?? '', `${at}.text`, input.settings);
   });
 }
 
-/** A summary that was made here, in its place; others cannot be read. `type` is the item's own. */
+/** A summary that was made here stays in its place; others cannot be read. `type` is the item's own. */
 export function compaction(type: string): ItemType {
   return itemType(compactionItem, ({ encrypted_content }, at, input) => {
     const param = `${at}.encrypted_content`;
@@ -70,7 +71,7 @@ export function compaction(type: string): ItemType {
   });
 }
 
-/** Asks for a summary of what precedes it. */
+/** The item asks for a summary of what precedes it. */
 export const compactionTrigger = itemType(compactionTriggerItem, (_, at, input) => {
   if (!input.isLast) {
     throw invalidValue(at, `Invalid '${at}': a 'compaction_trigger' must be the last item of 'input'.`);

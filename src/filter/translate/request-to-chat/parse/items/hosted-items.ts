@@ -3,7 +3,7 @@ import type { Loose } from '../../../../wire/schema/chat-completion.ts';
 import { imageGenerationItem } from '../../../../wire/schema/create-response.ts';
 import { unsupportedParameter } from '../../../shared/request-errors.ts';
 import type { ItemType } from '../input-builder.ts';
-import { knownKeys, nameUnknown } from '../known-keys.ts';
+import { dropUnknown, knownKeys } from '../known-keys.ts';
 import { parseContent } from '../parse-content.ts';
 
 type LooseHostedItem = Loose<
@@ -11,7 +11,7 @@ type LooseHostedItem = Loose<
   | ('name' | 'server_label' | 'arguments' | 'output' | 'error')
 >;
 
-/** Items of tools that only OpenAI’s servers run, as history: each with the text that a model needs of it afterwards. */
+/** Items of tools that only OpenAI's servers run, as history: each with the text that a model needs of it afterwards. */
 const hostedTexts: Readonly<Record<string, (item: LooseHostedItem) => string>> = {
   web_search_call(item) {
     const action = objectOf<Loose<'query' | 'queries' | 'url'>>(item.action);
@@ -40,7 +40,7 @@ const hostedTexts: Readonly<Record<string, (item: LooseHostedItem) => string>> =
   program_output: nothing,
 };
 
-/** The user's answer to `mcp_approval_request`. Throws `ApiError` for one of now; an earlier one is history, as the call is. */
+/** The user's answer to `mcp_approval_request`. Throws `ApiError`, unless it is history, as the call is then. */
 const mcpApprovalResponse: ItemType = (item, at, input) => {
   if (input.settings.isHistory === true) return hostedItem('mcp_approval_response', nothing)(item, at, input);
   throw unsupportedParameter(
@@ -51,12 +51,12 @@ const mcpApprovalResponse: ItemType = (item, at, input) => {
 
 const imageKeys = knownKeys(imageGenerationItem);
 
-/** A picture that the model made goes to servers that take some as the user’s, since assistants’ turns are text alone. */
+/** A picture that the model made is the user's for servers that take pictures, since an assistant message is text alone. */
 const imageGenerationCall: ItemType = (item, at, input) => {
   const data = textOf(item['result']);
   if (data === '' || input.settings.profile.image !== true)
     return hostedItem('image_generation_call', generatedImage)(item, at, input);
-  nameUnknown(imageKeys, item, at, input);
+  dropUnknown(imageKeys, item, at, input);
   const format = beginnings.find(([start]) => data.startsWith(start))?.[1] ?? 'png';
   const url = `data:image/${format};base64,${data}`;
   const parts = [
@@ -70,14 +70,14 @@ function generatedImage({ revised_prompt: prompt }: LooseHostedItem): string {
   return noted('Generated an image', [textOf(prompt)]) || '[Generated an image]';
 }
 
-/** How the base64 of a picture's first bytes begins, by its format. */
+/** The first characters of a picture in base64, by its format. */
 const beginnings = [
   ['/9j/', 'jpeg'],
   ['UklGR', 'webp'],
   ['R0lGOD', 'gif'],
 ] as const;
 
-/** Hosted items by type: dropped and listed, with their text kept; or refused. */
+/** Hosted items by type: they are dropped and listed, with their text kept; or refused. */
 export const hostedItems: ReadonlyMap<string, ItemType> = new Map([
   ...Object.entries(hostedTexts).map(([type, textIn]) => [type, hostedItem(type, textIn)] as const),
   ['mcp_approval_response', mcpApprovalResponse],
@@ -105,7 +105,7 @@ function textsIn(value: unknown): string[] {
   return arrayOf(value).map(textOf);
 }
 
-/** `''` if there is no text beyond the fact that the tool ran. */
+/** The texts under a heading; `''` if there is no text beyond the fact that the tool ran. */
 function noted(what: string, texts: readonly string[]): string {
   const told = [...new Set(texts.filter((text) => text !== ''))];
   return told.length === 0 ? '' : `[${what}]\n${told.join('\n')}`;

@@ -15,16 +15,16 @@ const checkedMessage = itemType(
   messageItem,
   ({ role, content, phase }, at, input, own) => {
     const parts = parseContent(content, role, `${at}.content`, input);
-    // An assistant's is what the answer was given here: it says nothing that a model could miss.
+    // An assistant's phase is what the answer got here, and says nothing that a model could miss.
     if (phase != null && role !== 'assistant') input.dropped.push('input[].phase');
-    // A message whose every part was left out is left out too; one that was empty from the start stays.
+    // A message without any part that was kept is left out; a message that was empty from the start stays.
     if (parts.length === 0 && content.length > 0) return;
     input.add({ kind: 'message', role, content: parts, ...(own === null ? {} : { extensions: own }) });
   },
   ({ role }, profile) => staysAMessage(role, profile),
 );
 
-/** Whether the message is one in Chat too: neighbours may be merged, and an assistant's is made of several items. */
+/** Is the message one in Chat too? Neighbours may be merged, and an assistant message is made of several items. */
 function staysAMessage(
   role: InputMessage['role'],
   { alternateRoles, systemMessages }: TranslationSettings['profile'],
@@ -33,7 +33,7 @@ function staysAMessage(
   return role === 'user' ? !alternateRoles : systemMessages === 'anywhere';
 }
 
-/** Refuses fields of Chat messages: ignored, they would silently be missing from the conversation. */
+/** Refuses fields of Chat messages, which would silently be missing from the conversation. */
 export const message: ItemType = (item, at, input) => {
   for (const [name, instead] of chatMessageFields) {
     const value = item[name];
@@ -46,7 +46,7 @@ export const message: ItemType = (item, at, input) => {
   checkedMessage(item, at, input);
 };
 
-/** A message from one Codex agent to another (multi_agent_v2): the model reads it as the user's. */
+/** A message from one Codex agent to another (multi_agent_v2), which the model reads as the user's. */
 export const agentMessage = itemType(agentMessageItem, ({ content }, at, input) => {
   const parts = parseContent(content, 'user', `${at}.content`, input);
   if (parts.length > 0) input.add({ kind: 'message', role: 'user', content: parts });

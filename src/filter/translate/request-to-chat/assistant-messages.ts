@@ -7,24 +7,24 @@ import type { EarlierReasoning } from './earlier-reasoning.ts';
 import type { PairedCall } from './pair-calls.ts';
 import type { ToolTable } from './tools-to-chat.ts';
 
-/** Parts of one assistant message. */
-export class AssistantTurn {
+/** One assistant message while its parts are gathered. */
+export class AssistantMessage {
   readonly reasoning: EarlierReasoning[] = [];
-  /** Null until the model says something, if only `''`. */
+  /** Null until the model says something, even if only `''`. */
   text: string | null = null;
   refusal: string | null = null;
-  /** The calls of the turn, with the ids that the server gave them. */
+  /** The calls, with the ids that the server gave them. */
   readonly calls = new Map<PairedCall, string>();
   readonly #ids = new Set<string>();
   readonly #repeats = new Map<string, number>();
-  /** Calls whose output has not been reached yet. */
+  /** Calls whose outputs have not been reached yet. */
   readonly waiting = new Set<PairedCall>();
-  /** An output of this turn has been reached: what follows is the model's next turn, made with that output. */
+  /** An output has been reached: what follows is the model's next message, made with that output. */
   answered = false;
-  /** Messages that stood between calls and outputs: they follow the outputs. */
+  /** Messages that stood between calls and outputs, and follow the outputs. */
   readonly deferred: InputMessage[] = [];
 
-  /** A message may have each id only once: where a server gave one to several calls, each further call gets one of its own. */
+  /** A message may have each id only once. Where a server gave one id to several calls, each further call gets one of its own. */
   addCall(call: PairedCall): void {
     const given = upstreamCallId(call.callId);
     let id = given;
@@ -41,45 +41,42 @@ export class AssistantTurn {
 }
 
 /** A user, system or developer message as Chat's. */
-export function chatMessageOf(item: InputMessage, profile: Profile): ChatMessage {
-  const message: ChatMessage = { role: item.role, content: contentOf(item, profile), ...item.extensions };
+export function buildChatMessage(item: InputMessage, profile: Profile): ChatMessage {
+  const message: ChatMessage = { role: item.role, content: writeContent(item, profile), ...item.extensions };
   carry(message, item);
   carryKeys(message, item, { role: 'role', content: 'content' });
   return message;
 }
 
-function contentOf({ role, content }: InputMessage, profile: Profile): string | ChatContentPart[] {
-  if (role === 'user') return userContent(content, profile);
+function writeContent({ role, content }: InputMessage, profile: Profile): string | ChatContentPart[] {
+  if (role === 'user') return writeUserContent(content, profile);
   const isText = !profile.arrayContent || isPlainText(content);
-  return isText ? joinText(content) : chatPartsOf(content);
+  return isText ? joinText(content) : listChatParts(content);
 }
 
-function userContent(content: readonly InputContent[], profile: Profile): string | ChatContentPart[] {
+function writeUserContent(content: readonly InputContent[], profile: Profile): string | ChatContentPart[] {
   if (isPlainText(content) && (content.length <= 1 || !profile.arrayContent)) return joinText(content);
   // Anthropic and Bedrock, also behind routers, refuse a text part without text.
-  const parts = chatPartsOf(content).filter((part) => part.type !== 'text' || part.text !== '');
+  const parts = listChatParts(content).filter((part) => part.type !== 'text' || part.text !== '');
   return parts.length > 0 ? parts : '';
 }
 
-/**
- * The assistant’s message, if it has content; a tool message for each call; and those that waited for the outputs. `opaque` are
- * the fields that the upstream wants back with calls.
- */
-export function messagesOfTurn(
-  turn: AssistantTurn,
+/** The assistant message, if it has content; a tool message for each call; and the messages that waited for the outputs. */
+export function writeAssistant(
+  open: AssistantMessage,
   profile: Profile,
   tools: ToolTable,
   opaque: ReadonlyMap<PairedCall, OpaqueFields>,
 ): readonly ChatMessage[] {
-  const calls = Array.from(turn.calls, ([call, id]) => {
-    const written: ChatToolCall = { id, ...toolCallOf(call, profile, tools), ...opaque.get(call) };
+  const calls = Array.from(open.calls, ([call, id]) => {
+    const written: ChatToolCall = { id, ...writeToolCall(call, profile, tools), ...opaque.get(call) };
     carry(written, call);
     carryKeys(written, call, { id: 'call_id' });
     return written;
   });
-  const refusal = profile.refusalField ? turn.refusal : null;
-  const text = profile.refusalField ? turn.text : textWithRefusal(turn);
-  const replayed = replayedReasoning(turn, text, profile);
+  const refusal = profile.refusalField ? open.refusal : null;
+  const text = profile.refusalField ? open.text : textWithRefusal(open);
+  const replayed = replayReasoning(open, text, profile);
   const isEmpty = text === null && refusal === null && calls.length === 0 && replayed === null;
   const assistant: ChatMessage = {
     role: 'assistant',
@@ -88,21 +85,21 @@ export function messagesOfTurn(
     ...(calls.length === 0 ? {} : { tool_calls: calls }),
     ...replayed,
   };
-  carry(assistant, turn);
-  for (const key in replayed) for (const earlier of turn.reasoning) carry(assistant, earlier, key);
+  carry(assistant, open);
+  for (const key in replayed) for (const earlier of open.reasoning) carry(assistant, earlier, key);
   return [
     ...(isEmpty ? [] : [assistant]),
-    ...Array.from(turn.calls, toolMessageOf),
-    ...turn.deferred.map((item) => chatMessageOf(item, profile)),
+    ...Array.from(open.calls, writeToolMessage),
+    ...open.deferred.map((item) => buildChatMessage(item, profile)),
   ];
 }
 
 /** Where the server has no field for a refusal, it is a paragraph of the text. */
-function textWithRefusal({ text, refusal }: AssistantTurn): string | null {
+function textWithRefusal({ text, refusal }: AssistantMessage): string | null {
   return text && refusal ? `${text}\n\n${refusal}` : text || (refusal ?? text);
 }
 
-function toolCallOf(call: PairedCall, profile: Profile, tools: ToolTable) {
+function writeToolCall(call: PairedCall, profile: Profile, tools: ToolTable) {
   const { takesText, input } = call;
   const name = tools.find(call.name, call.namespace)?.name ?? chatToolName(call.name, call.namespace, profile);
   if (!takesText) {
@@ -118,12 +115,12 @@ function toolCallOf(call: PairedCall, profile: Profile, tools: ToolTable) {
   return { type: 'function', function: { name, arguments: JSON.stringify({ input }) } } as const;
 }
 
-function toolMessageOf([{ outputs }, id]: readonly [PairedCall, string]): ChatMessage {
+function writeToolMessage([{ outputs }, id]: readonly [PairedCall, string]): ChatMessage {
   const text = outputs
     .map((parts) => joinText(parts))
     .filter((output) => output !== '')
     .join('\n');
-  const media = chatPartsOf(outputs.flat()).filter(({ type }) => type !== 'text');
+  const media = listChatParts(outputs.flat()).filter(({ type }) => type !== 'text');
   const parts = text === '' ? media : [{ type: 'text', text } as const, ...media];
   const message: ChatMessage = {
     role: 'tool',
@@ -138,26 +135,26 @@ function toolMessageOf([{ outputs }, id]: readonly [PairedCall, string]): ChatMe
 }
 
 /**
- * Earlier reasoning in the field the server reads it from: fields for the turn's assistant message; null if the turn has no
- * reasoning that this server would accept. Signed thinking blocks go back whatever the profile's `reasoningReplay`: only
- * the server that sent them gets them, and it refuses a call without them.
+ * Earlier reasoning in the field from which the server reads it; null if the message has none that this server would accept. Signed
+ * thinking blocks go back whatever the profile's `reasoningReplay`: only the server that sent them gets them, and it refuses a call
+ * without them.
  */
-function replayedReasoning(
-  turn: AssistantTurn,
+function replayReasoning(
+  open: AssistantMessage,
   said: string | null,
   { reasoningReplay: mode }: Profile,
 ): Partial<ChatMessage> | null {
-  const text = turn.reasoning.map((item) => item.text).join('');
-  const details = mode === 'reasoning_details' ? turn.reasoning.flatMap((item) => item.details) : [];
-  const blocks = turn.reasoning.flatMap((item) => item.blocks);
-  const own = turn.reasoning.find(({ fields }) => Object.hasOwn(fields, ''))?.fields[''];
-  let reasoning = text === '' ? null : fieldsOfText(text, said, mode);
+  const text = open.reasoning.map((item) => item.text).join('');
+  const details = mode === 'reasoning_details' ? open.reasoning.flatMap((item) => item.details) : [];
+  const blocks = open.reasoning.flatMap((item) => item.blocks);
+  const own = open.reasoning.find(({ fields }) => Object.hasOwn(fields, ''))?.fields[''];
+  let reasoning = text === '' ? null : writeReasoning(text, said, mode);
   if (details.length > 0) reasoning = { reasoning_details: details };
   else if (blocks.length > 0) reasoning = { thinking_blocks: blocks };
   return own === undefined ? reasoning : { ...reasoning, ...own };
 }
 
-function fieldsOfText(
+function writeReasoning(
   text: string,
   said: string | null,
   mode: Profile['reasoningReplay'],
@@ -179,8 +176,8 @@ function fieldsOfText(
   }
 }
 
-/** The parts a Chat message can hold. Refusals are written elsewhere, and left out here. */
-function chatPartsOf(content: readonly InputContent[]): ChatContentPart[] {
+/** The parts that a Chat message can hold. Refusals have a field of their own there. */
+function listChatParts(content: readonly InputContent[]): ChatContentPart[] {
   return content.flatMap((part): ChatContentPart[] => {
     if (part.type === 'refusal') return [];
     if (part.type !== 'text' || part.hasOwnLines === undefined) return [part];
@@ -189,11 +186,11 @@ function chatPartsOf(content: readonly InputContent[]): ChatContentPart[] {
   });
 }
 
-/** The text parts as one, as clients cut text anywhere; a file, and the placeholder of an image, has lines of its own. */
+/** Joins the text parts, since clients cut text anywhere. A file, and the placeholder of an image, has lines of its own. */
 export function joinText(content: readonly InputContent[]): string {
   let text = '';
   let previous: InputText | null = null;
-  // Looked at piece by piece: to look at the end of what was joined so far, V8 copies all of it.
+  // To look at the end of what was joined so far, V8 would copy all of it.
   let endsLine = false;
   for (const part of content) {
     if (part.type !== 'text') continue;
@@ -206,10 +203,9 @@ export function joinText(content: readonly InputContent[]): string {
   return text;
 }
 
-/** Whether every part is text and nothing else. */
 function isPlainText(content: readonly InputContent[]): boolean {
   return content.every((part) => part.type === 'text' && Object.keys(part).every((key) => textKeys.has(key)));
 }
 
-/** A text part with others, of hints or of the server's own, cannot be joined. */
+/** A text part with other keys, such as hints for a cache, cannot be joined. */
 const textKeys: ReadonlySet<string> = new Set<keyof InputText>(['type', 'text', 'hasOwnLines']);

@@ -11,16 +11,16 @@ import {
   paramAt,
   quote,
 } from '../../shared/request-errors.ts';
-import { nameStripped, type PassedKeys } from './known-keys.ts';
+import { dropStripped, type PassedKeys } from './known-keys.ts';
 
 type Issue = z.core.$ZodIssue;
 type Path = readonly PropertyKey[];
 
 /**
- * The value as the schema reads it. What the schema strips is named as left out, or refused, but for the keys in `passed`, which go to
+ * The value as the schema reads it. What the schema strips is refused, or dropped and listed, but for the keys in `passed`, which go to
  * the upstream. Throws `ApiError` for the first mistake in the document.
  */
-export function readShape<Schema extends z.ZodMiniType>(
+export function parseFields<Schema extends z.ZodMiniType>(
   schema: Schema,
   value: unknown,
   param: string,
@@ -28,11 +28,11 @@ export function readShape<Schema extends z.ZodMiniType>(
   passed: PassedKeys | null = null,
 ): z.output<Schema> {
   const read = parseShape(schema, value, param);
-  nameStripped(schema, value, param, reading, passed);
+  dropStripped(schema, value, param, reading, passed);
   return read;
 }
 
-/** The value as the schema reads it, below the path `param`; its caller names what is stripped. Throws likewise. */
+/** As `parseFields`, for callers that list what is stripped themselves. */
 export function parseShape<Schema extends z.ZodMiniType>(
   schema: Schema,
   value: unknown,
@@ -40,21 +40,21 @@ export function parseShape<Schema extends z.ZodMiniType>(
 ): z.output<Schema> {
   const result = schema.safeParse(value);
   if (result.success) return result.data;
-  throw errorOf(firstInDocument(value, result.error.issues), value, param);
+  throw buildError(firstInDocument(value, result.error.issues), value, param);
 }
 
-function errorOf(issue: Issue, root: unknown, param: string): ApiError {
+function buildError(issue: Issue, root: unknown, param: string): ApiError {
   const at = paramAt(param, ...issue.path);
-  const value = valueAt(root, issue.path);
+  const value = findValue(root, issue.path);
   if (value === undefined) return missingParameter(at);
   switch (issue.code) {
     case 'invalid_type':
     case 'custom':
-      return invalidType(at, expectedBy(issue), value);
+      return invalidType(at, describeExpected(issue), value);
     case 'invalid_union':
-      // One discriminated by `type`, or of plain types: a string or an array.
+      // A union is of objects with a `type`, or of plain types, such as a string or an array.
       if (issue.errors.length === 0) return notOneOf(at, value, ('options' in issue && issue.options) || []);
-      return invalidType(at, issue.errors.map(([first]) => expectedBy(first)).join(' or '), value);
+      return invalidType(at, issue.errors.map(([first]) => describeExpected(first)).join(' or '), value);
     case 'too_small':
       return tooSmall(issue, at, value);
     case 'too_big':
@@ -74,7 +74,7 @@ function errorOf(issue: Issue, root: unknown, param: string): ApiError {
   }
 }
 
-function expectedBy(issue: Issue | undefined): string {
+function describeExpected(issue: Issue | undefined): string {
   if (issue?.code === 'custom') return String(issue.params?.['expected']);
   return issue?.code === 'invalid_type' ? (expectedNames[issue.expected] ?? issue.expected) : 'another value';
 }
@@ -119,15 +119,15 @@ function tooBig(issue: Issue & { code: 'too_big' }, at: string, value: unknown):
   );
 }
 
-function valueAt(root: unknown, path: Path): unknown {
+function findValue(root: unknown, path: Path): unknown {
   let value = root;
   for (const step of path) value = (value as Record<PropertyKey, unknown> | null | undefined)?.[step];
   return value;
 }
 
 /**
- * The issue that comes first in the document; one of a missing field comes after its siblings. The keys of each object on
- * the way are read once, however many issues it has: there may be a hundred thousand.
+ * The issue that comes first in the document; a missing field comes after its siblings. The keys of each object on the way are read once,
+ * however many issues it has: there may be a hundred thousand.
  */
 function firstInDocument(root: unknown, issues: readonly Issue[]): Issue {
   let value = root;
@@ -144,7 +144,7 @@ function firstInDocument(root: unknown, issues: readonly Issue[]): Issue {
   }
 }
 
-/** Returns the key that comes first in an object; no schema reads the entries of a list, so there are no indexes. */
+/** The key that comes first in an object. No schema reads the entries of a list, so there are no indexes. */
 function firstStep(value: unknown, steps: ReadonlySet<PropertyKey>): PropertyKey {
   const [fallback = ''] = steps;
   if (steps.size === 1 || typeof value !== 'object' || value === null) return fallback;
