@@ -36,6 +36,13 @@ export function textOf(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 
+/** Does the value say anything? Null, `''`, and an object or a list without entries do not. */
+export function isGiven(value: unknown): boolean {
+  if (value === null || value === undefined || value === '') return false;
+  if (Array.isArray(value)) return value.length > 0;
+  return typeof value !== 'object' || Object.keys(value).length > 0;
+}
+
 /** The value as a count: a whole number from 0 on, fractions cut off; null for everything else. */
 export function countOf(value: unknown): number | null {
   if (typeof value !== 'number' || !Number.isFinite(value) || value < 0) return null;

@@ -2,7 +2,7 @@ import { objectOf, textOf } from '../../../formats/json/loose.ts';
 import type { ApiError } from '../../wire/schema/api-error.ts';
 import type { LooseChunk, LooseMessage } from '../../wire/schema/chat-completion.ts';
 import { findError } from './error.ts';
-import { choiceOf } from './read/choices.ts';
+import { readChoices } from './read/choices.ts';
 import { readLogprobs } from './read/logprobs.ts';
 import { readReasoning } from './read/reasoning-source.ts';
 
@@ -15,25 +15,23 @@ const fieldsOfReasoning = [
   'thinking_blocks',
 ] as const;
 
-/** Facts of a chunk of a stream, or of a completion: `doctor` infers the flags of a server from them. */
+/** Facts of a chunk of a stream, or of a completion, from which `doctor` infers the flags of a server. */
 export interface ChunkFacts {
-  /** The error that stands in place of an answer; null for none. */
   readonly error: ApiError | null;
   readonly hasChoice: boolean;
-  /** The text of the delta, reasoning in tags included. */
+  /** The text of the delta, including reasoning in tags. */
   readonly text: string;
-  /** The fields that hold reasoning, which may be hidden. */
+  /** The names of fields that hold reasoning, even encrypted reasoning. */
   readonly reasoningFields: readonly string[];
-  /** Tokens that have a logprob. */
+  /** The number of tokens that have a logprob. */
   readonly logprobs: number;
-  /** `''` without one. */
+  /** The `system_fingerprint`; `''` for none. */
   readonly fingerprint: string;
 }
 
-/** The facts of a chunk, read as the translation does. */
 export function readChunkFacts(value: unknown): ChunkFacts {
   const chunk = objectOf<LooseChunk>(value) ?? {};
-  const choice = choiceOf(chunk);
+  const choice = readChoices(chunk)[0] ?? null;
   const delta = objectOf<LooseMessage>(choice?.delta);
   const message = delta ?? objectOf<LooseMessage>(choice?.message);
   return {

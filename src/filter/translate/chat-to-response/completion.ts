@@ -16,16 +16,14 @@ import { ResponseWriter } from './write/response-writer.ts';
 
 export interface TranslatedCompletion extends AnswerReport {
   readonly response: ResponseResource;
-  /** The whole stream for a client that asked for one (docs/answers.md E6), one delta for each part; else empty. */
+  /** The whole stream for a client that asked for a stream (docs/answers.md E6), with one delta for each part; else empty. */
   readonly events: readonly ResponseStreamEvent[];
 }
 
 /**
- * A JSON answer of the upstream as a Response (docs/answers.md §1). Everything except its shape is read loosely. An answer
- * that went wrong after it began is a Response with `status: "failed"` that keeps what there is.
- *
- * Throws ApiError where there is no answer: an error body under a 200, or something that is not a completion. `bytes`: how many
- * it came in, which bound what becomes of it.
+ * Translates a JSON answer of the upstream to a Response (docs/answers.md §1). An answer that went wrong after it began is a Response with
+ * `status: "failed"` that keeps the output so far. Throws `ApiError` where there is no answer: an error body under a 200, or something
+ * that is not a completion. `bytes` is the length of the answer, which bounds that of the events.
  */
 export function translateCompletion(
   completion: unknown,
@@ -33,16 +31,16 @@ export function translateCompletion(
   bytes = Number.POSITIVE_INFINITY,
 ): TranslatedCompletion {
   const body = objectOf<LooseChunk>(completion);
-  const choice = body === null ? null : wholeChoice(body);
+  const choice = body === null ? null : joinChoices(body);
   const upstreamError = findError(completion, context.profile.contextOverflow);
-  const message = choice === null ? null : messageOf(choice);
+  const message = choice === null ? null : readMessage(choice);
   if (body === null || choice === null || message === null)
     throw upstreamError ?? findErrorInWords(completion, context.profile.contextOverflow) ?? notACompletion();
 
   const writer = new ResponseWriter(context, new HeldBytes(), context.stream);
   writer.came(bytes);
   const unread = new UnreadNames(writer.extensions);
-  unread.fieldsOf(body);
+  unread.addFields(body);
   writer.model = readWord(body.model);
   writer.serviceTier = readWord(body.service_tier);
   if (context.stream) writer.start();
@@ -64,7 +62,7 @@ export function translateCompletion(
   return { ...report, model: response.model, response, events: writer.log.take() };
 }
 
-/** The Response to a request of which the upstream is asked nothing: complete, without output, and without cost. */
+/** Builds the Response to a request that needs no upstream: complete, without output, and without usage. */
 export function buildEmptyAnswer(context: ResponseContext): Pick<TranslatedCompletion, 'response' | 'events'> {
   const writer = new ResponseWriter(context, new HeldBytes(), context.stream);
   writer.start();
@@ -73,19 +71,19 @@ export function buildEmptyAnswer(context: ResponseContext): Pick<TranslatedCompl
   return { response, events: writer.log.take() };
 }
 
-/** The one choice, or all of them as parts of one answer. Null if there is none. */
-function wholeChoice(body: LooseChunk): LooseChoice | null {
+/** Returns the one choice, or all choices joined as parts of one answer; null for none. */
+function joinChoices(body: LooseChunk): LooseChoice | null {
   const choices = readChoices(body);
   const [first, second] = choices;
   if (first !== undefined && second === undefined) {
-    const message = messageOf(first);
+    const message = readMessage(first);
     return message === null ? null : { message, finish_reason: readFinishReason(first), logprobs: first.logprobs };
   }
   const parts = new ChoiceParts();
   const keys = parts.assignKeys(choices);
   const keyed = choices.map((choice, position) => ({ key: keys[position] ?? position, choice }));
   const messages = keyed.flatMap(({ key, choice }) => {
-    const message = messageOf(choice);
+    const message = readMessage(choice);
     return message === null ? [] : [parts.pickOwn(key, message)];
   });
   if (messages.length === 0) return null;
@@ -100,8 +98,8 @@ function wholeChoice(body: LooseChunk): LooseChoice | null {
   };
 }
 
-/** Some proxies answer with `delta` where `message` belongs; Azure leaves both out of a filtered choice. */
-function messageOf(choice: LooseChoice): LooseMessage | null {
+/** Reads the message of a choice. Some proxies answer with `delta` in its place; Azure leaves both out of a filtered choice. */
+function readMessage(choice: LooseChoice): LooseMessage | null {
   const message = objectOf<LooseMessage>(choice.message) ?? objectOf<LooseMessage>(choice.delta);
   return message ?? (textOf(choice.finish_reason) === '' ? null : {});
 }

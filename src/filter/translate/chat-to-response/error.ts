@@ -7,7 +7,7 @@ import { ownCopy } from '../shared/held-bytes.ts';
 import { saysContextOverflow } from './read/context-overflow.ts';
 import { type ErrorReading, isNonEmpty, readErrorBody, readErrorValue } from './read/error-body.ts';
 
-/** An answer with an error status, as far as it was read. */
+/** The part of an answer with an error status that was read. */
 export interface ErrorAnswer {
   readonly status: number;
   readonly contentType: string | null;
@@ -15,38 +15,37 @@ export interface ErrorAnswer {
   readonly retryAfter: string | null;
 }
 
-/** A profile's own words for a prompt that is too long. */
-/** How a server says that a request was too long for the model. */
+/** A profile's own wordings for a prompt that is too long. */
 export type Wordings = Profile['contextOverflow'];
 
-/** Maximum UTF-8 bytes of an upstream's message shown to a client. */
+/** Maximum UTF-8 bytes of an upstream's message that a client gets. */
 const maxMessageBytes = 2048;
 
 /** The client’s error for an error answer (docs/answers.md §1.11, §1.12), with `retry-after` if known. Never throws. */
 export function translateError(answer: ErrorAnswer, wordings: Wordings = []): ApiError {
-  const local = localReplyOf(answer);
+  const local = readLocalReply(answer);
   if (local !== null) return local;
   const reading = readErrorBody(answer.body, answer.contentType);
-  return errorOf(reading, answer.status, answer.retryAfter, wordings);
+  return buildError(reading, answer.status, answer.retryAfter, wordings);
 }
 
 /**
- * The error inside a 200: in a JSON answer (xAI, one-api) or in a stream's chunk (OpenRouter, vLLM, SGLang, TGI). Null
- * if the value holds none. Where the error names no HTTP status it counts as 502 with the code `upstream_error`.
+ * Finds the error inside a 200: in a JSON answer (xAI, one-api) or in a stream's chunk (OpenRouter, vLLM, SGLang, TGI). An error
+ * that names no HTTP status counts as 502 with the code `upstream_error`.
  */
 export function findError(value: unknown, wordings: Wordings = []): ApiError | null {
-  const error = errorIn(value);
+  const error = findErrorObject(value);
   if (error === null) return null;
   const reading = readErrorValue(error);
   const { code } = reading;
-  const named = reading.status ?? statusOfWords(reading);
+  const named = reading.status ?? findStatusInWords(reading);
   const status = named ?? 502;
-  // An error beside choices comes from a router (OpenRouter): the model it chose failed, not the router. Overload and timeouts stay what they
-  // are, and so does what words say of the request or the account.
+  // An error beside choices comes from a router (OpenRouter): the model that it chose failed, unless the status or the wording shows
+  // an overload, a timeout, or a fault of the request or the account.
   const isRouters = Array.isArray(objectOf<LooseChunk>(value)?.choices) && (status === 500 || status === 502);
-  if (isRouters && kindOfWords(status, reading) === null && !isContextOverflow(reading, wordings))
+  if (isRouters && findKindInWords(status, reading) === null && !isContextOverflow(reading, wordings))
     return ApiError.ofModel(shown(code) || 'upstream_error', messageOf(reading, status));
-  return errorOf(
+  return buildError(
     named === null && code === '' ? { ...reading, code: 'upstream_error' } : reading,
     status,
     null,
@@ -55,40 +54,40 @@ export function findError(value: unknown, wordings: Wordings = []): ApiError | n
 }
 
 /**
- * Is the error told within a stream that the client asked for, under a 200, and not by a status? OpenAI does so for a prompt that is too
- * long, and Codex up to 0.168 knows it only so: after a 400 it never compacts (docs/decisions/0011-full-context-in-streams.md).
+ * Is the error sent within a stream under a 200, where the client asked for a stream? OpenAI does so for a prompt that is too long, and Codex
+ * up to 0.168 compacts only then, and never after a 400 (docs/decisions/0011-full-context-in-streams.md).
  */
 export function isToldInStream({ code }: ApiError): boolean {
   return code === 'context_length_exceeded';
 }
 
-/** The error of an event of that name: its name is enough to know that there is one. */
+/** Reads the error in an event of the name `error`, which is an error whatever its data. */
 export function readErrorEvent(value: unknown, wordings: Wordings = []): ApiError | null {
   return findError({ error: isNonEmpty(value) ? value : wordless }, wordings);
 }
 
 const wordless = 'The upstream reported an error without a message.';
 
-/** The error in a value that stands where a completion or a chunk should, in the upstream's own words. Null if it has none. */
+/** Finds the upstream's message in a value that stands where a completion or a chunk should. */
 export function findErrorInWords(value: unknown, wordings: Wordings = []): ApiError | null {
   const reading = readErrorValue(objectOf(value));
   if (reading.message === '') return null;
   const code = reading.code || (reading.status === null ? unreadable : '');
-  return errorOf({ ...reading, code }, reading.status ?? 502, null, wordings);
+  return buildError({ ...reading, code }, reading.status ?? 502, null, wordings);
 }
 
 const unreadable = 'invalid_upstream_response';
 
-/** The error in a stream's data that is not JSON, in the upstream's own words. Null if it is markup, or broken JSON. */
+/** Finds the upstream's message in a stream's data that is not JSON; null if the data is markup, or broken JSON. */
 export function findErrorInText(text: string, wordings: Wordings = []): ApiError | null {
   const reading = /^\s*(?:[{["]|[^\s{]{1,3}\{")/.test(text) ? null : readErrorBody(text, null);
   if (reading === null || reading.message === '') return null;
-  return errorOf({ ...reading, code: reading.code || unreadable }, 502, null, wordings);
+  return buildError({ ...reading, code: reading.code || unreadable }, 502, null, wordings);
 }
 
-/** The status of an error inside a 200 that names none, by the codes and types that servers send with it. */
+/** The HTTP status of an error inside a 200, by its code or type. */
 const statusOfWord = new Map([
-  ['invalid_request_error', 400], // OpenAI, Anthropic, to the end of these types
+  ['invalid_request_error', 400], // OpenAI and Anthropic: the types up to `overloaded_error`
   ['authentication_error', 401],
   ['permission_error', 403],
   ['not_found_error', 404],
@@ -105,11 +104,11 @@ const statusOfWord = new Map([
   ['engine_overloaded_error', 429], // Moonshot
 ]);
 
-function statusOfWords({ code, type }: ErrorReading): number | null {
+function findStatusInWords({ code, type }: ErrorReading): number | null {
   return outOfMoney.get(code) ?? outOfMoney.get(type) ?? statusOfWord.get(code) ?? statusOfWord.get(type) ?? null;
 }
 
-function errorIn(value: unknown): unknown {
+function findErrorObject(value: unknown): unknown {
   if (Array.isArray(value)) return value.some((entry) => isNonEmpty(objectOf<LooseError>(entry)?.error)) ? value : null;
   const body = objectOf<LooseChunk>(value);
   if (body === null) return null;
@@ -119,7 +118,7 @@ function errorIn(value: unknown): unknown {
   if (isNonEmpty(groq)) return groq;
   const minimax = objectOf<LooseError>(body.base_resp);
   if (minimax !== null && isNonEmpty(minimax.status_msg) && minimax.status_code !== 0) return minimax;
-  // In any choice: more than one is never asked for, so the others are parts of the answer, and one would be missing.
+  // Several choices are parts of one answer, since more than one is never asked for: an error in any choice fails the answer.
   for (const choice of arrayOf(body.choices)) {
     const inChoice = objectOf<LooseChoice>(choice)?.error;
     if (isNonEmpty(inChoice)) return inChoice;
@@ -127,7 +126,7 @@ function errorIn(value: unknown): unknown {
   return null;
 }
 
-/** Envoy's own plain-text answers. Their details about addresses and TLS are for the operator, not the client. */
+/** Envoy's own plain-text answers, with the messages for clients. Their details about addresses and TLS are for the operator. */
 const localReplies: readonly (readonly [start: string, code: string, message: string])[] = [
   [
     'upstream connect error or disconnect/reset before headers',
@@ -139,15 +138,20 @@ const localReplies: readonly (readonly [start: string, code: string, message: st
   ['stream timeout', 'request_timeout', 'The request took too long and was cancelled.'],
 ];
 
-function localReplyOf({ status, body, retryAfter }: ErrorAnswer): ApiError | null {
+function readLocalReply({ status, body, retryAfter }: ErrorAnswer): ApiError | null {
   const text = body.trimStart();
   const reply = localReplies.find(([start]) => text.startsWith(start));
   if (reply === undefined) return null;
   const [, code, message] = reply;
-  return errorOf({ ...readErrorValue(message), code }, code === 'upstream_timeout' ? 504 : status, retryAfter, []);
+  return buildError({ ...readErrorValue(message), code }, code === 'upstream_timeout' ? 504 : status, retryAfter, []);
 }
 
-function errorOf(reading: ErrorReading, status: number, retryAfterHeader: string | null, wordings: Wordings): ApiError {
+function buildError(
+  reading: ErrorReading,
+  status: number,
+  retryAfterHeader: string | null,
+  wordings: Wordings,
+): ApiError {
   const message = messageOf(reading, status);
   if (isContextOverflow(reading, wordings))
     return new ApiError(message, {
@@ -156,8 +160,8 @@ function errorOf(reading: ErrorReading, status: number, retryAfterHeader: string
       param: 'input', // the only field that agents look at
     });
 
-  const kind = kindOf(status, reading);
-  // No waiting ends the want of money, whatever a gateway puts on each 429.
+  const kind = findKind(status, reading);
+  // Waiting does not help an account without money, even if a gateway adds `retry-after` to each 429.
   const mayWait = kind.code !== 'insufficient_quota';
   const given = retryAfterHeader ?? (reading.retryAfter === null ? null : String(Math.ceil(reading.retryAfter)));
   const retryAfter = mayWait ? given : null;
@@ -170,7 +174,7 @@ function errorOf(reading: ErrorReading, status: number, retryAfterHeader: string
   });
 }
 
-/** The Responses field that a Chat field is made from. Fields that are not listed reach the upstream as the client sent them. */
+/** The Responses field that a Chat field is made from. Other fields have the same name in both APIs. */
 const fieldsOfClients = new Map([
   ['messages', 'input'],
   ['prompt', 'input'],
@@ -191,7 +195,7 @@ const fieldsOfClients = new Map([
   ['function_call', 'tool_choice'],
 ]);
 
-/** An upstream’s `param` in the client’s words: `body.messages.0.role` is `input`: its indices are not the client’s. */
+/** The client's field for an upstream's `param`: `input` for `body.messages.0.role`, whose indices are not the client's. */
 function clientParam(param: string | null): string | null {
   if (param === null) return null;
   const own = shown(param).replace(/^body\.(?=.)/, '');
@@ -202,9 +206,9 @@ interface Kind {
   readonly status: number;
   readonly type: ApiErrorType;
   readonly code: string;
-  /** The upstream's own code is not shown. */
+  /** True where `code` is shown in place of the upstream's own. */
   readonly isCodeOwn?: true;
-  /** The field that must be meant. */
+  /** The field at fault, if the upstream names none. */
   readonly param?: string;
 }
 
@@ -228,7 +232,7 @@ row([502, 520, 521, 522, 523, 525, 526, 527], 502, 'server_error', 'upstream_una
 row([503, 529], 503, 'server_error', 'server_overloaded');
 row([504, 524], 504, 'server_error', 'upstream_timeout');
 
-/** Types and codes of an error that no waiting ends, since the account has nothing left, each with the status for one inside a 200. */
+/** Types and codes of an error for an account without money, each with the status of such an error inside a 200. */
 const outOfMoney = new Map([
   ['insufficient_quota', 429], // OpenAI
   ['exceeded_current_quota_error', 429], // Moonshot
@@ -237,10 +241,10 @@ const outOfMoney = new Map([
   ['billing_hard_limit_reached', 429], // OpenAI
   ['billing_error', 402], // Anthropic
 ]);
-/** Statuses with which servers say so. */
+/** The statuses with which servers send errors for an account without money. */
 const statusesOfAccounts = new Set([400, 402, 403, 429]);
 
-/** The wordings of servers whose model takes only text, whatever the status. */
+/** The wordings of servers whose model takes only text, under any status. */
 const mediaWordings: readonly RegExp[] = [
   /\b(?:image|audio|video) input is not supported/, // llama.cpp
   /model does not support (?:image|audio|video) input/, // Ollama: ollama#17301
@@ -253,38 +257,37 @@ const mediaWordings: readonly RegExp[] = [
 
 const unsupportedMedia = new RegExp(mediaWordings.map(({ source }) => `(?:${source})`).join('|'), 'i');
 
-/** A tool's or a format's schema that llama.cpp of 2025 cannot make a grammar of (llama.cpp#14227). */
+/** The wordings of llama.cpp of 2025 for a schema that it cannot make a grammar of (llama.cpp#14227). */
 const schemaFault = /\bschema conversion failed\b|\bfailed to parse grammar\b/i;
 
-/** The exception of a chat template, in the words of llama.cpp and LM Studio. */
+/** The wordings of llama.cpp and LM Studio for an exception of a chat template. */
 const templateFault = /\bjinja\b|\braise_exception\b/i;
 
-/** The kind of an error whose words say more than its status; null for every other. */
-function kindOfWords(status: number, { type, message, code }: ErrorReading): Kind | null {
-  // Whatever the status: at llama.cpp's 500 SDKs try three times, and OpenRouter's 404 says nothing of the model.
+/** Finds the kind of an error whose wording says more than its status. */
+function findKindInWords(status: number, { type, message, code }: ErrorReading): Kind | null {
+  // The status does not help: SDKs try three times after llama.cpp's 500, and OpenRouter's 404 is not about the model.
   if (unsupportedMedia.test(message.slice(0, maxMessageBytes)))
     return { status: 400, type: 'invalid_request', code: 'unsupported_value', param: 'input' };
   // Groq: the model wrote a call that could not be read. Another try may do better, so it is no error of the request.
   if (code === 'tool_use_failed')
     return { status: 502, type: 'model_error', code: 'invalid_tool_call', isCodeOwn: true };
-  // A template refuses the messages: trying again changes nothing.
+  // A template that refuses the messages, or a schema that is refused, stays so: trying again changes nothing.
   if (status >= 500 && templateFault.test(message))
     return { status: 400, type: 'invalid_request', code: 'invalid_request', isCodeOwn: true, param: 'input' };
-  // A schema that is refused stays refused too.
   if (status >= 500 && schemaFault.test(message))
     return { status: 400, type: 'invalid_request', code: 'invalid_request', isCodeOwn: true };
-  // NIM: over in minutes.
+  // NIM, for some minutes.
   if (/DEGRADED function/.test(message)) return kinds.get(503) ?? null;
   const ofAccount = statusesOfAccounts.has(status) ? kinds.get(status) : undefined;
-  // Payment is required, whatever code stands beside it: DeepSeek's is `invalid_request_error`.
+  // A 402 is always about money: DeepSeek sends it with the code `invalid_request_error`.
   if (ofAccount !== undefined && (status === 402 || outOfMoney.has(type) || outOfMoney.has(code)))
     return { ...ofAccount, code: 'insufficient_quota', isCodeOwn: true };
   return null;
 }
 
-function kindOf(status: number, reading: ErrorReading): Kind {
+function findKind(status: number, reading: ErrorReading): Kind {
   const { message, provider } = reading;
-  const byWords = kindOfWords(status, reading);
+  const byWords = findKindInWords(status, reading);
   if (byWords !== null) return byWords;
   const known = kinds.get(status);
   if (status === 404 && /model/i.test(message))
@@ -306,12 +309,12 @@ function messageOf({ message }: ErrorReading, status: number): string {
   return message === '' ? `Upstream returned HTTP ${status}` : shown(message);
 }
 
-/** Servers quote the key that they were sent, which a gateway may have set: the client is not told it, in whatever field. */
+/** Removes credentials: servers quote the key that they were sent, which a gateway may have set, in any field. */
 function shown(text: string): string {
   return ownCopy(redactText(cut(text)));
 }
 
-/** Codex reads the delay from the message: `try again in 7s`. A date in `retry-after` would need a clock. */
+/** Codex reads the delay from the message: `try again in 7s`. A date in `retry-after` is left out: it would need a clock. */
 function withRetryHint(message: string, reading: ErrorReading, retryAfter: string | null): string {
   const seconds =
     retryAfter !== null && /^\d{1,6}(\.\d+)?$/.test(retryAfter.trim()) ? Number(retryAfter) : reading.retryAfter;

@@ -16,18 +16,17 @@ import { UnreadNames } from './read/unread-names.ts';
 import { findUsage, joinUsage, readUsage } from './read/usage.ts';
 import { ResponseWriter } from './write/response-writer.ts';
 
-/** Different malformed pieces of data in a row after which the stream fails. */
+/** After so many malformed pieces of data in a row, each different from the last, the stream fails. */
 const maxMalformedInRow = 3;
-/** Characters of a keep-alive that is sent as data. */
+/** Maximum characters of a keep-alive that is sent as data. */
 const maxKeepAlive = 64;
 
-/** The end of a stream, and how many events it became. */
 export interface StreamReport extends AnswerReport {
   readonly events: number;
 }
 
 /**
- * Chat Completions chunks in, Responses events out, for one answer. After the terminal event every call gives none. Nothing
+ * Translates the Chat Completions chunks of one answer to Responses events. After the terminal event every call returns none. Nothing
  * an upstream sends makes it throw: each oddity has a rule in `docs/answers.md` §2 and a case in `test/golden/stream-*.md`.
  */
 export class StreamTranslator {
@@ -38,21 +37,21 @@ export class StreamTranslator {
   readonly #unreadNames: UnreadNames;
   /** Null where deltas are pieces, as nearly everywhere. */
   readonly #cumulative: CumulativeDeltas | null;
-  /** Once there is one, only usage can still follow, or another choice. */
+  /** After a finish reason only usage can follow, or another choice. */
   finishReason: string | null = null;
   readonly #parts = new ChoiceParts();
-  /** The choice that the reason is of. */
+  /** The key of the choice that sent the finish reason. */
   #finished: number | null = null;
-  /** The index that all choices so far share, for the fast path. */
+  /** The index of every choice so far, for the fast path. */
   #choiceIndex: unknown;
   #chunks = 0;
   #malformed = 0;
   #malformedInRow = 0;
-  /** The last data that was skipped: the same once more is a keep-alive. */
+  /** The last data that was skipped, if it may be a keep-alive. */
   #skipped: string | null = null;
-  /** Data was torn after a finish reason: if another choice follows, it may have been that one's. */
+  /** Data was torn after a finish reason: it may have belonged to another choice, if one follows. */
   #isTornAtEnd = false;
-  /** Tokens, as all usages so far count them. */
+  /** The usages so far, joined. */
   #counts: LooseUsage | null = null;
   /** The error in the first data that was not a chunk. */
   #unread: ApiError | null = null;
@@ -64,33 +63,33 @@ export class StreamTranslator {
     this.#cumulative = context.profile.cumulativeDeltas ? new CumulativeDeltas(this.#held) : null;
   }
 
-  /** `response.created` and `response.in_progress`, once; the other methods emit them first if this was not called. */
+  /** Emits `response.created` and `response.in_progress`, once. The other methods emit them first if this was not called. */
   start(): ResponseStreamEvent[] {
     return this.#taken(() => this.response.start());
   }
 
-  /** Takes a value of the stream, and its event's name; from its text, `pushRawJson` learns the next one like it. */
+  /** Takes a value of the stream, and the name of its event. From its text `json`, `pushRawJson` learns how such chunks look. */
   push(chunk: unknown, eventName: string | null = null, json?: string): ResponseStreamEvent[] {
     if (!this.ended()) this.#push(chunk, eventName, json);
     return this.response.log.take();
   }
 
-  /** Fast path: takes the text of a chunk. Does nothing and returns null if it must be parsed. */
+  /** Fast path: takes the JSON of a chunk. Returns null, and does nothing, if it must be parsed. */
   pushRawJson(json: string): ResponseStreamEvent[] | null {
     const text = this.ended() ? null : this.#template.match(json);
     return text !== null && this.#grow(this.#template.field, text) ? this.response.log.take() : null;
   }
 
   /**
-   * Takes data that is not JSON. A chunk that was torn fails the stream: without it, the rest of a call would run. What never was
-   * JSON is skipped; several pieces in a row fail the stream, and so does an end without output or without a finish reason. `isLast`: the
-   * body ended with it, and `finish` says what that means.
+   * Takes data that is not JSON. A chunk that was torn fails the stream: without it, the rest of a call would run. Data that never was
+   * JSON is skipped; several pieces in a row fail the stream, and so does an end without output or without a finish reason. With `isLast` the
+   * body ended with the data, which `finish` judges.
    */
   malformed(text: string, isLast = false): ResponseStreamEvent[] {
     return this.#taken(() => {
       this.#unread ??= findErrorInText(text, this.#context.profile.contextOverflow);
       const isTorn = !isLast && beginsLikeJson.test(text);
-      // After the finish reason of an answer's only choice nothing follows that a client would act on.
+      // After the finish reason of the only choice nothing follows that a client would act on.
       const isOver = this.finishReason !== null && !this.#parts.areSeveral;
       if (isTorn && !isOver) this.#failWith(this.#unread ?? ApiError.invalidUpstream(tornChunk));
       else this.#skip(text);
@@ -103,12 +102,11 @@ export class StreamTranslator {
     return this.#taken(() => this.#finish(reason));
   }
 
-  /** Ends with `error` and `response.failed`; with `isShed`, since memory is low, nothing of the output is repeated or kept. */
+  /** Ends with `error` and `response.failed`. With `isShed`, when memory is low, the output is neither repeated nor kept. */
   fail(error: ApiError, isShed = false): ResponseStreamEvent[] {
     return this.#taken(() => (isShed ? this.response.shed(error) : this.#failWith(error)));
   }
 
-  /** Was the terminal event emitted? */
   ended(): boolean {
     return this.response.status !== 'in_progress';
   }
@@ -118,7 +116,6 @@ export class StreamTranslator {
     return this.#held.bytes;
   }
 
-  /** The report, and the number of events sent. */
   summary(): StreamReport {
     return {
       ...this.response.report(this.finishReason, this.#unreadNames.names()),
@@ -139,8 +136,8 @@ export class StreamTranslator {
     const named = eventName === 'error' ? readErrorEvent(value, contextOverflow) : null;
     const error = findError(value, contextOverflow) ?? named;
     if (error === null && eventName?.includes(':') && chunk?.choices == null) {
-      // An extension of the provider's (`acme:trace`): some SDKs throw on events that they do not know.
-      if (!this.response.passEvent(eventName, chunk)) this.#unreadNames.event(eventName);
+      // An event of the provider's own (`acme:trace`): some SDKs throw on events that they do not know.
+      if (!this.response.passEvent(eventName, chunk)) this.#unreadNames.addEvent(eventName);
       return;
     }
     if (chunk === null && error === null) {
@@ -180,7 +177,7 @@ export class StreamTranslator {
 
   #read(chunk: LooseChunk): void {
     const response = this.response;
-    this.#unreadNames.fieldsOf(chunk);
+    this.#unreadNames.addFields(chunk);
     const counts = findUsage(chunk);
     if (counts !== null) this.#countUsage(counts);
     response.model ??= readWord(chunk.model) || null;
@@ -191,7 +188,7 @@ export class StreamTranslator {
       this.#failWith(ApiError.invalidUpstream(tornChunk));
       return;
     }
-    // Asked before the first choice is read: the message of the second may have the calls.
+    // Read before the first choice is: the message of the second choice may have the calls.
     const isAnswered = response.output.hasMessageOrCall();
     for (const [position, choice] of choices.entries())
       if (!this.ended())
@@ -202,7 +199,7 @@ export class StreamTranslator {
     response.output.cite(readCitations(chunk, null));
   }
 
-  /** The counts so far are told again as a whole: those that contradicted each other are repaired by what came since. */
+  /** Reads the joined counts anew: what contradicted itself in an earlier usage may be complete now. */
   #countUsage(counts: LooseUsage): void {
     const response = this.response;
     this.#counts = joinUsage(this.#counts, counts);
@@ -212,7 +209,7 @@ export class StreamTranslator {
 
   #readChoice(choice: LooseChoice, key: number, chunk: LooseChunk | null, isAnswered: boolean): void {
     const response = this.response;
-    const message = isAnswered ? null : messageOf(choice);
+    const message = isAnswered ? null : findMessage(choice);
     const piece = objectOf<LooseMessage>(choice.delta);
     const given = message ?? (piece && this.#cumulative ? this.#cumulative.newIn(piece, key) : piece);
     const delta = given === null ? null : this.#parts.pickOwn(key, given);
@@ -230,14 +227,14 @@ export class StreamTranslator {
     response.add(delta, { logprobs, citations, isLast: reason !== '', isMessage: message !== null });
   }
 
-  /** The first reason stands, since gateways add others; an error replaces it, and a limit that cut another part of the answer. */
+  /** The first reason stands, since gateways add others. An error replaces it, and so does a limit that cut another choice. */
   #isReason(reason: string, key: number): boolean {
     if (isErrorReason(reason)) return true;
     if (!this.#parts.isPart(key)) return false;
     return this.finishReason === null || (key !== this.#finished && isNormalEnd(this.finishReason));
   }
 
-  /** Sends nothing to the client: what comes first may still become an HTTP status. Text that only repeats the last is no further mistake. */
+  /** Skips data, and sends nothing: an error may still become an HTTP status. Text that only repeats the last does not count again. */
   #skip(data: unknown): void {
     this.#malformed += 1;
     const keepAlive = typeof data === 'string' && data.length <= maxKeepAlive ? data : null;
@@ -258,7 +255,7 @@ export class StreamTranslator {
     try {
       if (this.finishReason === null) this.#checkEnd(reason);
       output.finish();
-      // What could not be read was the answer.
+      // The data that could not be read was the answer.
       if (this.#malformed > 0 && !output.hasAnswer()) throw this.#invalid();
       this.response.end(readOutcome(this.finishReason, output));
     } catch (thrown) {
@@ -282,20 +279,20 @@ export class StreamTranslator {
   }
 }
 
-/** xAI and Bedrock proxies give a whole `message` at the end or alone; beside a delta, it is what came so far. */
-function messageOf({ delta, message }: LooseChoice): LooseMessage | null {
+/** Finds the whole `message` that xAI and Bedrock proxies send at the end or alone. Beside a delta a message is what came so far. */
+function findMessage({ delta, message }: LooseChoice): LooseMessage | null {
   const whole = objectOf<LooseMessage>(message);
   const partial = whole === null ? null : objectOf<LooseMessage>(delta);
   return partial === null || isEmptyDelta(partial) ? whole : null;
 }
 
 /**
- * A line of data that does; a byte or two that were damaged may stand in front of a chunk. White space is looked for within the line:
- * across lines, many empty ones would cost their square.
+ * Matches a line of data that begins like JSON, also behind a few damaged bytes. White space is matched within the line: across lines the
+ * time would grow with the square of empty lines.
  */
 const beginsLikeJson = /^[^\S\n\r\u2028\u2029]*(?:\{|\[[^\S\n\r\u2028\u2029]*\{|[^\s{]{1,3}\{")/m;
 
-/** The index of no choice. */
+/** An index that no choice has, which turns the fast path off. */
 const several = Symbol('several choices');
 
 const tornChunk = 'The upstream’s stream contains invalid JSON. Part of the answer may be lost.';

@@ -1,4 +1,4 @@
-import { countOf, jsonTextOf, objectOf, objectsOf, textOf } from '../../../../formats/json/loose.ts';
+import { countOf, isGiven, jsonTextOf, objectOf, objectsOf, textOf } from '../../../../formats/json/loose.ts';
 import type {
   LooseCustomCall,
   LooseExtraContent,
@@ -21,7 +21,7 @@ export interface CallFragment {
 
 const none: readonly LooseToolCall[] = [];
 
-/** The entries of `tool_calls`, or the `function_call` of the older API, still in use (docs/answers.md §1.5). */
+/** Reads the entries of `tool_calls`, or the `function_call` of the older API, which some servers still send (docs/answers.md §1.5). */
 export function readCallEntries(message: LooseMessage): readonly LooseToolCall[] {
   const entries = objectsOf<LooseToolCall>(message.tool_calls);
   if (entries.length > 0 || message.function_call == null) return entries;
@@ -43,37 +43,36 @@ export function readFragment(entry: LooseToolCall): CallFragment {
   return {
     id: textOf(entry.id),
     index: countOf(entry.index),
-    name: nameOf(custom ?? called),
+    name: readName(custom ?? called),
     text: typeof text === 'object' && text !== null ? jsonTextOf(text) : textOf(text),
     isCustom: custom !== null,
   };
 }
 
-/** Without the white space round it that templates leave there (mlx-lm#1756, in every call); no tool's name has any. */
-function nameOf(called: LooseFunctionCall | LooseCustomCall | null): string {
+/** Reads a name without the white space that some templates leave around it (mlx-lm#1756); no tool's name has any. */
+function readName(called: LooseFunctionCall | LooseCustomCall | null): string {
   return textOf(called?.name).trim();
 }
 
-/** Gemini's mark on a delta whose text is thinking. */
+/** Has the delta Gemini's mark, which says that its text is thinking? */
 export function isThought(delta: LooseMessage): boolean {
   if (delta.extra_content == null) return false;
   const google = objectOf<LooseExtraContent>(delta.extra_content)?.google;
   return objectOf<LooseGoogleExtras>(google)?.thought === true;
 }
 
-/** Fields of a call or a message that must be sent back. */
 type OpaqueCarrier = Pick<
   LooseToolCall,
   'extra_content' | 'thoughtSignature' | 'thought_signature' | 'provider_specific_fields' | 'function'
 >;
 
-/** Fields that the server wants back with a call or a message, in its original fields; null if nothing. */
+/** The fields of a call or a message that the server wants back where they were; null for none. */
 export function readOpaqueFields(carrier: OpaqueCarrier): OpaqueFields | null {
-  const content = extraContentOf(carrier);
-  // LiteLLM's field, of the call, or of its function in some versions. It reads both places.
+  const content = readExtraContent(carrier);
+  // LiteLLM writes its field into the call, or in some versions into the function, and reads both.
   const ofCall = carrier.provider_specific_fields;
   const fields = givenIn(ofCall ?? objectOf<LooseFunctionCall>(carrier.function)?.provider_specific_fields);
-  const signatures = signaturesOf(carrier);
+  const signatures = readSignatures(carrier);
   if (content === null && fields === null && signatures === null) return null;
   return {
     ...(content !== null && { extra_content: content }),
@@ -82,15 +81,15 @@ export function readOpaqueFields(carrier: OpaqueCarrier): OpaqueFields | null {
   };
 }
 
-/** Gemini's signature beside the function, in either spelling: it goes back to where it came from (pi#9443); null for none. */
-function signaturesOf({ thoughtSignature, thought_signature }: OpaqueCarrier): OpaqueFields | null {
+/** Gemini's signature beside the function goes back in the spelling in which it came (pi#9443); null for none. */
+function readSignatures({ thoughtSignature, thought_signature }: OpaqueCarrier): OpaqueFields | null {
   if (thoughtSignature == null && thought_signature == null) return null;
   const given = Object.entries({ thoughtSignature, thought_signature }).filter(([, text]) => textOf(text) !== '');
   return given.length === 0 ? null : Object.fromEntries(given);
 }
 
-/** `extra_content` without Gemini's mark and empty values. */
-function extraContentOf(carrier: OpaqueCarrier): ExtraContent | null {
+/** Reads `extra_content` without Gemini's mark and without empty values. */
+function readExtraContent(carrier: OpaqueCarrier): ExtraContent | null {
   const vendors = objectOf<LooseExtraContent>(carrier.extra_content);
   return givenIn(vendors && 'google' in vendors ? { ...vendors, google: withoutMark(vendors.google) } : vendors);
 }
@@ -101,18 +100,13 @@ function withoutMark(value: unknown): unknown {
   return Object.fromEntries(Object.entries(google).filter(([name, field]) => name !== 'thought' && isGiven(field)));
 }
 
-/** Returns the fields of the object that have a value; null if none has. */
+/** The fields of an object that have a value; null if none has. */
 function givenIn(value: unknown): Readonly<Record<string, unknown>> | null {
   const given = Object.entries(objectOf(value) ?? {}).filter(([, field]) => isGiven(field));
   return given.length === 0 ? null : Object.fromEntries(given);
 }
 
-function isGiven(value: unknown): boolean {
-  if (value === null || value === undefined || value === '') return false;
-  return typeof value !== 'object' || Object.keys(value).length > 0;
-}
-
-/** Several pieces of one call's or message's fields: what a later piece repeats is the later one's. */
+/** Joins the pieces of the fields of one call or message. What two pieces have is taken from the later one. */
 export function joinOpaqueFields(pieces: readonly OpaqueFields[]): OpaqueFields {
   const [first = {}] = pieces;
   if (pieces.length < 2) return first;
@@ -125,7 +119,7 @@ export function joinOpaqueFields(pieces: readonly OpaqueFields[]): OpaqueFields 
   };
 }
 
-/** Objects in them are joined too. */
+/** Joins objects, and the objects in them. */
 function joinObjects(objects: readonly object[]): Readonly<Record<string, unknown>> {
   const byKey = new Map<string, unknown[]>();
   for (const [key, value] of objects.flatMap((object): [string, unknown][] => Object.entries(object))) {

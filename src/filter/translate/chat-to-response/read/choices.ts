@@ -1,4 +1,4 @@
-import { arrayOf, objectOf, objectsOf } from '../../../../formats/json/loose.ts';
+import { isGiven, objectsOf } from '../../../../formats/json/loose.ts';
 import {
   type Kind,
   type LooseChoice,
@@ -8,22 +8,20 @@ import {
 } from '../../../wire/schema/chat-completion.ts';
 
 /**
- * The choice that text, reasoning and calls are each taken from: the first that has any. `n` is never sent,
- * so further choices are either unrequested alternatives, or parts of one answer: GitHub Copilot puts Claude's text into
- * choice 0 and its calls into choice 1 (ericc-ch/copilot-api).
+ * Takes text, reasoning and calls each from the first choice that has any. `n` is never sent, so further choices are either unrequested
+ * alternatives, or parts of one answer: GitHub Copilot puts Claude's text into choice 0 and its calls into choice 1 (ericc-ch/copilot-api).
  */
 export class ChoiceParts {
   readonly #owners: Partial<Record<Kind, number>> = {};
   #only: number | null = null;
-  /** The highest index so far, while all of a stream's chunks may be numbered; else null. */
+  /** The highest index so far, while the indexes may be numbers of chunks; else null. */
   #highest: number | null = null;
-  /** Whether more than one choice has arrived. */
   areSeveral = false;
 
   /**
-   * The choices' keys: their indexes, where they have one. Foundry Local up to 0.7 numbers its chunks there, 197, 198, …
-   * (foundry-local#144): a lone choice under an index that never came is the first one's. Another choice would come again under its
-   * index, and of several choices the first is 0.
+   * Returns the keys of choices: their indexes, where they have one. Foundry Local up to 0.7 numbers its chunks there, 197, 198, …
+   * (foundry-local#144): a lone choice under an index that never came belongs to the first one. Another choice would come again under its
+   * index, and the first of several choices has index 0.
    */
   assignKeys(choices: readonly LooseChoice[]): number[] {
     const isNumbered = choices.length === 1 && this.#isNumbered(choices[0]?.index);
@@ -32,7 +30,7 @@ export class ChoiceParts {
     );
   }
 
-  /** Are the chunks numbered, or may they be? Then each must be read in full. */
+  /** May the indexes be numbers of chunks? Then each chunk must be read in full. */
   mayBeNumbered(): boolean {
     return this.#highest !== null;
   }
@@ -70,7 +68,6 @@ export class ChoiceParts {
     return Object.fromEntries(Object.entries(message).filter(isOwn));
   }
 
-  /** Does the answer's text come from that choice? */
   hasText(key: number): boolean {
     return !this.areSeveral || this.#owners.text === key;
   }
@@ -81,7 +78,6 @@ export class ChoiceParts {
   }
 }
 
-/** Does a delta hold no part of the answer? */
 export function isEmptyDelta(delta: LooseMessage): boolean {
   return !Object.entries(delta).some(([name, value]) => kindOf(name) !== null && isGiven(value));
 }
@@ -90,19 +86,9 @@ function kindOf(name: string): Kind | null {
   return Object.hasOwn(messageKinds, name) ? messageKinds[name as keyof LooseMessage] : null;
 }
 
-function isGiven(value: unknown): boolean {
-  return value !== null && value !== undefined && value !== '' && !(Array.isArray(value) && value.length === 0);
-}
-
-/** The choices of a completion or chunk; that of `index` 0 first. */
+/** The choices of a completion or chunk, the one of `index` 0 first. */
 export function readChoices({ choices }: LooseChunk): readonly LooseChoice[] {
   const all = objectsOf<LooseChoice>(choices);
   if (all.length < 2) return all;
   return [...all.filter(({ index }) => index === 0), ...all.filter(({ index }) => index !== 0)];
-}
-
-/** The choice of `index` 0, else the first: it may hold usage that the body does not. */
-export function choiceOf(completion: LooseChunk): LooseChoice | null {
-  const [first] = arrayOf(completion.choices);
-  return objectsOf<LooseChoice>(completion.choices).find(({ index }) => index === 0) ?? objectOf<LooseChoice>(first);
 }

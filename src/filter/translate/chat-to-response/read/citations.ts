@@ -4,9 +4,8 @@ import type { Annotation } from '../../../wire/schema/response-resource.ts';
 import type { HeldBytes } from '../../shared/held-bytes.ts';
 
 /**
- * Citations without their repeats: servers send the whole list again in every late chunk. A page without a range is left
- * out when its URL is cited already, since a vendor's several lists name the same pages; any other only when it is
- * exactly the same.
+ * Citations without repeats: servers send the whole list again in every late chunk. A page without a range is left out when its URL is
+ * cited already, since a vendor's several lists name the same pages; any other citation only when it is exactly the same.
  */
 export class CitationList {
   readonly #held: HeldBytes;
@@ -19,7 +18,7 @@ export class CitationList {
     this.#held = held;
   }
 
-  /** Adds the new ones, and returns them. */
+  /** Adds the citations that are new, and returns them. */
   add(citations: readonly Annotation[]): Annotation[] {
     return citations.filter((citation) => this.#isNew(citation));
   }
@@ -35,7 +34,6 @@ export class CitationList {
       const { url, title, start_index, end_index } = citation;
       const isCited = this.#urls.has(url);
       this.#urls.add(url);
-      // A whole page needs no other key: its URL is not cited.
       if (start_index === 0 && end_index === 0)
         return !isCited && this.#keep(citation, 2 * (url.length + title.length));
     }
@@ -55,14 +53,13 @@ export class CitationList {
 const none: readonly Annotation[] = [];
 
 /**
- * The citations that a completion or chunk and its message or delta carry (docs/answers.md §1.9), repeats included, in order: annotations
- * of the message (OpenAI's nested form and the flat one), then `search_results` and `citations` of the body (Perplexity,
- * xAI). A bare URL has no place in the text: it gets no title and the range 0–0.
+ * Reads the citations of a completion or chunk and its message or delta (docs/answers.md §1.9), repeats included: the annotations
+ * of the message, then `search_results` and `citations` (Perplexity, xAI). A bare URL gets no title and the range 0–0.
  */
 export function readCitations(body: LooseChunk | null, message: LooseMessage | null): readonly Annotation[] {
   const found: Annotation[] = [];
   for (const entry of objectsOf<LooseAnnotation>(message?.annotations)) {
-    const annotation = annotationOf(entry);
+    const annotation = readAnnotation(entry);
     if (annotation !== null) found.push(annotation);
   }
   if (body !== null) addPages(found, body);
@@ -73,15 +70,15 @@ export function readCitations(body: LooseChunk | null, message: LooseMessage | n
 /** The types of the annotations that a Response cannot have. */
 export function findUnreadAnnotations(annotations: unknown): readonly string[] {
   if (!Array.isArray(annotations)) return [];
-  const unread = objectsOf<LooseAnnotation>(annotations).filter((entry) => annotationOf(entry) === null);
+  const unread = objectsOf<LooseAnnotation>(annotations).filter((entry) => readAnnotation(entry) === null);
   return unread.map(({ type }) => textOf(type));
 }
 
-/** An annotation with its fields nested, as OpenAI has them, or flat. Null for one of another type, or without its file or page. */
-function annotationOf(entry: LooseAnnotation): Annotation | null {
+/** Reads an annotation with its fields nested, as OpenAI has them, or flat. Null for another type, or without its file or page. */
+function readAnnotation(entry: LooseAnnotation): Annotation | null {
   switch (entry.type) {
     case 'url_citation':
-      return pageOf(objectOf<LooseCitation>(entry.url_citation) ?? entry);
+      return readPage(objectOf<LooseCitation>(entry.url_citation) ?? entry);
     case 'file_citation': {
       const { file_id, filename, index } = objectOf<LooseCitation>(entry.file_citation) ?? entry;
       if (textOf(file_id) === '') return null;
@@ -91,7 +88,7 @@ function annotationOf(entry: LooseAnnotation): Annotation | null {
       const given = objectOf<LooseCitation>(entry.container_file_citation) ?? entry;
       const [file_id, container_id] = [textOf(given.file_id), textOf(given.container_id)];
       if (file_id === '' || container_id === '') return null;
-      return { type: entry.type, container_id, file_id, filename: textOf(given.filename), ...rangeOf(given) };
+      return { type: entry.type, container_id, file_id, filename: textOf(given.filename), ...readRange(given) };
     }
     default:
       return null;
@@ -105,15 +102,15 @@ function addPages(found: Annotation[], carrier: Pick<LooseChunk, 'search_results
 }
 
 function add(found: Annotation[], entry: LooseCitation | null): void {
-  const page = entry === null ? null : pageOf(entry);
+  const page = entry === null ? null : readPage(entry);
   if (page !== null) found.push(page);
 }
 
-function pageOf(entry: LooseCitation): Annotation | null {
+function readPage(entry: LooseCitation): Annotation | null {
   const url = textOf(entry.url);
-  return url === '' ? null : { type: 'url_citation', url, title: textOf(entry.title), ...rangeOf(entry) };
+  return url === '' ? null : { type: 'url_citation', url, title: textOf(entry.title), ...readRange(entry) };
 }
 
-function rangeOf({ start_index, end_index }: LooseCitation) {
+function readRange({ start_index, end_index }: LooseCitation) {
   return { start_index: countOf(start_index) ?? 0, end_index: countOf(end_index) ?? 0 };
 }

@@ -1,8 +1,8 @@
 import type { Profile } from '../../../upstream/profile.ts';
 
 /**
- * Words by which servers say that the prompt is longer than the context, whatever the status, and who says them.
- * `test/support/overflow-wordings.ts` has an error of each.
+ * The wordings in which servers say, under any status, that the prompt is longer than the context. `test/support/overflow-wordings.ts` has
+ * an error of each server.
  */
 export const overflowTable: readonly (readonly [of: string, wording: RegExp])[] = [
   ['OpenAI, Groq, Cerebras', /context_length_exceeded/],
@@ -20,7 +20,7 @@ export const overflowTable: readonly (readonly [of: string, wording: RegExp])[] 
   ['Groq', /reduce the length of the messages/],
   ['DS4', /configured context size is/],
   ['gateways', /context length exceeded/],
-  // Rate limits have the same words, and a period.
+  // Errors of rate limits have the same words, and a period.
   [
     'gateways',
     /(?<!\b(?:rate|minute|hourly|daily|weekly|monthly)\s)token limit exceeded(?!.*\b(?:wait|minute|hour|day|month)\b)/,
@@ -48,13 +48,13 @@ export const overflowTable: readonly (readonly [of: string, wording: RegExp])[] 
   ['watsonx', /cannot exceed the total tokens limit|token_quantity_exceeded/],
   ['GitHub Copilot', /model_max_prompt_tokens_exceeded|prompt token count .*exceeds/],
   ['MLC', /larger than the model input length limit/],
-  // Rate limits have the same words and the time to wait; a wish for more output than there may be, another limit.
+  // Errors of rate limits have the same words and the time to wait, and those for too much output have `max tokens must be`.
   ['Cohere', /too many tokens(?!: max tokens must be)(?!.*\b(?:wait|minute|hour|day)\b)/],
 ];
 
 const anyWording = new RegExp(overflowTable.map(([, wording]) => `(?:${wording.source})`).join('|'), 'i');
 
-/** Does this text say that the prompt is longer than the model's context? `own` are the profile's wordings. */
+/** Does this text say that the prompt is longer than the model's context? `own` is the profile's wordings. */
 export function saysContextOverflow(text: string, own: Profile['contextOverflow']): boolean {
   return anyWording.test(text) || own.some((wording) => wording.test(text));
 }

@@ -12,13 +12,10 @@ import { type HeldBytes, ownCopy } from '../../shared/held-bytes.ts';
 const partFields = ['text', 'thinking', 'summary', 'refusal'] as const;
 const textFields = ['content', 'refusal', 'reasoning_content', 'reasoning', 'reasoning_text', 'thinking'] as const;
 
-/**
- * Finds what is new in the deltas of a server that repeats, in each, all of the text, arguments or details before it: of each choice,
- * in whatever field.
- */
+/** Finds what is new in the deltas of a server that repeats all text, arguments or details so far in each delta. */
 export class CumulativeDeltas {
   readonly #held: HeldBytes;
-  /** By field, call or detail. */
+  /** The texts so far, by their places. */
   readonly #before = new Map<string, string>();
   readonly #callIds = new Map<string, string>();
 
@@ -43,7 +40,7 @@ export class CumulativeDeltas {
     return own;
   }
 
-  /** The object with what is new in its texts; `place` is where it stands. */
+  /** The object with what is new in its texts; `place` tells it from others of the answer. */
   #newTexts<Value extends object>(value: Value, fields: readonly (keyof Value & string)[], place: string): Value {
     let own = value;
     for (const field of fields) {
@@ -64,7 +61,7 @@ export class CumulativeDeltas {
     const custom = objectOf<LooseCustomCall>(entry.custom);
     const key = `${choice} call ${countOf(entry.index)}`;
     const id = textOf(entry.id);
-    // Another call at the same index begins anew.
+    // Another call at the same index has texts of its own.
     if (id !== '' && id !== this.#callIds.get(key)) {
       this.#callIds.set(key, id);
       for (const field of ['arguments', 'input']) this.#before.delete(`${key} ${field}`);
@@ -81,7 +78,7 @@ export class CumulativeDeltas {
     return this.#newTexts(detail, ['text', 'summary'], place);
   }
 
-  /** A text that does not begin with the one before it is another: what follows a call, say. */
+  /** A text that does not begin with the text so far is a new one, after a call for example. */
   #newText(key: string, text: string): string {
     const before = this.#before.get(key) ?? '';
     if (before.startsWith(text)) return '';

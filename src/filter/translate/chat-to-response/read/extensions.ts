@@ -3,14 +3,15 @@ import type { ResponseResource, Usage } from '../../../wire/schema/response-reso
 import type { ExtensionEvent } from '../../../wire/schema/stream-events.ts';
 import { isExtensionName } from '../../shared/extension-name.ts';
 import type { HeldBytes } from '../../shared/held-bytes.ts';
+import { noUsage } from './usage.ts';
 
-/** Names of one answer that are counted or kept; an upstream could make up any number of them. */
+/** Maximum names of one answer that are counted or kept, since an upstream could make up any number of them. */
 export const maxNames = 32;
 export const maxNameLength = 100;
 
-/** Where an upstream's own fields may stand in a Response, each with the fields that none of them takes the place of. */
+/** The places in a Response where an upstream's own fields may stand, each with the names that these fields may not have. */
 const ownFields = {
-  /** All of the type's, and one that OpenAI's SDKs add. */
+  /** All fields of a Response, and one that OpenAI's SDKs add. */
   response: {
     id: null,
     object: null,
@@ -49,18 +50,9 @@ const ownFields = {
     input_transformations: null,
     output_text: null,
   } satisfies Record<keyof ResponseResource | 'output_text', null>,
-  usage: {
-    input_tokens: null,
-    output_tokens: null,
-    total_tokens: null,
-    input_tokens_details: null,
-    output_tokens_details: null,
-  } satisfies Record<keyof Usage, null>,
-  input_tokens_details: { cached_tokens: null, cache_write_tokens: null } satisfies Record<
-    keyof Usage['input_tokens_details'],
-    null
-  >,
-  output_tokens_details: { reasoning_tokens: null } satisfies Record<keyof Usage['output_tokens_details'], null>,
+  usage: noUsage,
+  input_tokens_details: noUsage.input_tokens_details,
+  output_tokens_details: noUsage.output_tokens_details,
 };
 export type ExtensionPlace = keyof typeof ownFields;
 
@@ -68,14 +60,14 @@ const noFields = {};
 const maxFieldLength = 64 * 1024;
 
 /**
- * Fields that an upstream adds of its own to an answer: fields with a provider's name, and with `passExtensions` all others
- * too. The last value of each counts.
+ * The fields that an upstream adds of its own to an answer: those with a provider's name, and with `passExtensions` all others
+ * too. The last value of each field counts.
  */
 export class Extensions {
   readonly #held: HeldBytes;
-  /** Whether fields without a provider's name are passed as well, and events. */
+  /** True where events, and fields without a provider's name, are passed as well. */
   readonly passesAll: boolean;
-  /** By place and name, as JSON: it says at once how long a value is, and whether it is nested deeper than JSON can be written. */
+  /** The fields by place and name, as JSON: its length bounds what is kept, and a value too deep to be written has none. */
   readonly #fields = new Map<ExtensionPlace, Map<string, string>>();
 
   constructor(held: HeldBytes, passesAll: boolean) {
@@ -83,12 +75,12 @@ export class Extensions {
     this.passesAll = passesAll;
   }
 
-  /** Keeps a field for that place. False where the client does not get it: it may not, it is one of ours, or too much. */
+  /** Keeps a field for that place. Returns false where the client does not get it. */
   keep(name: string, value: unknown, place: ExtensionPlace = 'response'): boolean {
     return (this.passesAll || isExtensionName(name)) && this.keepOurs(name, value, place);
   }
 
-  /** Keeps a field whatever its name. False where it is too much, or has the name of one that is written elsewhere. */
+  /** Keeps a field, with a provider's name or not. Returns false where it is too long, or its name is taken. */
   keepOurs(name: string, value: unknown, place: ExtensionPlace = 'response'): boolean {
     if (Object.hasOwn(ownFields[place], name) || name.length > maxNameLength) return false;
     const fields = this.#fields.get(place) ?? new Map<string, string>();
@@ -106,7 +98,7 @@ export class Extensions {
     return Object.fromEntries(Array.from(fields, ([name, json]) => [name, JSON.parse(json)]));
   }
 
-  /** The counts with the upstream's own beside them. */
+  /** Returns the usage with the upstream's own counts. */
   usageWith(usage: Usage): Usage {
     if (this.#fields.size === 0) return usage;
     return {
@@ -129,13 +121,13 @@ export class Extensions {
   }
 }
 
-/** The length of a content part's JSON; null for one that is too much to be passed on. */
+/** The length of a content part's JSON; null for a part that is too long to be passed on. */
 export function measureExtensionPart(part: object): number | null {
   const { length } = jsonTextOf(part);
   return length === 0 || length > maxFieldLength ? null : length;
 }
 
-/** The client's event for one of the upstream's own. Null if it is none that a stream can have. */
+/** Builds the client's event for one of the upstream's own; null if a stream cannot have it. */
 export function buildExtensionEvent(name: string, value: object | null): ExtensionEvent | null {
   if (value === null || name.length > maxNameLength || !isExtensionName(name)) return null;
   const { type: _type, sequence_number: _number, ...fields } = value as { type?: unknown; sequence_number?: unknown };

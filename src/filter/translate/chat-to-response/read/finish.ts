@@ -3,7 +3,6 @@ import type { LooseChoice } from '../../../wire/schema/chat-completion.ts';
 import type { Outcome } from '../../shared/context.ts';
 import { readWord } from '../../shared/held-bytes.ts';
 
-/** The facts of the output that matter when the answer ends. */
 interface AnswerEnd {
   hasAnswer(): boolean;
   hasCutCall(): boolean;
@@ -17,7 +16,7 @@ function means(meaning: Meaning, ...reasons: readonly string[]): void {
   for (const reason of reasons) meanings.set(reason, meaning);
 }
 
-// In lower case, by vendor; the same table is in docs/answers.md §1.6.
+// Reasons in lower case, by vendor. The same table is in docs/answers.md §1.6.
 means('completed', 'stop'); // OpenAI and nearly everybody
 means('completed', 'end_turn', 'stop_sequence', 'pause_turn'); // Anthropic, Bedrock
 means('completed', 'eos', 'eos_token', 'stop_str', 'complete'); // Together, TGI, SGLang, Cohere
@@ -74,17 +73,16 @@ means(
 );
 
 /**
- * Interprets a `finish_reason` (docs/answers.md §1.6), case-insensitive. Null and missing ones mean a normal end after
- * `[DONE]`, since some servers never send one, unless there is no answer or a call is cut (without `[DONE]` the translator has failed before). So do unknown ones after some output; without
- * any, the answer has failed, since an agent would take an empty one for the end of its task. Whether tools were called
- * plays no part, unless there is nothing else: `hasCalled` says that the reason speaks of a call.
+ * Reads a `finish_reason` (docs/answers.md §1.6) in any case. Without a reason the end is normal, since some servers never send one, unless
+ * there is no answer or a call is cut. An unknown reason after some output is a normal end too; without output the answer has failed,
+ * since an agent would take an empty one for the end of its task. `hasCalled` tells that the reason is a call.
  */
 export function readOutcome(finishReason: unknown, output: AnswerEnd): Outcome {
   if (typeof finishReason !== 'string' || finishReason.trim() === '')
     return !output.hasAnswer() || output.hasCutCall()
       ? { status: 'failed', error: truncated() }
       : { status: 'completed', hasCalled: false };
-  const meaning = meaningOf(finishReason) ?? (output.hasAnswer() ? 'completed' : emptyAnswer(finishReason));
+  const meaning = findMeaning(finishReason) ?? (output.hasAnswer() ? 'completed' : failEmpty(finishReason));
   switch (meaning) {
     case 'completed':
     case 'called':
@@ -100,35 +98,34 @@ export function readOutcome(finishReason: unknown, output: AnswerEnd): Outcome {
 }
 
 /**
- * The reason of a choice, `''` for none. Where OpenRouter's provider fails, `finish_reason` may be `stop` all the same, and only the
- * provider's own word tells (hax#15); its words for ends and filters are translated well.
+ * Reads the finish reason of a choice; `''` for none. Where OpenRouter's provider fails, `finish_reason` may be `stop` all the same, and only
+ * the provider's own reason shows the failure (hax#15). OpenRouter translates reasons for ends and filters well.
  */
 export function readFinishReason({ finish_reason, native_finish_reason }: LooseChoice): string {
   const reason = readWord(finish_reason);
   if (native_finish_reason == null || reason === '' || !isNormalEnd(reason)) return reason;
   const native = readWord(native_finish_reason);
-  return typeof meaningOf(native) === 'object' ? native : reason;
+  return typeof findMeaning(native) === 'object' ? native : reason;
 }
 
-/** Is the reason an error, which counts whatever other reasons there are? */
+/** Is the reason an error, which replaces any other reason? */
 export function isErrorReason(finishReason: string): boolean {
-  return meaningOf(finishReason) === meanings.get('error');
+  return findMeaning(finishReason) === meanings.get('error');
 }
 
-/** Is the reason a normal end? */
 export function isNormalEnd(finishReason: string): boolean {
-  const meaning = meaningOf(finishReason) ?? 'completed';
+  const meaning = findMeaning(finishReason) ?? 'completed';
   return meaning === 'completed' || meaning === 'called';
 }
 
-/** The error for an answer without any sign that it is complete (choice D9). */
+/** The error of an answer without any sign that it is complete (choice D9). */
 export function truncated(): ApiError {
   const message = 'The upstream ended the stream before the answer was complete.';
   return new ApiError(message, { status: 502, code: 'upstream_stream_truncated' });
 }
 
 /** Proxies in front of Gemini write both its reason and their own: `function_call_filter: MALFORMED_FUNCTION_CALL`. */
-function meaningOf(finishReason: string): Meaning | undefined {
+function findMeaning(finishReason: string): Meaning | undefined {
   const reason = finishReason.trim().toLowerCase();
   const whole = meanings.get(reason);
   if (whole !== undefined) return whole;
@@ -137,10 +134,10 @@ function meaningOf(finishReason: string): Meaning | undefined {
   return meanings.get(reason.slice(colon + 1).trim()) ?? meanings.get(reason.slice(0, colon).trim());
 }
 
-/** Reasons are words; a longer text is not repeated. */
+/** Characters of a reason that an error repeats: reasons are words, and a longer text is not. */
 const maxReasonLength = 64;
 
-function emptyAnswer(finishReason: string): Failure {
+function failEmpty(finishReason: string): Failure {
   const shown = finishReason.length > maxReasonLength ? '…' : finishReason;
   const message = `The upstream ended the answer before it began, with the reason “${shown}”.`;
   return failure('model_error', 'upstream_error', message);

@@ -1,23 +1,20 @@
 import { arrayOf, objectOf, objectsOf } from '../../../../formats/json/loose.ts';
 import type { LooseModeration, LooseModerationResult, LooseVerdict } from '../../../wire/schema/chat-completion.ts';
 
-/**
- * OpenAI's verdicts of a prompt and an answer, as a Response has them: one each, where Chat has a list with a result for each
- * text. Null for what is no object.
- */
+/** Reads OpenAI's verdicts on a prompt and an answer. A Response has one verdict on each, Chat a list with a result for each text. */
 export function readModeration(value: unknown): object | null {
   const moderation = objectOf<LooseModeration>(value);
   if (moderation === null) return null;
-  return { ...moderation, input: verdictOf(moderation.input), output: verdictOf(moderation.output) };
+  return { ...moderation, input: readVerdict(moderation.input), output: readVerdict(moderation.output) };
 }
 
-function verdictOf(value: unknown): unknown {
+function readVerdict(value: unknown): unknown {
   const results = objectsOf<LooseModerationResult>(objectOf<LooseVerdict>(value)?.results);
   const [first, ...others] = results;
   return first === undefined ? value : others.reduce<LooseModerationResult>(joined, first);
 }
 
-/** Joins two results: a flag in one text counts for all, and of each score the highest counts. */
+/** Joins the results of two texts: a flag of one text counts for both, and so does the higher score. */
 function joined(one: LooseModerationResult, other: LooseModerationResult): LooseModerationResult {
   return {
     ...one,
@@ -37,11 +34,11 @@ function joined(one: LooseModerationResult, other: LooseModerationResult): Loose
 type Values = Readonly<Record<string, unknown>>;
 
 function merged(one: unknown, other: unknown, join: (a: unknown, b: unknown) => unknown): object {
-  const [a, b] = [valuesOf(one), valuesOf(other)];
+  const [a, b] = [readValues(one), readValues(other)];
   const names = new Set([...Object.keys(a), ...Object.keys(b)]);
   return Object.fromEntries(Array.from(names, (name) => [name, join(a[name], b[name])]));
 }
 
-function valuesOf(value: unknown): Values {
+function readValues(value: unknown): Values {
   return objectOf<Values>(value) ?? {};
 }

@@ -1,4 +1,4 @@
-import { countOf, objectOf, objectsOf, textOf } from '../../../../formats/json/loose.ts';
+import { countOf, isGiven, objectOf, objectsOf, textOf } from '../../../../formats/json/loose.ts';
 import type {
   LooseMessage,
   LooseReasoning,
@@ -13,15 +13,15 @@ export interface ReasoningSource {
   readonly blocks: readonly LooseThinkingBlock[];
 }
 
-/** The reasoning in a message or delta: the first source with text, as others are copies (docs/answers.md §1.4). */
+/** Reads the reasoning of a message or delta from the first field that has text: others are copies (docs/answers.md §1.4). */
 export function readReasoning(message: LooseMessage): ReasoningSource {
   const details = objectsOf<LooseReasoningDetail>(message.reasoning_details);
   const blocks = objectsOf<LooseThinkingBlock>(message.thinking_blocks);
   const text =
     textOf(message.reasoning_content) ||
-    fieldOf(message.reasoning) ||
+    readReasoningField(message.reasoning) ||
     textOf(message.reasoning_text) ||
-    // `reasoning.encrypted` has no text: it is only sent back. MiniMax gives `text` without a type.
+    // An encrypted detail has no text and is only sent back. MiniMax gives `text` without a type.
     details.reduce((text, detail) => text + (textOf(detail.text) || textOf(detail.summary)), '') ||
     (Array.isArray(message.content) ? readContentTexts(message.content).thinking : '') ||
     textOf(message.thinking) ||
@@ -29,21 +29,21 @@ export function readReasoning(message: LooseMessage): ReasoningSource {
   return { text, details, blocks };
 }
 
-/** A string (vLLM, OpenRouter, Groq, Ollama, LM Studio) or, from some proxies, an object around it. */
-function fieldOf(reasoning: unknown): string {
+/** Reads `reasoning`: a string (vLLM, OpenRouter, Groq, Ollama, LM Studio) or, from some proxies, an object around it. */
+function readReasoningField(reasoning: unknown): string {
   if (typeof reasoning === 'string') return reasoning;
   const object = objectOf<LooseReasoning>(reasoning);
   return textOf(object?.text) || textOf(object?.content);
 }
 
-/** An entry that is being merged; it keeps fields that nobody here reads. */
+/** An entry that is being merged, with all its fields. */
 type Merged<Entry> = { -readonly [Field in keyof Entry]: Entry[Field] };
 type MergedDetail = Merged<LooseReasoningDetail>;
 
 /**
- * Joins the details of a stream's deltas into the array that goes back to the upstream (docs/answers.md B8): texts of one `index`
- * and type are concatenated, any other field is taken from the latest entry that has it (the signature comes last).
- * Without an index, an entry continues the one before it if that is of its type. Encrypted entries arrive whole.
+ * Joins the details of a stream's deltas into the array that goes back to the upstream (docs/answers.md B8). Texts of one `index` and type
+ * are concatenated; any other field is taken from the latest entry that has it, since the signature comes last. An entry without an
+ * index continues the one before it if both have the same type. Encrypted entries arrive whole.
  */
 export function mergeReasoningDetails(details: readonly LooseReasoningDetail[]): LooseReasoningDetail[] {
   const merged: MergedDetail[] = [];
@@ -91,8 +91,4 @@ export function isWholeBlock(block: LooseThinkingBlock): boolean {
 
 function isRedacted({ type }: LooseThinkingBlock): boolean {
   return type === 'redacted_thinking';
-}
-
-function isGiven(value: unknown): boolean {
-  return value !== null && value !== undefined && value !== '';
 }

@@ -1,17 +1,17 @@
 import type { Profile } from '../../../upstream/profile.ts';
 
-/** A reader for the text of an answer; null where the profile has none. */
+/** A reader for the text of an answer; null where the profile reads no tags. */
 export function createTagReader(profile: Profile): ThinkTagReader | null {
   return profile.thinkTags === 'off' ? null : new ThinkTagReader(profile);
 }
 
-/** Text of `content`, split into its two kinds. Both may be `''`. */
+/** A piece of `content`, split into thinking and text. Both may be `''`. */
 export interface ThinkTagTexts {
   readonly thinking: string;
   readonly text: string;
 }
 
-/** Qwen, DeepSeek and most others; Gemini; Seed; MiniMax; Mistral. */
+/** The tags of Qwen, DeepSeek and most others, of Gemini, Seed, MiniMax and Mistral. */
 const tagPairs: readonly (readonly [opening: string, closing: string])[] = [
   ...['think', 'thinking', 'thought', 'reasoning', 'seed:think', 'mm:think'].map(
     (name) => [`<${name}>`, `</${name}>`] as const,
@@ -20,15 +20,12 @@ const tagPairs: readonly (readonly [opening: string, closing: string])[] = [
 ];
 const allClosingTags = tagPairs.map(([, closing]) => closing);
 
-/** gpt-oss, where a server does not read its Harmony format: channels, of which the last is the answer. */
+/** The channels of gpt-oss, where a server does not read its Harmony format. The last channel is the answer. */
 const harmonyAnswer = '<|channel|>final<|message|>';
 const harmonyThinking = '<|channel|>analysis<|message|>';
 const harmonyStart = '<|start|>assistant';
 
-/**
- * Texts that may open an answer, and what ends the thinking after it; null if the answer follows at once, as after a closing
- * tag.
- */
+/** The tags that may open an answer, each with those that end its thinking; null if the answer follows at once, as after a closing tag. */
 const openings = new Map<string, readonly string[] | null>([
   ...tagPairs.map(([opening, closing]) => [opening, [closing]] as const),
   ...allClosingTags.map((closing) => [closing, null] as const),
@@ -42,7 +39,7 @@ const openings = new Map<string, readonly string[] | null>([
 ]);
 const openingTags = [...openings.keys()];
 
-/** After more white space than this no tag is expected. */
+/** After more characters of white space no tag is expected. */
 const maxLeadingSpace = 256;
 
 type Begun =
@@ -55,11 +52,10 @@ type Begun =
   | { readonly at: 'answer'; readonly newlinesToSkip: number };
 
 /**
- * Separates `<think>…</think>` at the start of `content` from the answer after it (docs/answers.md §1.4, B7), for servers
- * that do not do it themselves. Tags further on are text: the model may be writing about them. With `implicitThink` the
- * template has opened the block already, and everything up to a closing tag is thinking.
- *
- * The line feed after the opening tag, the one before the closing tag and up to two after it belong to the markup.
+ * Separates `<think>…</think>` at the start of `content` from the answer after it (docs/answers.md §1.4, B7), for servers that leave
+ * it there. Tags further on are text: the model may be writing about them. With `implicitThink` the template has opened the block already,
+ * and everything up to a closing tag is thinking. The markup includes the line feed after the opening tag, the one before the closing
+ * tag, and up to two after it.
  */
 export class ThinkTagReader {
   readonly #implicitThink: boolean;
@@ -70,17 +66,17 @@ export class ThinkTagReader {
     this.#implicitThink = implicitThink;
   }
 
-  /** Takes the next piece of `content`, cut anywhere. Buffers only what may be part of a tag, and little white space before it. */
+  /** Takes the next piece of `content`, cut anywhere. Only what may be part of a tag is buffered, with the white space before it. */
   push(piece: string): ThinkTagTexts {
     if (this.isThrough()) return { thinking: '', text: piece };
     this.#buffered += piece;
-    // White space is inconclusive; scanning all of it again with each piece would be quadratic.
+    // A tag may follow white space, and scanning all white space again with each piece would be quadratic.
     const isShort = this.#buffered.length <= maxLeadingSpace;
     if (this.#state.at === 'start' && isShort && piece.trim() === '') return { thinking: '', text: '' };
     return this.#take(false);
   }
 
-  /** The end of the content: returns what was buffered. An unclosed block stays thinking. */
+  /** Ends the content and returns what was buffered. An unclosed block stays thinking. */
   finish(): ThinkTagTexts {
     return this.#take(true);
   }
@@ -88,10 +84,10 @@ export class ThinkTagReader {
   /** Is that piece thinking, or may it be the beginning of a block? */
   expects(piece: string): boolean {
     if (this.#state.at !== 'start') return this.#state.at === 'thinking';
-    return openedBy(this.#buffered + piece, this.#implicitThink, false)?.state.at !== 'answer';
+    return readOpening(this.#buffered + piece, this.#implicitThink, false)?.state.at !== 'answer';
   }
 
-  /** Returns all that came, while none of it was given back: it may yet begin a block, or has begun one. Null from then on. */
+  /** Returns the content so far, until `push` has returned some of it; then null. */
   unshown(): string | null {
     if (this.#state.at === 'start') return this.#buffered;
     return this.#state.at === 'thinking' && this.#state.isFirst ? this.#state.opening + this.#buffered : null;
@@ -101,16 +97,16 @@ export class ThinkTagReader {
     return this.#state.at === 'thinking';
   }
 
-  /** True once only unchanged text of the answer can follow. */
+  /** Can only unchanged text of the answer follow? */
   isThrough(): boolean {
     return this.#state.at === 'answer' && this.#state.newlinesToSkip === 0;
   }
 
-  /** Takes from the buffer what can be decided by now; with `isEnd`, all of it. */
+  /** Takes from the buffer what is surely thinking or text; with `isEnd`, all of it. */
   #take(isEnd: boolean): ThinkTagTexts {
     let thinking = '';
     if (this.#state.at === 'start') {
-      const opened = openedBy(this.#buffered, this.#implicitThink, isEnd);
+      const opened = readOpening(this.#buffered, this.#implicitThink, isEnd);
       if (opened === null) return { thinking, text: '' };
       this.#buffered = opened.rest;
       this.#state = opened.state;
@@ -118,8 +114,8 @@ export class ThinkTagReader {
     if (this.#state.at === 'thinking') {
       const { closingTags, isFirst } = this.#state;
       const buffered = this.#buffered;
-      const { end, closingTag } = firstOf(buffered, closingTags);
-      const keptBack = isEnd ? 0 : Math.max(...closingTags.map((tag) => keptBackOf(buffered, tag)));
+      const { end, closingTag } = findFirst(buffered, closingTags);
+      const keptBack = isEnd ? 0 : Math.max(...closingTags.map((tag) => countTagStart(buffered, tag)));
       const decided = buffered.slice(0, end >= 0 ? end : buffered.length - keptBack);
       thinking = isFirst && decided !== '' ? decided.replace(/^\n/, '') : decided;
       if (end < 0) {
@@ -140,8 +136,8 @@ export class ThinkTagReader {
   }
 }
 
-/** The state after the start, or null while it cannot be decided yet. White space before the tag belongs to it. */
-function openedBy(text: string, implicitThink: boolean, isEnd: boolean): { state: Begun; rest: string } | null {
+/** The state after the start, or null while the text may be the beginning of a tag. White space before a tag belongs to it. */
+function readOpening(text: string, implicitThink: boolean, isEnd: boolean): { state: Begun; rest: string } | null {
   const trimmed = text.trimStart();
   const mayBeTag = /^[<[]/.test(trimmed);
   const tag = mayBeTag ? openingTags.find((candidate) => trimmed.startsWith(candidate)) : undefined;
@@ -160,7 +156,7 @@ function openedBy(text: string, implicitThink: boolean, isEnd: boolean): { state
 }
 
 /** The first of those tags in the text, and its position; -1 if there is none. */
-function firstOf(text: string, tags: readonly string[]): { end: number; closingTag: string } {
+function findFirst(text: string, tags: readonly string[]): { end: number; closingTag: string } {
   let first = { end: -1, closingTag: '' };
   for (const closingTag of tags) {
     const end = text.indexOf(closingTag);
@@ -169,14 +165,13 @@ function firstOf(text: string, tags: readonly string[]): { end: number; closingT
   return first;
 }
 
-/** How many characters at the end may be the start of the closing tag, with the line feed before it. */
-function keptBackOf(text: string, closingTag: string): number {
+/** The number of characters at the end that may be the start of the closing tag, with the line feed before it. */
+function countTagStart(text: string, closingTag: string): number {
   let length = Math.min(closingTag.length - 1, text.length);
   while (length > 0 && !closingTag.startsWith(text.slice(text.length - length))) length--;
   return text[text.length - length - 1] === '\n' ? length + 1 : length;
 }
 
-/** Does that text have the end of a block in it? */
 export function endsBlock(text: string): boolean {
   return allClosingTags.some((tag) => text.includes(tag)) || text.includes(harmonyAnswer);
 }

@@ -20,7 +20,7 @@ import { findUnreadParts } from './content-parts.ts';
 import { type ExtensionPlace, type Extensions, maxNameLength, maxNames, measureExtensionPart } from './extensions.ts';
 import { readModeration } from './moderation.ts';
 
-/** Where the details of Chat's counts stand in a Response. */
+/** The fields of Chat's usage that hold details, each with the field of a Response's usage. */
 const detailPlaces = [
   ['prompt_tokens_details', 'input_tokens_details'],
   ['prompt_token_details', 'input_tokens_details'],
@@ -29,33 +29,33 @@ const detailPlaces = [
   ['output_tokens_details', 'output_tokens_details'],
 ] as const;
 
-/** Names of events, fields and content parts of an answer that nothing here reads and the client does not get. */
+/** Collects the names of events, fields and content parts of an answer that nothing reads and the client does not get. */
 export class UnreadNames {
-  /** Null where the client gets none. */
+  /** Keeps fields of the upstream's own for the client; null where the client gets none. */
   readonly #keeper: Extensions | null;
-  // Most answers have none.
+  /** Null until there is a name: most answers have none. */
   #found: Map<string, UnknownType> | null = null;
 
   constructor(keeper: Extensions | null) {
     this.#keeper = keeper;
   }
 
-  event(name: string): void {
+  addEvent(name: string): void {
     this.#add('event', name);
   }
 
-  /** A completion or a chunk. Fields that are null or `''` say nothing: a chunk that is not parsed may have them. */
-  fieldsOf(chunk: LooseChunk): void {
-    // Without choices it may be an error in words, which clients get with credentials removed.
+  /** Adds the fields of a completion or a chunk. Those that are null or `''` do not count: a chunk that is not parsed may have them. */
+  addFields(chunk: LooseChunk): void {
+    // A chunk without choices may be an error in words, whose fields may hold credentials.
     const keeper = Array.isArray(chunk.choices) ? this.#keeper : null;
-    this.#fields(chunk, chunkFields, '', keeper);
+    this.#fields(chunk, chunkFields, '', keeper, 'response');
     this.#usage(chunk.usage, keeper);
     if (chunk.x_groq != null) this.#usage(objectOf<LooseGroqExtras>(chunk.x_groq)?.usage, keeper);
     if (chunk.moderation != null) this.#moderation(readModeration(chunk.moderation));
     for (const entry of arrayOf(chunk.choices)) {
       const choice = objectOf<LooseChoice>(entry);
       if (choice === null) continue;
-      this.#fields(choice, choiceFields, 'choices[].', keeper);
+      this.#fields(choice, choiceFields, 'choices[].', keeper, 'response');
       this.#usage(choice.usage, keeper);
       this.#message(objectOf<LooseMessage>(choice.message), keeper);
       this.#message(objectOf<LooseMessage>(choice.delta), keeper);
@@ -72,16 +72,16 @@ export class UnreadNames {
 
   #message(message: LooseMessage | null, keeper: Extensions | null): void {
     if (message === null) return;
-    this.#fields(message, messageKinds, 'message.', keeper);
+    this.#fields(message, messageKinds, 'message.', keeper, 'response');
     for (const part of findUnreadParts(message.content))
       if (!keeper?.passesAll || measureExtensionPart(part) === null) this.#add('part', textOf(part.type));
     for (const type of findUnreadAnnotations(message.annotations)) this.#add('field', `message.annotations[].${type}`);
-    // A Response has no item for it; the transcript is its text.
+    // A Response has no item for sounds; their transcript is its text.
     if (message.audio != null && textOf(objectOf<LooseAudio>(message.audio)?.data) !== '')
       this.#add('field', 'message.audio.data');
   }
 
-  /** Keys of usage: those of 0 say nothing, and many servers send them. */
+  /** Counts of 0, which many servers send, are no unread names. */
   #usage(value: unknown, keeper: Extensions | null): void {
     const usage = objectOf<LooseUsage>(value);
     if (usage === null) return;
@@ -92,13 +92,7 @@ export class UnreadNames {
     }
   }
 
-  #fields(
-    value: object,
-    known: object,
-    path: string,
-    keeper: Extensions | null,
-    place: ExtensionPlace = 'response',
-  ): void {
+  #fields(value: object, known: object, path: string, keeper: Extensions | null, place: ExtensionPlace): void {
     for (const name in value) {
       if (Object.hasOwn(known, name)) continue;
       const field = (value as Record<string, unknown>)[name];

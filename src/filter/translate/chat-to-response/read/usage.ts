@@ -9,7 +9,7 @@ import type {
 import { tokenDetailsFields, usageFields } from '../../../wire/schema/chat-completion.ts';
 import type { Usage } from '../../../wire/schema/response-resource.ts';
 import type { Repair } from '../../shared/context.ts';
-import { choiceOf } from './choices.ts';
+import { readChoices } from './choices.ts';
 
 export const noUsage: Usage = {
   input_tokens: 0,
@@ -23,9 +23,9 @@ const countNames = Object.keys(usageFields) as (keyof LooseUsage)[];
 const detailNames = [...Object.keys(tokenDetailsFields), 'audio_tokens'] as (keyof LooseTokenDetails)[];
 
 /**
- * Counts that come one after another in a stream, count by count: each stands until a later one that is not 0 replaces it, as
- * gateways in front of Claude give the prompt's in the first chunk and the answer's in the last. Counts are cumulative
- * everywhere, so nothing is added up. Only what `readUsage` reads is kept, since an upstream may make up any number of names.
+ * Joins the usages of a stream. A count stands until a later one that is not 0 replaces it: gateways in front of Claude send the count of
+ * the prompt in the first chunk and that of the answer in the last. Counts are cumulative everywhere, so nothing is added up. Only what
+ * `readUsage` reads is kept, since an upstream may make up any number of names.
  */
 export function joinUsage(before: LooseUsage | null, later: LooseUsage): LooseUsage {
   const joined: { -readonly [Name in keyof LooseUsage]: unknown } = {};
@@ -36,7 +36,7 @@ export function joinUsage(before: LooseUsage | null, later: LooseUsage): LooseUs
     if (details === null) joined[name] = detailsOf(earlier) ?? laterCount(earlier, value);
     else joined[name] = countOf(earlier) ?? joinDetails(detailsOf(earlier), details);
   }
-  // A total of the later counts alone is none of the answer.
+  // A total without the prompt is not the total of the answer.
   if (before !== null && promptOf(before) && !promptOf(later)) joined.total_tokens = null;
   return joined;
 }
@@ -59,10 +59,8 @@ function promptOf(usage: LooseUsage): number | null {
 }
 
 /**
- * The usage that those counts say, in whatever spelling their vendor has (docs/answers.md §1.7); null for none.
- *
- * What it gives never contradicts itself: no part is more than its whole, and input and output are the total. `repairs` has a
- * word of it where the upstream's did.
+ * Reads the counts in any vendor's spelling (docs/answers.md §1.7); null for none. The result never contradicts itself: no part is
+ * more than its whole, and input and output are the total. `repairs` notes a usage that did.
  */
 export function readUsage(
   usage: LooseUsage | null,
@@ -76,13 +74,13 @@ export function readUsage(
   const reasoning = reasoningTokens(usage);
   const completion =
     countOf(usage.completion_tokens) ?? countOf(usage.output_tokens) ?? Math.max(0, (total ?? 0) - prompt);
-  // xAI bills reasoning beside the completion; the Responses API counts it inside. The total tells, behind any gateway.
+  // xAI counts reasoning beside the completion, the Responses API within it. The total shows which, behind any gateway.
   const isExtra = profile.reasoningTokensExtra || total === prompt + completion + reasoning;
   const listed = isExtra ? completion + reasoning : completion;
   const [cached, written] = [cachedTokens(usage), cacheWrites(usage)];
   const beside = besideThePrompt(usage, { prompt, output: listed, total, cache: cached + written });
   const input = prompt + beside;
-  // Gemini's thinking is in the total alone where an endpoint lists no details.
+  // Where an endpoint of Gemini lists no details, thinking is in the total alone.
   const unlisted = givenPrompt === null || total === null ? 0 : Math.max(0, total - input - listed);
   const output = listed + unlisted;
   if (cached + written > prompt || reasoning > output || (total !== null && total !== input + listed))
@@ -101,9 +99,8 @@ export function readUsage(
 }
 
 /**
- * Returns tokens that the prompt's count leaves out: a cache, as Anthropic counts it and gateways in front of it, or sounds, as
- * Mistral does. The total says so; without one, or under Anthropic's names, more in the cache than in the prompt proves it
- * (litellm#40277).
+ * Returns the tokens that the prompt's count leaves out: those in Anthropic's cache, or Mistral's sounds. The total shows it; without a
+ * total, or under Anthropic's names, more tokens in the cache than in the prompt prove it (litellm#40277).
  */
 function besideThePrompt(
   usage: LooseUsage,
@@ -116,12 +113,12 @@ function besideThePrompt(
   return total === prompt + output + sounds ? sounds : 0;
 }
 
-/** Where a completion or a chunk has its counts: its own, Groq's `x_groq.usage`, Kimi's `choices[0].usage`; null for none, and for `{}`. */
+/** The counts of a completion or a chunk: its own, Groq's `x_groq.usage` or Kimi's `choices[0].usage`. Null for none, and for `{}`. */
 export function findUsage(carrier: LooseChunk): LooseUsage | null {
   return (
     counted(carrier.usage) ??
     counted(objectOf<LooseGroqExtras>(carrier.x_groq)?.usage) ??
-    counted(choiceOf(carrier)?.usage)
+    counted(readChoices(carrier)[0]?.usage)
   );
 }
 

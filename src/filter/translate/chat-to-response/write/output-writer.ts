@@ -4,10 +4,15 @@ import type { LooseAudio, LooseMessage } from '../../../wire/schema/chat-complet
 import type { Annotation, ExtensionPart, Logprob } from '../../../wire/schema/response-resource.ts';
 import type { Repair, ResponseContext } from '../../shared/context.ts';
 import { isThought } from '../read/call-entries.ts';
-import { findUnreadParts, readContentTexts, splitStretches } from '../read/content-parts.ts';
+import {
+  findUnreadParts,
+  readContentTexts,
+  readPicture,
+  readPictureUrls,
+  splitStretches,
+} from '../read/content-parts.ts';
 import { measureExtensionPart } from '../read/extensions.ts';
 import type { DeltaField } from '../read/fast-delta.ts';
-import { readPicture, readPictureUrls } from '../read/pictures.ts';
 import { readReasoning } from '../read/reasoning-source.ts';
 import type { EventLog } from './event-log.ts';
 import { type ClosingStatus, Output, type WriterParts } from './output.ts';

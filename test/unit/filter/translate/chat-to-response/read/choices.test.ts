@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import {
   ChoiceParts,
-  choiceOf,
   isEmptyDelta,
+  readChoices,
 } from '../../../../../../src/filter/translate/chat-to-response/read/choices.ts';
 import type { LooseMessage } from '../../../../../../src/filter/wire/schema/chat-completion.ts';
 
@@ -67,9 +67,12 @@ test('a role, an extra and an unknown field are no part of an answer', () => {
   expect(isEmptyDelta({ role: 'assistant', extra_content: { a: 1 }, ...{ toString: 'a' } })).toBe(true);
 });
 
-describe('the choice', () => {
+describe('the first choice', () => {
   const [first, second] = [{ index: 1 }, { index: 0 }];
-  test('of index 0 is taken, wherever it is', () => expect(choiceOf({ choices: [first, null, second] })).toBe(second));
-  test('is the first where none has that index', () => expect(choiceOf({ choices: [first, {}] })).toBe(first));
-  test.each([null, undefined, [], [null], {}])('is none in %j', (choices) => expect(choiceOf({ choices })).toBeNull());
+  test('is that of index 0, wherever it is', () =>
+    expect(readChoices({ choices: [first, null, second] })).toEqual([second, first]));
+  test('is the first where none has that index', () => expect(readChoices({ choices: [first, {}] })[0]).toBe(first));
+  test.each([null, undefined, [], [null], {}])('is none in %j', (choices) =>
+    expect(readChoices({ choices })).toEqual([]),
+  );
 });

@@ -1,5 +1,8 @@
 import { expect, it } from 'vitest';
-import { readPicture, readPictureUrls } from '../../../../../../src/filter/translate/chat-to-response/read/pictures.ts';
+import {
+  readPicture,
+  readPictureUrls,
+} from '../../../../../../src/filter/translate/chat-to-response/read/content-parts.ts';
 
 it('a part of any of these types, or of none, is a picture', () => {
   const part = (type?: string) => ({ ...(type !== undefined && { type }), image_url: { url: `${type}:` } });
