@@ -153,6 +153,17 @@ const products: readonly Family[] = [
     ...times(size, () => call(1, undefined, 'some text that ends in }')),
   ]),
   streamOf('arguments that begin and end again and again', (size) => times(size, () => call(0, 'f', 'ab}', 'a'))),
+  // A brace may be the end of the arguments, of an object in them, or a part of a text.
+  ...[
+    ['{"a":', '{"b":{}', '},'],
+    ['{"a":"', '}', '{'],
+    ['{}', '}', '}'],
+  ].map(([first = '', ...pieces]) =>
+    streamOf(`braces in pieces of arguments behind ${first}`, (size) => [
+      call(0, 'f', first, 'a'),
+      ...times(size, (index) => call(0, undefined, pieces[index % pieces.length] ?? '')),
+    ]),
+  ),
   streamOf(
     'a call that says its name again behind its arguments',
     (size) => [call(0, 'f', '{"a":"x', 'a'), ...times(size, () => call(0, 'f', '{}'))],
