@@ -1,7 +1,8 @@
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import type { Socket } from 'node:net';
 import { cpus } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Worker } from 'node:worker_threads';
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { recordTable } from '../../bench/results.ts';
 import type { Cell } from '../../bench/table.ts';
@@ -12,19 +13,21 @@ import { beginStream, endStream, sendRequest } from '../support/scripted-exchang
 import { type ServiceProcess, startServiceProcess } from '../support/service-process.ts';
 import { openWebSocket } from '../support/websocket-client.ts';
 import { type Attack, attacks, smallHolderAttacks, windowAttacks } from './attacks.ts';
-import { startTurnServer, webSocketAttacks } from './websocket-attacks.ts';
+import type { AttackOfWorker } from './websocket-attack-worker.ts';
+import { webSocketAttacks } from './websocket-attacks.ts';
 
 const MiB = 1024 * 1024;
-/** The turns of WebSockets are answered here. */
-const turns = await startTurnServer();
-afterAll(() => void turns.server.close());
+/** The turns of WebSockets are answered here, in a thread of its own. */
+const turnServer = new Worker(new URL('./turn-server.ts', import.meta.url));
+const [turnsUrl] = (await once(turnServer, 'message')) as [string];
+afterAll(() => void turnServer.terminate());
 
-/** An attack on either listener; it gives what ends it. */
+/** An attack on either listener; it resolves when all of it is sent. A worker that it starts lasts until the test ends. */
 type Begin = (
   service: ServiceProcess,
   client: ExtProcClient,
   calls: ExtProcCall[],
-  sockets: Socket[],
+  workers: Worker[],
 ) => Promise<unknown>;
 const onCalls =
   (attack: Attack): Begin =>
@@ -34,14 +37,18 @@ const all: readonly (readonly [string, Begin])[] = [
   ...Object.entries({ ...attacks, ...smallHolderAttacks, ...windowAttacks }).map(
     ([name, attack]) => [name, onCalls(attack)] as const,
   ),
-  ...Object.entries(webSocketAttacks).map(
-    ([name, attack]) =>
-      [
-        `WebSocket: ${name}`,
-        ((service, _client, _calls, sockets) => attack(webSocketOf(service), sockets)) as Begin,
-      ] as const,
-  ),
+  ...Object.keys(webSocketAttacks).map((name) => [`WebSocket: ${name}`, onSockets(name)] as const),
 ];
+
+/** The attack has a thread of its own: in this one, others would wait for what it sends, and not for the service. */
+function onSockets(name: string): Begin {
+  return (service, _client, _calls, workers) => {
+    const workerData: AttackOfWorker = { name, address: webSocketOf(service) };
+    const worker = new Worker(new URL('./websocket-attack-worker.ts', import.meta.url), { workerData });
+    workers.push(worker);
+    return new Promise((resolve, reject) => worker.once('message', resolve).once('error', reject));
+  };
+}
 
 const webSocketOf = (service: ServiceProcess) =>
   String(service.log.find(({ msg }) => msg === 'listening')?.['websocket']);
@@ -123,7 +130,7 @@ describe.each(rows)('a container of %i MiB with %i MB of heap and the image’s 
       ...imageMalloc,
       NODE_DISABLE_COMPILE_CACHE: '1',
       WEBSOCKET_LISTEN: '127.0.0.1:0',
-      WEBSOCKET_FORWARD_TO: turns.url,
+      WEBSOCKET_FORWARD_TO: turnsUrl,
     };
     const nodeOptions = [...imageFlags, `--max-old-space-size=${heap}`];
     service = await startServiceProcess(environment, { nodeOptions, wrap: cgroup.run });
@@ -186,12 +193,12 @@ describe.each(rows)('a container of %i MiB with %i MB of heap and the image’s 
     });
     const attacker = connectExtProc(service.listen[0] ?? '');
     const calls: ExtProcCall[] = [];
-    const sockets: Socket[] = [];
+    const workers: Worker[] = [];
     const sizes: number[] = [];
     const timer = setInterval(() => ended === null && sizes.push(allResidentMiB(service.child.pid)), 250);
     let longest = 0;
     let over = false;
-    const attacked = attack(service, attacker, calls, sockets).finally(() => {
+    const attacked = attack(service, attacker, calls, workers).finally(() => {
       over = true;
     });
     while (!over && ended === null) {
@@ -204,7 +211,7 @@ describe.each(rows)('a container of %i MiB with %i MB of heap and the image’s 
     const open = calls.length;
     const held = ended === null ? await service.metric('responses_extproc_buffered_bytes') : 0;
     for (const call of calls) call.cancel();
-    for (const socket of sockets) socket.destroy();
+    await Promise.all(workers.map((worker) => worker.terminate()));
     attacker.close();
     const startedAt = performance.now();
     const isIdleSize = () => allResidentMiB(service.child.pid) <= idle.all + 8;

@@ -1,5 +1,4 @@
-import { createServer, type Http2Server, type Http2ServerResponse } from 'node:http2';
-import { type AddressInfo, connect, type Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openWebSocket } from '../support/websocket-client.ts';
 
@@ -9,40 +8,6 @@ export type WebSocketAttack = (address: string, sockets: Socket[]) => Promise<un
 const MB = 1_000_000;
 const KiB = 1024;
 const times = (count: number) => Array.from({ length: count }, (_, index) => index);
-const event = (fields: Readonly<Record<string, unknown>>) =>
-  `event: ${String(fields['type'])}\ndata: ${JSON.stringify(fields)}\n\n`;
-
-/** The proxy to which turns go: the model says how it answers. */
-export async function startTurnServer(): Promise<{ readonly url: string; readonly server: Http2Server }> {
-  const server = createServer((request, response) => {
-    let head = '';
-    request.on('data', (bytes: Buffer) => {
-      if (head.length < 200) head += bytes.toString('latin1', 0, 200);
-    });
-    request.on('end', () => answer(head, response));
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`, server };
-}
-
-let responses = 0;
-
-function answer(head: string, response: Http2ServerResponse): void {
-  const id = `resp_${++responses}`;
-  if (head.includes('"silent"')) return;
-  response.writeHead(200, { 'content-type': 'text/event-stream' });
-  response.write(event({ type: 'response.created', response: { id } }));
-  if (head.includes('"endless"')) {
-    const delta = event({ type: 'response.output_text.delta', delta: 'x'.repeat(16 * KiB) });
-    const more = () => {
-      while (!response.destroyed && response.write(delta));
-    };
-    response.on('drain', more);
-    more();
-    return;
-  }
-  response.end(event({ type: 'response.completed', response: { id, output: [] } }));
-}
 
 /** A client's frame; the mask is one that changes nothing. */
 function frame(payload: Buffer, { opcode = 1, isLast = true } = {}): Buffer {
@@ -89,13 +54,19 @@ async function sendAll(socket: Socket, frames: Iterable<Buffer>, forMs = 20_000)
   }
 }
 
-/** So many connections, each of which sends these frames. */
-function flood(count: number, frames: (index: number) => Iterable<Buffer>, options = {}): WebSocketAttack {
+/**
+ * So many connections, each of which sends these frames. What the handshakes and bytes of a second cost has to be less than a second:
+ * Node accepts one connection a turn of its event loop, so more would be an attack on the CPU, and others would wait in the queue.
+ */
+function flood(
+  count: number,
+  frames: (index: number) => Iterable<Buffer>,
+  { perSecond = 200, ...options }: { perSecond?: number; reads?: boolean; isWhole?: boolean } = {},
+): WebSocketAttack {
   return (address, sockets) =>
     Promise.all(
       times(count).map(async (index) => {
-        // So many at once would be an attack on the CPU: each handshake takes its time.
-        await sleep(Math.floor(index / 50) * 250);
+        await sleep(Math.floor(index / 50) * (50_000 / perSecond));
         const socket = await openRaw(address, sockets, options);
         if (socket !== null) await sendAll(socket, frames(index));
       }),
@@ -178,8 +149,10 @@ export const webSocketAttacks: Readonly<Record<string, WebSocketAttack>> = {
     create({ model: 'silent', input: 'Hi' }),
     ...times(16).map(() => create({ model: 'keeps', ...Object.fromEntries(times(990).map((at) => [`f${at}`, at])) })),
   ]),
-  'messages of 200 kB that wait': flood(900, () =>
-    times(2).map(() => create({ model: 'silent', input: long(200_000) })),
+  'messages of 200 kB that wait': flood(
+    900,
+    () => times(2).map(() => create({ model: 'silent', input: long(200_000) })),
+    { perSecond: 100 },
   ),
   'refused messages that wait, between turns of another lane': flood(200, () => [
     create({ model: 'silent', input: 'Hi' }),
