@@ -3,7 +3,7 @@ import { getHeapStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
 /** The JavaScript heap, as those see it who relieve memory. */
-export type HeapGauge = Pick<MeasuredHeap, 'limit' | 'live' | 'collect'>;
+export type HeapGauge = Pick<MeasuredHeap, 'limit' | 'live' | 'pages' | 'collect'>;
 
 /** The memory of this process, within the machine's or its container's. */
 export interface ResidentMemory {
@@ -39,6 +39,8 @@ export interface CollectorOptions {
   readonly collect: (givesBack: boolean) => void;
   /** Bytes on the heap now. */
   readonly used: () => number;
+  /** Bytes of the pages that the heap has now. */
+  readonly pages: () => number;
   /** Milliseconds of a monotonic clock. */
   readonly now: () => number;
 }
@@ -60,7 +62,8 @@ export function createHeapGauge(limit: number, take = takeCollector): HeapGauge 
     collector = undefined; // an idle process does not keep its megabyte
   };
   const used = () => getHeapStatistics().used_heap_size;
-  const gauge = new MeasuredHeap(limit, { collect, used, now: () => performance.now() });
+  const pages = () => getHeapStatistics().total_heap_size;
+  const gauge = new MeasuredHeap(limit, { collect, used, pages, now: () => performance.now() });
   new PerformanceObserver((list) => {
     // The declarations know `detail` only for marks and measures.
     const entries = list.getEntries() as (PerformanceEntry & { readonly detail?: { readonly kind?: number } })[];
@@ -92,6 +95,11 @@ export class MeasuredHeap {
    */
   collected(endedAt: number): void {
     if (endedAt > this.#measuredAt) this.#measure();
+  }
+
+  /** Bytes of the pages that the heap has now. Those that a collection has emptied are no longer among them, and yet in the process. */
+  pages(): number {
+    return this.#options.pages();
   }
 
   /** Makes a full collection now, unless it is too soon for one of this kind. Returns whether it did. */

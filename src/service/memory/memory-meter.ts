@@ -11,11 +11,11 @@ export interface MemoryShares {
 const checkIntervalBytes = 4 * 1024 * 1024;
 /** Pages are given back only where the process has a larger share of the memory. */
 const giveBackMemoryShare = 0.6;
-/** The share of the memory above which pages of neither the heap nor a holder are given back: V8 keeps most of them. */
-const spareMemoryShare = 1 / 4;
+/** Pages are given back only where V8 may keep a larger share of the memory in empty ones. */
+const emptyMemoryShare = 1 / 4;
 /**
- * Pages are given back only while the live heap is a smaller share of them: V8 makes up to seven collections for it, whose time
- * grows with what is live, and the values of new requests fit into the pages as they are.
+ * Pages are given back only while the live heap is a smaller share of the empty ones: V8 makes up to eight collections for it, whose
+ * time grows with what is live, and the values of new requests fit into the pages as they are.
  */
 const cheapLiveShare = 1 / 4;
 
@@ -45,6 +45,8 @@ export class MemoryMeter {
   #residentBytes: number;
   #heldWhenSeen = 0;
   #workedSinceSeen = 0;
+  /** The most bytes of pages that the heap was seen to have since it last gave them back. */
+  #mostPages = 0;
   #idleSince: number | null = null;
   /** The idle times, in milliseconds, at which memory is yet to be given back. */
   #giveBackAfter: readonly number[] = [startMs, ...idleMs];
@@ -98,9 +100,9 @@ export class MemoryMeter {
     if (!this.#heap.collect(kind)) return false;
     this.look();
     const { limit } = this.#resident;
-    const spare = this.#residentBytes - this.#heap.live - this.#ledger.bodies;
-    const isWorthIt = spare > limit * spareMemoryShare && this.#heap.live < spare * cheapLiveShare;
-    if (isWorthIt && this.#residentBytes > limit * giveBackMemoryShare && this.#heap.collect('give_back')) this.look();
+    const empty = this.#mostPages - this.#heap.live;
+    const isWorthIt = empty > limit * emptyMemoryShare && this.#heap.live < empty * cheapLiveShare;
+    if (isWorthIt && this.#residentBytes > limit * giveBackMemoryShare) this.#giveBack();
     return true;
   }
 
@@ -117,13 +119,20 @@ export class MemoryMeter {
     this.look();
     const least = this.#leastBytes;
     if (least !== null && this.#residentBytes <= least + growthBytes) return;
-    if (!this.#heap.collect('give_back')) return;
-    this.look();
+    if (!this.#giveBack()) return;
     this.#leastBytes = Math.min(least ?? this.#residentBytes, this.#residentBytes);
+  }
+
+  #giveBack(): boolean {
+    if (!this.#heap.collect('give_back')) return false;
+    this.#mostPages = 0;
+    this.look();
+    return true;
   }
 
   #see(): void {
     this.#residentBytes = this.#resident.bytes();
+    this.#mostPages = Math.max(this.#mostPages, this.#heap.pages());
     this.#heldWhenSeen = this.#ledger.bytes;
   }
 

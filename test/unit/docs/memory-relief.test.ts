@@ -43,6 +43,8 @@ function guardOf(shares: { memory: number; heap: number }) {
   const heap = {
     limit: 1000 * MiB,
     live: shares.heap * 1000 * MiB,
+    // All but what is live may be empty.
+    pages: () => shares.memory * 1000 * MiB,
     collect(kind: CollectionKind) {
       if (clock.mayCollect) note(kind === 'give_back' ? 'give back' : 'collect');
       return clock.mayCollect;

@@ -19,6 +19,7 @@ function gaugeOf() {
       heap.now += heap.took;
     },
     used: () => heap.used,
+    pages: () => 0,
     now: () => heap.now,
   });
   return { gauge, heap };

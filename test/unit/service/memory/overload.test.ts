@@ -12,6 +12,8 @@ const usual = {
   /** In bytes. */
   maxBufferedBytes: 0,
   live: 0,
+  /** Of the heap; most may be empty. */
+  pages: 0,
   size: 100,
   /** The collections that may be made now, and what they leave; null for all. */
   allows: [] as readonly CollectionKind[],
@@ -31,6 +33,7 @@ function processOf(given: Changes = {}) {
     get live() {
       return world.live * MiB;
     },
+    pages: () => world.pages * MiB,
     collect(kind: CollectionKind) {
       if (!world.allows.includes(kind)) return false;
       world.collections.push(kind);
@@ -372,8 +375,10 @@ describe('where the process is large', () => {
       return [are('cut').length, size()];
     };
     expect(outcomeOf({ sizeAfter: 300 })).toEqual([0, 300]);
-    expect(outcomeOf({ live: 100, sizeAfterGivingBack: 300 })).toEqual([0, 300]);
-    expect(outcomeOf({ live: 190, sizeAfterGivingBack: 300 })).toEqual([1, 900]);
+    const sizeAfterGivingBack = 300;
+    expect(outcomeOf({ live: 100, pages: 800, sizeAfterGivingBack })).toEqual([0, 300]);
+    expect(outcomeOf({ live: 190, pages: 800, sizeAfterGivingBack })).toEqual([1, 900]);
+    expect(outcomeOf({ live: 50, pages: 300, sizeAfterGivingBack })).toEqual([1, 900]);
   });
 
   it('connections are cut as calls are, with what their clients have yet to read', () => {
