@@ -29,7 +29,11 @@ interface EnvoyEndpoint {
 }
 export interface EnvoyRoute {
   name: string;
-  match: { path_separated_prefix?: string; [other: string]: unknown };
+  match: {
+    path_separated_prefix?: string;
+    runtime_fraction?: { default_value: { numerator: number } };
+    [other: string]: unknown;
+  };
   route: Record<string, unknown>;
   typed_per_filter_config?: {
     'envoy.filters.http.ext_proc': {
@@ -91,7 +95,12 @@ export function useUpstream(config: EnvoyConfig, { url, key, profile, authoritie
   const secure = url.protocol === 'https:';
   const host = url.hostname.replace(/^\[|\]$/g, '');
   findEndpointAddress(config, 'chat').address = buildAddress({ host, port: Number(url.port) || (secure ? 443 : 80) });
-  if (secure) findCluster(config, 'chat').transport_socket = buildTls(host, authorities);
+  const validation_context = {
+    trusted_ca: { filename: authorities },
+    match_typed_subject_alt_names: [{ san_type: isIP(host) === 0 ? 'DNS' : 'IP_ADDRESS', matcher: { exact: host } }],
+  };
+  const sni = isIP(host) === 0 ? { sni: host } : {};
+  if (secure) findCluster(config, 'chat').transport_socket = buildTls({ validation_context }, sni);
 
   const virtualHost = findConnectionManager(config).route_config.virtual_hosts[0];
   const base = url.pathname.replace(/\/+$/, '');
@@ -121,20 +130,8 @@ export function useUpstream(config: EnvoyConfig, { url, key, profile, authoritie
  * The certificate of the service is not checked, because it runs on this machine. Changes `config`.
  */
 export function useServiceTls(config: EnvoyConfig, { certFile, keyFile }: { certFile: string; keyFile: string }): void {
-  findCluster(config, 'responses_extproc').transport_socket = {
-    name: 'envoy.transport_sockets.tls',
-    typed_config: {
-      '@type': 'type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.UpstreamTlsContext',
-      common_tls_context: {
-        alpn_protocols: ['h2'],
-        tls_certificates: [{ certificate_chain: { filename: certFile }, private_key: { filename: keyFile } }],
-      },
-    },
-  };
-}
-
-export function findResponsesRoute(config: EnvoyConfig): EnvoyRoute {
-  return findEnvoyRoute(config, 'responses');
+  const tls_certificates = [{ certificate_chain: { filename: certFile }, private_key: { filename: keyFile } }];
+  findCluster(config, 'responses_extproc').transport_socket = buildTls({ alpn_protocols: ['h2'], tls_certificates });
 }
 
 export function findEnvoyRoute(config: EnvoyConfig, wanted: string): EnvoyRoute {
@@ -146,9 +143,7 @@ export function findEnvoyRoute(config: EnvoyConfig, wanted: string): EnvoyRoute 
 
 /** The share of upgrades that go to the service's listener for WebSockets: 0 or 100. */
 function findWebSocketSwitch(config: EnvoyConfig): { numerator: number } {
-  const fraction = findEnvoyRoute(config, 'websocket').match['runtime_fraction'] as
-    | { default_value: { numerator: number } }
-    | undefined;
+  const { runtime_fraction: fraction } = findEnvoyRoute(config, 'websocket').match;
   if (fraction === undefined) throw new Error('the route websocket of envoy.yaml has no switch');
   return fraction.default_value;
 }
@@ -171,20 +166,10 @@ export function buildAddress({ host, port }: HostAndPort): EnvoyAddress {
   return { socket_address: { address: host, port_value: port } };
 }
 
-function buildTls(host: string, authorities: string): unknown {
+function buildTls(common_tls_context: object, more: object = {}): unknown {
+  const type = 'type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.UpstreamTlsContext';
   return {
     name: 'envoy.transport_sockets.tls',
-    typed_config: {
-      '@type': 'type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.UpstreamTlsContext',
-      ...(isIP(host) === 0 ? { sni: host } : {}),
-      common_tls_context: {
-        validation_context: {
-          trusted_ca: { filename: authorities },
-          match_typed_subject_alt_names: [
-            { san_type: isIP(host) === 0 ? 'DNS' : 'IP_ADDRESS', matcher: { exact: host } },
-          ],
-        },
-      },
-    },
+    typed_config: { '@type': type, ...more, common_tls_context },
   };
 }

@@ -1,3 +1,5 @@
+import { jsonOf, objectOf } from '../src/formats/json/loose.ts';
+
 /** The form in which `npm start` shows its children's output: one short line for each request, or all of it as it is. */
 export type LineFormat = 'json' | 'short';
 
@@ -9,32 +11,21 @@ export function chooseLineFormat(environment: NodeJS.ProcessEnv, isTerminal: boo
   return format;
 }
 
-interface ServiceLine {
-  readonly level?: string;
-  readonly time?: string;
-  readonly msg?: string;
-  readonly reason?: string;
-  readonly outcome?: string;
-  readonly status?: number | null;
-  readonly code?: string | null;
-  readonly method?: string | null;
-  readonly path?: string | null;
-  readonly model?: string | null;
-  readonly input_tokens?: number | null;
-  readonly output_tokens?: number | null;
-  readonly dropped?: readonly string[];
-  readonly duration_ms?: number;
-}
-
-interface AccessLine {
-  readonly time?: string;
-  readonly method?: string | null;
-  readonly path?: string | null;
-  readonly route?: string | null;
-  readonly status?: number;
-  readonly details?: string | null;
-  readonly duration_ms?: number | null;
-}
+type Texts =
+  | 'level'
+  | 'time'
+  | 'msg'
+  | 'reason'
+  | 'outcome'
+  | 'code'
+  | 'method'
+  | 'path'
+  | 'model'
+  | 'route'
+  | 'details';
+type Numbers = 'status' | 'input_tokens' | 'output_tokens' | 'duration_ms';
+/** A line of the service's log, or of Envoy's access log. */
+type LogLine = Partial<Record<Texts, string | null> & Record<Numbers, number | null>> & { readonly dropped?: string[] };
 
 /** Messages that say that an earlier error is over. They are shown, so that the error is not the last line. */
 const goodNews: ReadonlySet<string> = new Set(['profiles file read again', 'certificate files read again']);
@@ -46,7 +37,7 @@ export function shortenLine(child: 'service' | 'envoy', line: string, format: Li
 }
 
 function shortenServiceLine(line: string): string | null {
-  const read = readLogLine<ServiceLine>(line);
+  const read = readLogLine(line);
   if (read === null) return `service | ${line}`;
   if (read.msg !== 'exchange') {
     if (['info', 'debug', 'trace'].includes(read.level ?? '') && !goodNews.has(read.msg ?? '')) return null;
@@ -68,33 +59,24 @@ function shortenServiceLine(line: string): string | null {
 
 /** Shortens a line of Envoy's access log; null for a request that the service logs itself. */
 function shortenEnvoyLine(line: string): string | null {
-  const read = readLogLine<AccessLine>(line);
+  const read = readLogLine(line);
   if (read === null) return `envoy   | ${line}`;
   const { route, details, status } = read;
   const unseen = !route || route.startsWith('untouched_') || details?.startsWith('ext_proc_error');
   if (!unseen) return null;
-  const why = status !== undefined && status >= 400 && details && details !== 'via_upstream' ? ` ${details}` : '';
-  return joinColumns([
-    formatTime(read.time),
-    `${read.method} ${read.path}`,
-    `${status}${why}`,
-    `${read.duration_ms} ms`,
-  ]);
+  const why = status != null && status >= 400 && details && details !== 'via_upstream' ? ` ${details}` : '';
+  const request = `${read.method} ${read.path}`;
+  return joinColumns([formatTime(read.time), request, `${status}${why}`, `${read.duration_ms} ms`]);
 }
 
 function joinColumns(words: readonly string[]): string {
   return words.filter((word) => word !== '').join('  ');
 }
 
-function formatTime(time: string | undefined): string {
+function formatTime(time: string | null | undefined): string {
   return new Date(time ?? Date.now()).toTimeString().slice(0, 8);
 }
 
-function readLogLine<Shape>(line: string): Shape | null {
-  if (!line.startsWith('{')) return null;
-  try {
-    return JSON.parse(line) as Shape; // our own log lines
-  } catch {
-    return null;
-  }
+function readLogLine(line: string): LogLine | null {
+  return objectOf(jsonOf(line)) as LogLine | null; // our own log lines
 }

@@ -15,7 +15,7 @@ export interface MeshOptions {
   readonly printEnvoyConfig: boolean;
 }
 
-export function writeUsageText({ plain, beforeOptions }: CommandNames): string {
+export function writeUsageText({ plain, beforeOptions }: typeof thisCommand): string {
   return readFileSync(join(import.meta.dirname, 'usage.txt'), 'utf8')
     .replace('{options}', beforeOptions)
     .replace('{command}', plain)
@@ -32,7 +32,7 @@ export function parseMeshOptions(args: readonly string[], environment: NodeJS.Pr
     throw new Error(
       `npm kept --${kept.join(' and --')} for itself. Put -- before the options: ${thisCommand.beforeOptions} --${kept[0]} …`,
     );
-  const { values } = parseArguments(args);
+  const values = parseArguments(args);
   if (values.help) return null;
   const upstream = values.upstream === undefined ? undefined : parseUpstreamUrl(values.upstream);
   const upstreamKey = values['upstream-key'] ?? (environment['UPSTREAM_KEY'] || undefined);
@@ -59,17 +59,14 @@ const flags = {
 
 function parseArguments(args: readonly string[]) {
   try {
-    return parseArgs({ args: [...args], options: flags });
+    return parseArgs({ args: [...args], options: flags }).values;
   } catch (error) {
     throw new Error(`${usageProblem(error, flags)} --help shows the options.`);
   }
 }
 
 function checkProfile(name: string, file: string | undefined): void {
-  const own =
-    file === undefined || file === ''
-      ? []
-      : [...profilesFile().readProfilesFile(readFileSync(file, 'utf8'), file).keys()];
+  const own = file ? profilesFile().readProfilesFile(readFileSync(file, 'utf8'), file).keys() : [];
   const names = [...builtInProfiles.keys(), ...own];
   if (names.includes(name)) return;
   if (/\.(?:ya?ml|json)$/.test(name))
@@ -109,28 +106,15 @@ function wrapWords(words: readonly string[], indent: number): string {
   return lines.join(`,\n${' '.repeat(indent)}`);
 }
 
-/** The commands of this program as its user types them, for messages that name them. */
-export interface CommandNames {
-  /** The local mesh: `npm start`, `responses-extproc try` or `npx responses-extproc try`. */
-  readonly plain: string;
-  /** The command as it is typed when options follow it: npm wants `--` before them. */
-  readonly beforeOptions: string;
-  readonly service: string;
-  /** The command for Envoy alone, where Envoy's options follow. */
-  readonly envoy: string;
-}
-
-/** Tells the package for npm, whose program has the package's name, from a clone. */
-export function chooseCommandNames(program: string, environment: NodeJS.ProcessEnv): CommandNames {
-  if (!/^responses-extproc(?:\.mjs)?$/.test(basename(program)))
-    return {
-      plain: 'npm start',
-      beforeOptions: 'npm start --',
-      service: 'node dist/main.js',
-      envoy: 'npm run envoy --',
-    };
+/**
+ * The commands for the local mesh, for the mesh with options behind it (npm wants `--` there), for the service alone, and for
+ * Envoy with options of its own. The package for npm, whose program has the package's name, has others than a clone.
+ */
+export function chooseCommandNames(program: string, environment: NodeJS.ProcessEnv) {
   const service = `${environment['npm_lifecycle_event'] === 'npx' ? 'npx ' : ''}responses-extproc`;
-  return { plain: `${service} try`, beforeOptions: `${service} try`, service, envoy: `${service} envoy` };
+  return /^responses-extproc(?:\.mjs)?$/.test(basename(program))
+    ? { plain: `${service} try`, beforeOptions: `${service} try`, service, envoy: `${service} envoy` }
+    : { plain: 'npm start', beforeOptions: 'npm start --', service: 'node dist/main.js', envoy: 'npm run envoy --' };
 }
 
-export const thisCommand: CommandNames = chooseCommandNames(process.argv[1] ?? '', process.env);
+export const thisCommand = chooseCommandNames(process.argv[1] ?? '', process.env);

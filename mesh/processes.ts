@@ -17,15 +17,9 @@ export const stopAtOnce = { DRAIN_DELAY_MS: '0', DRAIN_TIMEOUT_MS: '1000' } as c
 export const asTheImage = ['--single-threaded-gc', '--max-semi-space-size=16', '--initial-heap-size=96'];
 
 /** Starts the service as in production except for the addresses. `environment` overrides its variables; `main` is its program. */
-export function startService(
-  environment: Readonly<Record<string, string>>,
-  onLine: (line: string) => void,
-  main = program,
-): Child {
-  return startChild('service', process.execPath, [...asTheImage, main], {
-    environment: { DRAIN_DELAY_MS: '0', ...process.env, ...environment },
-    onLine,
-  });
+export function startService(environment: NodeJS.ProcessEnv, onLine: (line: string) => void, main = program): Child {
+  const own = { DRAIN_DELAY_MS: '0', ...process.env, ...environment };
+  return startChild('service', process.execPath, [...asTheImage, main], { environment: own, onLine });
 }
 
 export interface EnvoyOptions {
@@ -37,26 +31,14 @@ export interface EnvoyOptions {
 }
 
 export function startEnvoy(binary: EnvoyBinary, config: EnvoyConfig, options: EnvoyOptions): Child {
-  const file = join(options.folder, 'envoy.json');
+  const { folder, concurrency, logLevel, onLine } = options;
+  const file = join(folder, 'envoy.json');
   writeFileSync(file, JSON.stringify(config), { mode: 0o600 });
-  return startChild(
-    'envoy',
-    binary.path,
-    // Hot restart shares memory between Envoys of one machine; several run side by side here.
-    // Access log lines wait 10 s by default.
-    [
-      '-c',
-      file,
-      '--concurrency',
-      `${options.concurrency}`,
-      '-l',
-      options.logLevel,
-      '--disable-hot-restart',
-      '--file-flush-interval-msec',
-      '100',
-    ],
-    { onLine: options.onLine },
-  );
+  // Hot restart shares memory between Envoys of one machine; several run side by side here.
+  // Access log lines wait 10 s by default.
+  const modes = '--disable-hot-restart --file-flush-interval-msec 100'.split(' ');
+  const args = ['-c', file, '--concurrency', `${concurrency}`, '-l', logLevel, ...modes];
+  return startChild('envoy', binary.path, args, { onLine });
 }
 
 export interface Child {

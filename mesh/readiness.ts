@@ -82,14 +82,11 @@ function post(port: number, body: string, signal: AbortSignal): Promise<{ status
     });
     sent.on('error', ({ message }) => resolve(`${thisCommand.plain}’s own request got no answer (${message})`));
     sent.on('response', (response) => {
-      let text = '';
-      response.setEncoding('utf8').on('data', (piece: string) => {
-        text += piece;
-      });
-      response.on('end', () => resolve({ status: response.statusCode ?? 0, text }));
-      response.on('error', ({ message }) =>
-        resolve(`the answer to ${thisCommand.plain}’s own request broke off (${message})`),
-      );
+      const pieces: Buffer[] = [];
+      response.on('data', (piece: Buffer) => pieces.push(piece));
+      response.on('end', () => resolve({ status: response.statusCode ?? 0, text: Buffer.concat(pieces).toString() }));
+      const broken = `the answer to ${thisCommand.plain}’s own request broke off`;
+      response.on('error', ({ message }) => resolve(`${broken} (${message})`));
     });
     sent.end(body);
   });

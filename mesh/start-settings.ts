@@ -3,7 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { stringify } from 'yaml';
-import { type EnvoyConfig, type EnvoyPlaces, placeEnvoy, useServiceTls, useUpstream } from './envoy-config.ts';
+import { type EnvoyConfig, placeEnvoy, useServiceTls, useUpstream } from './envoy-config.ts';
 import { type MeshOptions, thisCommand } from './options.ts';
 import { shippedEnvoyConfig, stopAtOnce } from './processes.ts';
 
@@ -47,14 +47,8 @@ const systemAuthorities = [
  * commands that start the service and Envoy.
  */
 export function writeEnvoyConfig(options: MeshOptions, environment: NodeJS.ProcessEnv): string {
-  const ports = {
-    listen: options.port ?? 10_000,
-    admin: 9901,
-    service: 50_051,
-    webSocket: 50_052,
-    upstream: 8080,
-    page: 0,
-  };
+  const listen = options.port ?? 10_000;
+  const ports = { listen, admin: 9901, service: 50_051, webSocket: 50_052, upstream: 8080, page: 0 };
   const authorities = systemAuthorities.find((file) => existsSync(file)) ?? systemAuthorities[0];
   const config = buildPlacedConfig(options, environment, ports, authorities);
   const profile = options.profile === undefined ? '' : `UPSTREAM_PROFILE=${options.profile} `;
@@ -73,14 +67,13 @@ function buildPlacedConfig(
   authorities: string,
 ): EnvoyConfig {
   const at = (port: number) => ({ host: '127.0.0.1', port });
-  const places: EnvoyPlaces = {
+  const config = placeEnvoy(readFileSync(shippedEnvoyConfig, 'utf8'), {
     listen: at(ports.listen),
     admin: at(ports.admin),
     service: at(ports.service),
     upstream: at(ports.upstream),
     webSocket: at(ports.webSocket),
-  };
-  const config = placeEnvoy(readFileSync(shippedEnvoyConfig, 'utf8'), places);
+  });
   // With reuse_port two Envoys could share a port unnoticed, and each would get half of the connections.
   config.static_resources.listeners[0].enable_reuse_port = false;
   const { TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile } = environment;
@@ -91,13 +84,13 @@ function buildPlacedConfig(
 
 /** The service's environment variables. The user's own values for pages and workers prevail over the mesh's. */
 export function buildServiceEnvironment({ profile }: MeshOptions, environment: NodeJS.ProcessEnv, ports: MeshPorts) {
-  const { ADMIN_LISTEN = `127.0.0.1:${ports.page}`, WORKERS = '1' } = environment;
+  const proxy = `http://127.0.0.1:${ports.listen}/v1`;
+  const { ADMIN_LISTEN = `127.0.0.1:${ports.page}`, WORKERS = '1', INSPECT_SEND_TO = proxy } = environment;
   // The inspector is a page of the admin port, and shows the exchanges of one process.
   const { INSPECT = ADMIN_LISTEN === 'off' || WORKERS !== '1' ? 'off' : 'on' } = environment;
-  const { INSPECT_SEND_TO = `http://127.0.0.1:${ports.listen}/v1` } = environment;
   return {
     WEBSOCKET_LISTEN: `127.0.0.1:${ports.webSocket}`,
-    WEBSOCKET_FORWARD_TO: `http://127.0.0.1:${ports.listen}/v1`,
+    WEBSOCKET_FORWARD_TO: proxy,
     ADMIN_LISTEN,
     INSPECT,
     INSPECT_SEND_TO,

@@ -1,4 +1,5 @@
 import { readChatAnswer } from '../src/tools/doctor/chat-answer.ts';
+import type { Answer } from '../src/tools/doctor/findings.ts';
 import {
   createAskBelow,
   explainAddress,
@@ -32,7 +33,8 @@ export interface Asking {
 export async function askUpstream(url: URL, asking: Asking): Promise<UpstreamState> {
   const base = new URL(url);
   base.pathname = url.pathname.replace(/\/+$/, '');
-  const list = await askPath(base, asking, 'models');
+  const ask = createAskBelow((chatUrl) => createSender(chatUrl, asking));
+  const list = await ask(base, 'models');
   const models = readModelNames(list);
   const state = (problem: string | null, answer: Answer, profile: string | null = null) => ({
     models: models ?? [],
@@ -42,38 +44,23 @@ export async function askUpstream(url: URL, asking: Asking): Promise<UpstreamSta
   });
   const unreachable = explainFailure(list, base, asking);
   if (unreachable !== null) return state(unreachable, list);
-  const chat = await askPath(base, asking, 'chat');
+  const chat = await ask(base, 'chat');
   // An empty request is expected to be refused; only errors that any request would get count.
   const failure = models !== null && chat.status >= 500 ? null : explainFailure(chat, base, asking);
   if (failure !== null) return state(failure, chat);
-  if (isAbsent(chat) || isPage(chat))
-    return state(
-      await explainAddress(
-        base,
-        chat,
-        createAskBelow((chatUrl) => createSender(chatUrl, asking)),
-      ),
-      chat,
-    );
+  if (isAbsent(chat) || isPage(chat)) return state(await explainAddress(base, chat, ask), chat);
   // A server of another kind may answer any request with a 200.
   const read = readChatAnswer(chat);
   if (read.type === 'broken') return state(describeNotChat(base, read.message), chat);
   if (models?.length === 0) return state('it lists no models. Load one.', chat);
-  const profile = await findNamedEngine(list, (path) => askPath(base, asking, path));
+  const send = createSender(base, asking);
+  const profile = await findNamedEngine(list, (path) => send({ path }, { probe: 'start', index: 0 }));
   return state(null, chat, profile);
-}
-
-function askPath(base: URL, asking: Asking, path: 'models' | 'chat' | `/${string}`) {
-  const send = (chatUrl: URL) => createSender(chatUrl, asking);
-  if (path === 'models' || path === 'chat') return createAskBelow(send)(base, path);
-  return send(base)({ path }, { probe: 'start', index: 0 });
 }
 
 function createSender(chatUrl: URL, { key, timeoutMs, signal }: Asking) {
   return createSend({ chatUrl, key: key ?? null, timeoutMs, promptMs: timeoutMs, ...(signal && { signal }) });
 }
-
-type Answer = Awaited<ReturnType<typeof askPath>>;
 
 /** Explains an answer that any request to this server would get; null for other answers. */
 function explainFailure(answer: Answer, url: URL, { key, timeoutMs }: Asking): string | null {

@@ -1,6 +1,6 @@
 import { connect } from 'node:http2';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { findConnectionManager, findResponsesRoute } from '../../mesh/envoy-config.ts';
+import { findConnectionManager, findEnvoyRoute } from '../../mesh/envoy-config.ts';
 import type { BodyMode } from '../../src/filter/exchange/types.ts';
 import { startTestMesh, type TestMesh, type TestMeshOptions } from '../support/mesh.ts';
 import { completion, delta, done, eventStream, finish } from '../support/upstream.ts';
@@ -58,7 +58,7 @@ describe('response body mode BUFFERED', () => {
     async (_name, route, status) => {
       const mesh = await startMesh('BUFFERED', 'BUFFERED', {
         edit(config) {
-          const responses = findResponsesRoute(config);
+          const responses = findEnvoyRoute(config, 'responses');
           if (!route) delete responses['request_body_buffer_limit'];
         },
       });

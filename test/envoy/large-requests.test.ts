@@ -1,6 +1,6 @@
 import { connect } from 'node:http2';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { findConnectionManager, findResponsesRoute } from '../../mesh/envoy-config.ts';
+import { findConnectionManager, findEnvoyRoute } from '../../mesh/envoy-config.ts';
 import { startTestMesh, type TestMesh } from '../support/mesh.ts';
 import { completion } from '../support/upstream.ts';
 
@@ -13,7 +13,7 @@ describe.each(['BUFFERED', 'FULL_DUPLEX_STREAMED'])('request body mode %s', (mod
         processing_mode['request_body_mode'] = mode;
         processing_mode['request_trailer_mode'] = 'SEND';
         // The router keeps the body for retries, and Envoy sends what it keeps twice when trailers follow (envoy#45470).
-        const route = findResponsesRoute(config);
+        const route = findEnvoyRoute(config, 'responses');
         if (mode === 'FULL_DUPLEX_STREAMED') delete route.route['retry_policy'];
       },
     });

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { findConnectionManager, findResponsesRoute } from '../../mesh/envoy-config.ts';
+import { findConnectionManager, findEnvoyRoute } from '../../mesh/envoy-config.ts';
 import { startTestMesh, type TestMesh } from '../support/mesh.ts';
 import { completion, delta, done, eventStream, finish, usage } from '../support/upstream.ts';
 import { openWebSocket } from '../support/websocket-client.ts';
@@ -14,7 +14,7 @@ beforeAll(async () => {
       const { routes } = findConnectionManager(config).route_config.virtual_hosts[0];
       const grpc_initial_metadata = [{ key: 'x-upstream-profile', value: 'generic' }];
       routes.unshift({
-        ...structuredClone(findResponsesRoute(config)),
+        ...structuredClone(findEnvoyRoute(config, 'responses')),
         match: { prefix: '/plain/' },
         typed_per_filter_config: {
           'envoy.filters.http.ext_proc': {

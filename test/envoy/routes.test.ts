@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type EnvoyRoute, findConnectionManager, findResponsesRoute } from '../../mesh/envoy-config.ts';
+import { type EnvoyRoute, findConnectionManager, findEnvoyRoute } from '../../mesh/envoy-config.ts';
 import { startTestMesh, type TestMesh } from '../support/mesh.ts';
 import { completion } from '../support/upstream.ts';
 
@@ -8,7 +8,7 @@ beforeAll(async () => {
   mesh = await startTestMesh({
     edit(config) {
       const { routes } = findConnectionManager(config).route_config.virtual_hosts[0];
-      const shipped = findResponsesRoute(config);
+      const shipped = findEnvoyRoute(config, 'responses');
       const routeFor = (
         prefix: string,
         metadata: Record<string, string>,

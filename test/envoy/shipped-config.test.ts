@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { findEnvoy } from '../../mesh/envoy-binary.ts';
-import { type EnvoyConfig, findResponsesRoute } from '../../mesh/envoy-config.ts';
+import { type EnvoyConfig, findEnvoyRoute } from '../../mesh/envoy-config.ts';
 import { shippedEnvoyConfig } from '../../mesh/processes.ts';
 import { readConfig } from '../../src/service/settings/config.ts';
 
@@ -48,12 +48,12 @@ describe('envoy/envoy.yaml', () => {
   });
 
   test('takes a quarter more than the service, for Chat forms that are longer', () => {
-    const responses = findResponsesRoute(config);
+    const responses = findEnvoyRoute(config, 'responses');
     expect(responses['request_body_buffer_limit']).toBe(1.25 * readConfig({}).MAX_REQUEST_BYTES);
   });
 
   test('waits longer for a silent upstream than the service, which can tell the client', () => {
-    const responses = findResponsesRoute(config);
+    const responses = findEnvoyRoute(config, 'responses');
     const seconds = Number(/^(\d+)s$/.exec(String(responses.route['idle_timeout']))?.[1]);
     expect(seconds * 1000).toBeGreaterThan(readConfig({}).UPSTREAM_IDLE_TIMEOUT_MS);
   });

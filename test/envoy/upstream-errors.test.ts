@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { findConnectionManager, findResponsesRoute } from '../../mesh/envoy-config.ts';
+import { findConnectionManager, findEnvoyRoute } from '../../mesh/envoy-config.ts';
 import { addDeadCluster } from '../support/envoy-clusters.ts';
 import { startTestMesh, type TestMesh } from '../support/mesh.ts';
 import { type BodyStep, cut, delta, eventStream, gate, reset, type Script } from '../support/upstream.ts';
@@ -11,7 +11,7 @@ beforeAll(async () => {
       // A second upstream at a port where nobody listens, and a route with a short timeout.
       addDeadCluster(config);
       const { routes } = findConnectionManager(config).route_config.virtual_hosts[0];
-      const shipped = findResponsesRoute(config);
+      const shipped = findEnvoyRoute(config, 'responses');
       for (const [header, route] of Object.entries({ dead: { cluster: 'dead' }, short: { timeout: '0.3s' } })) {
         const responses = structuredClone(shipped);
         responses.match['headers'] = [{ name: 'x-test-route', string_match: { exact: header } }];

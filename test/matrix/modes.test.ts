@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { findConnectionManager, findResponsesRoute } from '../../mesh/envoy-config.ts';
+import { findConnectionManager, findEnvoyRoute } from '../../mesh/envoy-config.ts';
 import type { BodyMode } from '../../src/filter/exchange/types.ts';
 import { askAndLeave, estimatedTokens } from '../support/leaving-client.ts';
 import { startTestMesh, type TestMesh } from '../support/mesh.ts';
@@ -20,7 +20,7 @@ function meshIn(version: string, request: BodyMode, response: BodyMode): Promise
       mode['request_trailer_mode'] = request === 'FULL_DUPLEX_STREAMED' ? 'SEND' : 'SKIP';
       mode['response_trailer_mode'] = response === 'FULL_DUPLEX_STREAMED' ? 'SEND' : 'SKIP';
       if (request !== 'BUFFERED_PARTIAL') return;
-      const route = findResponsesRoute(config);
+      const route = findEnvoyRoute(config, 'responses');
       delete route['request_body_buffer_limit'];
     },
   });

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { request as httpRequest } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { findConnectionManager, findResponsesRoute } from '../../mesh/envoy-config.ts';
+import { findConnectionManager, findEnvoyRoute } from '../../mesh/envoy-config.ts';
 import { shippedEnvoyConfig } from '../../mesh/processes.ts';
 import { addDeadCluster } from '../support/envoy-clusters.ts';
 import { startTestMesh, type TestMesh } from '../support/mesh.ts';
@@ -17,7 +17,7 @@ describe.each([...envoyVersions])('Envoy %s on the shipped configuration', (vers
       edit(config) {
         addDeadCluster(config);
         const { routes } = findConnectionManager(config).route_config.virtual_hosts[0];
-        const shipped = findResponsesRoute(config);
+        const shipped = findEnvoyRoute(config, 'responses');
         for (const [prefix, route] of Object.entries({ '/dead/': { cluster: 'dead' }, '/short/': { timeout: '0.3s' } }))
           routes.unshift({ ...shipped, match: { prefix }, route: { ...shipped.route, ...route } });
       },

@@ -8,8 +8,6 @@ import {
   type Result,
 } from './findings.ts';
 
-type Message = Readonly<Record<string, unknown>> & { readonly role: string };
-
 const ofCity = {
   type: 'object',
   properties: { city: { type: 'string', description: 'Name of the city' } },
@@ -28,17 +26,10 @@ export const weatherQuestion = 'What is the weather in Oslo? Use the tool get_we
 export const twoCities =
   'What is the weather in Oslo, and what is it in Rome? Call get_weather once for each city, both at once.';
 
-export function buildUser(content: unknown): Message {
-  return { role: 'user', content };
-}
-
-export function buildAssistant(content: string): Message {
-  return { role: 'assistant', content };
-}
-
-export function buildSystem(content: string): Message {
-  return { role: 'system', content };
-}
+const buildAs = (role: string) => (content: unknown) => ({ role, content });
+export const buildUser = buildAs('user');
+export const buildAssistant = buildAs('assistant');
+export const buildSystem = buildAs('system');
 
 /** Builds a POST to the Chat API. `many` asks for tokens enough to judge the text; `fields` override all others. */
 export function buildChat(
@@ -48,17 +39,10 @@ export function buildChat(
 ): ProbeRequest {
   const field = findLimitField(known.findings);
   const limit = tokens === 'few' ? Math.min(fewTokens, known.manyTokens) : known.manyTokens;
+  const limited = field !== null && { [field]: limit };
   // Some models take tools only without reasoning: requests with tools turn it off.
-  const effort = 'tools' in fields && isAccepted(known.findings, 'tools_no_effort');
-  return {
-    path: 'chat',
-    body: {
-      model: known.model,
-      ...(field !== null && { [field]: limit }),
-      ...(effort && { reasoning_effort: 'none' }),
-      ...fields,
-    },
-  };
+  const effort = 'tools' in fields && isAccepted(known.findings, 'tools_no_effort') && { reasoning_effort: 'none' };
+  return { path: 'chat', body: { model: known.model, ...limited, ...effort, ...fields } };
 }
 
 export type LimitField = 'max_tokens' | 'max_completion_tokens';
@@ -107,32 +91,21 @@ export function findCallForm(findings: Findings): CallForm | null {
 }
 
 /** Builds an assistant's calls of `get_weather`, one for each city, and the tool's answers. */
-export function buildFinishedCalls(form: CallForm, cities: readonly string[], fields: object = {}): Message[] {
+export function buildFinishedCalls(form: CallForm, cities: readonly string[], fields: object = {}): object[] {
+  const idOf = (index: number) => (form.nineCharacterIds ? `pR0b3Ca1${index}` : `call_probe_${index}`);
   const calls = cities.map((city, index) => ({
-    id: form.nineCharacterIds ? `pR0b3Ca1${index}` : `call_probe_${index}`,
-    city,
+    id: idOf(index),
+    type: 'function',
+    function: { name: 'get_weather', arguments: JSON.stringify({ city }) },
+    // Google's documented value for a call without a signature.
+    ...(form.signature && { extra_content: { google: { thought_signature: 'skip_thought_signature_validator' } } }),
   }));
-  return [
-    {
-      role: 'assistant',
-      content: form.content,
-      tool_calls: calls.map(({ id, city }) => ({
-        id,
-        type: 'function',
-        function: { name: 'get_weather', arguments: JSON.stringify({ city }) },
-        // Google's documented value for a call without a signature.
-        ...(form.signature && {
-          extra_content: { google: { thought_signature: 'skip_thought_signature_validator' } },
-        }),
-      })),
-      ...fields,
-    },
-    ...calls.map(({ id, city }, index) => ({
-      role: 'tool',
-      tool_call_id: id,
-      content: `${city}: ${17 + index} degrees, snow`,
-    })),
-  ];
+  const results = cities.map((city, index) => ({
+    role: 'tool',
+    tool_call_id: idOf(index),
+    content: `${city}: ${17 + index} degrees, snow`,
+  }));
+  return [{ role: 'assistant', content: form.content, tool_calls: calls, ...fields }, ...results];
 }
 
 function buildTool(name: string, description: string, more: object = {}) {

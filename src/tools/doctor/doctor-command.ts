@@ -5,13 +5,12 @@ import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import { createStyle, type Subcommand, type Terminal, UsageError } from '../cli/terminal.ts';
 import { findCallForm } from './chat-body.ts';
 import { type DoctorOptions, helpText, parseDoctorOptions } from './doctor-options.ts';
-import type { Answer } from './findings.ts';
 import { askForModels, createAskBelow, explainAddress } from './first-questions.ts';
 import { allProbes } from './probes/all-probes.ts';
 import { readModelNames } from './probes/server-probes.ts';
 import { type Proposal, proposeProfile } from './proposal.ts';
 import { judgeServer, type Report, writeAnnouncement, writeJsonReport, writeTextReport } from './report.ts';
-import { computeWorstCase, listNames, runProbes } from './run-probes.ts';
+import { computeWorstCase, listNames, type RunParts, runProbes } from './run-probes.ts';
 import { createSend, type Send } from './send-probe.ts';
 import { listWarnings } from './warnings.ts';
 
@@ -72,11 +71,13 @@ async function examine(given: DoctorOptions, terminal: Terminal, signal: AbortSi
   const spending = computeWorstCase(allProbes, limits);
   // With --json standard output has nothing but the report.
   (json ? stderr : stdout).write(writeAnnouncement(hideQuery(chatUrl), model, spending, limits));
+  const timeoutMs = given.timeout * 1000;
+  const ask = createAskBelow((at) => createSend({ chatUrl: at, key, timeoutMs, signal }));
   const report = await diagnose(options, send, {
     signal,
     onProgress,
-    longestReadMs: given.timeout * 1000,
-    explainAddress: (answer) => createExplainAddress(options, answer, signal),
+    longestReadMs: timeoutMs,
+    explainAddress: (answer) => explainAddress(new URL(removeChatPath(hideQuery(chatUrl))), answer, ask),
     goOn: async (what) => options.keepGoing || askUser(`${what}. Go on?`, terminal, signal),
   });
   if (stderr.isTTY) stderr.write('\r\u001b[K');
@@ -90,48 +91,31 @@ async function examine(given: DoctorOptions, terminal: Terminal, signal: AbortSi
   return exitCodes[report.verdict.outcome];
 }
 
-function createExplainAddress(
-  { chatUrl, key, timeout }: DoctorOptions,
-  answer: Answer,
-  signal: AbortSignal,
-): Promise<string> {
-  const base = new URL(chatUrl);
-  base.pathname = chatUrl.pathname.replace(/\/chat\/completions$/, '');
-  base.search = '';
-  const ask = createAskBelow((at) => createSend({ chatUrl: at, key, timeoutMs: timeout * 1000, signal }));
-  return explainAddress(base, answer, ask);
+function removeChatPath(url: string): string {
+  return url.replace(/\/chat\/completions$/, '');
 }
 
 /** The shell command that runs the whole mesh with this server, from a clone. It contains no secret. */
 function writeTryLine({ chatUrl, key, save }: DoctorOptions, { name, differences }: Proposal): string {
   const file = differences.length === 0 ? '' : `UPSTREAM_PROFILES_FILE=${save ?? 'FILE'} `;
   const withKey = key === null ? '' : 'UPSTREAM_KEY=… ';
-  const base = hideQuery(chatUrl).replace(/\/chat\/completions$/, '');
+  const base = removeChatPath(hideQuery(chatUrl));
   return `To try it in a clone:\n  ${file}${withKey}npm start -- --upstream ${base} --profile ${name}\n`;
 }
 
-/** What a run of probes calls while it is in progress. */
-export interface Watcher {
+export interface Watcher extends Omit<RunParts, 'send' | 'now' | 'yieldToOthers' | 'onProbe'> {
   onProgress(line: string): void;
-  /** Asks whether to continue after the first timeout. */
-  goOn(what: string): Promise<boolean>;
-  /** Explains why there is no Chat API at the address, from the answer that showed it. */
-  explainAddress?(answer: Answer): Promise<string>;
-  readonly signal?: AbortSignal;
-  readonly longestReadMs?: number;
 }
 
+/** Runs all probes, and judges the server by what they found. */
 export async function diagnose(
   { chatUrl, model, key, limits }: Pick<DoctorOptions, 'chatUrl' | 'model' | 'key' | 'limits'>,
   send: Send,
-  { onProgress, goOn, explainAddress, signal, longestReadMs }: Watcher,
+  { onProgress, ...parts }: Watcher,
 ): Promise<Report> {
   const run = await runProbes(allProbes, { model, hasKey: key !== null, url: chatUrl }, limits, {
+    ...parts,
     send,
-    goOn,
-    ...(signal !== undefined && { signal }),
-    ...(explainAddress !== undefined && { explainAddress }),
-    ...(longestReadMs !== undefined && { longestReadMs }),
     now: () => performance.now(),
     yieldToOthers: () => setImmediate(),
     onProbe: ({ name, asks }, index) => onProgress(`${index + 1}/${allProbes.length} ${name}: ${asks}`),

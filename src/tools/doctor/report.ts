@@ -8,16 +8,7 @@ import {
   writeSection,
   writeTableRow,
 } from '../cli/terminal.ts';
-import {
-  explainResult,
-  type Finding,
-  type Findings,
-  hasResult,
-  joinSentences,
-  lacking,
-  type Probe,
-  type Result,
-} from './findings.ts';
+import { explainResult, type Findings, hasResult, joinSentences, lacking, type Result } from './findings.ts';
 import { allProbes } from './probes/all-probes.ts';
 import type { Proposal } from './proposal.ts';
 import { type Limits, notReached, type Run, type Spending } from './run-probes.ts';
@@ -79,10 +70,14 @@ export function writeTextReport(report: Report, style: Style): string {
     { text: '  probe', width: nameWidth + 2 },
     { text: 'result', width: resultWidth },
   ];
+  const meaningWidth = Math.max(width - 2 - computeIndent([nameWidth, resultWidth]), 30);
   const groups = [...Map.groupBy(listed, ({ probe }) => probe.group)].flatMap(([group, rows]) => {
-    const lines = rows.flatMap(({ probe, finding }) =>
-      writeProbeRow(probe, finding, run.findings, nameWidth, width - 2, style),
-    );
+    const lines = rows.flatMap(({ probe, finding: { result, detail } }) => {
+      const meaning = explainResult(probe, result, run.findings);
+      const told = meaning === undefined ? detail : joinSentences(detail, meaning);
+      const name = { text: probe.name, width: nameWidth };
+      return writeTableRow([name, { ...shown[result], width: resultWidth }], wrapText(told, meaningWidth), style);
+    });
     return writeSection(group, lines, style);
   });
   const agents = warnings.flatMap((warning) => wrapText(`- ${warning}`, width, '  '));
@@ -109,43 +104,20 @@ function describeEnd({ stopped, ranOut }: Run): string {
 
 export function writeJsonReport({ url, model, limits, run, proposal, warnings, verdict }: Report): string {
   const { stopped, ranOut, spent } = run;
-  const findings = allProbes.flatMap(({ name, group, asks, means }) => {
+  const findings = allProbes.flatMap((probe) => {
+    const { name, group, asks } = probe;
     const finding = run.findings.get(name);
     if (finding === undefined) return [];
     const { result, detail } = finding;
-    return [
-      { probe: name, group, asks, result, detail, means: explainResult({ means }, result, run.findings) ?? null },
-    ];
+    return [{ probe: name, group, asks, result, detail, means: explainResult(probe, result, run.findings) ?? null }];
   });
-  const profile = proposal && {
-    name: proposal.name,
-    extends: proposal.base,
-    because: proposal.because,
-    flags: proposal.differences,
-    file: proposal.file,
-  };
+  const { name, base, because, differences: flags, file } = proposal ?? {};
+  const profile = proposal && { name, extends: base, because, flags, file };
   const whole = { url, model, limits, verdict, stopped, ranOut, findings, profile, warnings, spent };
   return `${jsonWithPatterns(whole, 2)}\n`;
 }
 
 const variants = /^(?:tool_any|tools_no_effort|json_object|window|tool_result_.*|reasoning_.*|.*_short)$/;
-
-function writeProbeRow(
-  probe: Probe,
-  { result, detail }: Finding,
-  findings: Findings,
-  nameWidth: number,
-  width: number,
-  style: Style,
-): string[] {
-  const meaning = explainResult(probe, result, findings);
-  const told = meaning === undefined ? detail : joinSentences(detail, meaning);
-  const cells = [
-    { text: probe.name, width: nameWidth },
-    { ...shown[result], width: resultWidth },
-  ];
-  return writeTableRow(cells, wrapText(told, Math.max(width - computeIndent([nameWidth, resultWidth]), 30)), style);
-}
 
 /** The least width of the report's first column, so that the tables of most runs look alike. */
 const leastNameWidth = 21;
@@ -153,18 +125,12 @@ const resultWidth = 10;
 
 function writeProfile(proposal: Proposal, width: number, style: Style): string[] {
   const { base, because, differences, name, file } = proposal;
-  const lines = [
-    style.paint('bold', 'Profile'),
-    ...wrapText(`The profile that fits best is ${base} (${because}).`, width),
-  ];
+  const best = wrapText(`The profile that fits best is ${base} (${because}).`, width);
+  const lines = [style.paint('bold', 'Profile'), ...best];
   if (differences.length === 0) return [...lines, `No flag differs: UPSTREAM_PROFILE=${name}`];
   const what = differences.length === 1 ? 'One flag differs' : `${differences.length} flags differ`;
-  return [
-    ...lines,
-    `${what}. As a file for UPSTREAM_PROFILES_FILE, with UPSTREAM_PROFILE=${name}:`,
-    '',
-    file.trimEnd().replaceAll(/^/gm, '  '),
-  ];
+  const how = `${what}. As a file for UPSTREAM_PROFILES_FILE, with UPSTREAM_PROFILE=${name}:`;
+  return [...lines, how, '', file.trimEnd().replaceAll(/^/gm, '  ')];
 }
 
 function writeVerdict({ outcome, failing }: Verdict): string {

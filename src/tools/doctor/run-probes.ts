@@ -28,6 +28,22 @@ export type Spending = ReturnType<typeof computeWorstCase>;
 
 export type Run = Awaited<ReturnType<typeof runProbes>>;
 
+/** The functions and limits that a run of probes is given from outside. */
+export interface RunParts {
+  readonly send: Send;
+  readonly now: () => number;
+  /** The milliseconds for reading one answer that has arrived; by default the rest of the run's time. */
+  readonly longestReadMs?: number;
+  /** Resolves after timers and input had a chance to run. */
+  readonly yieldToOthers: () => Promise<unknown>;
+  readonly signal?: AbortSignal;
+  onProbe(probe: Probe, index: number): void;
+  /** Asks whether to continue after the first timeout. */
+  goOn(what: string): Promise<boolean>;
+  /** Explains why there is no Chat API at the address, and which address the user may have meant. */
+  explainAddress?(answer: Answer): Promise<string>;
+}
+
 /** The detail of the findings whose probes a run did not reach. */
 export const notReached = 'not reached';
 
@@ -61,19 +77,7 @@ export async function runProbes(
   probes: readonly Probe[],
   target: { readonly model: string; readonly hasKey: boolean; readonly url: URL },
   limits: Limits,
-  parts: {
-    readonly send: Send;
-    readonly now: () => number;
-    /** The milliseconds for reading one answer that has arrived; by default the rest of the run's time. */
-    readonly longestReadMs?: number;
-    /** Resolves after timers and input had a chance to run. */
-    readonly yieldToOthers: () => Promise<unknown>;
-    readonly signal?: AbortSignal;
-    onProbe(probe: Probe, index: number): void;
-    goOn(what: string): Promise<boolean>;
-    /** Explains why there is no Chat API at the address, and which address the user may have meant. */
-    explainAddress?(answer: Answer): Promise<string>;
-  },
+  parts: RunParts,
 ) {
   const findings = new Map<string, Finding>();
   const spent = { requests: 0, inputTokens: 0, outputTokens: 0 };
@@ -142,14 +146,9 @@ async function explainNoText(
   explainAddress: ((answer: Answer) => Promise<string>) | undefined,
 ): Promise<[reason: string, noSuchModel: boolean]> {
   const others = findFact(findings, 'otherModels') ?? [];
+  const has = `It has: ${listNames(sortByLikeness(others, model))}.`;
   if (others.length > 0 && result === 'refused')
-    return [
-      joinSentences(
-        `The server has no model ${model}: ${detail}`,
-        `It has: ${listNames(sortByLikeness(others, model))}.`,
-      ),
-      true,
-    ];
+    return [joinSentences(`The server has no model ${model}: ${detail}`, has), true];
   const reason = `The server does not answer a plain question: ${detail}`;
   if (answer === undefined || !(isAbsent(answer) || isPage(answer))) return [reason, false];
   const explained = await explainAddress?.(answer);
@@ -179,11 +178,7 @@ function sortByLikeness(names: readonly string[], given: string): readonly strin
 const chunksPerSlice = 100;
 
 /** Reads an answer with pauses in which input and timers are handled. `goesOn` says whether there is time left. */
-async function readInSlices(
-  answer: Answer,
-  yieldToOthers: () => Promise<unknown>,
-  goesOn: () => boolean,
-): Promise<void> {
+async function readInSlices(answer: Answer, yieldToOthers: () => Promise<unknown>, goesOn: () => boolean) {
   const steps = readChatAnswerInSteps(answer);
   for (let chunks = 1; !steps.next().done; chunks += 1) {
     if (chunks % chunksPerSlice !== 0) continue;
@@ -215,19 +210,14 @@ function charge(spent: { inputTokens: number; outputTokens: number }, request: P
   spent.outputTokens += usage?.output_tokens || readOutputLimit(request);
 }
 
-interface SizedBody {
-  readonly max_tokens?: number;
-  readonly max_completion_tokens?: number;
-}
-
 /** Estimates a request's input tokens, at four bytes of JSON for a token. Servers count images in their own ways. */
 function estimateInput({ body }: ProbeRequest): number {
   return body === undefined ? 0 : Math.ceil(JSON.stringify(body).length / 4);
 }
 
 function readOutputLimit({ body }: ProbeRequest): number {
-  const { max_tokens: older, max_completion_tokens: newer }: SizedBody = body ?? {};
-  return newer ?? older ?? 0;
+  const { max_tokens, max_completion_tokens }: { max_tokens?: number; max_completion_tokens?: number } = body ?? {};
+  return max_completion_tokens ?? max_tokens ?? 0;
 }
 
 const keyIsMissing = 'the key is missing or wrong. Give it with --key, or in the variable that --key-env names';

@@ -66,7 +66,7 @@ export function explainFields(run: SentRun, body: unknown, whatIf: WhatIf, optio
     })),
     added:
       fields === null
-        ? run.places.added.map((place) => ({ ...shown(place), causes: because(createIsWithout(place)) }))
+        ? run.places().added.map((place) => ({ ...shown(place), causes: because(createIsWithout(place)) }))
         : [],
   };
 }
@@ -101,7 +101,7 @@ function createIsWithout(place: Place): (other: RequestRun) => boolean {
   const [, header] = /^header (.*)$/.exec(String(place.path[0])) ?? [];
   return (other) =>
     other.type === 'sent' &&
-    (header === undefined ? !isThere(place, splitBody(other.chat)) : other.headers[header] === undefined);
+    (header === undefined ? !isThere(place, splitBody(other.chat())) : other.headers[header] === undefined);
 }
 
 /** Whether the name is not dropped in another run, because the field is sent or the request is refused for it. */

@@ -52,7 +52,7 @@ export function explainRequest(options: ExplainOptions): RequestExplanation {
     case 'sent':
       return {
         ...unexplained,
-        chat_request: buildUpstreamRequest(run, run.chat),
+        chat_request: buildUpstreamRequest(run, run.chat()),
         ...explainFields(run, body, whatIf, options),
       };
   }
@@ -117,5 +117,5 @@ function buildUpstreamRequest(run: SentRun | CatalogRun, body: unknown): Upstrea
 
 /** The body as the service read it. An unreadable body is undefined. */
 function readTracedBody(run: RequestRun, { body }: ClientRequest): unknown {
-  return 'provenance' in run ? run.provenance.body : (jsonOf(body.toString()) ?? undefined);
+  return run.provenance === undefined ? (jsonOf(body.toString()) ?? undefined) : run.provenance.body;
 }

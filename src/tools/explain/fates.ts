@@ -21,7 +21,7 @@ type FieldOutcome = ReturnType<typeof judgeField>;
 
 /** Judges what became of a field with this value. `isRepeated`: the answer is a Response, which repeats fields. */
 export function judgeField(field: Path, value: unknown, run: SentRun, isRepeated: boolean) {
-  const places = value === undefined ? [] : run.places.of(field);
+  const places = value === undefined ? [] : run.places().of(field);
   const isElement = field.length === 2 && (field[0] === 'input' || field[0] === 'tools') && readRecord(value) !== null;
   const becomes = isElement ? places : places.flatMap((place) => narrowPlace(place, field, value));
   const dropped = run
@@ -30,7 +30,7 @@ export function judgeField(field: Path, value: unknown, run: SentRun, isRepeated
   /** The values of this field that the Response repeats, by path. */
   const repeated = isRepeated ? collectRepeated(field, value, run.provenance) : noChanges;
   /** The values of an item or a tool that differ from the request, by their key in the Chat request. */
-  const changes = isElement ? collectChanges(field, value, becomes, run.places) : noChanges;
+  const changes = isElement ? collectChanges(field, value, becomes, run.places()) : noChanges;
   return { value, fate: chooseFate(), becomes, dropped, repeated, changes };
 
   function chooseFate(): Fate {

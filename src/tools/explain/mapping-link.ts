@@ -1,3 +1,4 @@
+import type { ApiErrorObject } from '../../filter/index.ts';
 import { findValue, readPath } from './fields.ts';
 import { type MappingRow, mappingRows } from './mapping-rows.ts';
 
@@ -44,20 +45,14 @@ export function rowOfValue(path: string, value: unknown): MappingRow {
 }
 
 /** The mapping's row about an error: the row of the field that it names, or else of its code. */
-export function rowOfError(
-  { param, code }: { readonly param: string | null; readonly code: string },
-  body: unknown,
-): MappingRow {
+export function rowOfError({ param, code }: Pick<ApiErrorObject, 'param' | 'code'>, body: unknown): MappingRow {
   const path = param === null ? null : readPath(param);
   if (param === null || path === null || path.length === 0)
     return rowOfCode.get(code) ?? rowOfAnchor('row-code-invalid_value');
   return rowOfValue(param, findValue(body, path));
 }
 
-export function buildRule(
-  { anchor, rule }: MappingRow,
-  base: string,
-): { readonly rule: string; readonly link: string } {
+export function buildRule({ anchor, rule }: MappingRow, base: string) {
   return { rule, link: `${base}docs/mapping.md#${anchor}` };
 }
 

@@ -14,7 +14,7 @@ import { createExchangeFactory } from '../../service/server/exchanges.ts';
 import type { OperatorFiles } from '../../service/server/operator-files.ts';
 import type { Config } from '../../service/settings/config.ts';
 import type { Path } from './fields.ts';
-import { collectPlaces, indexDropped, type Place, type Places } from './places.ts';
+import { collectPlaces, indexDropped, type Place } from './places.ts';
 import { type AnswerRun, runAnswer } from './run-answer.ts';
 
 /** What a request is run under: the service's configuration, with a profile that replaces the configured one. */
@@ -44,50 +44,12 @@ export interface ExplainOptions {
   readonly probedBytes?: number;
 }
 
-/** The outcome of running a request. `passed` is a request that the service does not translate. */
-export type RequestRun = SentRun | CatalogRun | AnsweredRun | RefusedRun | { readonly type: 'passed' };
-
-interface UpstreamRun {
-  readonly method: string;
-  readonly path: string;
-  /** All headers the upstream gets, lower-case names to values, without pseudo headers. */
-  readonly headers: Readonly<Record<string, string>>;
-  readonly headerChanges: Required<HeaderMutation>;
-  /** The exchange of the run, which waits for the upstream's answer. */
-  readonly exchange: Exchange;
-}
-
-export interface SentRun extends UpstreamRun {
-  readonly type: 'sent';
-  readonly body: Buffer;
-  /** The body as a value, read when it is asked for; numbers that a JavaScript number would change are `JSON.rawJSON`. */
-  readonly chat: unknown;
-  readonly dropped: readonly string[];
-  /** Finds dropped names that may refer to the field, or to a part of it. */
-  readonly droppedNear: (field: Path) => readonly string[];
-  readonly provenance: RecordedProvenance;
-  /** The places of `provenance`, which are collected when they are first read. */
-  readonly places: Places;
-}
-
-/** A request for the upstream's list of models, whose answer becomes the catalog for Codex. */
-export interface CatalogRun extends UpstreamRun {
-  readonly type: 'catalog';
-}
-
-/** The client gets a Response at once, and nothing is sent upstream. */
-export interface AnsweredRun {
-  readonly type: 'answered';
-  readonly provenance: RecordedProvenance;
-  readonly dropped: readonly string[];
-}
-
-export interface RefusedRun {
-  readonly type: 'refused';
-  readonly provenance: RecordedProvenance;
-  readonly status: number;
-  readonly error: ApiErrorObject;
-}
+/** The outcome of running a request. */
+export type RequestRun = ReturnType<typeof runRequest>;
+export type SentRun = Extract<RequestRun, { readonly type: 'sent' }>;
+export type CatalogRun = Extract<RequestRun, { readonly type: 'catalog' }>;
+export type AnsweredRun = Extract<RequestRun, { readonly type: 'answered' }>;
+export type RefusedRun = Extract<RequestRun, { readonly type: 'refused' }>;
 
 export function replaceBody(request: ClientRequest, value: unknown): ClientRequest {
   const headers = new Map(request.headers);
@@ -102,7 +64,7 @@ const modes = { request: 'BUFFERED', response: 'FULL_DUPLEX_STREAMED' } as const
  * Runs a request through an exchange of the service's own. Ids are counted, `resp_1`, and `now` (Unix seconds) is
  * fixed, so that two runs of one request are identical.
  */
-export function runRequest({ config, profile, files }: Setup, request: ClientRequest, now: number): RequestRun {
+export function runRequest({ config, profile, files }: Setup, request: ClientRequest, now: number) {
   const profiles = { profileOf: () => profile, names: () => [profile.name] };
   const clock = { now: () => now, newId: createCountedIds() };
   const provenance = new RecordedProvenance();
@@ -114,57 +76,59 @@ export function runRequest({ config, profile, files }: Setup, request: ClientReq
   const hasBody = request.body.length > 0;
   const replies = [...exchange.handle({ type: 'request_headers', headers, endOfStream: !hasBody })];
   if (hasBody) replies.push(...exchange.handle({ type: 'request_body', body: request.body, endOfStream: true }));
+  const { dropped, outcome } = exchange.summary();
   const immediate = replies.find((reply) => reply.type === 'immediate_response');
-  if (immediate?.status === 200) return { type: 'answered', provenance, dropped: exchange.summary().dropped };
+  // The client gets a Response at once, and nothing is sent upstream.
+  if (immediate?.status === 200) return { type: 'answered' as const, provenance, dropped };
   if (immediate !== undefined) {
-    const { error } = JSON.parse(Buffer.from(immediate.body).toString());
-    return { type: 'refused', provenance, status: immediate.status, error };
+    const { error }: { error: ApiErrorObject } = JSON.parse(Buffer.from(immediate.body).toString());
+    return { type: 'refused' as const, provenance, status: immediate.status, error };
   }
   const headerChanges = findHeaderChanges(replies);
   const changed = applyChanges(headerChanges, headers);
-  const upstream: UpstreamRun = {
+  const upstream = {
     method: changed.get(':method') ?? '',
     path: changed.get(':path') ?? '',
+    /** All headers the upstream gets, lower-case names to values, without pseudo headers. */
     headers: Object.fromEntries([...changed].filter(([name]) => !name.startsWith(':'))),
     headerChanges,
+    /** The exchange of the run, which waits for the upstream's answer. */
     exchange,
   };
-  if (isForCatalog(request.method, request.path)) return { type: 'catalog', ...upstream };
+  // The answer to this request, the upstream's list of models, becomes the catalog for Codex.
+  if (isForCatalog(request.method, request.path)) return { type: 'catalog' as const, ...upstream };
   const bodies = replies.flatMap((reply) => (reply.type === 'request_body' && reply.body ? [reply.body] : []));
-  if (exchange.summary().outcome === 'passed' || bodies.length === 0) return { type: 'passed' };
+  // The service does not translate this request.
+  if (outcome === 'passed' || bodies.length === 0) return { type: 'passed' as const };
   const body = Buffer.concat(bodies);
-  const { dropped } = exchange.summary();
-  let chat: unknown;
-  let places: Places | undefined;
-  let droppedNear: SentRun['droppedNear'] | undefined;
+  const chat = createLazy(() => parseServiceJson(body));
+  const findNear = createLazy(() => indexDropped(dropped, provenance));
   return {
-    type: 'sent',
+    type: 'sent' as const,
     ...upstream,
     body,
-    get chat() {
-      chat ??= parseServiceJson(body);
-      return chat;
-    },
+    /** The body as a value; numbers that a JavaScript number would change are `JSON.rawJSON`. */
+    chat,
     dropped,
-    droppedNear(field) {
-      droppedNear ??= indexDropped(dropped, provenance);
-      return droppedNear(field);
-    },
+    /** Finds dropped names that may refer to the field, or to a part of it. */
+    droppedNear: (field: Path) => findNear()(field),
     provenance,
-    get places() {
-      places ??= collectPlaces(provenance, this.chat, traceOutsideBody(changed, provenance, config, profile));
-      return places;
-    },
+    places: createLazy(() => collectPlaces(provenance, chat(), traceOutsideBody(changed, provenance, config, profile))),
+  };
+}
+
+/** Creates a function that makes its value when it is first called. */
+function createLazy<Value>(make: () => Value): () => Value {
+  let made: { readonly value: Value } | undefined;
+  return () => {
+    made ??= { value: make() };
+    return made.value;
   };
 }
 
 /** Traces the parts of a request that become the upstream's path and headers. */
-function traceOutsideBody(
-  headers: ReadonlyMap<string, string>,
-  { result }: RecordedProvenance,
-  { SESSION_HEADER: session, UPSTREAM_PATH: path }: Config,
-  profile: Profile,
-): readonly Place[] {
+function traceOutsideBody(headers: HeaderMap, { result }: RecordedProvenance, config: Config, profile: Profile) {
+  const { SESSION_HEADER: session, UPSTREAM_PATH: path } = config;
   const places: Place[] = [{ path: ['header accept'], value: headers.get('accept'), sources: ['stream'] }];
   if ((path || profile.path).includes('{model}'))
     places.push({ path: ['path'], value: headers.get(':path'), sources: ['model'] });
@@ -176,7 +140,7 @@ function traceOutsideBody(
 }
 
 /** Translates a JSON answer to this request. The run's exchange cannot be used again. */
-export function translateAnswer({ exchange }: UpstreamRun, answer: unknown): AnswerRun {
+export function translateAnswer({ exchange }: SentRun | CatalogRun, answer: unknown): AnswerRun {
   const chunks = [{ atMs: null, bytes: Buffer.from(JSON.stringify(answer)) }];
   return runAnswer(() => exchange, { status: 200, headers: new Map([['content-type', 'application/json']]), chunks });
 }

@@ -145,7 +145,7 @@ function isSameRun(one: RequestRun, other: RequestRun): boolean {
   if (!isSameJson(one.headerChanges, other.headerChanges)) return false;
   if (!isSameJson(one.provenance.result?.echo, other.provenance.result?.echo)) return false;
   // For nearly all variations the bodies are equal.
-  return one.body.equals(other.body) || isSameJson(one.chat, other.chat);
+  return one.body.equals(other.body) || isSameJson(one.chat(), other.chat());
 }
 
 /** The rule for the model that sets the flag, or the built-in profile's own reason; an operator's profile has none. */

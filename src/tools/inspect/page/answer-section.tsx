@@ -9,18 +9,12 @@ import {
 } from '../view/answer-parts.ts';
 import { type ExchangeDetail, joinContent, writeContent } from '../view/join-parts.ts';
 import { cutLongText, escapeInvisible, writeIndentedJson } from '../view/json-lines.ts';
-import type { AnswerTab, Model } from './model.ts';
-import { Section } from './section.tsx';
+import type { AnswerTab, ShownExchange } from './model.ts';
+import { Section, SmallButton } from './section.tsx';
 import { StreamPane } from './stream-pane.tsx';
 import { TextPane } from './text-pane.tsx';
 
-export function AnswerSection({
-  detail,
-  model,
-}: {
-  readonly detail: ExchangeDetail;
-  readonly model: Model;
-}): JSX.Element {
+export function AnswerSection({ detail, model }: ShownExchange): JSX.Element {
   const { client_response, chat_response } = detail.file;
   const isStreamed = isEventStream(client_response) || isEventStream(chat_response);
   const tabs: readonly AnswerTab[] = ['Text', ...(isStreamed ? (['Events'] as const) : []), 'JSON'];
@@ -28,15 +22,7 @@ export function AnswerSection({
   const extra = (
     <span class="tabs">
       {tabs.map((each) => (
-        <button
-          key={each}
-          type="button"
-          class="small"
-          aria-pressed={each === tab}
-          onClick={() => model.set({ tab: each })}
-        >
-          {each}
-        </button>
+        <SmallButton key={each} says={each} aria-pressed={each === tab} onClick={() => model.set({ tab: each })} />
       ))}
     </span>
   );
@@ -96,14 +82,11 @@ export function AnswerParts(props: {
         </p>
       );
     const isShut = kind === 'reasoning' || results !== undefined;
+    const Name = kind === 'call' ? 'code' : 'span';
     return (
       <details class={kind} open={!isShut || (find !== '' && text.toLowerCase().includes(find.toLowerCase()))}>
         <summary>
-          {kind === 'call' ? (
-            <code class="name">{escapeInvisible(name)}</code>
-          ) : (
-            <span class="name">{escapeInvisible(name)}</span>
-          )}
+          <Name class="name">{escapeInvisible(name)}</Name>
           {isShut ? (
             <code class="quiet">
               {escapeInvisible(text.slice(0, 200) + (result === undefined ? '' : ` → ${result.slice(0, 100)}`))}
@@ -137,18 +120,11 @@ function Found({ text, find }: { readonly text: string; readonly find: string })
   // A letter whose lower case has another length would shift the matches.
   if (wanted !== '' && lower.length === whole.length)
     for (let at = lower.indexOf(wanted); at !== -1; at = lower.indexOf(wanted, done)) {
-      parts.push(
-        escapeInvisible(whole.slice(done, at)),
-        <mark>{escapeInvisible(whole.slice(at, at + wanted.length))}</mark>,
-      );
+      const marked = <mark>{escapeInvisible(whole.slice(at, at + wanted.length))}</mark>;
+      parts.push(escapeInvisible(whole.slice(done, at)), marked);
       done = at + wanted.length;
     }
-  return (
-    <>
-      {parts}
-      {escapeInvisible(whole.slice(done))}
-    </>
-  );
+  return <>{[...parts, escapeInvisible(whole.slice(done))]}</>;
 }
 
 /** Explains why an answer is missing or ends early; shows nothing for a whole answer. */
@@ -182,7 +158,7 @@ function explainOutcome(outcome: string, finish: string | null): string {
 }
 
 /** The Response that the client has in the end: for a stream, the Response of the last event. */
-function FinalResponse({ detail, model }: { readonly detail: ExchangeDetail; readonly model: Model }): JSX.Element {
+function FinalResponse({ detail, model }: ShownExchange): JSX.Element {
   const { client_response } = detail.file;
   const isOver = detail.row.outcome !== 'running';
   const text = useMemo(() => {
@@ -193,14 +169,6 @@ function FinalResponse({ detail, model }: { readonly detail: ExchangeDetail; rea
   }, [isOver, detail]);
   if (text === '')
     return <p class="empty">{isOver ? 'The client was sent nothing.' : 'The answer is still running.'}</p>;
-  return (
-    <TextPane
-      id="final"
-      title="Client received"
-      label="Final Response"
-      what="the final Response"
-      text={text}
-      find={model.find}
-    />
-  );
+  const names = { id: 'final', title: 'Client received', label: 'Final Response', what: 'the final Response' };
+  return <TextPane {...names} text={text} find={model.find} />;
 }

@@ -16,6 +16,7 @@ import {
 } from './format.ts';
 import type { Model } from './model.ts';
 import { RowList, type RowTexts } from './row-list.tsx';
+import { Button } from './section.tsx';
 import { SendDialog } from './send-dialog.tsx';
 
 export function App({ model }: { readonly model: Model }): JSX.Element {
@@ -66,20 +67,19 @@ export function App({ model }: { readonly model: Model }): JSX.Element {
             document.getElementById('exchanges')?.focus();
           }}
         />
-        <button type="button" aria-pressed={model.isPaused} onClick={() => model.togglePause()} title="p">
-          {model.isPaused ? `Resume${model.waiting > 0 ? ` (${model.waiting} new)` : ''}` : 'Pause'}
-        </button>
-        <button
-          type="button"
+        <Button
+          says={model.isPaused ? `Resume${model.waiting > 0 ? ` (${model.waiting} new)` : ''}` : 'Pause'}
+          aria-pressed={model.isPaused}
+          onClick={() => model.togglePause()}
+          title="p"
+        />
+        <Button
+          says="Conversations"
           aria-pressed={model.showsConversations}
           onClick={() => model.setConversations(!model.showsConversations)}
           title="c"
-        >
-          Conversations
-        </button>
-        <button type="button" class="primary" onClick={() => openForm(model)} title="n">
-          Send a request
-        </button>
+        />
+        <Button says="Send a request" class="primary" onClick={() => openForm(model)} title="n" />
         <Status model={model} />
       </header>
       <main>
@@ -167,9 +167,7 @@ function Empty({ model }: { readonly model: Model }): JSX.Element {
   return (
     <>
       <p>No requests yet. What clients send appears here as it runs.</p>
-      <button type="button" onClick={() => openForm(model)}>
-        Send a request
-      </button>
+      <Button says="Send a request" onClick={() => openForm(model)} />
     </>
   );
 }

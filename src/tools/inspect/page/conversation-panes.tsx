@@ -19,7 +19,7 @@ import { downloadJson } from './browser.ts';
 import { chooseTone, formatCount, formatDuration, formatTimeOfDay, shortenUserAgent, writeRowTitle } from './format.ts';
 import { findBaseUrl, type Model } from './model.ts';
 import { RowList, type RowTexts } from './row-list.tsx';
-import { Figures, Problem, SmallButton } from './section.tsx';
+import { Button, Figures, Problem, SmallButton } from './section.tsx';
 
 export function ConversationList({ model }: { readonly model: Model }): JSX.Element {
   return (
@@ -29,12 +29,7 @@ export function ConversationList({ model }: { readonly model: Model }): JSX.Elem
       textsOf={buildConversationTexts}
       selectedId={model.conversationId}
       onSelect={(id) => model.selectConversation(id)}
-      empty={
-        <p>
-          No conversation has a second round trip yet. A round trip continues another when its messages begin with the
-          other’s.
-        </p>
-      }
+      empty="No conversation has a second round trip yet. A round trip continues another when its messages begin with the other’s."
     />
   );
 }
@@ -70,13 +65,8 @@ export function ConversationDetail({ model }: { readonly model: Model }): JSX.El
   return <Shown key={conversation.id} conversation={conversation} model={model} />;
 }
 
-function Shown({
-  conversation,
-  model,
-}: {
-  readonly conversation: ConversationRow;
-  readonly model: Model;
-}): JSX.Element {
+function Shown(props: { readonly conversation: ConversationRow; readonly model: Model }): JSX.Element {
+  const { conversation, model } = props;
   const { roundTrips, input, cached, output, start, end } = conversation;
   const [problem, setProblem] = useState<string | null>(null);
   /** The loaded round trips by id and version. Each is shown with those before and after it. */
@@ -97,15 +87,11 @@ function Shown({
   };
   return (
     <section id="detail" tabIndex={-1} class="detail conversation" aria-label="The selected conversation">
-      <button type="button" class="back" onClick={() => model.selectConversation(null)}>
-        ← All conversations
-      </button>
+      <Button says="← All conversations" class="back" onClick={() => model.selectConversation(null)} />
       <header class="title">
         <h2>Conversation with {escapeInvisible(roundTrips.at(-1)?.row.model ?? '–')}</h2>
         <div class="actions">
-          <button type="button" onClick={save}>
-            Download HAR
-          </button>
+          <Button says="Download HAR" onClick={save} />
         </div>
         <Figures
           of={[

@@ -3,14 +3,13 @@ import type { ExchangeFile } from '../../files/exchange-file.ts';
 import type { ExchangeRow } from '../exchange-json.ts';
 import { buildHar } from '../view/exports.ts';
 import { readWebSocketTurn } from '../view/group-round-trips.ts';
-import type { ExchangeDetail } from '../view/join-parts.ts';
 import { escapeInvisible, indentJsonText } from '../view/json-lines.ts';
 import { AnswerSection } from './answer-section.tsx';
 import { downloadJson } from './browser.ts';
 import { chooseTone, formatCount, formatDuration, formatSize, formatTimeOfDay } from './format.ts';
-import { findBaseUrl, type Model } from './model.ts';
+import { findBaseUrl, type Model, type ShownExchange } from './model.ts';
 import { RequestSection } from './request-section.tsx';
-import { Figures, Problem, SmallButton } from './section.tsx';
+import { Button, Figures, Problem, SmallButton } from './section.tsx';
 
 export function Detail({ model }: { readonly model: Model }): JSX.Element {
   const { detail, problem } = model;
@@ -31,9 +30,7 @@ export function Detail({ model }: { readonly model: Model }): JSX.Element {
       class={model.alone === null ? 'detail' : 'detail has-alone'}
       aria-label="The selected exchange"
     >
-      <button type="button" class="back" onClick={() => model.select(null)}>
-        ← All exchanges
-      </button>
+      <Button says="← All exchanges" class="back" onClick={() => model.select(null)} />
       <Problem says={problem} />
       {detail === null && problem === null ? (
         <p class="banner">{model.connection === 'lost' ? 'The connection to the service is lost.' : 'Loading …'}</p>
@@ -43,9 +40,8 @@ export function Detail({ model }: { readonly model: Model }): JSX.Element {
   );
 }
 
-function Shown({ detail, model }: { readonly detail: ExchangeDetail; readonly model: Model }): JSX.Element {
-  const { omitted } = detail;
-  const lost = Object.entries(omitted).filter(([, bytes]) => bytes > 0);
+function Shown({ detail, model }: ShownExchange): JSX.Element {
+  const lost = Object.entries(detail.omitted).filter(([, bytes]) => bytes > 0);
   return (
     <>
       <Title detail={detail} model={model} />
@@ -61,7 +57,7 @@ function Shown({ detail, model }: { readonly detail: ExchangeDetail; readonly mo
   );
 }
 
-function Title({ detail, model }: { readonly detail: ExchangeDetail; readonly model: Model }): JSX.Element {
+function Title({ detail, model }: ShownExchange): JSX.Element {
   const { row, file } = detail;
   const turn = readWebSocketTurn(row.request_id);
   const figures: readonly (readonly [string, ComponentChildren])[] = [
@@ -103,7 +99,7 @@ function Title({ detail, model }: { readonly detail: ExchangeDetail; readonly mo
 }
 
 /** Actions on an exchange: it is sent again, or saved as the file that `explain` and `npm run golden` read, or as HAR. */
-function Actions({ detail, model }: { readonly detail: ExchangeDetail; readonly model: Model }): JSX.Element {
+function Actions({ detail, model }: ShownExchange): JSX.Element {
   const { file, row, omitted } = detail;
   const { client_request: client } = file;
   const name = `exchange-${(row.model ?? 'exchange').replace(/[^\w.-]+/g, '-').slice(0, 40)}-${row.id}`;
@@ -113,36 +109,27 @@ function Actions({ detail, model }: { readonly detail: ExchangeDetail; readonly 
     model.set({ draft: { title: 'Edit and resend', path: client.path, body: indentJsonText(body ?? '') } });
   return (
     <div class="actions">
-      <button type="button" disabled={body === null} onClick={resend}>
-        Edit and resend
-      </button>
-      <button type="button" onClick={() => save('json', file)}>
-        Download JSON
-      </button>
-      <button
-        type="button"
+      <Button says="Edit and resend" disabled={body === null} onClick={resend} />
+      <Button says="Download JSON" onClick={() => save('json', file)} />
+      <Button
+        says="HAR"
         onClick={() => save('har', buildHar([detail], findBaseUrl(model), model.about?.version ?? ''))}
-      >
-        HAR
-      </button>
+      />
     </div>
   );
 }
 
 function formatTokens({ tokens }: ExchangeRow): string {
   if (tokens === null) return '–';
-  const { input_tokens, output_tokens, cached_tokens: cached, reasoning_tokens: reasoning } = tokens;
-  const parts = [
-    cached > 0 ? `${formatCount(cached)} cached` : '',
-    reasoning > 0 ? `${formatCount(reasoning)} reasoning` : '',
-  ];
-  const more = parts.filter((part) => part !== '').join(', ');
-  return `${formatCount(input_tokens)} → ${formatCount(output_tokens)}${more === '' ? '' : ` (${more})`}`;
+  const { input_tokens, output_tokens, cached_tokens, reasoning_tokens } = tokens;
+  const parts = Object.entries({ cached: cached_tokens, reasoning: reasoning_tokens }).flatMap(([name, count]) =>
+    count > 0 ? [`${formatCount(count)} ${name}`] : [],
+  );
+  const more = parts.length === 0 ? '' : ` (${parts.join(', ')})`;
+  return `${formatCount(input_tokens)} → ${formatCount(output_tokens)}${more}`;
 }
 
 function formatStatus({ chat_response, client_response }: ExchangeFile): string {
-  const upstream = chat_response?.status ?? null;
-  const client = client_response?.status ?? null;
-  if (upstream === null || upstream === client) return String(client ?? '–');
-  return `${upstream} → ${client ?? '–'}`;
+  const [upstream, client] = [chat_response?.status, client_response?.status ?? '–'];
+  return upstream === undefined || upstream === client ? String(client) : `${upstream} → ${client}`;
 }

@@ -19,6 +19,12 @@ export interface Draft {
   readonly body: string;
 }
 
+/** The properties of the components that show one exchange. */
+export interface ShownExchange {
+  readonly detail: ExchangeDetail;
+  readonly model: Model;
+}
+
 export type AnswerTab = 'Text' | 'Events' | 'JSON';
 
 /** The pause after the last key press before a search starts: long enough to type a word. */

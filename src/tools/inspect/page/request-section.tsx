@@ -16,40 +16,25 @@ import { chooseOpening, escapeInvisible, type JsonLine, type Opening, writeInden
 import { parseShown } from '../view/timeline.ts';
 import { keepSize } from './browser.ts';
 import { formatSize } from './format.ts';
-import { findBaseUrl, type Model } from './model.ts';
+import { findBaseUrl, type Model, type ShownExchange } from './model.ts';
 import { Section, SmallButton } from './section.tsx';
 import { CopyButton, TextPane } from './text-pane.tsx';
 
-export function RequestSection(props: { readonly detail: ExchangeDetail; readonly model: Model }): JSX.Element {
-  const { detail, model } = props;
+export function RequestSection({ detail, model }: ShownExchange): JSX.Element {
   const { dropped } = detail.file;
   const [shows, setShows] = useState<Shown>('bodies');
-  const showsHeaders = shows === 'headers';
   const { bodies, problem, isAsked } = useExplanation(detail, model);
+  const toggle = (what: Shown, says: string) => (
+    <SmallButton says={says} aria-pressed={shows === what} onClick={() => setShows(shows === what ? 'bodies' : what)} />
+  );
   const extra = (
     <>
       <span class="legend">
         <span class="warn">■</span> rewritten <span class="busy">■</span> only here <span class="bad">■</span> dropped
       </span>
       {isAsked ? <span class="legend">explaining …</span> : null}
-      {detail.pieces.websocket_message.length === 0 ? null : (
-        <button
-          type="button"
-          class="small"
-          aria-pressed={shows === 'message'}
-          onClick={() => setShows(shows === 'message' ? 'bodies' : 'message')}
-        >
-          As it came over WebSocket
-        </button>
-      )}
-      <button
-        type="button"
-        class="small"
-        aria-pressed={showsHeaders}
-        onClick={() => setShows(showsHeaders ? 'bodies' : 'headers')}
-      >
-        {showsHeaders ? 'Bodies' : 'Headers'}
-      </button>
+      {detail.pieces.websocket_message.length === 0 ? null : toggle('message', 'As it came over WebSocket')}
+      {toggle('headers', shows === 'headers' ? 'Bodies' : 'Headers')}
     </>
   );
   return (
@@ -69,6 +54,13 @@ export function RequestSection(props: { readonly detail: ExchangeDetail; readonl
 }
 
 const requestSize = keepSize('request');
+
+/** The line of a body that was clicked. */
+interface Selected {
+  readonly side: 'client' | 'chat';
+  readonly line: JsonLine;
+  readonly index: number;
+}
 
 /** The bodies, or the headers, or the message on a WebSocket and the request made of it. */
 type Shown = 'bodies' | 'headers' | 'message';
@@ -102,13 +94,12 @@ function useExplanation({ row, omitted, file }: ExchangeDetail, model: Model) {
   return { bodies: answer, problem: null, isAsked: canAsk && answer === null };
 }
 
-function Sides(props: {
+interface SidesProps extends ShownExchange {
   readonly shows: Shown;
-  readonly detail: ExchangeDetail;
-  readonly model: Model;
   readonly bodies: ExplainedBodies | null;
-}): JSX.Element {
-  const { shows, detail, model, bodies } = props;
+}
+
+function Sides({ shows, detail, model, bodies }: SidesProps): JSX.Element {
   const { client_request: client, chat_request: chat } = detail.file;
   const showsHeaders = shows === 'headers';
   const pieces = detail.pieces.websocket_message;
@@ -117,11 +108,7 @@ function Sides(props: {
     () => (showsHeaders ? compareHeaders(indexHeaders(client), indexHeaders(chat)) : bodies),
     [showsHeaders, client, chat, bodies],
   );
-  const [selected, setSelected] = useState<{
-    readonly side: 'client' | 'chat';
-    readonly line: JsonLine;
-    readonly index: number;
-  } | null>(null);
+  const [selected, setSelected] = useState<Selected | null>(null);
   const [isFolded, setFolded] = useState(true);
   // Folding and searching change the numbers of the lines.
   useEffect(() => setSelected(null), [isFolded, model.find === '']);
@@ -175,16 +162,7 @@ function Sides(props: {
   return (
     <>
       <div class="sides">
-        {shows === 'message' ? (
-          <TextPane
-            id="message"
-            title="As it came over WebSocket"
-            label="Message, body"
-            what="the message on the WebSocket"
-            text={message}
-            find={model.find}
-          />
-        ) : null}
+        {shows === 'message' ? <TextPane {...ofMessage} text={message} find={model.find} /> : null}
         {pane('client', shows === 'message' ? 'Request made of it' : 'Client sent', client)}
         {shows === 'message' || chat === null ? null : pane('chat', 'It became', chat, findUpstreamUrl(chat, base))}
       </div>
@@ -193,6 +171,13 @@ function Sides(props: {
     </>
   );
 }
+
+const ofMessage = {
+  id: 'message',
+  title: 'As it came over WebSocket',
+  label: 'Message, body',
+  what: 'the message on the WebSocket',
+};
 
 function indexHeaders(request: ExchangeFileRequest | null): Readonly<Record<string, string>> {
   return Object.fromEntries(request?.headers.map(({ name, value }) => [name, value]) ?? []);
@@ -212,14 +197,8 @@ function renderCode(text: string): ComponentChildren {
   return parts.map((part, index) => (index % 2 === 0 ? part : <code key={index}>{part}</code>));
 }
 
-function AccountOf({
-  account,
-  onClose,
-}: {
-  readonly account: PlaceExplanation;
-  readonly onClose: () => void;
-}): JSX.Element {
-  const { from, to, fate, reasons, link } = account;
+function AccountOf(props: { readonly account: PlaceExplanation; readonly onClose: () => void }): JSX.Element {
+  const { from, to, fate, reasons, link } = props.account;
   return (
     <section class="account" aria-label="What became of it">
       <p>
@@ -231,7 +210,7 @@ function AccountOf({
           </>
         )}{' '}
         <strong>{escapeInvisible(fate)}</strong>
-        <SmallButton says="Close" onClick={onClose} />
+        <SmallButton says="Close" onClick={props.onClose} />
       </p>
       {reasons.map((reason) => (
         <p key={reason}>{renderCode(escapeInvisible(reason))}</p>

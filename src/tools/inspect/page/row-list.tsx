@@ -1,4 +1,4 @@
-import type { JSX } from 'preact';
+import type { ComponentChildren, JSX } from 'preact';
 import { escapeInvisible } from '../view/json-lines.ts';
 import { keepSize } from './browser.ts';
 import { chooseTone, formatTimeOfDay } from './format.ts';
@@ -23,7 +23,7 @@ export function RowList<Item extends { readonly id: number }>(props: {
   readonly selectedId: number | null;
   readonly onSelect: (id: number | null) => void;
   /** Is shown if there are no rows. */
-  readonly empty: JSX.Element;
+  readonly empty: ComponentChildren;
 }): JSX.Element {
   const { title, items, textsOf, selectedId, onSelect, empty } = props;
   return (

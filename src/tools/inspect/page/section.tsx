@@ -1,4 +1,4 @@
-import type { ComponentChildren, JSX } from 'preact';
+import type { ButtonHTMLAttributes, ComponentChildren, JSX } from 'preact';
 import { escapeInvisible } from '../view/json-lines.ts';
 import type { Model } from './model.ts';
 
@@ -19,28 +19,32 @@ export function Section(props: {
       <h3>
         <span class="name">{title}</span>
         {props.extra}
-        <button
-          type="button"
-          class="small"
+        <SmallButton
+          says="⤢"
           aria-pressed={isAlone}
           aria-label={`${title} alone`}
           title={isAlone ? 'Back to all sections (Esc)' : 'This section alone'}
           onClick={() => model.set({ alone: isAlone ? null : title })}
-        >
-          ⤢
-        </button>
+        />
       </h3>
       {props.children}
     </section>
   );
 }
 
-export function SmallButton(props: { readonly says: string; readonly onClick: () => void }): JSX.Element {
+type ButtonProps = ButtonHTMLAttributes & { readonly says: string };
+
+export function Button({ says, ...attributes }: ButtonProps): JSX.Element {
   return (
-    <button type="button" class="small" onClick={props.onClick}>
-      {props.says}
+    <button type="button" {...attributes}>
+      {says}
     </button>
   );
+}
+
+/** A button that stands among words. */
+export function SmallButton(props: ButtonProps): JSX.Element {
+  return <Button class="small" {...props} />;
 }
 
 export function Problem({ says }: { readonly says: string | null }): JSX.Element | null {

@@ -7,7 +7,7 @@ import { writeCurl } from '../view/exports.ts';
 import { writeIndentedJson } from '../view/json-lines.ts';
 import { parseShown } from '../view/timeline.ts';
 import { type Draft, findBaseUrl, type Model } from './model.ts';
-import { Problem } from './section.tsx';
+import { Button, Problem } from './section.tsx';
 import { CopyButton } from './text-pane.tsx';
 
 interface ModelList {
@@ -107,15 +107,11 @@ export function SendDialog({ model, draft }: { readonly model: Model; readonly d
         )}
         <Problem says={problem} />
         <div class="buttons">
-          <button type="button" onClick={() => dialog.current?.close()}>
-            {proxy === null ? 'Close' : 'Cancel'}
-          </button>
+          <Button says={proxy === null ? 'Close' : 'Cancel'} onClick={() => dialog.current?.close()} />
           {proxy === null ? (
             <CopyButton text={command} what="the command" as="Copy as curl" />
           ) : (
-            <button type="submit" class="primary" disabled={isBusy}>
-              Send
-            </button>
+            <Button says="Send" type="submit" class="primary" disabled={isBusy} />
           )}
         </div>
       </form>

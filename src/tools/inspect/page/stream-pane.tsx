@@ -3,27 +3,21 @@ import { useMemo, useState } from 'preact/hooks';
 import type { ExchangeFile } from '../../files/exchange-file.ts';
 import { isEventStream } from '../view/answer-parts.ts';
 import { createDeltaTexts } from '../view/delta-texts.ts';
-import type { ExchangeDetail } from '../view/join-parts.ts';
 import { escapeInvisible } from '../view/json-lines.ts';
 import { buildTimeline, labelChunk, labelEvent, type TimelineEntry, type TimelineRow } from '../view/timeline.ts';
 import { formatCount } from './format.ts';
-import type { Model } from './model.ts';
+import type { ShownExchange } from './model.ts';
 import { SmallButton } from './section.tsx';
 import { FindCount, TextPane } from './text-pane.tsx';
 import { VirtualList } from './virtual-list.tsx';
 
-export function StreamPane(props: { readonly detail: ExchangeDetail; readonly model: Model }): JSX.Element {
-  const { detail, model } = props;
+export function StreamPane({ detail, model }: ShownExchange): JSX.Element {
   const { chat_response, client_response } = detail.file;
   const { chat_response: upstream, client_response: client } = detail.pieces;
-  const rows = useMemo(
-    () =>
-      buildTimeline(
-        { pieces: upstream, isStream: isEventStream(chat_response) },
-        { pieces: client, isStream: isEventStream(client_response) },
-      ),
-    [detail],
-  );
+  const rows = useMemo(() => {
+    const ofClient = { pieces: client, isStream: isEventStream(client_response) };
+    return buildTimeline({ pieces: upstream, isStream: isEventStream(chat_response) }, ofClient);
+  }, [detail]);
   const [selected, setSelected] = useState(-1);
   const [inView, setInView] = useState<{ readonly index: number } | null>(null);
   const isOver = detail.row.outcome !== 'running';
@@ -87,20 +81,17 @@ function Moment({ row, isFound }: { readonly row: TimelineRow; readonly isFound:
   return (
     <span class={`moment ${isFirst ? 'first' : ''} ${isFound ? 'found' : ''}`}>
       <span class="at">{isFirst ? (upstream ?? client)?.atMs.toFixed(1) : ''}</span>
-      <Entry entry={upstream} label={labelChunk} />
-      <Entry entry={client} label={labelEvent} />
+      {renderEntry(upstream, labelChunk)}
+      {renderEntry(client, labelEvent)}
     </span>
   );
 }
 
-function Entry(props: {
-  readonly entry: TimelineEntry | null;
-  readonly label: (entry: TimelineEntry) => string;
-}): JSX.Element {
-  if (props.entry === null) return <span class="entry" />;
+function renderEntry(entry: TimelineEntry | null, label: (entry: TimelineEntry) => string): JSX.Element {
+  if (entry === null) return <span class="entry" />;
   return (
-    <span class={`entry ${props.entry.kind}`} dir="ltr">
-      {escapeInvisible(props.label(props.entry))}
+    <span class={`entry ${entry.kind}`} dir="ltr">
+      {escapeInvisible(label(entry))}
     </span>
   );
 }

@@ -3,6 +3,7 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/ho
 import { isWithin } from '../../../formats/json/paths.ts';
 import { type Explained, type JsonLine, writeJsonLines, writeTextLines } from '../view/json-lines.ts';
 import { parseShown } from '../view/timeline.ts';
+import { SmallButton } from './section.tsx';
 import { VirtualList } from './virtual-list.tsx';
 
 /** Width of a character at 12 px in the usual fixed-width fonts. */
@@ -127,12 +128,8 @@ export function FindCount(props: {
     setAt(then);
     onGo(found[then] ?? 0);
   };
-  return (
-    <button type="button" class="small" aria-label={`Next of ${found.length} found in ${what}`} onClick={next}>
-      {at === -1 || at >= found.length ? '' : `${at + 1} of `}
-      {found.length} found ↓
-    </button>
-  );
+  const says = `${at === -1 || at >= found.length ? '' : `${at + 1} of `}${found.length} found ↓`;
+  return <SmallButton says={says} aria-label={`Next of ${found.length} found in ${what}`} onClick={next} />;
 }
 
 /** Copies the whole text, even if only a part is rendered; shows for a moment whether that worked. */
@@ -143,14 +140,7 @@ export function CopyButton(props: { readonly text: string; readonly what: string
     const timer = setTimeout(() => setState(null), 2000);
     return () => clearTimeout(timer);
   }, [state]);
-  const copy = () =>
-    navigator.clipboard.writeText(text).then(
-      () => setState('Copied'),
-      () => setState('Not allowed'),
-    );
-  return (
-    <button type="button" class="small" aria-label={`${as} ${what}`} onClick={copy}>
-      {state ?? as}
-    </button>
-  );
+  const show = (what: string) => () => setState(what);
+  const copy = () => navigator.clipboard.writeText(text).then(show('Copied'), show('Not allowed'));
+  return <SmallButton says={state ?? as} aria-label={`${as} ${what}`} onClick={copy} />;
 }
