@@ -7,7 +7,6 @@ import { DatabaseSync } from 'node:sqlite';
 
 const root = join(import.meta.dirname, '..');
 
-/** The folder for the downloaded Envoy: the clone's `.cache`, or the user's cache for the npm package. */
 export function findCacheFolder(environment: NodeJS.ProcessEnv, isClone = existsSync(join(root, 'src'))): string {
   if (isClone) return join(root, '.cache');
   return join(environment['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'responses-extproc');

@@ -30,7 +30,6 @@ type LogLine = Partial<Record<Texts, string | null> & Record<Numbers, number | n
 /** Messages that say that an earlier error is over. They are shown, so that the error is not the last line. */
 const goodNews: ReadonlySet<string> = new Set(['profiles file read again', 'certificate files read again']);
 
-/** The text that `npm start` shows for a line of a child's output; null for a line that it hides. */
 export function shortenLine(child: 'service' | 'envoy', line: string, format: LineFormat): string | null {
   if (format === 'json') return `${child.padEnd(7)} | ${line}`;
   return child === 'service' ? shortenServiceLine(line) : shortenEnvoyLine(line);

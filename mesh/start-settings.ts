@@ -7,7 +7,6 @@ import { type EnvoyConfig, placeEnvoy, useServiceTls, useUpstream } from './envo
 import { type MeshOptions, thisCommand } from './options.ts';
 import { shippedEnvoyConfig, stopAtOnce } from './processes.ts';
 
-/** The ports on 127.0.0.1 on which the parts of the mesh listen. */
 export interface MeshPorts {
   readonly listen: number;
   readonly admin: number;

@@ -93,7 +93,6 @@ export function writeTableRow(cells: readonly Cell[], last: readonly string[], {
   return [`${filled.join('')}${first}`.trimEnd(), ...rest.map((line) => `${under}${line}`)];
 }
 
-/** A section of a report: a title with indented lines below it. A section without lines is left out. */
 export function writeSection(title: string, lines: readonly string[], { paint }: Style): string[] {
   return lines.length === 0 ? [] : [paint('bold', title), ...lines.map((line) => `${gap}${line}`)];
 }

@@ -165,7 +165,6 @@ function* readChunks(messages: ReturnType<SseDecoder['push']>): Generator<object
 /** The number of repeating deltas that proves a cumulative stream. Fewer may be chance. */
 const minRepeats = 4;
 
-/** Collects facts about an answer from its chunks. A JSON completion counts as one chunk. */
 class SeenChunks {
   hasChoice = false;
   logprobs = 0;
@@ -197,7 +196,6 @@ class SeenChunks {
   }
 }
 
-/** Reads a streamed answer in steps. It throws `SseLimitError` for an event that is too large. */
 function* readStream(answer: Answer): Generator<void, ChatAnswer> {
   const seen = new SeenChunks();
   const translator = new StreamTranslator(createContext(true));
@@ -217,7 +215,6 @@ function* readStream(answer: Answer): Generator<void, ChatAnswer> {
   return { type: 'answer', streamed: true, done, deltas, finish, usage: translator.response.usage, ...facts };
 }
 
-/** Reads a JSON answer. It throws `ApiError` if the body is no completion. */
 function readCompletion(answer: Answer): ChatAnswer {
   const completion = objectOf(jsonOf(answer.body));
   const seen = new SeenChunks();
@@ -244,7 +241,6 @@ function createContext(stream: boolean) {
   return translateRequest({ model: 'm', input: 'x', stream, tools }, { ...usual, profile }, clock).context;
 }
 
-/** The translation's default settings, except that reasoning comes as a summary. */
 const usual = { ...valuesOf(settings.translation, readConfig({})), reasoningEvents: 'summary' as const };
 
 function collectFacts(output: Response['output'], seen: SeenChunks) {

@@ -41,7 +41,6 @@ export function parseDoctorOptions(args: readonly string[], env: Readonly<Record
       tokens: parseCount(values, 'max-total-tokens'),
       seconds: parseCount(values, 'max-time'),
     },
-    /** Seconds that one request may take. */
     timeout: parseCount(values, 'timeout'),
     /** True to go on after a timeout without asking the user. */
     keepGoing: values['keep-going'],

@@ -1,5 +1,5 @@
 import type { ProfileFlags } from '../../filter/index.ts';
-import { findCallForm, hasLimitResult, type LimitField } from './chat-body.ts';
+import { type CallForm, findCallForm, hasLimitResult, type LimitField } from './chat-body.ts';
 import { type Findings, failed, findFact, hasResult, isAccepted, lacking, type Result } from './findings.ts';
 import { efforts, replayFields } from './probes/reasoning-probes.ts';
 
@@ -30,38 +30,22 @@ export interface EvidenceRow {
 }
 
 /** Evidence that the flags have exactly these values, or other values that `fits` accepts. */
-export function buildEvidence(
-  from: string,
-  wanted: Flags,
-  fits: Evidence['fits'] = (flags) =>
-    listFlags(wanted).every((name) => JSON.stringify(flags[name]) === JSON.stringify(wanted[name])),
-): Evidence {
-  return { from, fits, change: () => wanted };
+function buildEvidence(from: string, wanted: Flags, fits?: Evidence['fits']): Evidence {
+  const isSame = (flags: Flags) => (name: keyof Flags) => JSON.stringify(flags[name]) === JSON.stringify(wanted[name]);
+  return { from, fits: fits ?? ((flags) => listFlags(wanted).every(isSame(flags))), change: () => wanted };
 }
 
+type Condition = (findings: Findings) => boolean;
+
 /** Builds a row of evidence: if the condition holds, the flags have these values, or others that fit. */
-export function buildRowWhere(
-  probes: readonly string[],
-  holds: (findings: Findings) => boolean,
-  wanted: Flags,
-  fits?: Evidence['fits'],
-): EvidenceRow {
-  const from = probes.join(', ');
-  return {
-    flags: listFlags(wanted),
-    probes,
-    read: (findings) => (holds(findings) ? buildEvidence(from, wanted, fits) : null),
-  };
+function buildRowWhere(probes: readonly string[], wanted: Flags, holds: Condition, fits?: Evidence['fits']) {
+  const evidence = buildEvidence(probes.join(', '), wanted, fits);
+  return { flags: listFlags(wanted), probes, read: (findings: Findings) => (holds(findings) ? evidence : null) };
 }
 
 /** Builds a row of evidence: after one of these results the flags have these values, or others that fit. */
-export function buildRowFor(
-  probe: string,
-  results: readonly Result[],
-  wanted: Flags,
-  fits?: Evidence['fits'],
-): EvidenceRow {
-  return buildRowWhere([probe], (findings) => hasResult(findings, probe, ...results), wanted, fits);
+function buildRowFor(probe: string, results: readonly Result[], wanted: Flags, fits?: Evidence['fits']) {
+  return buildRowWhere([probe], wanted, (findings) => hasResult(findings, probe, ...results), fits);
 }
 
 function listFlags(flags: Flags): (keyof ProfileFlags)[] {
@@ -83,90 +67,61 @@ export const allEvidence: readonly EvidenceRow[] = [
   { flags: ['path'], probes: [], read: (_findings, { path }) => buildEvidence('the URL', { path }) },
 
   // The stream's usage, and the messages of a conversation.
-  buildRowWhere(limitFields, (findings) => findBetterLimit(findings) === 'max_tokens', {
-    maxTokensField: 'max_tokens',
-  }),
-  buildRowWhere(limitFields, (findings) => findBetterLimit(findings) === 'max_completion_tokens', {
-    maxTokensField: 'max_completion_tokens',
-  }),
+  ...limitFields.map((name) =>
+    buildRowWhere(limitFields, { maxTokensField: name }, (findings) => findBetterLimit(findings) === name),
+  ),
   buildRowFor('stream_usage', ['works'], { includeUsage: true }),
-  buildRowWhere(
-    ['stream_usage'],
-    (findings) => isAccepted(findings, 'stream') && hasResult(findings, 'stream_usage', ...lacking),
-    {
-      includeUsage: false,
-    },
-  ),
-  buildRowWhere(['stream'], (findings) => findFact(findings, 'cumulative') === true, { cumulativeDeltas: true }),
-  buildRowWhere(['tool_result_empty', 'tool_result_both'], (findings) => findCallForm(findings)?.content === '', {
-    emptyAssistantContent: 'empty',
+  buildRowWhere(['stream_usage'], { includeUsage: false }, (findings) => {
+    return isAccepted(findings, 'stream') && hasResult(findings, 'stream_usage', ...lacking);
   }),
-  buildRowWhere(
+  buildRowWhere(['stream'], { cumulativeDeltas: true }, (findings) => findFact(findings, 'cumulative') === true),
+  buildFormRow(
+    ['tool_result_empty', 'tool_result_both'],
+    { emptyAssistantContent: 'empty' },
+    ({ content }) => content === '',
+  ),
+  buildFormRow(
     ['tool_result_ids', 'tool_result_both'],
-    (findings) => findCallForm(findings)?.nineCharacterIds === true,
-    {
-      callIdForm: 'alphanumeric_9',
-    },
+    { callIdForm: 'alphanumeric_9' },
+    (form) => form.nineCharacterIds,
   ),
-  buildRowWhere(['tool_result_signed'], (findings) => findCallForm(findings)?.signature === true, {
-    geminiSignatures: true,
-  }),
+  buildFormRow(['tool_result_signed'], { geminiSignatures: true }, ({ signature }) => signature),
   buildRowFor('two_users', failed, { alternateRoles: true }),
   buildRowFor('assistant_first', failed, { alternateRoles: true }),
   // A profile that alternates roles needs no other repair of this.
-  buildRowFor(
-    'user_after_tool',
-    failed,
-    { assistantAfterTool: true },
-    (flags) => flags.assistantAfterTool || flags.alternateRoles,
-  ),
+  buildRowFor('user_after_tool', failed, { assistantAfterTool: true }, (flags) => {
+    return flags.assistantAfterTool || flags.alternateRoles;
+  }),
   buildRowFor('two_calls', failed, { singleCalls: true }),
-  buildRowWhere(
-    ['calls_without_tools', 'user_after_tool'],
-    (findings) => hasResult(findings, 'calls_without_tools', ...failed) && isAccepted(findings, 'user_after_tool'),
-    { stubTools: true },
-  ),
+  buildRowWhere(['calls_without_tools', 'user_after_tool'], { stubTools: true }, (findings) => {
+    return hasResult(findings, 'calls_without_tools', ...failed) && isAccepted(findings, 'user_after_tool');
+  }),
   buildRowFor('developer', failed, { developerRole: 'system' }),
   buildRowFor('no_user', failed, { needsUser: true }),
   // A profile that alternates roles puts a user message first.
   buildRowFor('assistant_alone', failed, { needsUser: true }, (flags) => flags.needsUser || flags.alternateRoles),
   buildRowFor('text_parts', failed, { arrayContent: false }),
-  buildRowFor(
-    'two_systems',
-    failed,
-    { systemMessages: 'merge_leading' },
-    (flags) => flags.systemMessages !== 'anywhere',
-  ),
+  buildRowFor('two_systems', failed, { systemMessages: 'merge_leading' }, ({ systemMessages }) => {
+    return systemMessages !== 'anywhere';
+  }),
   buildRowFor('system_later', failed, { systemMessages: 'leading_only' }),
 
   // Tools, and their choice.
-  buildRowWhere(['tool_call', 'tool_stream'], refusesTools, { tools: false }),
+  buildRowWhere(['tool_call', 'tool_stream'], { tools: false }, refusesTools),
   // Calls that work contradict a profile without tools.
-  buildRowWhere(['tool_call'], (findings) => isAccepted(findings, 'tool_call'), { tools: true }),
-  buildRowWhere(
-    ['tools', 'tools_no_effort'],
-    (findings) => !refusesTools(findings) && isAccepted(findings, 'tools_no_effort'),
-    {
-      effortWithTools: { effort: 'none', when: 'offered' },
-    },
-  ),
+  buildRowFor('tool_call', ['works', 'accepted'], { tools: true }),
+  buildRowWhere(['tools', 'tools_no_effort'], { effortWithTools: { effort: 'none', when: 'offered' } }, (findings) => {
+    return !refusesTools(findings) && isAccepted(findings, 'tools_no_effort');
+  }),
   buildRowBesideCalls('tool_strict', { strict: false }),
   buildRowBesideCalls('parallel_off', { parallelToolCalls: false }),
-  buildRowWhere(
-    ['tool_custom'],
-    (findings) => !refusesTools(findings) && hasResult(findings, 'tool_custom', ...failed),
-    { customTools: 'wrapped' },
-    ({ customTools }) => customTools !== 'native',
-  ),
-  buildRowWhere(
-    ['tool_custom', 'tool_required'],
-    (findings) =>
-      !refusesTools(findings) &&
-      hasResult(findings, 'tool_custom', ...failed) &&
-      findFact(findings, 'badArguments') === true &&
-      isAccepted(findings, 'tool_strict'),
-    { customTools: 'wrapped_strict' },
-  ),
+  buildRowWhere(['tool_custom'], { customTools: 'wrapped' }, refusesCustomTools, (flags) => {
+    return flags.customTools !== 'native';
+  }),
+  buildRowWhere(['tool_custom', 'tool_required'], { customTools: 'wrapped_strict' }, (findings) => {
+    const hasBadArguments = findFact(findings, 'badArguments') === true;
+    return refusesCustomTools(findings) && hasBadArguments && isAccepted(findings, 'tool_strict');
+  }),
   { flags: ['toolChoice'], probes: choiceProbes, read: readChoice },
 
   // Fields, and what a message may hold.
@@ -174,8 +129,8 @@ export const allEvidence: readonly EvidenceRow[] = [
   buildRowFor('image', ['works'], { image: true }),
   buildRowWhere(
     ['models', 'software'],
-    (findings) => findFact(findings, 'takesImages') === false && !hasResult(findings, 'image', 'works'),
     { image: 'omit' },
+    (findings) => findFact(findings, 'takesImages') === false && !hasResult(findings, 'image', 'works'),
     refusesImages,
   ),
   buildRowFor('image', ['ignored'], { image: 'omit' }, refusesImages),
@@ -184,12 +139,9 @@ export const allEvidence: readonly EvidenceRow[] = [
   buildRowFor('audio', failed, { audio: false }),
   buildRowFor('user', failed, { user: false }),
   buildRowFor('json_schema', ['works'], { jsonSchema: 'native' }, ({ jsonSchema }) => jsonSchema.startsWith('native')),
-  buildRowFor(
-    'schema_with_tools',
-    lacking,
-    { jsonSchema: 'native_without_tools' },
-    ({ jsonSchema }) => jsonSchema !== 'native',
-  ),
+  buildRowFor('schema_with_tools', lacking, { jsonSchema: 'native_without_tools' }, ({ jsonSchema }) => {
+    return jsonSchema !== 'native';
+  }),
   buildSchemaRow('prompt', false),
   buildSchemaRow('json_object', true),
 
@@ -198,8 +150,8 @@ export const allEvidence: readonly EvidenceRow[] = [
   buildMoveRow('reasoning_split', { reasoning_split: true }),
   buildMoveRow('reasoning_format', { reasoning_format: 'parsed' }, 'reasoning_split'),
   { flags: ['thinkTags', 'implicitThink'], probes: ['text', 'reasoning'], read: readTags },
-  buildRowWhere(['reasoning'], (findings) => findFact(findings, 'reasoningExtra') === true, {
-    reasoningTokensExtra: true,
+  buildRowWhere(['reasoning'], { reasoningTokensExtra: true }, (findings) => {
+    return findFact(findings, 'reasoningExtra') === true;
   }),
   { flags: ['reasoningReplay'], probes: ['reasoning_replay'], read: readReplay },
 ];
@@ -223,13 +175,23 @@ function refusesTools(findings: Findings): boolean {
   return hasResult(findings, 'tool_call', ...failed) && hasResult(findings, 'tool_stream', ...failed);
 }
 
+function refusesCustomTools(findings: Findings): boolean {
+  return !refusesTools(findings) && hasResult(findings, 'tool_custom', ...failed);
+}
+
 /** Builds evidence from a probe that fails. It counts only if the server accepts plain tool calls. */
-function buildRowBesideCalls(probe: string, wanted: Parameters<typeof buildRowFor>[2]): EvidenceRow {
-  return buildRowWhere(
-    [probe],
-    (findings) => !hasResult(findings, 'tool_call', ...failed) && hasResult(findings, probe, ...failed),
-    wanted,
-  );
+function buildRowBesideCalls(probe: string, wanted: Flags): EvidenceRow {
+  return buildRowWhere([probe], wanted, (findings) => {
+    return !hasResult(findings, 'tool_call', ...failed) && hasResult(findings, probe, ...failed);
+  });
+}
+
+/** Builds evidence from the form in which the server accepts finished calls. */
+function buildFormRow(probes: readonly string[], wanted: Flags, isForm: (form: CallForm) => boolean) {
+  return buildRowWhere(probes, wanted, (findings) => {
+    const form = findCallForm(findings);
+    return form !== null && isForm(form);
+  });
 }
 
 function refusesImages({ image }: ProfileFlags): boolean {
@@ -237,12 +199,10 @@ function refusesImages({ image }: ProfileFlags): boolean {
 }
 
 function buildSchemaRow(jsonSchema: 'prompt' | 'json_object', objectsWork: boolean): EvidenceRow {
-  return buildRowWhere(
-    ['json_schema', 'json_object'],
-    (findings) =>
-      hasResult(findings, 'json_schema', ...lacking) && hasResult(findings, 'json_object', 'works') === objectsWork,
-    { jsonSchema },
-  );
+  return buildRowWhere(['json_schema', 'json_object'], { jsonSchema }, (findings) => {
+    const lacksSchemas = hasResult(findings, 'json_schema', ...lacking);
+    return lacksSchemas && hasResult(findings, 'json_object', 'works') === objectsWork;
+  });
 }
 
 function readRefused(findings: Findings): Evidence {

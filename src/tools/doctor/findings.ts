@@ -14,11 +14,8 @@ export type Result = 'works' | 'accepted' | 'ignored' | 'refused' | 'broken' | '
 export interface ProbeRequest {
   /** The endpoint: `chat` or `models` of the probed API, or a path on the same host. */
   readonly path: 'chat' | 'models' | `/${string}`;
-  /** The JSON body of a POST. Without it the request is a GET. */
   readonly body?: object;
-  /** The probe sends a wrong key in place of the user's. */
   readonly key?: 'wrong';
-  /** The probe disconnects at the first event of the stream. */
   readonly until?: 'first_event';
   /** Milliseconds to wait before this request. */
   readonly wait?: number;
@@ -43,7 +40,6 @@ export type Answers = readonly [Answer, ...Answer[]];
 
 /** Further facts that a judge found, for later probes, the profile and the warnings. */
 export interface Facts {
-  /** The engine that the server reports, as a profile's name. */
   readonly software?: string;
   readonly gateway?: string;
   readonly contextWindow?: number;
@@ -114,7 +110,6 @@ export type Meanings = Partial<
   Readonly<Record<Result | 'failed' | 'lacking', string | ((findings: Findings) => string)>>
 >;
 
-/** The output tokens of a request whose status alone matters. */
 export const fewTokens = 16;
 
 export const works = createFinding('works');

@@ -22,7 +22,6 @@ export type Proposal = ReturnType<typeof proposeProfile>;
 /** The advantage over `generic` that a profile needs to be chosen by probes: one flag in common is a coincidence. */
 const minAdvantageOverGeneric = 1.5;
 
-/** The cost of an unconfirmed flag when profiles are compared. A wrong flag costs 1. */
 const unconfirmedFlagCost = 0.5;
 
 /**
@@ -42,7 +41,6 @@ export function proposeProfile(findings: Findings, url: URL, model: string) {
     differences,
     /** The value for `UPSTREAM_PROFILE`: a new name, or the base profile's own if nothing differs. */
     name: differences.length === 0 ? base.name : own,
-    /** A profiles file, in YAML. */
     file,
   };
 }

@@ -95,7 +95,6 @@ export function writeTextReport(report: Report, style: Style): string {
   return `\n${text}`;
 }
 
-/** Describes why a run ended early or asked less than everything; empty if it did neither. */
 function describeEnd({ stopped, ranOut }: Run): string {
   if (stopped !== null) return `STOPPED: ${stopped}`;
   if (ranOut !== null) return `No profile is proposed, because the run stopped early: ${ranOut}. Raise that limit.`;
@@ -119,7 +118,6 @@ export function writeJsonReport({ url, model, limits, run, proposal, warnings, v
 
 const variants = /^(?:tool_any|tools_no_effort|json_object|window|tool_result_.*|reasoning_.*|.*_short)$/;
 
-/** The least width of the report's first column, so that the tables of most runs look alike. */
 const leastNameWidth = 21;
 const resultWidth = 10;
 

@@ -18,12 +18,10 @@ import { explainUnreachable, type Send } from './send-probe.ts';
 export interface Limits {
   readonly requests: number;
   readonly tokensPerRequest: number;
-  /** Tokens of all requests and answers together. */
   readonly tokens: number;
   readonly seconds: number;
 }
 
-/** The requests and tokens that a run may spend at most, or has spent. */
 export type Spending = ReturnType<typeof computeWorstCase>;
 
 export type Run = Awaited<ReturnType<typeof runProbes>>;
@@ -86,7 +84,6 @@ export async function runProbes(
   let stopped: string | null = null;
   /** The server lists other models, and refused the one that the user named. */
   let noSuchModel = false;
-  /** The first limit that kept a probe from being asked; null if none did. */
   let ranOut: string | null = null;
   let answered = false;
   let timedOut = false;

@@ -23,7 +23,6 @@ export interface ExplainedField extends Reason {
   readonly value?: unknown;
   readonly fate: Fate;
   readonly becomes: readonly ChatPlace[];
-  /** The paths in the Response that repeat the field. */
   readonly in_response: readonly string[];
   readonly dropped: readonly string[];
 }
@@ -53,7 +52,6 @@ export interface RequestExplanation {
   /** The refusals of the request. The client gets the first; the others would follow once it is repaired. */
   readonly refusals: readonly Refusal[];
   readonly fields: readonly ExplainedField[];
-  /** The dropped parts, under their names in `x-responses-dropped`. */
   readonly dropped: readonly (Reason & { readonly name: string })[];
   /** Parts of the Chat request that come from no field of the request. */
   readonly added: readonly (ChatPlace & Pick<Reason, 'causes'>)[];
@@ -61,6 +59,5 @@ export interface RequestExplanation {
   readonly catalog: Reason | null;
   /** The reason why the client gets an empty Response, and nothing is sent upstream; null for any other request. */
   readonly answered: Reason | null;
-  /** Notes on parts of the request that were not explained, and why. */
   readonly notes: readonly string[];
 }

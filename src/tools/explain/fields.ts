@@ -1,6 +1,5 @@
 import { isJsonObject } from '../../formats/json/exact.ts';
 
-/** A place in the client's request: names and indices. */
 export type Path = readonly (string | number)[];
 
 /** Lists the fields that a request sets: each item and tool, each key of `text` and `reasoning`, and every other field. */
@@ -21,7 +20,6 @@ export function writePath(path: Path): string {
   return path.map((step, index) => (typeof step === 'number' ? `[${step}]` : index === 0 ? step : `.${step}`)).join('');
 }
 
-/** Parses a path such as `input[3].content`; null for a text that is not a path. */
 export function readPath(text: string): Path | null {
   if (!/^[^.[\]]+(\.[^.[\]]+|\[\d+\])*$/.test(text)) return null;
   return [...text.matchAll(/\[(\d+)\]|[^.[\]]+/g)].map(([name, index]) => (index === undefined ? name : Number(index)));

@@ -119,7 +119,6 @@ function splitAtEvents(pieces: RecordedAnswer['chunks'], type: string): Recorded
   });
 }
 
-/** An empty line, with any of the line ends that the event stream format allows. */
 const emptyLine = /\r\n\r\n|\n\n|\r\r/g;
 const nothing = /(?!)/g;
 

@@ -3,7 +3,6 @@ import { jsonOf } from '../../formats/json/loose.ts';
 import { SseDecoder } from '../../formats/sse/sse-decoder.ts';
 import { findValue } from './fields.ts';
 
-/** An upstream's answer: its bytes in pieces, `atMs` after the exchange began, if known. */
 export interface RecordedAnswer {
   readonly status: number;
   readonly headers: HeaderMap;
@@ -58,14 +57,12 @@ function* replay(exchange: Exchange, answer: RecordedAnswer, collected: Collecto
   if (events.length > 0) yield { number: null, at_ms: null, text: '', events };
 }
 
-/** Assembles the client's side from the replies to Envoy. */
 function createCollector() {
   const decoder = new SseDecoder({ maxEventBytes: Number.POSITIVE_INFINITY });
   const json: Buffer[] = [];
   let status = 200;
   let headers: Readonly<Record<string, string>> = {};
   let isStream = false;
-  /** The Response inside the last event that has one. */
   let response: unknown = null;
 
   function readEvents(bytes: Buffer): ClientEvent[] {

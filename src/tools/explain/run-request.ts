@@ -110,7 +110,6 @@ export function runRequest({ config, profile, files }: Setup, request: ClientReq
     /** The body as a value; numbers that a JavaScript number would change are `JSON.rawJSON`. */
     chat,
     dropped,
-    /** Finds dropped names that may refer to the field, or to a part of it. */
     droppedNear: (field: Path) => findNear()(field),
     provenance,
     places: createLazy(() => collectPlaces(provenance, chat(), traceOutsideBody(changed, provenance, config, profile))),
@@ -186,7 +185,6 @@ function applyChanges({ set, remove }: Required<HeaderMutation>, headers: Header
   return new Map([...[...headers].filter(([name]) => !remove.includes(name)), ...Object.entries(set)]);
 }
 
-/** Creates ids that are counted for each prefix: `resp_1`, `msg_1`, `msg_2`. */
 function createCountedIds(): (prefix: string) => string {
   const counts = new Map<string, number>();
   return (prefix) => {

@@ -4,10 +4,8 @@ import { buildPiece, exchangeFileHead } from '../files/exchange-file.ts';
 import type { Head, StoredExchange } from './exchange-store.ts';
 import { type BodyName, bodyNames, buildPerBody } from './recording.ts';
 
-/** A row of the exchange list, as JSON. */
 export type ExchangeRow = ReturnType<typeof buildExchangeRow>;
 
-/** A part of one exchange, as JSON. A page loads an exchange part by part. */
 export type ExchangePart = ReturnType<typeof buildExchangePart>;
 
 /** A request that is to be explained: the exchange's file with an empty body, and the bytes of that body. */

@@ -25,7 +25,6 @@ export function createExchangeStore(limits: StoreLimits = defaultStoreLimits) {
 
   return {
     limits,
-    /** Opens a record. `startedAt` is in Unix milliseconds. */
     open(startedAt: number): StoredExchange {
       lastId += 1;
       const exchange: StoredExchange = new StoredExchange(
@@ -54,7 +53,6 @@ export type Head = ReadonlyMap<string, string>;
 
 /** Bytes that arrived together, as Latin-1: half the memory of a buffer, and a third of its time. */
 export interface Piece {
-  /** Milliseconds since the exchange began. */
   readonly atMs: number;
   readonly latin1: string;
 }
@@ -180,14 +178,12 @@ export class StoredExchange {
     this.#changed(measureFacts(facts) - measureFacts(before));
   }
 
-  /** Keeps the explanation of the exchange, if its request is complete and there is room. */
   keepExplanation(gzip: Buffer): void {
     if (!this.isRequestRecorded || gzip.length > Math.min(maxExplanationBytes, this.room)) return;
     this.explanation = gzip;
     this.hold(gzip.length);
   }
 
-  /** Counts bytes that are held for this exchange; a negative number frees bytes. */
   hold(bytes: number): void {
     if (this.isDiscarded) return;
     this.#heldBytes += bytes;

@@ -18,7 +18,6 @@ export interface InspectorOptions {
   readonly explainer: Explainer;
 }
 
-/** The pages of the inspector on the admin port, everything below `/inspect`. */
 export type Inspector = ReturnType<typeof createInspector>;
 
 const maxPages = 32;

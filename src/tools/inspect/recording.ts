@@ -27,6 +27,5 @@ export interface RoundTripLink {
   readonly messages: number;
   /** The number of the parent's messages with which this request begins too, byte for byte. */
   readonly kept_messages: number;
-  /** The first field or message that differs from the parent's request; null if all of it is kept. */
   readonly differs_at: string | null;
 }

@@ -17,7 +17,6 @@ export function createRoundTripLinker(store: ExchangeStore): (exchange: StoredEx
   /** The latest exchange for each history; the key is the hash of its messages. */
   const latest = new Map<string, number>();
 
-  /** Finds the exchange that a Chat request continues, and the hash of the request's own messages. */
   function findPlace({ messages }: ChatRequest): { readonly parent: number | null; readonly history: string } {
     let history = '';
     let parent: number | null = null;

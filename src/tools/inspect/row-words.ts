@@ -2,7 +2,6 @@ import { membersOf, type ByteRange as Range } from '../../formats/json/members.t
 import type { StoredExchange } from './exchange-store.ts';
 import { maxMessages, readFields } from './round-trip-links.ts';
 
-/** The most characters of the user's or the model's words that a row shows. */
 const maxSaidLength = 240;
 /** The most bytes of a text that are read to find its first words. */
 const maxTextBytes = 4096;
@@ -84,7 +83,6 @@ export function readAnswered(bytes: Buffer): Pick<StoredExchange, 'answered' | '
   return { answered, called: [...names] };
 }
 
-/** The text of a message's content, which is a text or a list of parts; null where it has no text. */
 function readText(bytes: Buffer, content?: Range): string | null {
   const parts = readParts(bytes, content);
   if (parts.length === 0) return joinLines(readTextAt(bytes, content));

@@ -67,7 +67,6 @@ export function createRequestSender(baseUrl: string, userAgent: string) {
   };
 }
 
-/** The `data` of a model list; undefined if there is none, or too much. */
 function readListData(json: string): unknown {
   try {
     return objectOf<{ data?: unknown }>(parseBounded(json, maxModelsValues))?.data;
@@ -76,7 +75,6 @@ function readListData(json: string): unknown {
   }
 }
 
-/** Reads all bytes; null if there are more than `maxBytes`. */
 export async function readAtMost(maxBytes: number, pieces: AsyncIterable<Uint8Array>): Promise<Buffer | null> {
   const read: Uint8Array[] = [];
   let size = 0;

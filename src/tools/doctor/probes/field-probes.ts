@@ -14,7 +14,6 @@ const citySchema = {
 };
 const cityFormat = { type: 'json_schema', json_schema: { name: 'city', strict: true, schema: citySchema } };
 
-/** A PNG image of 64 × 64 pixels, all of them red. */
 const redPng =
   'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAEAAAABACAIAAAAlC+aJAAAAT0lEQVR42u3PQQkAAAgEsItw/dMZxQi+hcEKLNO+FgEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQGBywLQTQDx3uY1cQAAAABJRU5ErkJggg==';
 

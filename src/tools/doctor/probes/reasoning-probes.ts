@@ -19,7 +19,6 @@ import { findTagFact } from './text-probes.ts';
 const riddle = [buildUser('How many prime numbers are there between 10 and 40? Think first, then give the number.')];
 const earlier = 'The user asks for the weather in Oslo. I will look it up with the tool, as I was told to do.';
 
-/** Every effort of the Responses API, from least to most. */
 export const efforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const;
 
 /** The message fields in which servers accept earlier reasoning, as the flag names them. */

@@ -241,7 +241,6 @@ function judgeWindow([answer]: Answers): Finding {
   return ignored(`no num_ctx${trained === null ? '' : `; the model supports ${trained}`}`);
 }
 
-/** Reads the idle timeout from a header such as `Keep-Alive: timeout=5, max=100`. */
 function readIdleTimeout({ keepAlive }: Answer): Facts {
   const seconds = /timeout=(\d{1,6})/.exec(keepAlive ?? '')?.[1];
   return seconds === undefined ? {} : { idleSeconds: Number(seconds) };

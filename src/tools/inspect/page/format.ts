@@ -22,13 +22,11 @@ export function formatDuration(ms: number | null): string {
   return `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
 }
 
-/** Writes a size in bytes: `812 B`, `14.2 KiB`, `3.1 MiB`. */
 export function formatSize(bytes: number): string {
   if (bytes < 1024) return `${bytes} B`;
   return bytes < 1024 * 1024 ? `${(bytes / 1024).toFixed(1)} KiB` : `${(bytes / 1024 / 1024).toFixed(1)} MiB`;
 }
 
-/** Writes a number as `12,345`, or as a dash if it is unknown. */
 export function formatCount(number: number | null): string {
   return number === null ? '–' : number.toLocaleString('en-US');
 }

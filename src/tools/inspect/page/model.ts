@@ -12,7 +12,6 @@ export interface About {
   readonly limits: StoreLimits;
 }
 
-/** A request that the user edits in the form before it is sent. */
 export interface Draft {
   readonly title: string;
   readonly path: string;
@@ -40,7 +39,6 @@ export class Model {
   isSearching = false;
   /** The API key that the form sends. It is stored nowhere else. */
   key = '';
-  /** The draft that the form starts from; null while the form is closed. */
   draft: Draft | null = null;
   selectedId: number | null = null;
   /** The parts of the selected exchange that have arrived so far. */
@@ -48,13 +46,11 @@ export class Model {
   problem: string | null = null;
   /** The tab in which answers are shown, if the answer has that tab. */
   tab: AnswerTab = 'Text';
-  /** The only section that is shown; null if all sections are. */
   alone: string | null = null;
   showsConversations = false;
   conversationId: number | null = null;
   readonly #draw: () => void;
   readonly #rows = new Map<number, ExchangeRow>();
-  /** The rows that are shown while the list is paused; null while it is not. */
   #frozen: readonly ExchangeRow[] | null = null;
   #found = new Set<number>();
   #source: EventSource | null = null;
@@ -99,7 +95,6 @@ export class Model {
     return this.#frozen !== null;
   }
 
-  /** The number of exchanges that arrived since the list was paused. */
   get waiting(): number {
     const newest = this.#frozen?.[0]?.id ?? 0;
     return this.#frozen === null ? 0 : [...this.#rows.keys()].filter((id) => id > newest).length;
@@ -176,7 +171,6 @@ export class Model {
     history.replaceState(null, '', row === undefined ? location.pathname : `#${kind}${buildRowLink(row)}`);
   }
 
-  /** Sends the form's request. Rejects with the reason. */
   async send(path: string, body: string): Promise<void> {
     const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body };
     const { request_id } = await this.ask<{ request_id: string }>(`send?${new URLSearchParams({ path })}`, init);
@@ -270,7 +264,6 @@ export class Model {
   }
 }
 
-/** The prefix of a page address that links to a round trip of a conversation. */
 const conversationLink = 'conversation-';
 
 /** The link of an exchange: its number and time. Numbers restart with the service, and the time makes them unique. */
@@ -278,7 +271,6 @@ function buildRowLink({ id, started_at }: ExchangeRow): string {
   return `${id}-${started_at}`;
 }
 
-/** The text of a row in which the filter looks for words, in lower case. */
 function collectWords(row: ExchangeRow): string {
   const { client, model, outcome, status, error_code, path, method, profile, request_id, finish_reason, said, given } =
     row;

@@ -5,7 +5,6 @@ import { parseShown, writeWord } from './timeline.ts';
 
 export interface AnswerPart {
   readonly kind: 'reasoning' | 'text' | 'refusal' | 'call' | 'other';
-  /** The name of the called tool, or the type of any other part. */
   readonly name: string;
   /** The id by which a later request refers to this call; empty for parts that are not calls. */
   readonly callId: string;
@@ -26,7 +25,6 @@ export function readAnswerParts(received: string, isStream: boolean): readonly A
   return isAnswer ? [] : [readItemPart('other', indentJsonText(received))];
 }
 
-/** The items that a stream has delivered before its end. */
 function readItemsSoFar(stream: string): readonly Fields[] {
   const items = new Map<unknown, Fields>();
   const texts = new Map<unknown, string>();
@@ -98,7 +96,6 @@ export function writeShown(value: unknown): string {
   return typeof value === 'string' ? value : isEmpty(value) ? '' : writeIndentedJson(value);
 }
 
-/** The Response of a stream's last event that has one. */
 export function findLastResponse(stream: string): unknown {
   const blocks = stream.split('\n\n');
   for (let index = blocks.length - 1; index >= 0; index -= 1) {

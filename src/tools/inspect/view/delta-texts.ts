@@ -63,7 +63,6 @@ export function createDeltaTexts<Source>() {
   };
 }
 
-/** The fields of a delta that are repeated in each chunk and are no part of a longer text. */
 const wholeFields: ReadonlySet<string> = new Set(['id', 'index', 'role', 'type']);
 
 /** The limits of what is collected, far beyond what any server sends. An upstream may send anything. */

@@ -1,4 +1,3 @@
-/** An event of a stream, read independent of the code that wrote it. */
 export interface ShownEvent {
   readonly type: string;
   readonly [key: string]: unknown;

@@ -9,9 +9,7 @@ export interface PlaceExplanation {
   /** The places in the client's request that a value comes from; `to` has the places that it became. */
   readonly from: readonly string[];
   readonly to: readonly string[];
-  /** The value's fate in words, such as “sent as it is”. */
   readonly fate: string;
-  /** The rule of the mapping and the causes that decided; empty if there is nothing to say. */
   readonly reasons: readonly string[];
   readonly link: string | null;
 }

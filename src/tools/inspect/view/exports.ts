@@ -21,7 +21,6 @@ export function buildHar(exchanges: readonly Exchange[], base: string, version: 
   return { log: { version: '1.2', creator: { name: 'responses-extproc inspector', version }, entries } };
 }
 
-/** The upstream's URL, if the request's headers contain it; otherwise the proxy's own base URL. */
 export function findUpstreamUrl({ headers }: ExchangeFileRequest, base: string): string {
   const host = findHeader(headers, 'host');
   return host === '' ? base : `http://${host}`;

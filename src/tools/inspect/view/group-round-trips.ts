@@ -28,7 +28,6 @@ function buildConversation(roundTrips: readonly RoundTrip[]) {
   const rows = roundTrips.map(({ row }) => row);
   const sum = (counts: readonly (number | undefined)[]) => counts.reduce<number>((all, each) => all + (each ?? 0), 0);
   return {
-    /** The id of the first known exchange. */
     id: rows[0]?.id ?? 0,
     roundTrips,
     input: sum(rows.map(({ tokens }) => tokens?.input_tokens)),

@@ -31,7 +31,6 @@ export function joinParts(before: ExchangeDetail | null, part: ExchangePart): Ex
   return { ...part, pieces, file: { ...part.file, ...requests, ...responses } };
 }
 
-/** Joins the pieces of a body: as text if all of them are text, else as bytes in base64. */
 export function joinContent(pieces: readonly ExchangeFilePiece[]): { text: string } | { base64: string } {
   if (pieces.every((piece) => 'text' in piece)) return { text: pieces.map(({ text }) => text).join('') };
   const bytes = pieces.map((piece) => String.fromCharCode(...decodePiece(piece)));

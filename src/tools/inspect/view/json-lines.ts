@@ -25,7 +25,6 @@ export interface JsonLine {
 
 export interface JsonLineOptions {
   readonly explained?: ReadonlyMap<string, Explained> | undefined;
-  /** Text to search for, ignoring case. */
   readonly find?: string;
   readonly folded?: readonly string[];
   readonly columns: number;
@@ -193,7 +192,6 @@ const shortText = 300;
 export interface Opening {
   /** The paths of what every request of a conversation repeats: tools, instructions, and messages that carry them. */
   readonly folded: readonly string[];
-  /** The path of the user's last message; null without one. */
   readonly last: string | null;
 }
 

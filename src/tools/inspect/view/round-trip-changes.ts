@@ -25,7 +25,6 @@ export function compareRoundTrips(earlier: unknown, later: unknown) {
     ([name, value]) => name !== 'messages' && writeComparedValue(value) !== writeComparedValue(a[name]),
   );
   return {
-    /** The first difference at the beginning of the prompt; null if all of it was kept. */
     difference: differences.find((difference) => difference !== null) ?? null,
     changed: changed.map(([name]) => name),
   };

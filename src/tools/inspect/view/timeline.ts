@@ -4,7 +4,6 @@ import type { ExchangeFilePiece } from '../../files/exchange-file.ts';
 import { type ShownEvent, writeEventLine } from './event-lines.ts';
 import { decodePiece } from './join-parts.ts';
 
-/** A message of a stream, or a piece of another body, on the time axis. */
 export interface TimelineEntry {
   readonly atMs: number;
   /** The text that was sent, without its `data: ` prefix. */
@@ -38,7 +37,6 @@ export function buildTimeline(upstream: Arrived, client: Arrived) {
     Array.from({ length: Math.max(upstream.length, client.length) }, (_, index) => ({
       upstream: upstream[index] ?? null,
       client: client[index] ?? null,
-      /** True for the first line of those with the same time. */
       isFirst: index === 0,
     })),
   );
@@ -72,7 +70,6 @@ function buildEntry(message: string, atMs: number): TimelineEntry {
 
 const maxLabelLength = 400;
 
-/** An upstream message in one line: the contents of its delta. */
 export function labelChunk(entry: TimelineEntry): string {
   if (entry.kind !== 'data') return shortenLabel(entry.raw);
   const chunk = parseShown(entry.raw) as LooseChunk | null;
@@ -91,7 +88,6 @@ export function labelChunk(entry: TimelineEntry): string {
   return shortenLabel(words.length === 0 ? entry.raw : words.join('  '));
 }
 
-/** A Responses event in a line, as the golden cases write it. */
 export function labelEvent(entry: TimelineEntry): string {
   if (entry.kind !== 'data') return shortenLabel(entry.raw);
   const event = parseShown(entry.raw) as ShownEvent | null;
