@@ -31,10 +31,8 @@ const configurationUpdate = itemType(configurationUpdateItem, ({ reasoning, text
 const reference = itemType(itemReference, ({ id }, at, { dropped }) => {
   // Ids that begin so were made here, for reasoning, whose text the upstream can do without.
   if (!id.startsWith('rs_')) {
-    throw unsupportedParameter(
-      at,
-      `Item ${quote(id)} cannot be found: nothing is stored here. Send the item itself instead of an item_reference (in the AI SDK: providerOptions.openai.store = false).`,
-    );
+    const message = `Item ${quote(id)} cannot be found: nothing is stored here. Send the item itself instead of an item_reference (in the AI SDK: providerOptions.openai.store = false).`;
+    throw unsupportedParameter(at, message);
   }
   dropped.push(`${at}.item_reference`);
 });

@@ -23,7 +23,7 @@ export const pattern = z.pipe(
 
 const urlPath = z.string().check(z.regex(/^\/[\x21-\x7e]*$/, 'must be a path that starts with /'));
 
-/** Limits, since each error is matched against all of them. */
+/** Each error of an upstream is matched against all wordings. */
 const maxWordings = 50;
 const maxWordingLength = 200;
 

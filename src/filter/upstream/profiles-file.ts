@@ -64,7 +64,7 @@ export function readProfilesFile(text: string, file: string): ReadonlyMap<string
     return [];
   }
 
-  /** The flags that are right. */
+  /** Flags with a wrong value become problems, and are left out. */
   function parseFlags(
     given: Fields,
     where: string,
@@ -106,7 +106,6 @@ function without(flags: ModelRule['flags'], others: object): ModelRule['flags'] 
 }
 
 const flags = Object.fromEntries(Object.entries(profileFlags).map(([name, { schema }]) => [name, schema]));
-/** The path of a request is settled before its model is known. */
 const { path: _path, tokenizePath: _tokenizePath, ...modelFlags } = flags;
 const profileName = /^[\w.-]{1,64}$/;
 

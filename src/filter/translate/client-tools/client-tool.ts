@@ -10,7 +10,6 @@ import type { FunctionDefinition } from '../shared/parsed.ts';
 /** A tool with a type of its own that the client runs. Upstream it is a function of that name. */
 export interface ClientTool<Item extends ClientToolCallItem = ClientToolCallItem> {
   readonly tool: ToolType;
-  /** The types of items in `input`: calls and outputs. */
   readonly items: Readonly<Record<string, ItemType>>;
   readonly idPrefix: string;
   /** The item of a call. `given` are the arguments, empty where they cannot be read; `text` is what the model wrote. */

@@ -56,10 +56,8 @@ export const shell: ClientTool<ShellCallItem> = {
   tool: toolType(entry, 'type', ({ environment }, at, tools) => {
     if (environment != null && environment.type !== 'local') {
       if (tools.isOwn) {
-        throw unsupportedParameter(
-          `${at}.environment`,
-          `A shell in ${quote(environment.type)} runs on OpenAI's servers and is not available here. Send "environment": {"type": "local"} and run the commands yourself.`,
-        );
+        const message = `A shell in ${quote(environment.type)} runs on OpenAI's servers and is not available here. Send "environment": {"type": "local"} and run the commands yourself.`;
+        throw unsupportedParameter(`${at}.environment`, message);
       }
       tools.dropped.push(`${at}.shell`);
       return false;

@@ -26,11 +26,10 @@ const formFields = new Set(
 export const summary = {
   conversation({ instructions, max_output_tokens }, input, reading) {
     const { compaction } = reading.settings;
-    if (input.length === 0)
-      throw invalidValue(
-        'input',
-        `'input' contains no conversation to compact. Send the messages of the conversation.`,
-      );
+    if (input.length === 0) {
+      const message = `'input' contains no conversation to compact. Send the messages of the conversation.`;
+      throw invalidValue('input', message);
+    }
     const maxTokens = summaryTokens(compaction, max_output_tokens);
     const fitted = fitConversation(input, instructions, maxTokens, reading);
     const asking = userMessage(compaction.prompt);

@@ -13,7 +13,7 @@ export const responses: TranslatedOperation = {
     if (prewarm === null) return endsInTrigger ? compactionTrigger : responses;
     return prefixCache && (input?.length || instructions) ? prewarmed : notPrewarmed;
   },
-  // `store: true` is refused where fields are parsed, for every operation; only here would a missing one mean true.
+  // `store: true` is refused where fields are parsed, for every operation. A missing `store` would mean true for this operation alone.
   check({ store }, { omittedStore }) {
     if (store == null && omittedStore === 'reject')
       throw missingParameter('store', 'Nothing is stored here: send "store": false.');
@@ -34,7 +34,7 @@ const oneToken = {
   },
   constraints: ({ tools, toolChoice, format, formatText }) => ({
     tools,
-    // The prompt is the same without the choice, and servers fail at the rest of a required call, which one token cannot hold.
+    // One token cannot hold a required call, and servers fail at the rest; the prompt is the same without the choice.
     toolChoice: toolChoice === 'none' ? toolChoice : undefined,
     format,
     formatText,

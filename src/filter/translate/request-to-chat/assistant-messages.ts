@@ -40,7 +40,6 @@ export class AssistantMessage {
   }
 }
 
-/** A user, system or developer message as Chat's. */
 export function buildChatMessage(item: InputMessage, profile: Profile): ChatMessage {
   const message: ChatMessage = { role: item.role, content: writeContent(item, profile), ...item.extensions };
   carry(message, item);
@@ -190,7 +189,7 @@ function listChatParts(content: readonly InputContent[]): ChatContentPart[] {
 export function joinText(content: readonly InputContent[]): string {
   let text = '';
   let previous: InputText | null = null;
-  // To look at the end of what was joined so far, V8 would copy all of it.
+  // To look at the end of `text`, V8 would copy all of it.
   let endsLine = false;
   for (const part of content) {
     if (part.type !== 'text') continue;

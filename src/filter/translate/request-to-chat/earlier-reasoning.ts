@@ -22,7 +22,7 @@ export function readEarlierReasoning(
     // The profile's upstream gets back what it sent: OpenRouter's `reasoning_details`, and Anthropic's signed `thinking_blocks`.
     details: ours ? withText(envelope.d ?? [], 'text', whole) : [],
     blocks: ours ? withText(objectsOf(envelope.b), 'thinking', whole) : [],
-    // By call id; `''` is the message's own.
+    // Fields by the id of the call that had them; `''` stands for the message.
     fields: ours ? unpackOpaqueFields(envelope) : {},
   };
 }

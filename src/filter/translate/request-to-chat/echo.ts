@@ -10,7 +10,6 @@ export function buildEcho(
   request: CreateResponse,
   made: {
     readonly model: string;
-    /** The API's word for the tier that was asked for. */
     readonly tier: string | null;
     readonly toolChoice: unknown;
     readonly format: unknown;

@@ -28,7 +28,7 @@ export function translateMessages(
   );
   const opaque = findOpaqueFields(items, earlier);
   let open: AssistantMessage | undefined;
-  /** Reasoning behind the last text or call of the open message: it led to the next, which may begin another message. */
+  /** Reasoning behind the last text or call of the open message. It led to the next text or call, which may begin another message. */
   let thinking: EarlierReasoning[] = [];
 
   for (const item of items) {

@@ -3,7 +3,6 @@ import { carry } from '../shared/provenance.ts';
 import { invalidValue, quote } from '../shared/request-errors.ts';
 import type { OperatorSettings } from '../shared/settings.ts';
 
-/** A call with its outputs. */
 export interface PairedCall extends InputToolCall {
   readonly outputs: InputContent[][];
   /** The call has no output in its round, and a placeholder stands for one. */
@@ -29,7 +28,7 @@ export function pairCalls(items: readonly InputItem[], settings: PairingSettings
   if (items.every((item) => item.kind === 'message' || item.kind === 'reasoning')) return items;
   const paired: PairedItem[] = [];
   const calls: PairedCall[] = [];
-  /** Calls as they were read; a call that was made for outputs without one is found by their id. */
+  /** The paired call of each call as it was read. A call that was made for outputs without one is found by their id. */
   const pairedOf = new Map<InputToolCall | string, PairedCall>();
   const announced = new Set<PairedCall>();
   let orphan: InputToolOutput | null = null;
@@ -119,17 +118,13 @@ function lateOutput({ name, callId }: PairedCall, output: InputToolOutput, isFir
 }
 
 function orphanOutput({ param, callId }: InputToolOutput): Error {
-  return invalidValue(
-    `${param}.call_id`,
-    `No tool call found for function call output with call_id ${quote(callId)}. Send the function_call item before it.`,
-  );
+  const message = `No tool call found for function call output with call_id ${quote(callId)}. Send the function_call item before it.`;
+  return invalidValue(`${param}.call_id`, message);
 }
 
 function missingOutput({ param, callId }: InputToolCall): Error {
-  return invalidValue(
-    param,
-    `No tool output found for function call ${quote(callId)}. Send a function_call_output item with this call_id after it.`,
-  );
+  const message = `No tool output found for function call ${quote(callId)}. Send a function_call_output item with this call_id after it.`;
+  return invalidValue(param, message);
 }
 
 function placeholderCall(output: InputToolOutput): InputToolCall {

@@ -129,7 +129,6 @@ function logprobsAt({ include }: CreateResponse): number {
   return include.indexOf('message.output_text.logprobs');
 }
 
-/** Translates the parts of a request. Throws `ApiError`. */
 function translateParts({ body, request, input, operation }: CheckedRequest, reading: RequestReading) {
   const { settings, provenance } = reading;
   const { profile } = settings;
@@ -243,7 +242,6 @@ function isRequired(choice: ChatCompletionRequest['tool_choice']): boolean {
   return choice === 'required' || choice === 'any';
 }
 
-/** A developer message with that text; null for no text. */
 function systemMessage(text: string | null | undefined): InputMessage | null {
   return text == null || text === '' ? null : { kind: 'message', role: 'developer', content: [{ type: 'text', text }] };
 }

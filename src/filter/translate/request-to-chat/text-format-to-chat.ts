@@ -34,7 +34,7 @@ function formatToChat(
     return { chat, system: null, echo };
   }
   const { name, schema, strict = null, description = null } = format;
-  // A server that guarantees JSON alone reads the schema as a wish.
+  // A server that guarantees plain JSON gets the schema in the prompt, where nothing enforces it.
   const isStrict = strict === true && profile.strict && mode !== 'json_object' && mode !== 'prompt';
   if (strict === true && !isStrict && !isBesideTools) dropped.push('text.format.strict');
   const echo = {

@@ -39,7 +39,6 @@ export function translateToolChoice(
   }
 }
 
-/** Writes the choice of one request, over the tools that it offers. */
 class ChoiceWriter {
   readonly #table: ToolTable;
   readonly #reading: Reading;
@@ -102,20 +101,17 @@ class ChoiceWriter {
 
   #inMode(mode: ToolChoiceMode, tools: readonly OfferedTool[]): Pick<ToolChoice, 'chat' | 'tools'> {
     if (mode === 'required') {
-      if (tools.length === 0)
-        throw invalidValue(
-          param,
-          `'tool_choice' is 'required', but no tools are offered. Offer at least one tool, or leave 'tool_choice' out.`,
-        );
+      if (tools.length === 0) {
+        const message = `'tool_choice' is 'required', but no tools are offered. Offer at least one tool, or leave 'tool_choice' out.`;
+        throw invalidValue(param, message);
+      }
       if (!this.#support.sent || this.#support.required === 'ignored') {
         this.#reading.dropped.push(param);
         return { chat: undefined, tools };
       }
       if (this.#support.required === null) {
-        throw unsupportedValue(
-          param,
-          `The upstream cannot be required to call a tool. Send 'auto' as 'tool_choice', or name a function: {"type": "function", "name": …}.`,
-        );
+        const message = `The upstream cannot be required to call a tool. Send 'auto' as 'tool_choice', or name a function: {"type": "function", "name": …}.`;
+        throw unsupportedValue(param, message);
       }
       return { chat: this.#support.required, tools };
     }
@@ -172,7 +168,6 @@ function notFound({ name, param: at }: ChosenTool): Error {
   return invalidValue(at, `Tool choice ${quote(name)} not found in 'tools'. Choose a tool that 'tools' lists.`);
 }
 
-/** The tool as Chat names it, with the server's own keys of the choice. */
 function writeNamedTool({ name, chat }: OfferedTool, { extensions }: ChosenTool): ChatNamedTool {
   return chat.type === 'custom'
     ? { type: 'custom', custom: { name }, ...extensions }

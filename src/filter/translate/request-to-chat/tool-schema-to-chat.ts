@@ -106,7 +106,6 @@ function withType(schema: Schema, root: Profile['toolSchemaRoot']): Schema {
   return isObject ? { ...schema, type: 'object' } : schema;
 }
 
-/** The properties of an object schema, each with all its schemas, and the names of required ones. */
 interface Shape {
   readonly properties: Map<string, unknown[]>;
   readonly required: Set<string>;
@@ -186,7 +185,6 @@ function saysMore(branch: unknown, budget: Budget): boolean {
   return keys.some((key) => !keptOfBranch.has(key));
 }
 
-/** Limit of references that lead from one to the next. */
 const maxReferences = 12;
 
 /** The schema itself, or what it refers to at the end; null where that is no schema, or a circle. */
@@ -203,7 +201,7 @@ function resolve(given: unknown, root: Schema, budget: Budget): Schema | null {
 /** The value within the root to which a `$ref` points (`#/$defs/name`, a JSON pointer of RFC 6901); null for nothing there. */
 function followReference(reference: string, root: Schema, budget: Budget): unknown {
   if (reference === '#') return root;
-  // A long name costs as much as it is long each time it is looked up.
+  // Looking a name up takes time in proportion to its length.
   budget.left -= reference.length / 8;
   if (!reference.startsWith('#/') || budget.left < 0) return null;
   let value: unknown = root;

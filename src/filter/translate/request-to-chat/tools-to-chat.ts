@@ -9,11 +9,9 @@ import type { CustomDefinition, FunctionDefinition, ToolDefinition } from '../sh
 import { carry, carryKeys } from '../shared/provenance.ts';
 import { ToolSchemas } from './tool-schema-to-chat.ts';
 
-/** A tool as it is offered to the upstream. */
 export interface OfferedTool {
   readonly name: string;
   readonly chat: ChatTool;
-  /** The client's own name and type of the tool. */
   readonly origin: RestoredTool;
   /** The tool as a search would give it: only for a deferred tool that no search has given. */
   readonly found: ToolEcho | null;
@@ -21,7 +19,6 @@ export interface OfferedTool {
 
 export type ToolTable = ReturnType<typeof createToolTable>;
 
-/** The parameters of a wrapped custom tool: one string. */
 const wrapperParameters = {
   type: 'object',
   properties: { input: { type: 'string', description: 'The free-form text this tool takes.' } },
@@ -91,7 +88,6 @@ export function createToolTable(
 
   return {
     offered,
-    /** The offered tool that a client means by name and namespace. */
     find(name: string, namespace?: string | null): OfferedTool | undefined {
       const tool = byName.get(chatToolName(name, namespace, profile));
       if (tool !== undefined) return tool;

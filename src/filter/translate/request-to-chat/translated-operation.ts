@@ -20,7 +20,6 @@ export interface TranslatedOperation {
   forRequest(request: CreateResponse, profile: Profile): TranslatedOperation;
   /** Throws `ApiError` for what only other operations take. */
   check(request: CreateResponse, settings: TranslationSettings): void;
-  /** The conversation that the model is sent. Throws `ApiError`. */
   conversation(request: CreateResponse, input: readonly InputItem[], reading: Reading): ModelInput;
   constraints(wanted: Constraints): Constraints;
   /** The client's own fields that the upstream gets. */
@@ -37,7 +36,6 @@ export interface ModelInput {
   readonly maxTokens: number | null | undefined;
 }
 
-/** Constraints on the form of an answer. */
 export interface Constraints {
   readonly tools: readonly OfferedTool[];
   readonly toolChoice: ChatToolChoice | undefined;

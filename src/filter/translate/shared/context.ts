@@ -37,7 +37,6 @@ export interface AnswerForm {
   readonly fold: Fold | null;
   /** Reads an answer in JSON of so many bytes. Throws `ApiError` for what is not an answer. */
   readJson(value: unknown, context: ResponseContext, bytes: number): JsonAnswer;
-  /** The client's JSON for a Response. */
   bodyOf(response: ResponseResource): object;
 }
 
@@ -52,7 +51,6 @@ export type Outcome =
 
 export interface FinishedAnswer {
   readonly outcome: Outcome;
-  /** The upstream's name for the model. */
   readonly model: string | null;
   readonly newId: NewId;
 }
@@ -94,7 +92,6 @@ export interface ResponseContext {
   /** Bytes of the Chat request, if it is large: an answer may repeat tools of it. */
   readonly requestBytes?: number;
   readonly echo: CreateResponseEcho;
-  /** The function names offered to the upstream. */
   readonly toolNames: ReadonlySet<string>;
   /** Offered names that must be returned as something else: custom tools, namespaces, shortened names. */
   readonly restoredTools: ReadonlyMap<string, RestoredTool>;

@@ -41,10 +41,7 @@ export class Dropped {
     this.#provenance.dropped(name);
   }
 
-  /**
-   * Adds a key of the objects at `place`, `input[].content[]`. A key that is known is not made a path again: for three keys, that takes
-   * as long as their item itself.
-   */
+  /** Adds a key of the objects at `place`, `input[].content[]`. A known key is not made a path again, which would take as long as reading the item. */
   pushKey(place: string, key: string): void {
     if (this.#isNew(place, key)) this.push(`${place}.${key}`);
   }

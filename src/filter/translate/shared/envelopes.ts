@@ -112,7 +112,6 @@ export function decodeReasoningEnvelope(
   return { envelope, values };
 }
 
-/** The entries of the object that are of the kind. */
 function byId<Kept>(values: unknown, isKept: (value: unknown) => value is Kept): Readonly<Record<string, Kept>> {
   const entries = Object.entries(objectOf<Readonly<Record<string, unknown>>>(values) ?? {});
   return Object.fromEntries(entries.filter((entry): entry is [string, Kept] => isKept(entry[1])));
@@ -131,7 +130,6 @@ function isFields(value: unknown): value is ProviderFields {
 /** The envelope of a `compaction` item: a summary of the conversation. A client that forged one would only change its own conversation. */
 export interface CompactionEnvelope {
   readonly text: string;
-  /** The model that wrote it, as the upstream names it. */
   readonly model?: string;
 }
 

@@ -1,6 +1,6 @@
 import { invalidValue } from './request-errors.ts';
 
-/** Characters that every request may become, however short it is: placeholders, wrappers of tools and prompts are written for it. */
+/** Characters that every request may become, however short it is: this service adds placeholders, wrappers of tools and prompts. */
 const spared = 1024 * 1024;
 /** How many times as long as it came a request may become. */
 const most = 8;
@@ -28,10 +28,8 @@ export class Growth {
     }
     this.#left -= count;
     if (this.#left >= 0) return;
-    throw invalidValue(
-      param,
-      `Invalid '${param}': it makes the request for the upstream more than ${most} times as long as the one that came. Leave out what repeats a long text.`,
-    );
+    const message = `Invalid '${param}': it makes the request for the upstream more than ${most} times as long as the one that came. Leave out what repeats a long text.`;
+    throw invalidValue(param, message);
   }
 }
 

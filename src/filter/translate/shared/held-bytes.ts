@@ -80,7 +80,6 @@ export function bytesOfKept(...values: readonly unknown[]): number {
   return bytes;
 }
 
-/** About what the objects of that JSON take. */
 export function bytesOfJson(json: string): number {
   return 3 * json.length;
 }

@@ -10,7 +10,6 @@ export interface CreateResponse
   extends Omit<CreateResponseFields, 'input' | 'include' | 'tools' | 'tool_choice' | 'allowed_tools' | 'text'> {
   readonly include: readonly string[];
   readonly input: readonly InputItem[] | null;
-  /** The field that asks for a warm cache and no output; null where an answer is wanted. */
   readonly prewarm: Prewarm | null;
   readonly endsInTrigger: boolean;
   /** The tools to offer, in order, each name once: those of `tools`, then those found in `input`. */
@@ -42,7 +41,6 @@ export function userMessage(text: string): InputMessage {
 /** A call that the model made earlier. Its Chat name is found once all tools are known. */
 export interface InputToolCall {
   readonly kind: 'call';
-  /** The item's path in the request, for errors. */
   readonly param: string;
   readonly callId: string;
   /** The input is text in any form, as of a custom tool, and not JSON. */
@@ -71,7 +69,6 @@ export interface InputReasoning {
   readonly id: string | null;
   /** Another server made the `encrypted_content`. */
   readonly isForeign: boolean;
-  /** The text of `content`. */
   readonly text: string;
   readonly summaries: readonly string[];
   /** The contents of `encrypted_content`; null if absent or not made here. */
@@ -95,11 +92,9 @@ export interface InputText extends CacheHints, ExtensionKeys {
 }
 
 interface NamedDefinition {
-  /** The tool's path in the request. */
   readonly param: string;
   /** The name by which the upstream knows the tool; unique in the request. */
   readonly chatName: string;
-  /** The client's own name and type of the tool. */
   readonly origin: RestoredTool;
   readonly description: string | null;
   /** The server's own keys, which stand beside the function. */
@@ -119,7 +114,6 @@ export interface FunctionDefinition extends NamedDefinition {
 
 export interface CustomDefinition extends NamedDefinition {
   readonly kind: 'custom';
-  /** The server's own keys are beside the fields. */
   readonly format:
     | ((
         | { readonly type: 'text' }
@@ -157,7 +151,6 @@ export interface ChosenTool {
   readonly type: string | null;
   readonly name: string;
   readonly namespace: string | null;
-  /** The server's own keys of the choice. */
   readonly extensions: ExtensionKeys | null;
 }
 
@@ -168,6 +161,5 @@ export type TextFormatRequest =
 
 interface FormatPlace {
   readonly param: string;
-  /** The server's own keys, which stand beside the schema. */
   readonly extensions: ExtensionKeys | null;
 }

@@ -26,10 +26,8 @@ export const invalidValue = refusal('invalid_value');
 /** 400 `invalid_value`: the field has a few values, and this is none of them. */
 export function notOneOf(param: string, value: unknown, supported: readonly unknown[]): ApiError {
   const known = supported.map(quote).join(', ');
-  return invalidValue(
-    param,
-    `Invalid value: ${quote(value)} for '${param}'.${known === '' ? '' : ` Supported values are: ${known}.`}`,
-  );
+  const message = `Invalid value: ${quote(value)} for '${param}'.${known === '' ? '' : ` Supported values are: ${known}.`}`;
+  return invalidValue(param, message);
 }
 
 /** 400 `string_above_max_length` or `array_above_max_length`. `what` is wrong with the field; `most` comes with its unit. */
@@ -68,21 +66,15 @@ export function emptyArray(param: string): ApiError {
 }
 
 export function missingParameter(param: string, hint = ''): ApiError {
-  return ApiError.invalidRequest(
-    'missing_required_parameter',
-    param,
-    `Missing required parameter: '${param}'.${hint === '' ? '' : ` ${hint}`}`,
-  );
+  const message = `Missing required parameter: '${param}'.${hint === '' ? '' : ` ${hint}`}`;
+  return ApiError.invalidRequest('missing_required_parameter', param, message);
 }
 
 /** 400 `invalid_type`: `expected` comes with its article, `an object`. A null `param` is the body itself. */
 export function invalidType(param: string | null, expected: string, value: unknown): ApiError {
   const where = param === null ? 'the request body' : `'${param}'`;
-  return ApiError.invalidRequest(
-    'invalid_type',
-    param,
-    `Invalid type for ${where}: expected ${expected}, but got ${typeName(value)}.`,
-  );
+  const message = `Invalid type for ${where}: expected ${expected}, but got ${typeName(value)}.`;
+  return ApiError.invalidRequest('invalid_type', param, message);
 }
 
 /** The value, of a JSON body, in quotes: at most 64 characters of it, for an error message. */
@@ -100,9 +92,6 @@ function typeName(value: unknown): string {
 }
 
 export function unknownParameter(name: string): ApiError {
-  return ApiError.invalidRequest(
-    'unknown_parameter',
-    shorten(name),
-    `Unknown parameter: '${shorten(name)}'. Leave it out.`,
-  );
+  const message = `Unknown parameter: '${shorten(name)}'. Leave it out.`;
+  return ApiError.invalidRequest('unknown_parameter', shorten(name), message);
 }

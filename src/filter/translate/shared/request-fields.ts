@@ -39,7 +39,7 @@ export interface FieldRow<Shape extends z.ZodMiniType = z.ZodMiniType> {
   readonly fate: 'read' | 'named' | 'left_out' | 'passed_on' | 'unknown';
   /** Present where the translation reads the field. Without a shape, a value is checked no further than by `refuse`. */
   readonly shape?: Shape;
-  /** Gets no null. Without it, the profile's `refusedFields` decide on a field that is read. */
+  /** The rule gets no `null`. Without a rule, the profile's `refusedFields` decide on a field that is read. */
   readonly refuse?: Refusal<never>;
 }
 
@@ -54,54 +54,39 @@ const readFields = {
     withinTextLimit(text, 'instructions', settings);
   }),
   previous_response_id: read(optionalText, (id) => {
-    throw ApiError.invalidRequest(
-      'previous_response_not_found',
-      'previous_response_id',
-      `Previous response ${quote(id)} not found: nothing is stored here. Send the full conversation as 'input'.`,
-    );
+    const message = `Previous response ${quote(id)} not found: nothing is stored here. Send the full conversation as 'input'.`;
+    throw ApiError.invalidRequest('previous_response_not_found', 'previous_response_id', message);
   }),
-  conversation: read(optionalValue, () => {
-    throw unsupportedParameter(
-      'conversation',
-      `Conversations are not stored here. Send the full conversation as 'input'.`,
-    );
-  }),
-  prompt: read(optionalValue, () => {
-    throw unsupportedParameter(
-      'prompt',
-      `Stored prompts are not available here. Send their text as 'instructions' and 'input'.`,
-    );
-  }),
+  conversation: read(
+    optionalValue,
+    unsupported('conversation', `Conversations are not stored here. Send the full conversation as 'input'.`),
+  ),
+  prompt: read(
+    optionalValue,
+    unsupported('prompt', `Stored prompts are not available here. Send their text as 'instructions' and 'input'.`),
+  ),
   // A preference for long conversations, which some clients send with each request.
   context_management: { ...read(optionalValue), fate: 'named' },
   moderation: read(optionalValue, (_value, { profile }) => {
     if (profile.openaiOnly) return;
-    throw unsupportedParameter(
-      'moderation',
-      `Moderation is not available here. Leave 'moderation' out, and call a moderation service yourself.`,
-    );
+    const message = `Moderation is not available here. Leave 'moderation' out, and call a moderation service yourself.`;
+    throw unsupportedParameter('moderation', message);
   }),
   guardrails: read(optionalValue, (value, { profile }) => {
     if (profile.guardrails || isEmptyList(value)) return;
-    throw unsupportedParameter(
-      'guardrails',
-      `The upstream does not support guardrails, so the answer would not be checked. Leave 'guardrails' out, and check input and output yourself.`,
-    );
+    const message = `The upstream does not support guardrails, so the answer would not be checked. Leave 'guardrails' out, and check input and output yourself.`;
+    throw unsupportedParameter('guardrails', message);
   }),
   background: read(optionalBoolean, (value) => {
     if (value) {
-      throw unsupportedValue(
-        'background',
-        `Background responses need a store, which is not available here. Use "stream": true for long answers.`,
-      );
+      const message = `Background responses need a store, which is not available here. Use "stream": true for long answers.`;
+      throw unsupportedValue('background', message);
     }
   }),
   store: read(optionalBoolean, (value) => {
     if (value) {
-      throw unsupportedValue(
-        'store',
-        `Nothing is stored here: send "store": false, and the full conversation as 'input' each time.`,
-      );
+      const message = `Nothing is stored here: send "store": false, and the full conversation as 'input' each time.`;
+      throw unsupportedValue('store', message);
     }
   }),
   include: read(optionalList),
@@ -157,8 +142,11 @@ export const requestFields: ReadonlyMap<string, FieldRow> = new Map<string, Fiel
   chatField('functions', `'tools'`),
   chatField('function_call', `'tool_choice'`),
   chatField('logprobs', `'top_logprobs', or "include": ["message.output_text.logprobs"]`),
-  ['n', { fate: 'unknown', refuse: refuseSeveralAnswers }],
-  ['audio', { fate: 'unknown', refuse: refuseSound }],
+  unsupportedField(
+    'n',
+    `'n' belongs to the Chat Completions API: the Responses API gives one answer. Send several requests instead.`,
+  ),
+  unsupportedField('audio', `Audio output is not available: a Response has no item for audio. Leave 'audio' out.`),
   ['modalities', { fate: 'unknown', refuse: refuseSpokenAnswers }],
   // Many Chat servers know these parameters of sampling and of engines, so they are sent whatever is done with unknown fields.
   ...`stop seed logit_bias top_k min_p typical_p repetition_penalty length_penalty min_tokens ignore_eos skip_special_tokens
@@ -186,77 +174,54 @@ function read<Shape extends z.ZodMiniType>(shape: Shape, refuse?: Refusal<NonNul
 }
 
 function chatField(name: string, instead: string): [string, FieldRow] {
-  const refuse = () => {
-    throw unsupportedParameter(
-      name,
-      `'${name}' belongs to the Chat Completions API. In the Responses API use ${instead}.`,
-    );
+  return unsupportedField(name, `'${name}' belongs to the Chat Completions API. In the Responses API use ${instead}.`);
+}
+
+function unsupportedField(name: string, message: string): [string, FieldRow] {
+  return [name, { fate: 'unknown', refuse: unsupported(name, message) }];
+}
+
+function unsupported(name: string, message: string): () => never {
+  return () => {
+    throw unsupportedParameter(name, message);
   };
-  return [name, { fate: 'unknown', refuse }];
 }
 
 /** Refuses names that no path can have as a segment: `.` and `..` mean another path, and half a surrogate pair cannot be written. */
 function refuseModel(model: string): void {
   withinLength(model, maxModelLength, 'model');
   if (model === '.' || model === '..' || /\p{Surrogate}/u.test(model)) {
-    throw invalidValue(
-      'model',
-      `Invalid value: ${quote(model)} for 'model'. It is not a valid name of a model. Send the name that the upstream uses for the model.`,
-    );
+    const message = `Invalid value: ${quote(model)} for 'model'. It is not a valid name of a model. Send the name that the upstream uses for the model.`;
+    throw invalidValue('model', message);
   }
 }
 
 function refuseReasoning({ mode, context }: NonNullable<z.output<typeof nestedFields.reasoning>>): void {
   if (mode != null && !['auto', 'default', 'standard'].includes(mode)) {
-    throw unsupportedValue(
-      'reasoning.mode',
-      `The upstream has no reasoning modes. Leave 'reasoning.mode' out and use 'reasoning.effort'.`,
-    );
+    const message = `The upstream has no reasoning modes. Leave 'reasoning.mode' out and use 'reasoning.effort'.`;
+    throw unsupportedValue('reasoning.mode', message);
   }
   if (context != null && !['auto', 'current_turn', 'all_turns'].includes(context)) {
-    throw unsupportedValue(
-      'reasoning.context',
-      `Invalid value: ${quote(context)} for 'reasoning.context'. Supported values are: 'auto', 'current_turn', 'all_turns'. Leave out the reasoning items that the model should not see.`,
-    );
+    const message = `Invalid value: ${quote(context)} for 'reasoning.context'. Supported values are: 'auto', 'current_turn', 'all_turns'. Leave out the reasoning items that the model should not see.`;
+    throw unsupportedValue('reasoning.context', message);
   }
 }
 
 function refuseBackgroundOptions(options: unknown): void {
   const window = isJsonObject(options) ? options['completion_window'] : undefined;
   if (window == null || window === 'soonest') return;
-  throw unsupportedValue(
-    'background_options.completion_window',
-    `Background responses need a store, which is not available here. Send "soonest", or leave 'completion_window' out.`,
-  );
+  const message = `Background responses need a store, which is not available here. Send "soonest", or leave 'completion_window' out.`;
+  throw unsupportedValue('background_options.completion_window', message);
 }
 
 function refuseMultiAgent(options: unknown): void {
   if (isJsonObject(options) && options['enabled'] === false) return;
-  throw unsupportedParameter(
-    'multi_agent',
-    `Several agents in one request are not available here. Leave 'multi_agent' out, or send "enabled": false.`,
-  );
-}
-
-function refuseSeveralAnswers(): void {
-  throw unsupportedParameter(
-    'n',
-    `'n' belongs to the Chat Completions API: the Responses API gives one answer. Send several requests instead.`,
-  );
-}
-
-/** A spoken answer would be lost: a Response has no item for sound. */
-function refuseSound(): void {
-  throw unsupportedParameter(
-    'audio',
-    `Audio output is not available: a Response has no item for audio. Leave 'audio' out.`,
-  );
+  const message = `Several agents in one request are not available here. Leave 'multi_agent' out, or send "enabled": false.`;
+  throw unsupportedParameter('multi_agent', message);
 }
 
 function refuseSpokenAnswers(modalities: unknown): void {
   if (!Array.isArray(modalities) || !modalities.includes('audio')) return;
-  throw unsupportedValue(
-    'modalities',
-    `Invalid 'modalities': audio output is not available, because a Response has no item for audio. Send ["text"], or leave 'modalities' out.`,
-  );
+  const message = `Invalid 'modalities': audio output is not available, because a Response has no item for audio. Send ["text"], or leave 'modalities' out.`;
+  throw unsupportedValue('modalities', message);
 }

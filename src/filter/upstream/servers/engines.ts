@@ -13,7 +13,7 @@ import {
 
 /** Engines that people run themselves. */
 
-/** The grammar of a schema holds from the first token of the answer on. */
+/** In these engines the grammar of a schema governs the answer from its first token on, so that no call can begin. */
 function oneGrammar(source: string): readonly [ProfileFlags['jsonSchema'], string] {
   return ['native_without_tools', `Beside a schema the model can call no tool (${source}).`];
 }

@@ -169,8 +169,6 @@ export type LooseError = Loose<
   | ('value' | 'cause') // Vercel's AI Gateway, and whatever JavaScript caught
 >;
 
-/** One entry of Gemini's `details`. */
 export type LooseErrorDetail = Loose<'retryDelay'>;
 
-/** OpenRouter's `metadata`. */
 export type LooseErrorMetadata = Loose<'provider_name' | 'raw'>;

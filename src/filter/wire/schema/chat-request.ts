@@ -11,8 +11,7 @@ export interface ChatCompletionRequest {
   readonly tools?: readonly ChatTool[];
   readonly tool_choice?: ChatToolChoice;
   readonly parallel_tool_calls?: boolean;
-  /** GLM: streams the arguments of calls. */
-  readonly tool_stream?: boolean;
+  readonly tool_stream?: boolean; // GLM: streams the arguments of calls
   readonly response_format?: ChatResponseFormat;
   readonly max_tokens?: number;
   readonly max_completion_tokens?: number;
@@ -25,20 +24,16 @@ export interface ChatCompletionRequest {
   readonly verbosity?: string;
   readonly service_tier?: string;
   readonly moderation?: unknown;
-  /** LiteLLM, NeMo Guardrails. */
-  readonly guardrails?: unknown;
+  readonly guardrails?: unknown; // LiteLLM, NeMo Guardrails
   readonly user?: string;
   readonly safety_identifier?: string;
   readonly prompt_cache_key?: string;
   readonly prompt_cache_retention?: string;
   readonly prompt_cache_options?: JsonObject;
   readonly reasoning_effort?: string;
-  /** OpenRouter. */
-  readonly reasoning?: { readonly enabled: false } | { readonly effort: string; readonly exclude: boolean };
-  /** DeepSeek and Moonshot. */
-  readonly thinking?: { readonly type: 'enabled' | 'disabled'; readonly keep?: 'all' };
-  /** DashScope. */
-  readonly enable_thinking?: boolean;
+  readonly reasoning?: { readonly enabled: false } | { readonly effort: string; readonly exclude: boolean }; // OpenRouter
+  readonly thinking?: { readonly type: 'enabled' | 'disabled'; readonly keep?: 'all' }; // DeepSeek and Moonshot
+  readonly enable_thinking?: boolean; // DashScope
 }
 
 /** A client's own object that is written as it came. */
@@ -53,23 +48,18 @@ export interface ChatMessage extends OpaqueFields, ExtensionKeys {
   readonly refusal?: string;
   readonly tool_calls?: readonly ChatToolCall[];
   readonly tool_call_id?: string;
-  /** Mistral's tool messages: the function's name. */
-  readonly name?: string;
+  readonly name?: string; // Mistral's tool messages: the function's name
   readonly reasoning_content?: string;
   readonly reasoning?: string;
-  /** OpenRouter: opaque data, given back as it came. */
-  readonly reasoning_details?: readonly unknown[];
-  /** LiteLLM: Anthropic's signed blocks, given back as they came. */
-  readonly thinking_blocks?: readonly unknown[];
-  /** Mistral: the answer continues this message. */
-  readonly prefix?: boolean;
+  readonly reasoning_details?: readonly unknown[]; // OpenRouter: opaque data, given back as it came
+  readonly thinking_blocks?: readonly unknown[]; // LiteLLM: Anthropic's signed blocks, given back as they came
+  readonly prefix?: boolean; // Mistral: the answer continues this message
 }
 
 /** Data that a server needs back with a message or a tool call, in the field in which it came. */
 export interface OpaqueFields {
   readonly extra_content?: ExtraContent;
-  /** LiteLLM: Gemini's thought signature, say. */
-  readonly provider_specific_fields?: JsonObject;
+  readonly provider_specific_fields?: JsonObject; // LiteLLM: Gemini's thought signature, say
   /** Gemini's thought signature beside the function, as gateways before Gemini write it. */
   readonly thoughtSignature?: string;
   readonly thought_signature?: string;
@@ -96,8 +86,7 @@ export type ChatContentPart = ExtensionKeys &
     | { readonly type: 'input_audio'; readonly input_audio: { readonly data: string; readonly format: string } }
     | { readonly type: 'video_url'; readonly video_url: { readonly url: string } }
     | { readonly type: 'file'; readonly file: ChatFile }
-    /** Mistral. */
-    | { readonly type: 'document_url'; readonly document_url: string }
+    | { readonly type: 'document_url'; readonly document_url: string } // Mistral
     | ChatExtensionPart
   );
 
@@ -159,8 +148,7 @@ export type ChatToolChoice =
   | 'auto'
   | 'none'
   | 'required'
-  /** Mistral's value for `required`. */
-  | 'any'
+  | 'any' // Mistral's value for `required`
   | ChatNamedTool
   | (ExtensionKeys & {
       readonly type: 'allowed_tools';

@@ -172,11 +172,10 @@ export const imageGenerationItem = z.object({
   svg_usage: optionalValue,
 });
 
-/** A part of a reasoning item's `content` or `summary`. */
 export const reasoningPart = z.object({ type: optionalValue, text: optionalText });
 
 const partHints = { prompt_cache_breakpoint: optionalValue, cache_control: unread };
-/** Citations and log probabilities of earlier answers, and what a client parsed of them, are for their readers. */
+/** No model reads the citations, the log probabilities and the parsed values of earlier answers. */
 export const textPart = compiled({
   text: z.string(),
   annotations: optionalValue,
@@ -196,7 +195,7 @@ export const imagePart = z.object({
 const fileFields = { file_data: optionalText, file_url: optionalText, file_id: optionalText, filename: optionalText };
 export const filePart = z.object({ ...fileFields, detail: unread, ...partHints });
 export const encryptedPart = z.object({ encrypted_content: z.string(), ...partHints });
-/** Flat as in the AI SDK, nested as in Chat, or a URL as in Codex. */
+/** A sound is flat as in the AI SDK, nested as in Chat, or a URL as in Codex. */
 export const audioPart = z.object({
   audio_url: optionalText,
   input_audio: optionalObject,
@@ -236,7 +235,6 @@ export const customTool = z.object({
   async: optionalBoolean,
   ...serversToolKeys,
 });
-/** A custom tool's `format` by `type`. */
 export const customFormats = {
   text: z.object({ type: z.literal('text') }),
   grammar: z.object({ type: z.literal('grammar'), syntax: z.string(), definition: z.string() }),

@@ -28,7 +28,7 @@ export function estimatedInput({ messages }: Pick<ChatCompletionRequest, 'messag
   return estimatedTokens(bodyBytes, media);
 }
 
-/** Tokens of an uncounted output: one for each delta, or one for each four characters, as gateways join deltas; the larger number. */
+/** Tokens of an uncounted output: one for each delta or, since gateways join deltas, one for each four characters, whichever is more. */
 export function estimatedOutput(deltas: number, characters: number): number {
   return Math.max(deltas, Math.ceil(characters / unitsPerToken));
 }

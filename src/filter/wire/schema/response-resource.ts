@@ -107,7 +107,7 @@ export type ClientToolType = 'tool_search' | 'shell' | 'local_shell' | 'apply_pa
 
 /** A call of such a tool. Its further fields are with its tool, in `translate/client-tools/`. */
 export interface ClientToolCallItem extends Item<`${ClientToolType}_call`> {
-  /** Null for a search that ran here. */
+  /** Null for a search that this service answered. */
   readonly call_id: string | null;
 }
 
@@ -117,7 +117,6 @@ export interface ToolSearchOutputItem extends Item<'tool_search_output'> {
   readonly tools: readonly ToolEcho[];
 }
 
-/** A picture that the model made. */
 export interface ImageGenerationCallItem extends Item<'image_generation_call', 'in_progress' | 'completed'> {
   /** Base64; null until the picture is there. */
   readonly result: string | null;
@@ -194,13 +193,11 @@ export interface CreateResponseEcho {
   readonly user?: string;
   readonly prompt_cache_retention?: string;
   readonly prompt_cache_options?: Readonly<Record<string, unknown>>;
-  /** Reasoning in the input that was not sent to the model. */
   readonly input_transformations?: readonly InputTransformation[];
 }
 
 /** Reasoning of the input that was left out: it is older than the user's last message, or another server encrypted it. */
 export interface InputTransformation {
-  /** The id of the reasoning item. */
   readonly id: string;
   readonly type: 'reasoning';
   readonly action: 'removed';

@@ -64,7 +64,7 @@ function quoted(text: string): string {
 /** A function of its own keeps the fast path above small. */
 function jsonOf(event: ResponseStreamEvent): string {
   if (!isExtension(event)) return JSON.stringify(event);
-  // The names of such types need no escaping.
+  // The type of an extension needs no escaping.
   const { type, fields, sequence_number } = event;
   return `{"type":"${type}",${fields === '' ? '' : `${fields},`}"sequence_number":${sequence_number}}`;
 }

@@ -44,12 +44,10 @@ export const namespaceTools: ToolType = toolType(namespaceTool, null, ({ name, d
     const memberAt = `${at}.tools[${index}]`;
     const [type, member] = typedTool(given, memberAt);
     if (type !== 'function' && type !== 'custom') {
-      throw unsupportedParameter(
-        `${memberAt}.type`,
-        `A namespace may hold tools of type 'function' and 'custom', not ${quote(type)}. Leave it out, or offer it as a function.`,
-      );
+      const message = `A namespace may hold tools of type 'function' and 'custom', not ${quote(type)}. Leave it out, or offer it as a function.`;
+      throw unsupportedParameter(`${memberAt}.type`, message);
     }
-    // The first member alone carries it for the model: nothing is lost, and little is repeated.
+    // For the model, the first member alone carries the description: nothing is lost, and little is repeated.
     const namespace = { name, preface: index === 0 ? (description ?? '') : '' };
     const definition = (type === 'function' ? parseFunction : parseCustom)(member, memberAt, namespace, builder);
     builder.offer(

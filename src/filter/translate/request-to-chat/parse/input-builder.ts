@@ -49,7 +49,6 @@ export class InputBuilder implements Reading {
     readonly format: Record<string, unknown> | null;
     readonly formatAt: string;
   } = { effort: null, format: null, formatAt: '' };
-  /** The item that is read ends the input. */
   isLast = false;
   /** The item that is read has the status `incomplete`. */
   isCut = false;
@@ -57,7 +56,6 @@ export class InputBuilder implements Reading {
   endsInTrigger = false;
   /** JSON values in the reasoning envelopes read so far, which the count of the body does not include. */
   envelopeValues = 0;
-  /** Created for the first call. */
   #openCalls: OpenCalls | null = null;
   /** Created for the first output that does not name its call. */
   #openCallsOfTools: OpenCalls | null = null;

@@ -26,7 +26,6 @@ const records = [
   'internal_chat_message_metadata_passthrough',
 ];
 
-/** The keys of an item, a part or a tool with that schema. */
 export function knownKeys(schema: z.ZodMiniObject): KnownKeys {
   return readKeys(schema, records);
 }

@@ -15,7 +15,6 @@ interface RoundCalls {
 export class OpenCalls {
   readonly #keyOf: (call: InputToolCall) => string;
   readonly #open = new Map<string, RoundCalls[]>();
-  /** The call with the latest output, by its key. */
   readonly #answered = new Map<string, InputToolCall>();
   readonly #withOutput = new Set<InputToolCall>();
   #round = 0;
@@ -51,7 +50,6 @@ export class OpenCalls {
   }
 
   #addCall(call: InputToolCall): void {
-    // A call that follows an output was made with that output.
     if (this.#isAnswered) this.#beginRound();
     const key = this.#keyOf(call);
     const rounds = this.#open.get(key) ?? [];

@@ -62,7 +62,6 @@ export function parseContent(
   return parts;
 }
 
-/** Null for a part that is left out, and listed as dropped. */
 function parsePart(part: unknown, speaker: Speaker, at: string, reading: Reading): InputContent | null {
   const { settings } = reading;
   if (!isJsonObject(part)) throw invalidType(at, 'an object', part);
@@ -102,7 +101,6 @@ function staysAPart(part: InputContent, speaker: Speaker, { arrayContent, system
   return speaker === 'user' || (isSystem && arrayContent && systemMessages !== 'leading_only');
 }
 
-/** The media that a part can hold, each with its limit and its name in errors. */
 const media = {
   text: { limit: 'maxTextBytes', what: 'text' },
   image: { limit: 'maxFileBytes', what: 'image URL' },
@@ -286,16 +284,12 @@ function parseVideo(url: string, at: string, reading: Reading): InputContent {
 }
 
 function notSupported(at: string, what: string, profile: string): ApiError {
-  return unsupportedParameter(
-    at,
-    `The upstream (profile '${profile}') does not accept ${what} in messages. Send text instead.`,
-  );
+  const message = `The upstream (profile '${profile}') does not accept ${what} in messages. Send text instead.`;
+  return unsupportedParameter(at, message);
 }
 
 function misplaced(type: string, allowed: readonly Speaker[], speaker: Speaker, at: string): ApiError {
   const place = (one: Speaker) => (one === 'tool' ? 'a tool output' : `a message of role '${one}'`);
-  return invalidValue(
-    `${at}.type`,
-    `Invalid value: ${quote(type)} for '${at}.type'. It is not allowed in ${place(speaker)}. Send it in ${allowed.map(place).join(' or ')}.`,
-  );
+  const message = `Invalid value: ${quote(type)} for '${at}.type'. It is not allowed in ${place(speaker)}. Send it in ${allowed.map(place).join(' or ')}.`;
+  return invalidValue(`${at}.type`, message);
 }

@@ -21,27 +21,21 @@ export function parseFile(
     if (isTextType(mime))
       return { type: 'text', text: `${filename ?? 'file'}:\n${decodeText(file, at)}`, hasOwnLines: true };
     if (profile.file === 'none') {
-      return notTaken(
-        `${at}.file_data`,
-        `The upstream (profile '${profile.name}') does not accept files of type ${quote(mime)} in 'file_data'. Send their text, or their pages as images.`,
-      );
+      const message = `The upstream (profile '${profile.name}') does not accept files of type ${quote(mime)} in 'file_data'. Send their text, or their pages as images.`;
+      return notTaken(`${at}.file_data`, message);
     }
     const url = file_data.startsWith('data:') ? file_data : `data:${mime};base64,${file_data}`;
     return fileAt(url);
   }
   if (file_url != null) {
     if (profile.file === 'openrouter' || profile.file === 'mistral') return fileAt(file_url);
-    return notTaken(
-      `${at}.file_url`,
-      `The upstream (profile '${profile.name}') does not accept files by URL ('file_url'), and this service does not fetch them. Send the content in 'file_data'.`,
-    );
+    const message = `The upstream (profile '${profile.name}') does not accept files by URL ('file_url'), and this service does not fetch them. Send the content in 'file_data'.`;
+    return notTaken(`${at}.file_url`, message);
   }
   if (file_id == null) throw missingParameter(`${at}.file_data`);
   if (profile.file === 'openai') return { type: 'file', file: { file_id } };
-  return notTaken(
-    `${at}.file_id`,
-    `Uploaded files are not stored here, so 'file_id' cannot be used. Send the content in 'file_data', as data:…;base64,….`,
-  );
+  const message = `Uploaded files are not stored here, so 'file_id' cannot be used. Send the content in 'file_data', as data:…;base64,….`;
+  return notTaken(`${at}.file_id`, message);
 
   function fileAt(url: string): InputContent {
     if (profile.file === 'mistral') return { type: 'document_url', document_url: url };
@@ -70,7 +64,6 @@ function isTextType(mime: string): boolean {
   return /^text\/|^application\/(json|xml|yaml|x-yaml|toml|sql|javascript|x-sh)$|\+(json|xml|yaml)$/.test(mime);
 }
 
-/** Limit of characters before the comma of a data URL. */
 const maxDataUrlHeader = 1000;
 
 /** `file_data` is a data URL or bare base64. The type of bare data is that of the file name's extension, or else PDF. */
@@ -81,10 +74,8 @@ function parseFileData(given: string, filename: string | null | undefined, at: s
     return { mime: mimeByExtension.get(extension) ?? 'application/pdf', data: given, isBase64: true };
   }
   if (comma > maxDataUrlHeader) {
-    throw invalidValue(
-      `${at}.file_data`,
-      `Invalid '${at}.file_data': the part before the comma is too long. Send data:TYPE;base64,….`,
-    );
+    const message = `Invalid '${at}.file_data': the part before the comma is too long. Send data:TYPE;base64,….`;
+    throw invalidValue(`${at}.file_data`, message);
   }
   const [mime = '', ...parameters] = given.slice('data:'.length, comma).toLowerCase().split(';');
   const isBase64 = parameters.at(-1)?.trim() === 'base64';

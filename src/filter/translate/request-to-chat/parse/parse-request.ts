@@ -128,7 +128,6 @@ function takeField(name: string, read: unknown, parts: RequestParts, reading: Re
   }
 }
 
-/** The field that asks for a warm cache and no output. */
 function findPrewarm({ generate, prompt_cache_options: options }: Readonly<Record<string, unknown>>): Prewarm | null {
   if (isJsonObject(options) && options['prewarm'] === true) return 'prompt_cache_options.prewarm';
   return generate === false ? 'generate' : null;
@@ -139,11 +138,8 @@ function parseNames(object: Readonly<Record<string, unknown>>, param: string | n
   const names = Object.keys(object);
   if (names.length <= maxFields) return names;
   const where = param === null ? 'the request body' : `'${param}'`;
-  throw ApiError.invalidRequest(
-    'object_above_max_properties',
-    param,
-    `Too many fields in ${where}: expected at most ${maxFields}, but got ${names.length}.`,
-  );
+  const message = `Too many fields in ${where}: expected at most ${maxFields}, but got ${names.length}.`;
+  throw ApiError.invalidRequest('object_above_max_properties', param, message);
 }
 
 /** Maximum fields of an object with fixed keys: several times as many as the API and all known engines have. */
@@ -179,10 +175,8 @@ function parseInclude(include: readonly unknown[], { settings: { profile }, drop
       continue;
     }
     if (profile.refusedFields.includes('logprobs')) {
-      throw unsupportedValue(
-        at,
-        `The upstream (profile '${profile.name}') does not return log probabilities. Leave 'message.output_text.logprobs' out of 'include'.`,
-      );
+      const message = `The upstream (profile '${profile.name}') does not return log probabilities. Leave 'message.output_text.logprobs' out of 'include'.`;
+      throw unsupportedValue(at, message);
     }
   }
   return wanted;
@@ -193,10 +187,8 @@ function refuseByProfile(name: string, value: unknown, { profile }: TranslationS
   if (name === 'temperature' || name === 'top_p') return;
   const field = name === 'top_logprobs' ? 'logprobs' : name;
   if (value === 0 || !(profile.refusedFields as readonly string[]).includes(field)) return;
-  throw unsupportedParameter(
-    name,
-    `The upstream (profile '${profile.name}') does not support '${field}'. Leave '${name}' out.`,
-  );
+  const message = `The upstream (profile '${profile.name}') does not support '${field}'. Leave '${name}' out.`;
+  throw unsupportedParameter(name, message);
 }
 
 /** A field that no schema reads goes to the upstream as it is, or is dropped and listed, left out, or refused. Throws `ApiError`. */

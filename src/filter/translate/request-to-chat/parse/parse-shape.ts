@@ -61,11 +61,10 @@ function buildError(issue: Issue, root: unknown, param: string): ApiError {
       return tooBig(issue, at, value);
     case 'invalid_value':
       return notOneOf(at, value, issue.values);
-    case 'invalid_format':
-      return invalidValue(
-        at,
-        `Invalid value: ${quote(value)} for '${at}'. It must match the pattern ${issue.pattern ?? issue.format}.`,
-      );
+    case 'invalid_format': {
+      const message = `Invalid value: ${quote(value)} for '${at}'. It must match the pattern ${issue.pattern ?? issue.format}.`;
+      return invalidValue(at, message);
+    }
     case 'not_multiple_of':
     case 'unrecognized_keys':
     case 'invalid_key':
@@ -93,12 +92,11 @@ function tooSmall(issue: Issue & { code: 'too_small' }, at: string, value: unkno
       return missingParameter(at, 'It must not be empty.');
     case 'array':
       return emptyArray(at);
-    default: // numbers: the issue's message is the kind of number
-      return ApiError.invalidRequest(
-        `${issue.message}_below_min_value`,
-        at,
-        `Invalid '${at}': ${issue.message} below minimum value. Expected a value >= ${issue.minimum}, but got ${quote(value)}.`,
-      );
+    default: {
+      // numbers: the issue's message is the kind of number
+      const message = `Invalid '${at}': ${issue.message} below minimum value. Expected a value >= ${issue.minimum}, but got ${quote(value)}.`;
+      return ApiError.invalidRequest(`${issue.message}_below_min_value`, at, message);
+    }
   }
 }
 
@@ -112,11 +110,8 @@ function tooBig(issue: Issue & { code: 'too_big' }, at: string, value: unknown):
     const size = Array.isArray(value) ? value.length : Object.keys(value as object).length;
     return aboveMax('array', at, 'too many entries', issue.maximum, size);
   }
-  return ApiError.invalidRequest(
-    `${issue.message}_above_max_value`,
-    at,
-    `Invalid '${at}': ${issue.message} above maximum value. Expected a value <= ${issue.maximum}, but got ${quote(value)}.`,
-  );
+  const message = `Invalid '${at}': ${issue.message} above maximum value. Expected a value <= ${issue.maximum}, but got ${quote(value)}.`;
+  return ApiError.invalidRequest(`${issue.message}_above_max_value`, at, message);
 }
 
 function findValue(root: unknown, path: Path): unknown {

@@ -28,17 +28,13 @@ export function parseTextFormat(
   if (type == null) throw missingParameter(`${param}.type`);
   if (type !== 'json_schema') throw notOneOf(`${param}.type`, type, ['text', 'json_object', 'json_schema']);
   if (isJsonObject(format['json_schema'])) {
-    throw missingParameter(
-      `${param}.name`,
-      `In the Responses API the schema's fields are not nested: "text": {"format": {"type": "json_schema", "name": …, "schema": …}}.`,
-    );
+    const message = `In the Responses API the schema's fields are not nested: "text": {"format": {"type": "json_schema", "name": …, "schema": …}}.`;
+    throw missingParameter(`${param}.name`, message);
   }
   const read = parseFields(jsonSchemaFormat, format, param, reading, extensions);
   if (read.strict === true && profile.jsonSchema === 'prompt') {
-    throw unsupportedValue(
-      param,
-      `The upstream cannot enforce the JSON schema of 'text.format'. Send "strict": false to have the schema described to the model instead.`,
-    );
+    const message = `The upstream cannot enforce the JSON schema of 'text.format'. Send "strict": false to have the schema described to the model instead.`;
+    throw unsupportedValue(param, message);
   }
   return { ...read, type, param, extensions };
 }

@@ -11,7 +11,6 @@ import { parseFields } from './parse-shape.ts';
 const param = 'tool_choice';
 const modes: readonly string[] = ['auto', 'none', 'required'] satisfies ToolChoiceMode[];
 
-/** Throws `ApiError` for the first mistake. */
 export function parseToolChoice(
   choice: CreateResponseFields['tool_choice'],
   reading: RequestReading,
@@ -19,10 +18,8 @@ export function parseToolChoice(
   if (choice == null) return null;
   if (typeof choice === 'string') {
     if (isMode(choice)) return { type: 'mode', mode: choice };
-    throw invalidValue(
-      param,
-      `Invalid value: ${quote(choice)} for 'tool_choice'. Supported values are: ${modes.map(quote).join(', ')}, or an object.`,
-    );
+    const message = `Invalid value: ${quote(choice)} for 'tool_choice'. Supported values are: ${modes.map(quote).join(', ')}, or an object.`;
+    throw invalidValue(param, message);
   }
   const { type } = choice;
   const extensions = readExtensionKeys(choice, reading.settings.profile);
@@ -43,10 +40,8 @@ export function parseToolChoice(
   const tool = parseChosenTool(choice, param, reading);
   if (tool !== null) return { type: 'named', tool };
   const types = [...reading.known.tools].flatMap(([known, { chosenBy }]) => (chosenBy === null ? [] : [quote(known)]));
-  throw unsupportedValue(
-    param,
-    `'tool_choice' of type ${quote(type)} needs a tool that OpenAI's servers run. Supported are 'auto', 'none', 'required', and objects of type ${types.join(', ')}, 'allowed_tools'.`,
-  );
+  const message = `'tool_choice' of type ${quote(type)} needs a tool that OpenAI's servers run. Supported are 'auto', 'none', 'required', and objects of type ${types.join(', ')}, 'allowed_tools'.`;
+  throw unsupportedValue(param, message);
 }
 
 /** The choice, within the request's own list of allowed tools. Throws `ApiError` for a choice that has a list too. */
@@ -56,10 +51,8 @@ export function withAllowedTools(
 ): ToolChoiceRequest | null {
   if (tools === null) return choice;
   if (choice !== null && choice.type !== 'mode') {
-    throw invalidValue(
-      'allowed_tools',
-      `'tool_choice' already says which tools may be called. Send 'allowed_tools' with "auto", "none" or "required", or leave it out.`,
-    );
+    const message = `'tool_choice' already says which tools may be called. Send 'allowed_tools' with "auto", "none" or "required", or leave it out.`;
+    throw invalidValue('allowed_tools', message);
   }
   return { type: 'allowed_tools', mode: choice?.mode ?? 'auto', tools, extensions: null };
 }
@@ -92,10 +85,8 @@ function parseAllowedEntry(entry: unknown, at: string, reading: RequestReading):
     dropped.push(`${at}.${type}`);
     return [];
   }
-  throw unsupportedValue(
-    `${at}.type`,
-    `Only tools that the client runs can be allowed here, such as tools of type 'function'. Leave the other tools out.`,
-  );
+  const message = `Only tools that the client runs can be allowed here, such as tools of type 'function'. Leave the other tools out.`;
+  throw unsupportedValue(`${at}.type`, message);
 }
 
 /**

@@ -30,7 +30,6 @@ export function parseTools(
   }
 }
 
-/** Tools that only OpenAI's own servers can run. */
 const hostedTools = new Set([
   'web_search',
   'web_search_preview',
@@ -79,10 +78,8 @@ function leaveOutOrRefuse(
   }
   const param = `${at}.type`;
   if (isHosted) {
-    throw unsupportedParameter(
-      param,
-      `Tools of type ${quote(type)} run on OpenAI's servers and are not available here. Offer a tool of type 'function' and run it yourself.`,
-    );
+    const message = `Tools of type ${quote(type)} run on OpenAI's servers and are not available here. Offer a tool of type 'function' and run it yourself.`;
+    throw unsupportedParameter(param, message);
   }
   if (isRefused(type, settings)) throw notOneOf(param, type, [...types.keys()]);
   dropped.pushUnknownType({ kind: 'tool', type }, at);

@@ -49,9 +49,7 @@ export class ToolsBuilder implements Reading {
   readonly settings: TranslationSettings;
   readonly dropped: Dropped;
   readonly provenance: Provenance;
-  /** The echo of the request's own list. */
   readonly listed: ToolEcho[] = [];
-  /** The path of the list that is read. */
   param = '';
   /**
    * The list that is read is the request's own: a name that is taken is a mistake, and a tool that cannot be offered is refused. Later lists
@@ -61,7 +59,6 @@ export class ToolsBuilder implements Reading {
   /** The request has a search that OpenAI's servers would run. */
   isSearched = false;
   readonly #definitions: ToolDefinition[] = [];
-  /** The index of each name in the definitions. */
   readonly #places = new Map<string, number>();
   /** Deferred tools by their Chat names, as a search would give them; null for a tool that a search has given. */
   readonly #deferred = new Map<string, ToolEcho | null>();
@@ -85,20 +82,15 @@ export class ToolsBuilder implements Reading {
     const place = this.#places.get(tool.chatName);
     if (place !== undefined) {
       if (this.isOwn) {
-        throw invalidValue(
-          `${tool.param}.name`,
-          `Invalid value for '${tool.param}.name': a tool named ${quote(tool.chatName)} already exists. Choose another name.`,
-        );
+        const message = `Invalid value for '${tool.param}.name': a tool named ${quote(tool.chatName)} already exists. Choose another name.`;
+        throw invalidValue(`${tool.param}.name`, message);
       }
       this.#definitions[place] = tool;
       return;
     }
     if (this.#definitions.length >= this.settings.limits.maxTools) {
-      throw ApiError.invalidRequest(
-        'array_above_max_length',
-        this.param,
-        `Invalid '${this.param}': too many tools. Expected at most ${this.settings.limits.maxTools}, including tools in namespaces.`,
-      );
+      const message = `Invalid '${this.param}': too many tools. Expected at most ${this.settings.limits.maxTools}, including tools in namespaces.`;
+      throw ApiError.invalidRequest('array_above_max_length', this.param, message);
     }
     this.#places.set(tool.chatName, this.#definitions.length);
     this.#definitions.push(tool);

@@ -2,7 +2,7 @@ import type { ChatMessage } from '../../../wire/schema/chat-request.ts';
 import { mergeMessages } from './merge-messages.ts';
 import { type Messages, mapRole, standIn } from './message-pass.ts';
 
-/** After a tool message only an assistant or another tool may speak. */
+/** Some servers let only an assistant or another tool speak after a tool message. */
 export function insertAssistantAfterTool(messages: Messages): Messages {
   return messages.flatMap((message, index) => {
     const isMissing = messages[index - 1]?.role === 'tool' && message.role !== 'assistant' && message.role !== 'tool';
@@ -22,7 +22,7 @@ export function alternateRoles(messages: Messages): Messages {
   return runs.map(mergeMessages);
 }
 
-/** The user speaks before the first assistant. */
+/** Inserts a message of the user's before a conversation that begins with the assistant. */
 export function beginWithUser(messages: Messages): Messages {
   const first = messages.findIndex(({ role }) => role === 'assistant' || role === 'user');
   return messages[first]?.role === 'assistant' ? messages.toSpliced(first, 0, question) : messages;

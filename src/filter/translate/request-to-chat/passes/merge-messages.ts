@@ -67,7 +67,6 @@ function partsOf(content: Content): Parts {
   return typeof content === 'string' ? [{ type: 'text', text: content }] : content;
 }
 
-/** The field of all messages, joined; nothing where no message has it. */
 function mergedText(
   field: 'refusal' | 'reasoning' | 'reasoning_content',
   messages: readonly ChatMessage[],

@@ -33,11 +33,8 @@ function parseEnvelope(text: string, at: string, input: InputBuilder): Reasoning
   const { maxNesting, maxValues } = input.settings.limits;
   const decoded = decodeReasoningEnvelope(text, maxNesting, maxValues - input.envelopeValues);
   if (decoded === 'too_many_values') {
-    throw ApiError.invalidRequest(
-      'too_many_values',
-      at,
-      `Invalid '${at}': the reasoning items together hold too many values. Expected at most ${maxValues}.`,
-    );
+    const message = `Invalid '${at}': the reasoning items together hold too many values. Expected at most ${maxValues}.`;
+    throw ApiError.invalidRequest('too_many_values', at, message);
   }
   if (decoded === null) return null;
   input.envelopeValues += decoded.values;
@@ -57,10 +54,8 @@ export function compaction(type: string): ItemType {
     const param = `${at}.encrypted_content`;
     const envelope = decodeCompactionEnvelope(encrypted_content ?? '');
     if (envelope === 'damaged') {
-      throw invalidValue(
-        param,
-        `Invalid '${param}': the summary was cut or changed on its way. Send the item as it was received, or leave it out.`,
-      );
+      const message = `Invalid '${param}': the summary was cut or changed on its way. Send the item as it was received, or leave it out.`;
+      throw invalidValue(param, message);
     }
     if (envelope !== 'foreign') {
       const text = withinTextLimit(envelope.text, param, input.settings);
@@ -71,7 +66,6 @@ export function compaction(type: string): ItemType {
   });
 }
 
-/** The item asks for a summary of what precedes it. */
 export const compactionTrigger = itemType(compactionTriggerItem, (_, at, input) => {
   if (!input.isLast) {
     throw invalidValue(at, `Invalid '${at}': a 'compaction_trigger' must be the last item of 'input'.`);

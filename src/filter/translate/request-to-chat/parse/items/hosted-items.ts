@@ -43,10 +43,8 @@ const hostedTexts: Readonly<Record<string, (item: LooseHostedItem) => string>> =
 /** The user's answer to `mcp_approval_request`. Throws `ApiError`, unless it is history, as the call is then. */
 const mcpApprovalResponse: ItemType = (item, at, input) => {
   if (input.settings.isHistory === true) return hostedItem('mcp_approval_response', nothing)(item, at, input);
-  throw unsupportedParameter(
-    `${at}.type`,
-    `Approvals are for MCP servers that OpenAI's servers call. MCP servers are not called here. Offer the tool as a tool of type 'function' and run it yourself.`,
-  );
+  const message = `Approvals are for MCP servers that OpenAI's servers call. MCP servers are not called here. Offer the tool as a tool of type 'function' and run it yourself.`;
+  throw unsupportedParameter(`${at}.type`, message);
 };
 
 const imageKeys = knownKeys(imageGenerationItem);
@@ -87,10 +85,8 @@ export const hostedItems: ReadonlyMap<string, ItemType> = new Map([
 function hostedItem(type: string, textIn: (item: LooseHostedItem) => string): ItemType {
   return (item, at, input) => {
     if (input.settings.unknownItems === 'reject') {
-      throw unsupportedParameter(
-        `${at}.type`,
-        `Items of type '${type}' belong to tools that OpenAI's servers run. Such tools are not available here. Leave these items out.`,
-      );
+      const message = `Items of type '${type}' belong to tools that OpenAI's servers run. Such tools are not available here. Leave these items out.`;
+      throw unsupportedParameter(`${at}.type`, message);
     }
     input.dropped.push(`${at}.${type}`);
     input.addText('assistant', textIn(item), at);

@@ -15,7 +15,7 @@ const checkedMessage = itemType(
   messageItem,
   ({ role, content, phase }, at, input, own) => {
     const parts = parseContent(content, role, `${at}.content`, input);
-    // An assistant's phase is what the answer got here, and says nothing that a model could miss.
+    // This service gave an assistant message its phase, and the model can do without it.
     if (phase != null && role !== 'assistant') input.dropped.push('input[].phase');
     // A message without any part that was kept is left out; a message that was empty from the start stays.
     if (parts.length === 0 && content.length > 0) return;
@@ -38,10 +38,8 @@ export const message: ItemType = (item, at, input) => {
   for (const [name, instead] of chatMessageFields) {
     const value = item[name];
     if (value == null || (Array.isArray(value) && value.length === 0)) continue;
-    throw unsupportedParameter(
-      `${at}.${name}`,
-      `'${at}.${name}' belongs to the Chat Completions API. In the Responses API use items of type '${instead}'.`,
-    );
+    const message = `'${at}.${name}' belongs to the Chat Completions API. In the Responses API use items of type '${instead}'.`;
+    throw unsupportedParameter(`${at}.${name}`, message);
   }
   checkedMessage(item, at, input);
 };
