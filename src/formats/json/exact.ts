@@ -26,7 +26,8 @@ interface Level {
  *
  * The text is parsed, and then read again for long numbers alone, whose place in the value is known from the brackets around them. A
  * reviver would be asked for every value, which takes five to ten times the time: only where a name is repeated that has such a number
- * is it asked which of them counts.
+ * is it asked which of them counts. `scanJson` has a loop of its own, since every body is scanned and few have such numbers: one loop that
+ * reports to either of them made the scan 5 to 10 % slower, with more lines.
  */
 export function parseExactly(text: string): unknown {
   const value: unknown = JSON.parse(text);
