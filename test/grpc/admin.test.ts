@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import {
   type AdminRoutes,
   type AdminSources,
-  hostProblem,
+  findHostProblem,
   parseHostPort,
   startAdminServer,
 } from '../../src/service/server/admin.ts';
@@ -121,7 +121,7 @@ describe('who may ask the admin port', () => {
     'Metrics.example:9090',
     'responses_extproc',
   ])('a client that calls it %s', (host) => {
-    expect(hostProblem(host, names)).toBeNull();
+    expect(findHostProblem(host, names)).toBeNull();
   });
 
   it.each([
@@ -134,7 +134,7 @@ describe('who may ask the admin port', () => {
     'a@127.0.0.1',
     '127.0.0.1/x',
   ])('not one that was led here by the name %j (DNS rebinding)', (host) => {
-    expect(hostProblem(host, names)).toMatch(/Other names than localhost are refused/);
+    expect(findHostProblem(host, names)).toMatch(/Other names than localhost are refused/);
   });
 
   it('on any page, unless the name is known', async () => {

@@ -2,23 +2,20 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { type AddressInfo, isIP, type Socket } from 'node:net';
 
 export interface AdminSources {
-  /** Names that requests may give as `Host`, in lower case, besides addresses, `localhost` and the name that is listened on. */
+  /** Names in lower case that a request may have as `Host`, besides addresses, `localhost` and the name that is listened on. */
   readonly hosts: readonly string[];
-  /** True while new exchanges are accepted. */
   ready(): boolean;
-  /** The Prometheus exposition, and its content type. */
+  /** Returns the Prometheus exposition. */
   metrics(): Promise<{ readonly contentType: string; readonly body: string }>;
-  /** The configuration in use, with secrets redacted. */
+  /** Returns the configuration in use, with secrets redacted. */
   config(): Readonly<Record<string, unknown>>;
-  /** Further pages, where there are any. */
   readonly routes?: AdminRoutes | null;
 }
 
 /** Routes that write their own response: streams, methods other than GET, special headers. */
 export interface AdminRoutes {
-  /** Answers the request, or returns false for a path that is not one of these. */
+  /** Answers the request. Returns false for a path that is not among `paths`. */
   handle(request: IncomingMessage, response: ServerResponse): boolean;
-  /** For the list of pages. */
   readonly paths: readonly string[];
 }
 
@@ -28,25 +25,20 @@ interface Page {
   readonly body: string;
 }
 
-/** Maximum concurrent connections; beyond it the longest idle one is closed, so that a probe always gets in. */
 const maxConnections = 64;
-/** How long a connection may be idle before it is closed. */
+/** Idle time after which a connection is closed. */
 const defaultIdleTimeoutMs = 10_000;
 
-/**
- * Serves probes, metrics and the configuration in use, read-only, and the given routes. `listen` is `HOST:PORT` (an IPv6 host in brackets).
- * Rejects when it cannot listen there.
- */
+/** Serves probes, metrics, the configuration in use, and `sources.routes`. Rejects when it cannot listen at `listen` (`HOST:PORT`). */
 export async function startAdminServer(listen: string, sources: AdminSources, idleMs = defaultIdleTimeoutMs) {
   const pages: Readonly<Record<string, () => Page | Promise<Page>>> = {
     '/healthz': () => ({ status: 200, body: 'ok\n' }),
     '/readyz': () => (sources.ready() ? { status: 200, body: 'ready\n' } : { status: 503, body: 'not ready\n' }),
     '/metrics': async () => ({ status: 200, ...(await sources.metrics()) }),
-    '/config': () => ({
-      status: 200,
-      contentType: 'application/json',
-      body: `${JSON.stringify(sources.config(), null, 2)}\n`,
-    }),
+    '/config': () => {
+      const body = `${JSON.stringify(sources.config(), null, 2)}\n`;
+      return { status: 200, contentType: 'application/json', body };
+    },
   };
 
   async function renderPage({ method, url = '/' }: IncomingMessage): Promise<Page> {
@@ -60,9 +52,9 @@ export async function startAdminServer(listen: string, sources: AdminSources, id
     return method === 'GET' || method === 'HEAD' ? page() : { status: 405, body: 'only GET\n' };
   }
 
-  /** Null where one of the given routes has answered. */
+  /** Returns the page to send; null if one of `sources.routes` has answered. */
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<Page | null> {
-    const problem = hostProblem(request.headers.host, names);
+    const problem = findHostProblem(request.headers.host, names);
     if (problem !== null) return { status: 403, body: `${problem}\n` };
     return sources.routes?.handle(request, response) === true ? null : renderPage(request);
   }
@@ -73,12 +65,12 @@ export async function startAdminServer(listen: string, sources: AdminSources, id
     answer(request, response)
       .catch((error: unknown) => ({ status: 500, body: `${error instanceof Error ? error.message : error}\n` }))
       .then((page) => page !== null && send(request, response, page))
-      // A failed write ends this connection; unhandled, it would end the process.
+      // An unhandled failure of a write would end the process.
       .catch(() => response.destroy());
   });
   server.requestTimeout = defaultIdleTimeoutMs;
   server.timeout = idleMs;
-  boundConnections(server, maxConnections);
+  boundConnections(server);
 
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
@@ -86,7 +78,7 @@ export async function startAdminServer(listen: string, sources: AdminSources, id
   });
   const bound = server.address() as AddressInfo; // a TCP listener that is up
   return {
-    /** `HOST:PORT`, with the port the system assigned when 0 was configured. */
+    /** `HOST:PORT`, with the port that the system assigned for 0. */
     address: `${bound.family === 'IPv6' ? `[${bound.address}]` : bound.address}:${bound.port}`,
     close: () =>
       new Promise<void>((resolve) => {
@@ -106,10 +98,10 @@ export function parseHostPort(listen: string): { host: string; port: number } {
 }
 
 /**
- * Why a request may not be answered, or null. A page of another site could otherwise read the port through a name of its own
- * that resolves to this machine (DNS rebinding). Browsers always send a host; probes of HTTP/1.0 need not.
+ * Returns why a request with this `Host` is refused, or null. A page of another site could otherwise read the port through a name of
+ * its own that resolves to this machine (DNS rebinding). Browsers always send a host; probes of HTTP/1.0 may send none.
  */
-export function hostProblem(given: string | undefined, names: readonly string[]): string | null {
+export function findHostProblem(given: string | undefined, names: readonly string[]): string | null {
   if (given === undefined) return null;
   const match = /^(?:\[([\da-f:.]+)\]|([^\s:[\]/@]+))(?::\d{1,5})?$/i.exec(given);
   const host = (match?.[1] ?? match?.[2] ?? '').toLowerCase();
@@ -117,8 +109,8 @@ export function hostProblem(given: string | undefined, names: readonly string[])
   return 'Other names than localhost are refused, so that no other site can read this. Use an IP address, or set ADMIN_HOSTS.';
 }
 
-/** Beyond this many connections, closes the one whose last request (or start) was the longest ago. */
-function boundConnections(server: Server, most: number): void {
+/** Beyond `maxConnections`, closes the connection whose last request, or start, was the longest ago, so that a probe always gets in. */
+function boundConnections(server: Server): void {
   const oldestFirst = new Set<Socket>();
   const touch = (socket: Socket) => {
     oldestFirst.delete(socket);
@@ -128,7 +120,7 @@ function boundConnections(server: Server, most: number): void {
     touch(socket);
     socket.once('close', () => oldestFirst.delete(socket));
     const [oldest] = oldestFirst;
-    if (oldestFirst.size > most) oldest?.destroy();
+    if (oldestFirst.size > maxConnections) oldest?.destroy();
   });
   server.on('request', ({ socket }) => touch(socket));
 }

@@ -10,8 +10,8 @@ import type { OpenExchange } from './process.ts';
 import type { ProfileSource } from './profile-source.ts';
 
 /**
- * The key by which a route chooses a profile, in the call's initial metadata, which Envoy writes from its own configuration
- * (`grpc_service.initial_metadata`). Nothing that a client sends ends up there.
+ * Keys with which a route chooses a profile and a path, in the call's initial metadata. Envoy writes it from its own configuration
+ * (`grpc_service.initial_metadata`), and nothing that a client sends ends up there.
  */
 const profileKey = 'x-upstream-profile';
 const pathKey = 'x-upstream-path';
@@ -19,9 +19,8 @@ const pathKey = 'x-upstream-path';
 const systemClock: ExchangeOptions['clock'] = { now: () => Math.floor(Date.now() / 1000), newId };
 
 /**
- * The factory for a configuration. `onMisconfigured` is called for routes that name an unknown profile or an invalid
- * path; `createExchange` replaces the class of its exchanges; `files` are the configuration's, read already. Throws
- * `ConfigError` for files that cannot be used.
+ * The factory for a configuration. `onMisconfigured` is called for routes that name an unknown profile or an invalid path;
+ * `createExchange` replaces `new Exchange`. Throws `ConfigError` for files of the configuration that cannot be used.
  */
 export function createExchangeFactory(
   config: Config,
@@ -39,7 +38,7 @@ export function createExchangeFactory(
 ) {
   const ofExchange = valuesOf(settings.exchange, config, files);
   const { maxResponseBytes, maxSseEventBytes } = ofExchange.bodyLimits;
-  // A small heap lowers the first alone (`fitToMemory`).
+  // A small heap lowers `maxResponseBytes` alone (`fitToMemory`).
   const bodyLimits = { ...ofExchange.bodyLimits, maxSseEventBytes: Math.min(maxSseEventBytes, maxResponseBytes) };
   const ofTranslation = valuesOf(settings.translation, config, files);
 
@@ -51,20 +50,19 @@ export function createExchangeFactory(
 
   configuredProfile();
   return {
-    /**
-     * `metadata` is the call's; `admission` is its admission by the overload guard, the error that refuses it, or null
-     * without a guard.
-     */
+    /** Opens the exchange of a call. `admission` is the guard's, or its error; null without a guard. */
     open(metadata: CallMetadata, given: BodyModes | null, admission: Admission | ApiError | null): OpenExchange {
       const [admitted, overload] = admission instanceof ApiError ? [null, admission] : [admission, null];
-      const name = textOf(metadata, profileKey);
-      const path = textOf(metadata, pathKey);
+      const name = readKey(metadata, profileKey);
+      const path = readKey(metadata, pathKey);
       const profile = name === null ? configuredProfile() : profiles.profileOf(name);
       const problem =
-        profile === undefined ? unknown(profileKey, name, `one of ${profiles.names().join(', ')}`) : problemOf(path);
+        profile === undefined
+          ? describeUnknown(profileKey, name, `one of ${profiles.names().join(', ')}`)
+          : findPathProblem(path);
       if (problem !== null) onMisconfigured(problem);
       const modes = given ?? ofExchange.modes;
-      // A route that names a profile uses that profile's path, not UPSTREAM_PATH, which belongs to the configured one.
+      // UPSTREAM_PATH belongs to the configured profile: a route that names another uses that profile's path.
       const configuredPath = name === null ? ofExchange.upstreamPath : null;
       let exchange: Exchange;
       try {
@@ -74,7 +72,7 @@ export function createExchangeFactory(
           modes,
           settings: { ...ofTranslation, profile: profile ?? configuredProfile() },
           upstreamPath: path ?? configuredPath,
-          // The client gets none of the operator's names; they are in the log.
+          // The operator's names are in the log, and the client does not get them.
           refusal: problem === null ? overload : ApiError.misconfigured(misconfigured),
           hold: (bytes, body) => admitted?.hold(bytes, body) ?? null,
           clock,
@@ -88,41 +86,38 @@ export function createExchangeFactory(
   };
 }
 
-function textOf(metadata: CallMetadata, key: string): string | null {
+function readKey(metadata: CallMetadata, key: string): string | null {
   const value = metadata[key];
   return value === undefined || value.length === 0 ? null : String(value);
 }
 
-function problemOf(path: string | null): string | null {
+function findPathProblem(path: string | null): string | null {
   if (path === null || /^\/[\x21-\x7e]*$/.test(path)) return null;
-  return unknown(pathKey, path, 'a path that starts with /');
+  return describeUnknown(pathKey, path, 'a path that starts with /');
 }
 
-function unknown(key: string, value: string | null, known: string): string {
+function describeUnknown(key: string, value: string | null, known: string): string {
   return `${key} is ${JSON.stringify(value)}; it must be ${known}`;
 }
 
 const misconfigured = 'The route is not configured correctly. The log of responses-extproc has the reason.';
 
 /**
- * Ids with OpenAI's prefixes: `resp_` and 32 hexadecimal digits. The first half counts up, so that the items of a response
- * sort as they were made (haystack orders streamed calls by item id); the other half is random.
+ * Makes an id with OpenAI's prefix and 32 hexadecimal digits. The first half counts up, so that the items of a response sort as they
+ * were made (haystack orders streamed calls by item id); the second half is random.
  */
 export function newId(prefix: string): string {
-  // Node keeps random bytes for these: the system call costs more than everything else here.
+  // Node keeps a supply of random bytes for UUIDs; the system call for new ones costs more than the rest of this function.
   const random = randomUUID();
   return `${prefix}_${nextInOrder()}${random.slice(0, 8)}${random.slice(-8)}`;
 }
 
-/** Ids of one millisecond. */
 const maxCount = 0xffff;
 let time = 0;
 let count = 0;
 let timeDigits = '';
 
-/**
- * Twelve digits of the time in milliseconds and four of a counter. Setting the clock back does not change the order.
- */
+/** Returns twelve digits of the time in milliseconds and four of a counter. Setting the clock back does not change the order. */
 function nextInOrder(): string {
   const now = Date.now();
   if (now > time || count === maxCount) {

@@ -7,90 +7,82 @@ import { MessageFrameError, MessageFrameReader, putFrameHead } from './message-f
 /** A call as its listener sees it. */
 export type GrpcCall = Pick<Http2Call, keyof Http2Call>;
 
-/** A gRPC status and its message. */
 type CallStatus = Pick<StatusObject, 'code' | 'details'>;
 
-/** Callbacks of a call. */
 export interface GrpcCallListener {
   message(bytes: Buffer): void;
-  /** `bytes` are pending for a caller that does not read; then `drained`, once it has read them. */
+  /** The caller does not read: `bytes` are pending for it. `drained` follows once it has read them. */
   blocked(bytes: number): void;
   drained(): void;
-  /** The caller half-closed: it sends nothing more. */
+  /** The caller sends nothing more. */
   halfClosed(): void;
-  /** The call is over, whoever ended it. Called once or more. */
+  /** The call is over, whoever ended it. May be called more than once. */
   closed(): void;
 }
 
+interface AcceptOptions {
+  /** A longer message ends the call. */
+  readonly maxMessageBytes: number;
+  /** Takes the call and returns its listener. */
+  accept(call: GrpcCall): GrpcCallListener;
+  /** Called with what a listener throws, which ends the call; other calls go on. */
+  onFault(thrown: unknown): void;
+}
+
 /**
- * Answers a new HTTP/2 stream as a gRPC call (“gRPC over HTTP/2”): `accept` gets the call and returns its listener.
- * Messages longer than `maxMessageBytes` end it. So does what a callback throws, a defect: `onFault` is told, and other calls go on.
+ * Answers a new HTTP/2 stream as a gRPC call (“gRPC over HTTP/2”).
  *
- * Fast path, in place of grpc-js's own calls: it copies each message twice, waits for a promise and goes through
- * an object stream both ways, and makes metadata, two layers of interceptors and a duplex stream for each call. What that would
- * cost, and when to go back to it: docs/decisions/0005.
+ * This is a fast path. The calls of grpc-js copy each message twice, pass it through a promise and an object stream, and need
+ * metadata, interceptors and a duplex stream. Decision 5 (docs/decisions) has the costs, and says when to go back to them.
  */
-export function acceptCall(
-  stream: ServerHttp2Stream,
-  headers: CallMetadata,
-  maxMessageBytes: number,
-  accept: (call: GrpcCall) => GrpcCallListener,
-  onFault: (thrown: unknown) => void,
-): void {
-  // Each error is followed by `close`; nothing can be sent by then.
+export function acceptCall(stream: ServerHttp2Stream, headers: CallMetadata, options: AcceptOptions): void {
+  // `close` follows each error; nothing can be sent by then.
   stream.on('error', ignore);
   if (headers['content-type']?.startsWith('application/grpc') !== true)
     stream.respond({ ':status': constants.HTTP_STATUS_UNSUPPORTED_MEDIA_TYPE }, { endStream: true });
-  else new Http2Call(stream, headers, maxMessageBytes, accept, onFault);
+  else new Http2Call(stream, headers, options);
 }
 
 function ignore(): void {}
 
-/** High-water mark: bytes of one call that may be pending in this process. */
+/** High-water mark of the pending bytes of one call. */
 const maxUnsentBytes = 64 * 1024;
 const noopListener: GrpcCallListener = { message() {}, blocked() {}, drained() {}, halfClosed() {}, closed() {} };
 
 const responseHeaders = Object.freeze({ ':status': 200, 'content-type': 'application/grpc+proto' });
 const responseOptions = { waitForTrailers: true };
 
-/** A call of a bidirectional streaming method, with its messages as bytes. Reads and writes the HTTP/2 stream itself. */
+/** A call of a bidirectional streaming method, which reads and writes messages on the HTTP/2 stream itself. */
 class Http2Call {
   readonly metadata: CallMetadata;
   readonly #stream: ServerHttp2Stream;
   readonly #reader: MessageFrameReader;
   readonly #onFault: (thrown: unknown) => void;
   #listener = noopListener;
-  /** Frames sent while reading a batch; nearly always one, which needs no list. */
+  /** The frame to send, nearly always the only one. With more, `#more` has all of them. */
   #unsent: Buffer | null = null;
   #more: Buffer[] | null = null;
   #deadline: NodeJS.Timeout | null = null;
-  /** A batch of incoming messages is being read. */
   #isReading = false;
   #flow: FlowPhase = 'open';
 
-  constructor(
-    stream: ServerHttp2Stream,
-    headers: CallMetadata,
-    maxMessageBytes: number,
-    accept: (call: GrpcCall) => GrpcCallListener,
-    onFault: (thrown: unknown) => void,
-  ) {
+  constructor(stream: ServerHttp2Stream, headers: CallMetadata, options: AcceptOptions) {
     this.metadata = headers;
-    this.#onFault = onFault;
+    this.#onFault = options.onFault;
     this.#stream = stream;
-    this.#reader = new MessageFrameReader(maxMessageBytes);
+    this.#reader = new MessageFrameReader(options.maxMessageBytes);
     stream.on('data', (bytes: Buffer) => this.#read(bytes));
     stream.on('end', () => this.#guard(() => this.#halfClose()));
     stream.on('drain', () => this.#guard(() => this.#drained()));
     stream.on('close', () => this.#guard(() => this.#close()));
-    this.#listener = accept(this);
-    const timeout = this.metadata['grpc-timeout'];
+    this.#listener = options.accept(this);
+    const timeout = headers['grpc-timeout'];
     if (timeout !== undefined) this.#startDeadline(String(timeout));
   }
 
   /**
-   * Sends a message: its bytes with `frameHeadBytes` free ones in front. Messages sent while a batch of incoming
-   * messages is being read leave in one write.
+   * Sends a message: its bytes, with `frameHeadBytes` free bytes in front. Messages that are sent while incoming bytes are being
+   * read leave in one write.
    */
   send(frame: Buffer): void {
     putFrameHead(frame);
@@ -101,21 +93,20 @@ class Http2Call {
   }
 
   /**
-   * True under backpressure: nothing more is read from the caller until it has read what it was sent. Call it regularly
-   * meanwhile: it also detects streams that have been reset.
+   * True under backpressure: nothing is read from the caller until it has read what it was sent. Call it regularly, because it also
+   * detects streams that have been reset.
    */
   isBlocked(): boolean {
     if (this.#flow !== 'open') this.#destroyIfReset();
     return isBlocked(this.#flow);
   }
 
-  /** Sends what is pending; false if the caller should read some of it before it is sent more. */
+  /** Sends what is pending. False if the caller should read some of it before it is sent more. */
   hasRoom(): boolean {
     this.#flush();
     return !isBlocked(this.#flow) && isOpen(this.#stream);
   }
 
-  /** Pauses and resumes reading, when this process is short of memory. */
   pause(): void {
     this.#move('pause');
   }
@@ -124,7 +115,7 @@ class Http2Call {
     this.#move('resume');
   }
 
-  /** Resets the call: what has not been sent yet is discarded. */
+  /** Resets the call, and discards what has not been sent. */
   cancel(): void {
     this.#unsent = null;
     this.#more = null;
@@ -136,14 +127,14 @@ class Http2Call {
   /** Sends the status and ends the call; later calls do nothing. */
   end(how: CallStatus): void {
     this.#flush();
-    // Not if a status was sent: its stream accepts nothing more.
+    // A stream that has sent a status is not open.
     if (isOpen(this.#stream)) this.#sendStatus(how);
     else this.#destroyIfReset();
     this.#move('end');
   }
 
   #startDeadline(timeout: string): void {
-    const ms = timeoutMs(timeout);
+    const ms = readTimeoutMs(timeout);
     const end = (how: CallStatus) => {
       this.end(how);
       this.#close();
@@ -177,22 +168,18 @@ class Http2Call {
     this.#move('end');
     if (this.#deadline !== null) clearTimeout(this.#deadline);
     const listener = this.#listener;
-    // Node keeps its streams in a Map, whose old tables keep some of those removed, and all that is reachable from
-    // them, until the old generation is collected.
+    // Node keeps streams in a Map. Its old tables keep removed streams, and all that they refer to, until the old generation is collected.
     this.#listener = noopListener;
     listener.closed();
   }
 
-  /**
-   * Some Envoys reset with NO_ERROR. Node then keeps the stream until both sides have read everything, which may be
-   * never.
-   */
+  /** Where Envoy resets with NO_ERROR, Node keeps the stream until both sides have read everything, which may never happen. */
   #destroyIfReset(): void {
     if (this.#stream.closed) this.#stream.destroy();
   }
 
   #read(bytes: Buffer): void {
-    // There is no listener any more; the bytes are still read, because the stream closes only when it is drained.
+    // The bytes of a call that is over are read and discarded, because its stream closes only once it is drained.
     if (this.#flow === 'over') return;
     this.#isReading = true;
     try {
@@ -233,7 +220,6 @@ class Http2Call {
     this.#more = null;
     if (!isOpen(this.#stream)) return;
     if (!this.#stream.headersSent) this.#stream.respond(responseHeaders, responseOptions);
-    // Backpressure: once a slow caller's window is full, nothing more is read from it until it has caught up.
     if (this.#stream.write(bytes) || this.#stream.writableLength < maxUnsentBytes) return;
     this.#move('fill');
     this.#listener.blocked(this.#stream.writableLength);
@@ -245,7 +231,7 @@ class Http2Call {
     this.#listener.drained();
   }
 
-  /** Reads the caller while the call is open, and what it still sends once the call is over. */
+  /** Moves to the event's phase. The caller is read while the call is open; what it sends after the end is read and discarded. */
   #move(event: FlowEvent): void {
     this.#flow = flowMoves[this.#flow][event][0];
     if (this.#flow === 'open' || this.#flow === 'over') this.#stream.resume();
@@ -257,12 +243,12 @@ function isOpen(stream: ServerHttp2Stream): boolean {
   return !stream.destroyed && !stream.closed && !stream.writableEnded;
 }
 
-/** Node's timers fire at once for longer delays. */
+/** For longer delays, Node's timers fire at once. */
 const maxTimerMs = 2 ** 31 - 1;
 const unitMs = { H: 3_600_000, M: 60_000, S: 1000, m: 1, u: 1e-3, n: 1e-6 };
 
-/** Milliseconds of a `grpc-timeout`: up to eight digits and a unit. Null if it is not one. */
-function timeoutMs(value: string): number | null {
+/** Returns the milliseconds of a `grpc-timeout`, which is up to eight digits and a unit; null for anything else. */
+function readTimeoutMs(value: string): number | null {
   const [, digits, unit] = /^(\d{1,8})([HMSmun])$/.exec(value) ?? [];
   return unit === undefined ? null : Number(digits) * unitMs[unit as keyof typeof unitMs];
 }

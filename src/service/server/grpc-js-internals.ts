@@ -3,14 +3,14 @@ import type { ClientHttp2Session, Http2Server, IncomingHttpHeaders, ServerHttp2S
 import { connect } from 'node:http2';
 import { duplexPair } from 'node:stream';
 import { Server, ServerCredentials } from '@grpc/grpc-js';
+import { objectOf } from '../../formats/json/loose.ts';
 
 /**
- * All that this service reads of grpc-js beyond its public interface, in one place. A new version may move any of it:
- * `checkGrpcJsInternals` finds out when the service is built, or before the first port is bound, so that a service that an
- * upgrade has broken does not start, rather than report ready and fail every call.
+ * Everything that the service uses of grpc-js beyond its public interface. A new version may change any of it: `checkGrpcJsInternals`
+ * finds out when the service is built, or before the first port is bound, so that a broken service does not start.
  */
 
-/** grpc-js has moved something: the service cannot run with this version of it. */
+/** The service cannot run with this version of grpc-js. */
 class GrpcJsInternalsError extends Error {
   override readonly name = 'GrpcJsInternalsError';
   constructor(missing: string, options?: ErrorOptions) {
@@ -21,21 +21,14 @@ class GrpcJsInternalsError extends Error {
   }
 }
 
-/**
- * Adds options of node:http2 to the servers that grpc-js will create. Call it before `bindAsync`. Throws when grpc-js
- * has no such field. Delete it when grpc-js has channel options for them.
- */
+/** Adds options of node:http2 to the servers that `bindAsync` will create. Can go once grpc-js has channel options for them. */
 export function setHttp2Options(server: Server, options: Readonly<Record<string, unknown>>): void {
-  const common: unknown = Reflect.get(server, 'commonServerOptions');
-  if (typeof common !== 'object' || common === null)
-    throw new GrpcJsInternalsError('field `commonServerOptions` on Server');
+  const common = objectOf<object>(Reflect.get(server, 'commonServerOptions'));
+  if (common === null) throw new GrpcJsInternalsError('field `commonServerOptions` on Server');
   Object.assign(common, options);
 }
 
-/**
- * The node:http2 servers that grpc-js has bound so far, for what it does not offer on connections. Throws when grpc-js
- * has no such field. Delete it when grpc-js can close connections that never open a stream.
- */
+/** The node:http2 servers that grpc-js has bound so far. Can go once grpc-js can close connections that never open a stream. */
 export function http2ServersOf(server: Server): readonly Http2Server[] {
   const servers: unknown = Reflect.get(server, 'http2Servers');
   if (!(servers instanceof Map)) throw new GrpcJsInternalsError('field `http2Servers` on Server');
@@ -43,11 +36,8 @@ export function http2ServersOf(server: Server): readonly Http2Server[] {
 }
 
 /**
- * Hands the streams for the method at `path` to `accept` as soon as `server` opens them; all others go to grpc-js as
- * before. Call it right after the server is bound, before it can have a connection. Throws when grpc-js no longer
- * listens as it did.
- *
- * Gains: none of the objects that grpc-js makes for a call (docs/decisions/0005). Delete it with `grpc-call.ts`.
+ * Hands the streams for the method at `path` to `accept`, so that grpc-js makes no objects for these calls (docs/decisions/0005). All
+ * other streams go to grpc-js. Call it right after the server is bound, before it can have a connection.
  */
 export function takeStreams(
   server: Http2Server,
@@ -64,10 +54,8 @@ export function takeStreams(
 }
 
 /**
- * No more pings from now on, also on connections that are open. node:http2 sends none on a connection that got a
- * GOAWAY; grpc-js takes it for dead and destroys it, with every stream still running there. Throws when grpc-js has no
- * such field. Delete it when grpc-js stops its pings before it shuts down. A proxy that vanishes during a drain is
- * noticed when the drain times out.
+ * Stops the pings on all connections for a drain. node:http2 sends no ping on a connection that got a GOAWAY, and grpc-js would take
+ * it for dead and destroy it with its running streams. Can go once grpc-js stops its pings before it shuts down.
  */
 export function stopPings(server: Server): void {
   const field = 'keepaliveTimeMs';
@@ -77,13 +65,12 @@ export function stopPings(server: Server): void {
 
 type StreamListener = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, flags: number) => void;
 
-/** The Node with which `scripts/build.ts` has checked the grpc-js in the bundle; undefined when run from the sources. */
+/** The version of Node with which `scripts/build.ts` has checked the bundle's grpc-js; not declared when run from the sources. */
 declare const checkedNode: string | undefined;
 
 /**
- * Makes two real calls in memory to a server of its own: one that is taken over and one that is grpc-js's. Rejects with
- * the name of what is missing. Takes a few milliseconds; call it once, before anything is bound. In a build it is done where
- * this Node is not the one that did it then.
+ * Makes two calls in memory to a server of its own: one that is taken from grpc-js and one that is not. Rejects with the name of what
+ * is missing. Takes a few milliseconds, which a bundle saves where its build has already checked with this Node.
  */
 export async function checkGrpcJsInternals(): Promise<void> {
   if (typeof checkedNode !== 'undefined' && checkedNode === process.version) return;

@@ -1,13 +1,13 @@
 import { type ServerUnaryCall, type ServerWritableStream, type sendUnaryData, status } from '@grpc/grpc-js';
 import type { HealthCheckResponse } from '../../filter/index.ts';
 
-/** Service names that can be checked: the whole server, our service, and those that Kubernetes setups use. */
+/** Names that can be checked: '' for the whole server, the service, and the names that Kubernetes setups use. */
 const names: readonly string[] = ['', 'envoy.service.ext_proc.v3.ExternalProcessor', 'liveness', 'readiness'];
 
 type HealthCheckRequest = { readonly service: string };
 type Watcher = ServerWritableStream<HealthCheckRequest, HealthCheckResponse>;
 
-/** The standard gRPC health service. It serves from the start, because it is reachable only once the server is. */
+/** The standard gRPC health service. It reports SERVING from the start, because it is reachable only once the server is. */
 export function createHealth() {
   let available = true;
   let draining = false;
@@ -16,13 +16,12 @@ export function createHealth() {
   const serving = () => available && !draining;
 
   function statusOf({ service }: HealthCheckRequest): HealthCheckResponse['status'] {
-    // The protocol allows watching a name that does not exist, or not yet.
+    // A watch may name a service that does not exist.
     if (!names.includes(service)) return 'SERVICE_UNKNOWN';
     return serving() || service === 'liveness' ? 'SERVING' : 'NOT_SERVING';
   }
 
   return {
-    /** Handlers of `grpc.health.v1.Health`. */
     handlers: {
       Check(
         { request }: ServerUnaryCall<HealthCheckRequest, HealthCheckResponse>,
@@ -43,7 +42,7 @@ export function createHealth() {
     get serving() {
       return serving();
     },
-    /** Turns everything but liveness SERVING or NOT_SERVING; watchers are notified of a change. No effect after `drain`. */
+    /** Reports SERVING or NOT_SERVING for everything but liveness from now on, to watchers too. Has no effect after `drain`. */
     setAvailable(value: boolean): void {
       if (draining || value === available) return;
       available = value;
@@ -51,7 +50,7 @@ export function createHealth() {
       for (const call of watchers)
         if (call.request.service !== 'liveness' && statusOf(call.request) === changed) call.write({ status: changed });
     },
-    /** Turns everything but liveness NOT_SERVING for good; ends every watch, so that none delays the shutdown. */
+    /** Reports NOT_SERVING for everything but liveness, for good. Ends every watch, which would delay the shutdown. */
     drain(): void {
       draining = true;
       for (const call of watchers) {

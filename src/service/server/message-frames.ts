@@ -2,10 +2,10 @@ import { unzipSync } from 'node:zlib';
 import { status } from '@grpc/grpc-js';
 import { GrowingBytes } from '../../formats/bytes/growing-bytes.ts';
 
-/** Length of the prefix of each gRPC message: a flag (1: compressed) and four bytes of message length. */
+/** Length of the head of each gRPC message: a flag (1: compressed) and four bytes with the message's length. */
 export const frameHeadBytes = 5;
 
-/** The bytes are not a message, or it is too large: the call ends with this gRPC status. */
+/** A message is damaged or too large; the call ends with the gRPC status `code`. */
 export class MessageFrameError extends Error {
   override readonly name = 'MessageFrameError';
   readonly code: status;
@@ -16,23 +16,21 @@ export class MessageFrameError extends Error {
 }
 
 /**
- * Splits the bytes of a call into its messages (“Length-Prefixed-Message” of gRPC over HTTP/2). A message is usually a
- * view of a buffer shared with other calls: whoever keeps it must copy it.
- *
- * A class with as few objects as possible: when a token arrives alone, none of them is in the CPU's cache.
+ * Splits the bytes of a call into its messages (“Length-Prefixed-Message” of gRPC over HTTP/2). A message is usually a view of a
+ * buffer shared with other calls: whoever keeps it must copy it. The reader is a single object, because a token that arrives alone
+ * finds none of them in the CPU's cache.
  */
 export class MessageFrameReader {
   readonly #maxBytes: number;
-  /** An incomplete message. */
   #buffered: GrowingBytes | null = null;
-  /** Buffered bytes needed before parsing can continue: a frame's head, then its message too. */
+  /** Parsing continues once this many bytes are buffered: a frame's head, or the head with its message. */
   #wantedBytes = frameHeadBytes;
 
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes;
   }
 
-  /** Takes bytes cut anywhere and passes each message they complete to `to`. Throws `MessageFrameError`. */
+  /** Takes bytes cut anywhere, and passes each complete message to `to`. Throws `MessageFrameError`. */
   push(bytes: Buffer, to: { message(bytes: Buffer): void }): void {
     if (this.#buffered === null) {
       this.#read(bytes, to);
@@ -70,7 +68,7 @@ export class MessageFrameReader {
   }
 }
 
-/** Decompresses gzip or deflate, recognised by its first bytes. Envoy never compresses; other clients may. */
+/** Decompresses gzip or deflate. Envoy never compresses; other gRPC clients may. */
 function decompress(message: Buffer, maxBytes: number): Buffer {
   try {
     return unzipSync(message, { maxOutputLength: maxBytes });
@@ -85,7 +83,7 @@ function decompress(message: Buffer, maxBytes: number): Buffer {
   }
 }
 
-/** Writes the frame's head into the `frameHeadBytes` free bytes in front of its message. */
+/** Writes the head into the first `frameHeadBytes` bytes of the frame. */
 export function putFrameHead(frame: Buffer): void {
   const length = frame.length - frameHeadBytes;
   frame[0] = 0;

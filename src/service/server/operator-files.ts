@@ -4,22 +4,22 @@ import { messageOf } from '../settings/error-texts.ts';
 import { type FileForm, settingsIn } from '../settings/setting.ts';
 import { settings } from '../settings/settings-table.ts';
 
-/** The contents of the operator's files, by the variable that names each; null where it is unset. */
+/** The contents of the operator's files, by the variable that names the file; null for an unset variable. */
 export type OperatorFiles = Readonly<Record<string, unknown>>;
 
-/** Reads the files. Throws `ConfigError` for one that is missing, too large, empty, or invalid. */
+/** Reads the operator's files. Throws `ConfigError` for a file that is missing, too large, empty, or invalid. */
 export function readOperatorFiles(config: Config): OperatorFiles {
   const paths: Readonly<Record<string, unknown>> = config;
   return Object.fromEntries(
     settingsIn(settings).flatMap(({ variable, file }) => {
       if (file === null) return [];
       const path = String(paths[variable]);
-      return [[variable, path === '' ? null : contentOf(variable, path, file)]];
+      return [[variable, path === '' ? null : readOperatorFile(variable, path, file)]];
     }),
   );
 }
 
-function contentOf(variable: string, path: string, { maxBytes, takes, read }: FileForm<unknown>): unknown {
+function readOperatorFile(variable: string, path: string, { maxBytes, takes, read }: FileForm<unknown>): unknown {
   let text: string;
   try {
     const bytes = readFileSync(path);

@@ -14,7 +14,7 @@ import {
   serializeReply,
 } from '../../filter/index.ts';
 import type { Admission, Holder } from '../memory/overload.ts';
-import type { CallEnd, CallTimes, ExchangeObserver } from '../telemetry/observer.ts';
+import type { CallEnd, CallMetadata, CallTimes, ExchangeObserver } from '../telemetry/observer.ts';
 import { type CallMove, callMoves } from './call-phases.ts';
 import type { GrpcCall, GrpcCallListener } from './grpc-call.ts';
 import { frameHeadBytes } from './message-frames.ts';
@@ -22,52 +22,48 @@ import type { StepQueue } from './step-queue.ts';
 import type { Ticker, TickListener } from './ticker.ts';
 
 export interface ProcessOptions {
-  /** The exchange for this call, in the modes its first message names. */
-  open(modes: BodyModes | null, holder: Holder): OpenExchange;
-  /** Called with the bytes of each message. */
+  /** Opens the exchange of a call, in the modes that its first message names. */
+  open(metadata: CallMetadata, modes: BodyModes | null, holder: Holder): OpenExchange;
+  /** Called with the size of each message. */
   readonly worked: (bytes: number) => void;
-  /** The error for a body that has waited too long for its turn. */
-  readonly waitedTooLong: () => ApiError | null;
-  /** Milliseconds after which it has. */
-  readonly longestWaitMs: number;
-  /** Where bodies wait for their turn; those of one step do not wait for those of many. */
+  /** Returns the error for a body that has waited too long in a queue. */
+  readonly refusalAfter: (waitedMs: number) => ApiError | null;
+  /** Bodies of one step wait for each other, but not for bodies of many steps. */
   readonly queues: Readonly<Record<Exclude<Schedule, 'at_once'>, StepQueue>>;
   readonly observers: readonly ExchangeObserver[];
   readonly ticker: Ticker;
   /** Milliseconds within which the first message must arrive. */
   readonly firstMessageMs: number;
-  /** Called with an internal error that no observer can be notified of. */
+  /** Called with an internal error that no observer is told. */
   readonly onFault: (thrown: unknown) => void;
 }
 
 export interface OpenExchange {
   readonly exchange: Exchange;
-  /** The modes in force. */
   readonly modes: BodyModes;
   /** Memory that the call holds; null where nothing counts that. */
   readonly admission: Admission | null;
 }
 
-/** A message of the caller's, or null: it half-closes. */
+/** A message; null is the caller's half-close. */
 type Arrived = Buffer | null;
 type Idle = { readonly phase: 'idle'; readonly opened: OpenExchange };
-/** A message waits for its turn, or is handled in steps; `waiting` is what has arrived behind it. */
+/** A message waits in a queue, or is handled in steps; `waiting` has what arrived after it. */
 type Queued = { readonly phase: 'queued'; readonly opened: OpenExchange; readonly waiting: Arrived[] };
 /** The rest of a long answer is generated as the caller reads. */
 type Sending = Omit<Queued, 'phase'> & { readonly phase: 'sending'; readonly replies: Iterator<ExchangeReply, void> };
-/** The data of the call in each phase. */
 type CallState = { readonly phase: 'silent' | 'observed' | 'over' } | Idle | Queued | Sending;
 
 /**
- * One call of Envoy from its first message to its end: the complete data path. A class rather than closures, so that a token
- * that arrives alone finds all of the call's state in one object.
+ * One call of Envoy from its first message to its end: the complete data path. It is a class because closures would spread its state
+ * over several objects, which a token that arrives alone would not find in the CPU's cache.
  */
 export class ProcessCall implements GrpcCallListener, TickListener, Holder {
   tickSlot = -1;
   readonly #call: GrpcCall;
   readonly #options: ProcessOptions;
   #state: CallState = { phase: 'silent' };
-  /** Memory is short, in whatever phase the call is. */
+  /** Memory is short; any phase may be paused. */
   #isPaused = false;
   /** When the call was opened, then when its first message arrived. */
   #startedAt = performance.now();
@@ -85,7 +81,7 @@ export class ProcessCall implements GrpcCallListener, TickListener, Holder {
   message(bytes: Buffer): void {
     if (this.#state.phase === 'over') return;
     try {
-      // For want of memory the guard may fail this very call.
+      // If memory is short, the guard may end this very call.
       this.#options.worked(bytes.length);
       this.#take(bytes);
     } catch (thrown) {
@@ -94,16 +90,16 @@ export class ProcessCall implements GrpcCallListener, TickListener, Holder {
   }
 
   tick(at: number): void {
-    // A call without a message is counted nowhere, and would last as long as its connection.
+    // The ledger does not count a call without a message, and it would last as long as its connection.
     if (this.#state.phase === 'silent' && at - this.#startedAt >= this.#options.firstMessageMs)
       this.#finish(status.DEADLINE_EXCEEDED, 'No message came on this call.');
-    // Always called: it also detects that the call was reset.
+    // `isBlocked` also detects that the call was reset.
     const isBlocked = this.#call.isBlocked();
     const state = this.#state;
     if (!('opened' in state)) return;
     try {
-      const hearsNothing = isBlocked || this.#isPaused || state.phase !== 'idle';
-      this.#reply(state, state.opened.exchange.tick(at, hearsNothing));
+      const readsNothing = isBlocked || this.#isPaused || state.phase !== 'idle';
+      this.#reply(state, state.opened.exchange.tick(at, readsNothing));
     } catch (thrown) {
       this.#fail(thrown);
     }
@@ -125,22 +121,22 @@ export class ProcessCall implements GrpcCallListener, TickListener, Holder {
 
   resume(): void {
     this.#isPaused = false;
-    // Nothing is read while a message waits for its turn.
+    // Nothing is read while a message waits in a queue.
     if (this.#state.phase !== 'queued') this.#call.resume();
   }
 
   shed(error: ApiError): void {
     try {
       const state = this.#state;
-      // A client that does not read would not read this either, and half an event cannot be ended in another way.
-      const canSay = (state.phase === 'idle' || state.phase === 'queued') && !this.#call.isBlocked();
-      const replies = canSay ? state.opened.exchange.shed(error) : null;
-      if (canSay && replies !== null) {
+      // A client that does not read would not read the error either, and half an event cannot be ended.
+      const canSend = (state.phase === 'idle' || state.phase === 'queued') && !this.#call.isBlocked();
+      const replies = canSend ? state.opened.exchange.shed(error) : null;
+      if (canSend && replies !== null) {
         this.#reply(state, replies);
         this.resume();
         return;
       }
-      // Of a status the proxy makes a 503 where no answer has begun. One that reads nothing would not read that either.
+      // Envoy makes a 503 of the status where no answer has begun. A blocked call would not read it.
       if (!this.#call.isBlocked()) this.#finish(status.RESOURCE_EXHAUSTED, error.message);
       else {
         this.#end('done');
@@ -155,12 +151,12 @@ export class ProcessCall implements GrpcCallListener, TickListener, Holder {
     this.#take(null);
   }
 
-  /** Envoy resets the call when it needs nothing more: the normal end, not an error. */
+  /** Envoy resets the call when it needs nothing more: that is the normal end, not an error. */
   closed(): void {
     this.#end('done');
   }
 
-  /** Handles what arrives, or keeps it until the replies to what came before are sent. */
+  /** Handles a message or a half-close, or keeps it until the replies to earlier messages are sent. */
   #take(arrived: Arrived): void {
     const state = this.#state;
     if ('waiting' in state) state.waiting.push(arrived);
@@ -188,18 +184,17 @@ export class ProcessCall implements GrpcCallListener, TickListener, Holder {
   }
 
   #open(modes: BodyModes | null, startedAt: number): Idle {
-    const state: Idle = { phase: 'idle', opened: this.#options.open(modes, this) };
+    const state: Idle = { phase: 'idle', opened: this.#options.open(this.#call.metadata, modes, this) };
     this.#move('open', state);
     this.#startedAt = startedAt;
     return state;
   }
 
-  /** Handles the message in its turn, or in steps; messages of this call wait for it, other calls do not. */
+  /** Queues the message. Later messages of this call wait for it, other calls do not. */
   #enqueue(opened: OpenExchange, event: ExchangeEvent, schedule: Exclude<Schedule, 'at_once'>): void {
     const { exchange } = opened;
-    const { waitedTooLong, longestWaitMs } = this.#options;
     const addedAt = performance.now();
-    const refusal = () => (performance.now() - addedAt > longestWaitMs ? waitedTooLong() : null);
+    const refusal = () => this.#options.refusalAfter(performance.now() - addedAt);
     const steps = schedule === 'in_steps' ? exchange.handleInSteps(event, refusal) : null;
     const state: Queued = { phase: 'queued', opened, waiting: [] };
     this.#move('enqueue', state);
@@ -213,7 +208,7 @@ export class ProcessCall implements GrpcCallListener, TickListener, Holder {
         if (!step.done) return false;
         if (!this.#isPaused) this.#call.resume();
         this.#reply(state, step.value);
-        if (this.#state === state) this.#goOn(state);
+        if (this.#state === state) this.#handleWaiting(state);
       } catch (thrown) {
         this.#fail(thrown);
       }
@@ -221,8 +216,8 @@ export class ProcessCall implements GrpcCallListener, TickListener, Holder {
     });
   }
 
-  /** Takes what has arrived meanwhile; behind a message that makes the call busy again, the rest waits once more. */
-  #goOn({ opened, waiting }: Queued | Sending): void {
+  /** Handles what has arrived meanwhile. A message that is queued itself makes the rest wait again. */
+  #handleWaiting({ opened, waiting }: Queued | Sending): void {
     this.#move('answered', { phase: 'idle', opened });
     for (const arrived of waiting) this.#take(arrived);
   }
@@ -243,14 +238,14 @@ export class ProcessCall implements GrpcCallListener, TickListener, Holder {
     this.#sendLong();
   }
 
-  /** Sends as much of a long answer as the caller reads; the rest is not generated before that. */
+  /** Sends as much of a long answer as the caller reads; the rest is generated later, so that it takes no memory. */
   #sendLong(): void {
     const state = this.#state;
     if (state.phase !== 'sending') return;
     try {
       while (this.#state === state && this.#call.hasRoom()) {
         const { done, value } = state.replies.next();
-        if (done) this.#goOn(state);
+        if (done) this.#handleWaiting(state);
         else this.#send(state.opened, [value]);
       }
     } catch (thrown) {
@@ -266,7 +261,6 @@ export class ProcessCall implements GrpcCallListener, TickListener, Holder {
     if (Number.isNaN(this.#firstTokenAt) && exchange.hasToken()) this.#firstTokenAt = performance.now();
   }
 
-  /** Ends the call with this status. */
   #finish(code: status, details: string): void {
     this.#end('done');
     this.#call.end({ code, details });
@@ -280,11 +274,11 @@ export class ProcessCall implements GrpcCallListener, TickListener, Holder {
     this.#call.end({ code: known ? status.INVALID_ARGUMENT : status.INTERNAL, details });
   }
 
-  /** Never throws: it runs in event handlers, where an exception would end the process and every other call with it. */
+  /** Never throws, because an exception in an event handler would end the process and every other call with it. */
   #end(how: CallEnd, cause?: unknown): void {
     const state = this.#state;
     if (state.phase === 'over') return;
-    // Node's Map of streams may keep this call for long (see `Http2Call`): one that is over holds nothing large.
+    // Node's Map of streams may keep this call for long (see `Http2Call`), so it lets go of its exchange.
     this.#move('end', { phase: 'over' });
     this.#options.ticker.remove(this);
     if (!('opened' in state)) return;

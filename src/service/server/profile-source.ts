@@ -4,12 +4,12 @@ import { type Config, ConfigError } from '../settings/config.ts';
 import { messageOf } from '../settings/error-texts.ts';
 import { type OnChanged, watchFiles } from './watched-files.ts';
 
-/** The profiles that routes may name: the built-in ones and those of the operator's file, as it is now. */
+/** The profiles that routes may name: built-in ones, and those of the operator's file, which may change. */
 export type ProfileSource = ReturnType<typeof openProfiles>;
 
 const maxFileBytes = 1024 * 1024;
 
-/** The profiles that this configuration names. Throws `ConfigError` where the file cannot be used. */
+/** Opens the profiles of a configuration. Throws `ConfigError` if their file cannot be used. */
 export function openProfiles(
   { UPSTREAM_PROFILES_FILE: file, UPSTREAM_PROFILE: required }: Config,
   onChanged: OnChanged = () => {},
@@ -30,12 +30,12 @@ export function openProfiles(
     ...watched,
     profileOf: (name: string) => builtInProfiles.get(name)?.profile ?? profiles.get(name),
     names: (): readonly string[] => [...builtInProfiles.keys(), ...profiles.keys()],
-    /** The profiles of the file, by name; for `/config` and `--print-config`. */
+    /** Returns the profiles of the operator's file, by name. */
     ofFile: () => profiles,
   };
 }
 
-/** The profiles of the file with every flag, for JSON, and what is wrong with the file, if anything. */
+/** The file's profiles with every flag, for `/config` and `--print-config`, and what is wrong with the file, if anything. */
 export function describeProfiles(source: ProfileSource): Readonly<Record<string, unknown>> {
   const problem = source.problem();
   return {

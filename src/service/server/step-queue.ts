@@ -1,13 +1,13 @@
 export type StepQueue = ReturnType<typeof createStepQueue>;
 
-/** Does one step of a long task. True once the task is done or abandoned. */
+/** Does one step of a long task. Returns true once the task is done or abandoned. */
 type TakeStep = () => boolean;
 
 /**
- * Runs long tasks one after the other, so that the memory for one is needed only once. An event-loop slice has as many steps as begin
- * within `sliceMs`, but one at least: with a slice for every step, all messages that are read meanwhile would go first
- * (docs/decisions/0006-cpu-of-a-request.md). `now` is a clock in milliseconds, by default this process's CPU time: ending a slice early
- * helps nobody while another process has the core.
+ * Runs long tasks one after the other, so that their memory is needed only once. An event-loop slice takes the steps that begin within
+ * `sliceMs`, but at least one. With a slice for every step, all that is read meanwhile would go first
+ * (docs/decisions/0006-cpu-of-a-request.md). `now` counts milliseconds, by default the CPU time of this process: a slice that ends
+ * while another process has the core would help nobody.
  */
 export function createStepQueue(sliceMs: number, now: () => number = cpuMs) {
   const waiting: TakeStep[] = [];
@@ -38,7 +38,7 @@ export function createStepQueue(sliceMs: number, now: () => number = cpuMs) {
       waiting.push(takeStep);
       schedule();
     },
-    /** Whether a task of one step may be done at once: nothing waits, and this event-loop slice may take more. */
+    /** True if a task of one step need not wait: the queue is empty, and this event-loop slice has time left. */
     hasTime(): boolean {
       if (waiting.length > 0) return false;
       if (isScheduled) return hasTimeLeft();

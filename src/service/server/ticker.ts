@@ -1,25 +1,23 @@
-/** Called with the time. */
 export interface TickListener {
-  /** `at` in milliseconds of a monotonic clock. */
+  /** `at` is in milliseconds of a monotonic clock. */
   tick(at: number): void;
-  /** The slot in the ticker, which alone writes it; -1 when there is none. */
+  /** Index in the ticker's array, which only the ticker writes; -1 outside it. */
   tickSlot: number;
 }
 
 export type Ticker = ReturnType<typeof createTicker>;
 
 /**
- * Calls its listeners at a fixed interval. One timer for all exchanges: thousands of separate ones would cost more than the work they trigger.
+ * Calls its listeners at a fixed interval, from one timer: thousands of timers would cost more than the work that they trigger.
  *
- * They are in an array in which the last listener takes the slot of one that is removed. A `Set` that thousands enter
- * and leave per second often makes a new table; old tables that have moved to the old generation keep their entries
- * alive until that is collected: a fifth of what survives a collection of the young one under small JSON answers.
+ * The listeners are in an array, in which the last one takes the slot of one that is removed. A `Set` makes new tables when thousands
+ * of listeners come and go; its old tables keep ended calls in memory until V8 collects the old generation.
  */
 export function createTicker(periodMs: number) {
   const listeners: TickListener[] = [];
   const timer = setInterval(() => {
     const at = performance.now();
-    // Backwards, since a listener may be removed when it is called, and the last one then takes its slot.
+    // Backwards, because a listener may remove itself, and the last one then takes its slot.
     for (let slot = listeners.length - 1; slot >= 0; slot--) listeners[slot]?.tick(at);
   }, periodMs).unref();
   return {

@@ -5,25 +5,23 @@ import type { Config } from '../settings/config.ts';
 import { type OnChanged, readFiles, watchFiles } from './watched-files.ts';
 
 /**
- * PEM files: the certificate chain, the server's own first; the key of that certificate; the authorities whose client
- * certificates are required, without which clients are asked for none.
+ * PEM files: the certificate chain, which begins with the server's own; its key; and the authorities of client certificates. Without
+ * the third file, clients need no certificate.
  */
 export type TlsFiles = readonly [certFile: string, keyFile: string, ...clientCaFile: readonly string[]];
 
 export type TlsCredentials = ReturnType<typeof createTlsCredentials>;
 
-/** The files that are configured; null without TLS. */
+/** Returns the configured files; null without TLS. */
 export function tlsFilesOf({ TLS_CERT_FILE, TLS_KEY_FILE, TLS_CLIENT_CA_FILE: ca }: Config): TlsFiles | null {
   if (TLS_CERT_FILE === '') return null;
   return [TLS_CERT_FILE, TLS_KEY_FILE, ...(ca === '' ? [] : [ca])];
 }
 
 /**
- * Credentials of the gRPC port, read again when the files change: open connections keep the certificate they started
- * with, new ones get the new one. Throws when the files cannot be used at the start.
- *
- * grpc-js's own file watcher accepts a certificate and a key that do not match (half of a rotation) and then drops every
- * connection; this one keeps the last pair that works.
+ * Credentials of the gRPC port, which are read again when the files change and then apply to new connections. Throws when the files
+ * cannot be used at the start. The file watcher of grpc-js accepts a certificate and a key that do not match (half of a rotation) and
+ * then drops every connection; here the last pair that works stays in use.
  */
 export function createTlsCredentials(files: TlsFiles, onChanged: OnChanged, intervalMs?: number) {
   let current = readTlsFiles(files);
@@ -31,7 +29,7 @@ export function createTlsCredentials(files: TlsFiles, onChanged: OnChanged, inte
   const watched = watchFiles(
     files,
     (contents) => {
-      current = contextOf(files, contents);
+      current = parseContents(files, contents);
       credentials.replace(current.options);
     },
     onChanged,
@@ -40,13 +38,11 @@ export function createTlsCredentials(files: TlsFiles, onChanged: OnChanged, inte
   return {
     ...watched,
     credentials,
-    /** The certificate in use. */
     certificate: () => current.certificate,
   };
 }
 
 class ReplaceableCredentials extends ServerCredentials {
-  /** Every later connection gets these. */
   replace(options: SecureContextOptions): void {
     this.updateSecureContextOptions(options);
   }
@@ -56,15 +52,14 @@ class ReplaceableCredentials extends ServerCredentials {
   }
 }
 
-/** The files' content; throws when one is missing, is not PEM, or the key is not the certificate's. */
+/** Reads the files. Throws if one is missing or not PEM, or if the key is not the certificate's. */
 export function readTlsFiles(files: TlsFiles) {
-  return contextOf(files, readFiles(files));
+  return parseContents(files, readFiles(files));
 }
 
-/** Their contents, as options of node:tls; the certificate alone too. */
-function contextOf([certFile, keyFile]: TlsFiles, [cert = noBytes, key = noBytes, ca]: readonly Buffer[]) {
+function parseContents([certFile, keyFile]: TlsFiles, [cert = noBytes, key = noBytes, ca]: readonly Buffer[]) {
   const certificate = new X509Certificate(cert);
-  // Node takes any bytes for authorities, and then refuses every client.
+  // Node accepts any bytes as authorities, and would then refuse every client.
   if (ca !== undefined) void new X509Certificate(ca);
   if (!certificate.checkPrivateKey(createPrivateKey(key))) throw new Error(`${keyFile} is not the key of ${certFile}`);
   const options = { cert, key, ca };

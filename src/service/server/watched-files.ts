@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
 
-/** Called once for a change: with null, or with why the files cannot be used, so that what was taken before stays in use. */
+/** Called once for a change of files. With a problem, their earlier contents stay in use. */
 export type OnChanged = (problem: Error | null) => void;
 
 /**
- * Has `take` use the content of the files, now and after each change; it throws where that cannot be. Content is compared, because
- * Kubernetes replaces a mounted file by moving a symbolic link, which file watchers miss. Throws what is wrong with the files
- * at the start.
+ * Passes the contents of the files to `take`, now and after each change; it throws if they cannot be used. Throws that error, or one of
+ * reading, now, and passes it to `onChanged` later. Contents are compared, because Kubernetes replaces a mounted file by moving a
+ * symbolic link, which file watchers miss.
  */
 export function watchFiles(
   paths: readonly string[],
@@ -14,7 +14,7 @@ export function watchFiles(
   onChanged: OnChanged,
   intervalMs = 10_000,
 ) {
-  /** Null after a failure to read them: then whatever is there next counts as changed. */
+  /** Null after a failed read, so that whatever is read next counts as a change. */
   let seen: readonly Buffer[] | null = readFiles(paths);
   let problem: string | null = null;
   take(seen);
@@ -29,7 +29,7 @@ export function watchFiles(
       onChanged(null);
     } catch (thrown) {
       const error = thrown instanceof Error ? thrown : new Error(String(thrown));
-      // A file that cannot be read is reported once, not at every look.
+      // A file that cannot be read is reported once, not at every read.
       if (found !== null || error.message !== problem) onChanged(error);
       problem = error.message;
     } finally {
@@ -39,16 +39,13 @@ export function watchFiles(
 
   const timer = setInterval(reload, intervalMs).unref();
   return {
-    /** Why the files as they are now cannot be used, so that an earlier content is; null if they can. */
+    /** Returns why the present contents cannot be used, and earlier contents are; null if they can. */
     problem: () => problem,
-    /** Reads the files now. */
     reload,
-    /** Stops watching them. */
     close: () => clearInterval(timer),
   };
 }
 
-/** Reads the files, in the order of their paths. Throws what `readFileSync` throws. */
 export function readFiles(paths: readonly string[]): readonly Buffer[] {
   return paths.map((path) => readFileSync(path));
 }

@@ -4,46 +4,45 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { MetricObject } from 'prom-client';
 
 /**
- * Several processes behind one listener (`WORKERS=N`): a supervisor that forks them, restarts one that exits, forwards
- * signals and collects their metrics. A worker is the whole service; it knows the supervisor only through
- * `joinSupervisor`.
+ * Several processes behind one listener (`WORKERS=N`). The supervisor forks the workers, restarts a worker that exits, forwards signals
+ * and collects metrics. A worker is the whole service, and knows the supervisor only through `joinSupervisor`.
  */
 
 const workerNumberVariable = 'RESPONSES_EXTPROC_WORKER';
 const scrapeTimeoutMs = 2_000;
 const firstRestartDelayMs = 100;
 const maxRestartDelayMs = 10_000;
-/** A worker that ran this long was not broken from the start: it is restarted without the longer delay. */
+/** A worker that ran this long was not broken from the start: it is restarted with the first delay. */
 const steadyAfterMs = 30_000;
 const aliveIntervalMs = 1_000;
-/** A worker that has been silent for this long is stuck: its event loop is blocked, or it is stopped. */
+/** A worker that has sent nothing for this long is stuck: its event loop is blocked, or the process is stopped. */
 const stuckAfterMs = 5_000;
 
 type WorkerMessage =
   | { readonly type: 'ready'; readonly ready: boolean }
   | { readonly type: 'alive' }
   | { readonly type: 'metrics'; readonly metrics: MetricObject[] };
-/** The supervisor's only message. */
+/** The only message of the supervisor. */
 const collectMetrics = 'collect_metrics';
 
-/** Forks `count` workers that run the program of this process again. Call it in the primary process only. */
+/** Forks `count` workers, which run the program of this process again. */
 export function superviseWorkers(
   count: number,
   onWorkerExit: (worker: { number: number; pid: number | undefined; how: string; restartInMs: number }) => void,
 ) {
-  // It imports child_process and dgram, which a single process starts without.
+  // Loaded here, because it imports child_process and dgram, which a single process starts without.
   const cluster = process.getBuiltinModule('node:cluster') as unknown as Cluster; // typed as an ES module, which it is not
   const workers = new Map<number, { worker: Worker; ready: boolean; heardAt: number }>();
   const stopping = new AbortController();
   let restarts = 0;
   let everReady = false;
   const { promise: started, resolve: onStarted, reject: onFailed } = Promise.withResolvers<void>();
-  started.catch(() => {}); // it may reject before anyone awaits it
+  started.catch(() => {}); // `started` may reject before anyone awaits it
 
-  /** Runs a worker of that number until it exits, and says how it did. Rejects where the system refuses the process. */
+  /** Runs a worker until it exits, and resolves to its signal or code. Rejects if the system refuses the process. */
   function run(number: number): Promise<string> {
     return new Promise((resolve, reject) => {
-      // Node throws some of the errors with which the system refuses a process (ENOMEM), and emits the others (EAGAIN).
+      // If the system refuses the process, Node throws some errors (ENOMEM), and emits others (EAGAIN).
       const worker = cluster.fork({ [workerNumberVariable]: String(number) });
       const state = { worker, ready: false, heardAt: performance.now() };
       workers.set(number, state);
@@ -56,7 +55,7 @@ export function superviseWorkers(
         onStarted();
       });
       worker.once('exit', (code, signal) => resolve(signal ?? `code ${code}`));
-      // An error of one that runs is followed by its exit.
+      // The error of a running worker is followed by its exit.
       worker.on('error', (error: Error) => worker.process.pid === undefined && reject(error));
     });
   }
@@ -84,12 +83,9 @@ export function superviseWorkers(
   for (let number = 1; number <= count; number += 1) void keepRunning(number);
 
   return {
-    /**
-     * Resolves when the first worker accepts exchanges. Rejects when one exits before that: its configuration or its port
-     * is wrong, and a restart would not help.
-     */
+    /** Resolves when the first worker is ready. Rejects if one exits before that, since its configuration or port is wrong. */
     started,
-    /** How many workers accept new exchanges now; one that is stuck does not. */
+    /** The number of workers that accept new exchanges. A stuck worker does not. */
     get readyWorkers() {
       const stuckBefore = performance.now() - stuckAfterMs;
       return [...workers.values()].filter(({ ready, heardAt }) => ready && heardAt > stuckBefore).length;
@@ -97,25 +93,25 @@ export function superviseWorkers(
     get restarts() {
       return restarts;
     },
-    /** Each worker's metrics; a worker that does not answer in time is left out. */
+    /** Returns the metrics of each worker that answers in time. */
     async collectMetrics() {
-      const answers = await Promise.all(Array.from(workers.values(), ({ worker }) => metricsOf(worker)));
+      const answers = await Promise.all(Array.from(workers.values(), ({ worker }) => readMetrics(worker)));
       return answers.filter((metrics) => metrics !== null);
     },
-    /** Forwards the signal and restarts nothing from then on. Resolves when every worker has exited. */
+    /** Forwards the signal, and restarts no worker any more. Resolves when every worker has exited. */
     async stop(signal: NodeJS.Signals) {
       stopping.abort();
       const running = [...workers.values()].map(({ worker }) => worker).filter((worker) => !worker.isDead());
       const ends = running.map((worker) => once(worker, 'exit'));
-      // Not `worker.kill`: that first waits for the worker's connections to close, and only the worker decides when.
+      // `worker.kill` would first wait for the worker's connections to close, which only the worker decides.
       for (const worker of running) worker.process.kill(signal);
       await Promise.all(ends);
     },
   };
 }
 
-/** The worker's metrics; null if it does not answer in time. */
-function metricsOf(worker: Worker): Promise<MetricObject[] | null> {
+/** Asks a worker for its metrics; null if it does not answer in time. */
+function readMetrics(worker: Worker): Promise<MetricObject[] | null> {
   return new Promise((resolve) => {
     const finish = (metrics: MetricObject[] | null) => {
       clearTimeout(timer);
@@ -127,23 +123,22 @@ function metricsOf(worker: Worker): Promise<MetricObject[] | null> {
     };
     const timer = setTimeout(finish, scrapeTimeoutMs, null);
     worker.on('message', onMessage);
-    // One that is exiting is handled elsewhere.
     worker.send(collectMetrics, (error) => error !== null && finish(null));
   });
 }
 
-/** In a worker: its number. In any other process: null. */
+/** Returns the number of this worker, from 1 to `WORKERS`; null in any other process. */
 export function workerNumber(): number | null {
   const number = process.env[workerNumberVariable];
   return number === undefined || process.send === undefined ? null : Number(number);
 }
 
-/** In a worker: its handle. In any other process: null. `collect` returns this process's metrics for the supervisor. */
+/** Connects this worker to its supervisor, which asks for its metrics with `collect`. Returns null in any other process. */
 export function joinSupervisor(collect: () => Promise<MetricObject[]>) {
   const number = workerNumber();
   if (number === null) return null;
-  // A message, ours or Node's own, for a supervisor that is gone: Node ends a disconnected worker anyway. Node repeats
-  // the process's errors on its worker object, where an unhandled one is thrown.
+  // Messages to a supervisor that is gone fail, Node's own too; Node ends a disconnected worker anyway. It repeats the errors on its
+  // worker object, which throws those that are unhandled.
   process.on('error', () => {});
   (process.getBuiltinModule('node:cluster') as unknown as Cluster).worker?.on('error', () => {});
   const send = (message: WorkerMessage) => void process.send?.(message);
@@ -152,9 +147,8 @@ export function joinSupervisor(collect: () => Promise<MetricObject[]>) {
     if (message === collectMetrics) void collect().then((metrics) => send({ type: 'metrics', metrics }));
   });
   return {
-    /** From 1 to `WORKERS`; a restarted worker keeps the number of the one it replaces. */
+    /** A restarted worker has the number of the worker that it replaces. */
     number,
-    /** Tells the supervisor whether this worker accepts new exchanges. */
     setReady: (ready: boolean) => send({ type: 'ready', ready }),
   };
 }

@@ -96,8 +96,7 @@ function startCall() {
         return { exchange: new Exchange(options), modes: defaultModes, admission };
       },
       worked() {},
-      waitedTooLong: () => null,
-      longestWaitMs: 1000,
+      refusalAfter: () => null,
       queues: { queued_once: { add, hasTime: () => false }, in_steps: { add, hasTime: () => false } },
       observers: [
         ({ how, cause }) => {

@@ -38,19 +38,21 @@ function callOf(headers: Record<string, string> = {}, listener: Partial<GrpcCall
   acceptCall(
     stream as unknown as ServerHttp2Stream,
     { 'content-type': 'application/grpc', ...headers },
-    1000,
-    (accepted) => {
-      call = accepted;
-      return {
-        message: (bytes) => void told.push(['message', String(bytes)]),
-        blocked: (bytes) => void told.push(['blocked', bytes]),
-        drained: () => void told.push('drained'),
-        halfClosed: () => void told.push('half-closed'),
-        closed: () => void told.push('closed'),
-        ...listener,
-      };
+    {
+      maxMessageBytes: 1000,
+      accept(accepted) {
+        call = accepted;
+        return {
+          message: (bytes) => void told.push(['message', String(bytes)]),
+          blocked: (bytes) => void told.push(['blocked', bytes]),
+          drained: () => void told.push('drained'),
+          halfClosed: () => void told.push('half-closed'),
+          closed: () => void told.push('closed'),
+          ...listener,
+        };
+      },
+      onFault: (thrown) => void faults.push(String(thrown)),
     },
-    (thrown) => faults.push(String(thrown)),
   );
   return { stream, wire, faults, take: () => told.splice(0), call: call as unknown as GrpcCall };
 }

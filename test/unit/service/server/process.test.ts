@@ -41,8 +41,7 @@ const callOptions = (given: Pick<ProcessOptions, 'ticker'> & Partial<ProcessOpti
   open: () => ({ exchange: new Exchange(exchangeOptions()), modes: defaultModes, admission: null }),
   observers: [],
   worked() {},
-  waitedTooLong: () => null,
-  longestWaitMs: 1000,
+  refusalAfter: () => null,
   queues: busyQueues(),
   firstMessageMs: 1000,
   onFault() {},
@@ -58,7 +57,7 @@ const headers: ExchangeEvent = {
 /** Opens exchanges, and notes their calls as the guard knows them. */
 const noting =
   (calls: Holder[]): ProcessOptions['open'] =>
-  (_modes, call) => {
+  (_metadata, _modes, call) => {
     calls.push(call);
     return { exchange: new Exchange(exchangeOptions()), modes: defaultModes, admission: null };
   };
@@ -159,7 +158,7 @@ test('a call that the guard fails because of its own message opens no second exc
   const listener = new ProcessCall(
     idleCall,
     callOptions({
-      open(_modes, call) {
+      open(_metadata, _modes, call) {
         opened += 1;
         holders.push(call);
         const exchange = new Exchange(exchangeOptions());
@@ -256,7 +255,7 @@ test('a body that has waited too long for its turn gets an answer while the prox
   const late = new ApiError('late', { status: 503, type: 'server_error', code: 'server_overloaded' });
   const listener = new ProcessCall(
     { ...idleCall, send: (frame) => void sent.push(String(frame)) },
-    callOptions({ ticker, longestWaitMs: 0, waitedTooLong: () => late }),
+    callOptions({ ticker, refusalAfter: (waitedMs) => (waitedMs > 0 ? late : null) }),
   );
   const send = sender(listener);
   // Compressed bodies take steps, however short they are.
@@ -428,8 +427,7 @@ function timesOf(request: object, path: string, contentType: string, answer: str
     ],
     ticker,
     worked() {},
-    waitedTooLong: () => null,
-    longestWaitMs: 1000,
+    refusalAfter: () => null,
     queues: busyQueues(),
     firstMessageMs: 1000,
     onFault() {},

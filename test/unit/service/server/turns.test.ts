@@ -40,7 +40,7 @@ function begun(request: BodyMode, headers: Readonly<Record<string, string>> = {}
     },
     {
       open: () => ({ exchange: new Exchange(exchangeOptions({ modes, bodyLimits })), modes, admission: null }),
-      ...{ ticker, observers: [], worked() {}, waitedTooLong: () => null, longestWaitMs: 1e9, firstMessageMs: 1e9 },
+      ...{ ticker, observers: [], worked() {}, refusalAfter: () => null, firstMessageMs: 1e9 },
       queues: { queued_once: { ...createStepQueue(0), hasTime: () => false }, in_steps: createStepQueue(0) },
       onFault(thrown) {
         throw thrown;
