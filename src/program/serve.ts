@@ -44,7 +44,7 @@ export async function serve(config: Config, log: Log, output: LogOutput) {
   const tls = tlsOf(config, log, metrics);
   const profiles = watchProfiles(config, log, metrics);
   let webSocket: WebSocketEndpoint | null = null;
-  const messageOf = (requestId: string) => webSocket?.messageOf(requestId) ?? null;
+  const messageOf = (requestId: string) => webSocket?.findMessage(requestId) ?? null;
   const warnOfRecorder = createOccasionalWarning(log, 'internal error');
   const recorderFailed = (thrown: unknown) => warnOfRecorder(1, causeOf(thrown));
   const inspection = config.INSPECT === 'on' ? await loadInspection(config, messageOf, recorderFailed) : null;
@@ -135,7 +135,7 @@ function watchProfiles(config: Config, log: Log, metrics: Metrics): ProfileSourc
 /** Recording costs memory and time: none of its code is loaded where it is off. */
 async function loadInspection(
   config: Config,
-  messageOf: WebSocketEndpoint['messageOf'],
+  messageOf: WebSocketEndpoint['findMessage'],
   failed: (thrown: unknown) => void,
 ) {
   const { createRecorder } = await import('../tools/inspect/record-exchanges.ts');

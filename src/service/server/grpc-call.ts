@@ -32,8 +32,8 @@ interface AcceptOptions {
 /**
  * Answers a new HTTP/2 stream as a gRPC call (“gRPC over HTTP/2”).
  *
- * This is a fast path. The calls of grpc-js copy each message twice, pass it through a promise and an object stream, and need
- * metadata, interceptors and a duplex stream. Decision 5 (docs/decisions) has the costs, and says when to go back to them.
+ * Fast path: grpc-js's own calls copy each message twice, pass it through a promise and an object stream, and need metadata,
+ * interceptors and a duplex stream. Decision 5 (docs/decisions) has the costs, and says when to go back to such calls.
  */
 export function acceptCall(stream: ServerHttp2Stream, headers: CallMetadata, options: AcceptOptions): void {
   // `close` follows each error; nothing can be sent by then.

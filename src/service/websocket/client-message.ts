@@ -2,19 +2,18 @@ import type { Buffer } from 'node:buffer';
 import { invalid, readOrRefuse, type TurnError } from './errors.ts';
 import { parseRaw, readOwnField, readRawFields } from './raw-fields.ts';
 
-/** A client's text message, decoded. */
 export type ClientMessage =
   | { readonly type: 'create'; readonly streamId: string | null }
   | { readonly type: 'steer'; readonly steer: Readonly<Record<string, unknown>>; readonly inputIsValid: boolean }
   | { readonly type: 'interrupt'; readonly responseId: string };
 
-/** The limit of a steering message, which is sent back to the client. */
+/** A steering message is sent back to the client, so it has a limit of its own. */
 const maxSteerBytes = 1024 * 1024;
-/** The id is repeated in every event. */
+/** Every event repeats the id. */
 const maxStreamIdLength = 256;
 
-/** Reads the type and the lane of a message; the rest of a turn's request is read when the turn begins. */
-export function readClientMessage(data: Buffer, maxValues: number): ClientMessage | TurnError {
+/** Parses the type and the lane of a client's message. The rest of a request is parsed when its turn begins. */
+export function parseClientMessage(data: Buffer, maxValues: number): ClientMessage | TurnError {
   return readOrRefuse(() => {
     const fields = readRawFields(data, maxValues);
     if (fields === null) return invalid('invalid_json', null, "The message must be a JSON object with a 'type'.");
@@ -49,11 +48,8 @@ export function readClientMessage(data: Buffer, maxValues: number): ClientMessag
   });
 }
 
-/**
- * `response.steer.failed`, with the input returned: adding input to a running response needs a stateful server, which a
- * Chat server is not.
- */
-export function steerFailed({ steer, inputIsValid }: ClientMessage & { readonly type: 'steer' }): string {
+/** Writes the event that returns the input of a `response.steer`: a Chat server cannot add input to a running response. */
+export function writeSteerFailed({ steer, inputIsValid }: ClientMessage & { readonly type: 'steer' }): string {
   return JSON.stringify({
     type: 'response.steer.failed',
     sequence_number: 0,

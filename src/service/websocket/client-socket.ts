@@ -12,39 +12,33 @@ import type { WebSocketObserver } from './websocket-observer.ts';
 export interface ClientSocketOptions {
   readonly limits: ConnectionLimits;
   readonly lifetimeMs: number;
-  /** How long a client may go without reading. */
+  /** Time after which a client that does not read is cut. */
   readonly writeTimeoutMs: number;
-  /** The process's ledger, and its policy for memory. */
   readonly memory: Pick<OverloadGuard, 'enter' | 'worked'>;
   readonly observer: WebSocketObserver;
 }
 
-/** A client of the proxy's, as its handshake describes it. */
-export interface Client extends Pick<ConnectionHost, 'conversations' | 'forward'> {
+/** What a connection has of its handshake. */
+interface Client extends Pick<ConnectionHost, 'conversations' | 'forward'> {
   readonly id: string;
   readonly userAgent: string | null;
 }
 
-/** Bytes pending for a client that reads slowly, above which its turns are paused. */
+/** High-water mark of the bytes that a client has yet to read: its turns are paused. */
 const maxUnsentBytes = 256 * 1024;
-/** The largest number of bytes that one read of a socket gives. */
+/** The most bytes that one read of a socket gives. */
 const fullReadBytes = 64 * 1024;
-/** The codes with which a connection is closed for want of memory, and when the service stops before its turns have ended. */
-const tryAgainLater = 1013;
-const serviceRestart = 1012;
-/** The codes for a client that sends too much, and for a defect of this side. */
-const policyViolation = 1008;
-const internalError = 1011;
-/** How long the socket of a client that sends too much stays, unread, after the last message. */
+// Close codes: too many refused messages, a defect, the end of the service, want of memory.
+const [policyViolation, internalError, serviceRestart, tryAgainLater] = [1008, 1011, 1012, 1013];
+/** Time that a client gets to read the last message before its socket is destroyed. */
 const lingerMs = 1000;
 const unread = 'client_does_not_read';
 
-/** Connects a WebSocket to a `Connection`: messages, backpressure, the end. */
+/** Connects a WebSocket to its `Connection`, and does what concerns the socket: backpressure, memory, pings, the close. */
 export class ClientSocket implements ConnectionHost {
   readonly id: string;
   readonly connection: Connection;
-  /** Resolves when it is closed. */
-  readonly over: Promise<void>;
+  readonly closed: Promise<void>;
   readonly limits: ConnectionHost['limits'];
   readonly conversations: ConnectionHost['conversations'];
   readonly #client: Client;
@@ -56,10 +50,11 @@ export class ClientSocket implements ConnectionHost {
   readonly #startedAt = performance.now();
   readonly #turns: Partial<Record<TurnOutcome, number>> = {};
   #flow: FlowPhase = 'open';
-  /** Why this side ends it, and the code if it does so without a closing handshake. */
+  /** Why the service ends the connection. */
   #reason: string | null = null;
+  /** The close code of a connection that was cut. */
   #cutWith: number | null = null;
-  /** The client has sent something since it was pinged last. */
+  /** The client has sent something since the last ping. */
   #isAlive = true;
 
   constructor(webSocket: WebSocket, socket: Socket, client: Client, options: ClientSocketOptions) {
@@ -78,16 +73,16 @@ export class ClientSocket implements ConnectionHost {
     });
     this.#bytes = new MessageBytes(this.#account);
     this.connection = new Connection(this);
-    // While nothing is read, any activity is that the system has accepted more of what was written.
+    // The timeout is set while the socket is not read. Then its only activity is that the client reads.
     socket.on('timeout', () => this.#terminate(unread));
     socket.on('drain', this.#onDrain);
-    // Before the library reads them, and after that: a message that is complete has been answered, if only with an error.
+    // The library reads the bytes between the two listeners, and answers a complete message.
     socket.prependListener('data', this.#beforeRead);
     socket.on('data', this.#afterRead);
     webSocket.on('message', this.#onMessage);
     webSocket.on('ping', this.#onControlFrame);
     webSocket.on('pong', this.#onControlFrame);
-    // Protocol errors, and messages that are too large: the library answers with the close code.
+    // The library closes the connection after a protocol error, and after a message that is too large.
     webSocket.on('error', (error: Error & { code?: string }) => {
       this.#reason ??= (error.code ?? 'protocol_error').toLowerCase();
     });
@@ -96,7 +91,7 @@ export class ClientSocket implements ConnectionHost {
       this.connection.end('time_limit');
     });
     const lifetime = setTimeout(endLifetime, options.lifetimeMs).unref();
-    this.over = new Promise((resolve) => {
+    this.closed = new Promise((resolve) => {
       webSocket.once('close', (code) => {
         clearTimeout(lifetime);
         resolve();
@@ -132,7 +127,7 @@ export class ClientSocket implements ConnectionHost {
 
   close(code: number, why: string): void {
     this.#reason ??= why;
-    // Who floods this side would go on during a closing handshake.
+    // A client that floods the service would go on during a closing handshake.
     if (code === policyViolation) this.#cut(code, why, null);
     else this.#webSocket.close(code, why);
   }
@@ -151,12 +146,12 @@ export class ClientSocket implements ConnectionHost {
     this.#options.observer.turnEnded(outcome);
   }
 
-  /** Ends it now, its turns with an error, because the service stops. */
+  /** Ends the connection, and its turns with an error, because the service stops. */
   readonly stop = this.#guarded(() => this.#cut(serviceRestart, 'server_shutting_down', 'shutdown'));
 
-  /** Pings the client; cuts the connection if it did not answer the last ping. */
+  /** Pings the client, or cuts the connection if the last ping had no answer. */
   readonly ping = this.#guarded(() => {
-    // Nothing is read from a client that does not read, so its pong would not be seen.
+    // While the socket is not read, no pong would be seen.
     if (this.#flow !== 'open' || this.#webSocket.readyState !== this.#webSocket.OPEN) return;
     if (!this.#isAlive) {
       this.#terminate('no_pong');
@@ -166,7 +161,7 @@ export class ClientSocket implements ConnectionHost {
     this.#webSocket.ping();
   });
 
-  /** Makes a handler of foreign bytes that never throws: a defect ends this connection alone, not the process with all others. */
+  /** Returns a handler that never throws, so that a defect ends this connection and not the process with all others. */
   #guarded<Given extends unknown[]>(handle: (...given: Given) => void): (...given: Given) => void {
     return (...given) => {
       try {
@@ -182,7 +177,7 @@ export class ClientSocket implements ConnectionHost {
     try {
       this.#cut(internalError, 'internal_error', null);
     } catch {
-      // Its turns cannot be ended either.
+      // The defect may be in what ends the turns.
       this.#webSocket.terminate();
     }
   }
@@ -192,24 +187,24 @@ export class ClientSocket implements ConnectionHost {
     this.#webSocket.terminate();
   }
 
-  /** Frees what the connection holds and reads nothing more. The client is sent why, unless it does not read. */
+  /** Frees what the connection holds, and reads nothing more. A client that reads gets the close code, and `told` as an error. */
   #cut(code: number, why: string, told: EndReason | null): void {
     if (this.#flow === 'over') return;
     const socket = this.#socket;
     this.#cutWith = code;
     this.#reason ??= why;
-    // What it has not read would stay in memory for as long as the closing handshake may take.
     while (socket.writableCorked > 0) socket.uncork();
-    const reads = socket.writableLength === 0;
+    // Unread bytes would stay in memory during a closing handshake.
+    const isRead = socket.writableLength === 0;
     this.#move('end');
-    this.connection.abort(reads ? told : null);
-    if (!reads) {
+    this.connection.abort(isRead ? told : null);
+    if (!isRead) {
       this.#webSocket.terminate();
       return;
     }
     this.#webSocket.close(code, why);
     if (code === policyViolation) {
-      // While there are bytes of the client that nobody reads, the end of the socket discards what was written: it gets time to read it.
+      // The client has sent bytes that nobody reads, so destroying the socket at once would discard what was written.
       socket.end();
       setTimeout(() => socket.destroy(), lingerMs).unref();
     } else socket.destroySoon();
@@ -220,7 +215,7 @@ export class ClientSocket implements ConnectionHost {
     this.#read();
   }
 
-  /** Reads on or stops reading: messages, whose answers would wait as well, and answers. */
+  /** Reads messages and answers while the flow is open. */
   #read(): void {
     const isHalted = this.#flow !== 'open';
     this.connection.setBlocked(isHalted);
@@ -239,7 +234,7 @@ export class ClientSocket implements ConnectionHost {
     this.#isAlive = true;
     this.#bytes.read(bytes.length);
     this.#options.memory.worked(bytes.length);
-    // More is there: it would all be read now, 32 such pieces of each connection, before anybody else has a turn.
+    // After a full read, Node would read up to 31 more pieces of this connection before it serves the next.
     if (bytes.length < fullReadBytes) return;
     this.#webSocket.pause();
     setImmediate(this.#guarded(() => this.#read()));
@@ -251,7 +246,7 @@ export class ClientSocket implements ConnectionHost {
   });
 
   readonly #onControlFrame = this.#guarded((payload: Buffer) => {
-    // The library ends a connection whose client reads no pongs, and does not say so.
+    // The library ends the connection of a client that reads no pongs, without an error.
     if (this.#socket.destroyed) this.#reason ??= unread;
     if (this.#flow !== 'over') this.#bytes.onControlFrame(payload.length);
   });

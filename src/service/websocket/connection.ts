@@ -1,9 +1,9 @@
 import type { Buffer } from 'node:buffer';
 import { type ApiError, checkMove } from '../../filter/index.ts';
 import { ownBytes } from '../../formats/bytes/growing-bytes.ts';
-import { readClientMessage, steerFailed } from './client-message.ts';
+import { parseClientMessage, writeSteerFailed } from './client-message.ts';
 import type { Conversation, Conversations } from './conversations.ts';
-import { errorMessage, invalid, type TurnError, turnError, turnErrorOf } from './errors.ts';
+import { encodeErrorMessage, fromApiError, invalid, type TurnError, turnError } from './errors.ts';
 import { type Lane, Lanes } from './lanes.ts';
 import {
   type AnswerListener,
@@ -17,36 +17,36 @@ import {
 import { type ConnectionMove, connectionMoves } from './websocket-phases.ts';
 
 export interface ConnectionLimits extends TurnLimits {
-  /** Maximum lanes at once, the unnamed one included. */
+  /** Maximum lanes at once, including the lane without a `stream_id`. */
   readonly maxLanes: number;
-  /** Maximum turns waiting for others, on all lanes together. */
+  /** Maximum turns that wait for others, in all lanes together. */
   readonly maxWaiting: number;
-  /** Maximum messages in a row of which the proxy is not asked: refused ones, also while they wait, and what needs no answer of a model. */
+  /** Maximum messages in a row for which the proxy is not asked. A refused message counts until its error is sent. */
   readonly maxUnasked: number;
 }
 
-/** The effects of a connection, and its dependencies. */
+/** What a connection needs of its socket. */
 export interface ConnectionHost {
   readonly limits: ConnectionLimits;
   readonly conversations: Conversations;
   readonly forward: ForwardTurn;
   send(text: string): void;
-  /** Closes the WebSocket once everything sent has left. Called at most once. */
+  /** Closes the WebSocket once everything has been sent. Called at most once. */
   close(code: number, reason: string): void;
   /**
-   * Counts so many bytes more, or fewer if negative; of them, `untaken` are of a message that is yet to be parsed by whoever
-   * takes it. Returns the error for its client if there is no room for those; then it counts none.
+   * Adds `bytes` to the memory that is counted, `untaken` of them for a message that the proxy has yet to parse. Both may be negative.
+   * Returns the error for the client, and counts nothing, if there is no room for such a message.
    */
   hold(bytes: number, untaken: number): ApiError | null;
-  /** A message will get this error in its place, or a turn of which the proxy was not asked, with its number. */
+  /** Called with the error of a message for which the proxy was not asked, and the number of its turn if it has become one. */
   refused(error: TurnError, message: Buffer | null, turn: number | null): void;
   turnEnded(outcome: TurnOutcome): void;
 }
 
-/** Why the service ends a connection: its time limit, or the shutdown of the service. */
+/** Why the service ends a connection. */
 export type EndReason = 'time_limit' | 'shutdown';
 
-/** The time limit is an error for the client (OpenAI sends 400); a server that shuts down is not. */
+/** OpenAI reports the time limit as a mistake of the client, with 400. */
 const endErrors: Readonly<Record<EndReason, TurnError>> = {
   time_limit: invalid(
     'websocket_connection_limit_reached',
@@ -60,10 +60,10 @@ const endErrors: Readonly<Record<EndReason, TurnError>> = {
   ),
 };
 
-/** Bytes that an error takes which waits for its place in a lane. */
+/** Bytes that an error takes while it waits in a lane. */
 const waitingErrorBytes = 512;
 
-/** The data of the connection in each phase; `isSaid`: an error has already told the client why. */
+/** With `isSaid`, an error has told the client why the connection ends. */
 type ConnectionState =
   | { readonly phase: 'open' }
   | { readonly phase: 'closed' }
@@ -74,11 +74,11 @@ export class Connection implements TurnHost {
   readonly limits: ConnectionLimits;
   readonly #host: ConnectionHost;
   readonly #lanes: Lanes;
-  /** Turns whose answer has not ended, in any phase. */
-  readonly #onTheWay = new Set<Turn>();
+  /** Turns that have started, until the proxy's answer has ended. */
+  readonly #active = new Set<Turn>();
   #state: ConnectionState = { phase: 'open' };
   #number = 0;
-  /** Messages since the proxy was asked last, and errors that wait for their place. */
+  /** Messages since the proxy was last asked, and errors that wait in lanes. */
   #unasked = 0;
   #waitingErrors = 0;
   #isBlocked = false;
@@ -89,7 +89,7 @@ export class Connection implements TurnHost {
     this.#lanes = new Lanes(host.limits.maxLanes, host.conversations);
   }
 
-  /** A text message of the client, in UTF-8. */
+  /** Takes a text message of the client, in UTF-8. */
   message(data: Buffer): void {
     const state = this.#state;
     if (state.phase === 'closed') return;
@@ -98,12 +98,11 @@ export class Connection implements TurnHost {
       this.#refuseAll(data);
       return;
     }
-    const message = readClientMessage(data, this.limits.maxValues);
+    const message = parseClientMessage(data, this.limits.maxValues);
     if ('status' in message) this.#refuse(message, null, data);
-    else if (message.type === 'steer') this.send(steerFailed(message));
+    else if (message.type === 'steer') this.send(writeSteerFailed(message));
     else if (message.type === 'interrupt') {
-      // One that has ended meanwhile has told its client so.
-      for (const turn of this.#onTheWay) turn.interrupt(message.responseId);
+      for (const turn of this.#active) turn.interrupt(message.responseId);
     } else if (state.phase === 'open') this.#createTurn(message.streamId, data);
     else {
       state.isSaid = true;
@@ -111,18 +110,18 @@ export class Connection implements TurnHost {
     }
   }
 
-  /** No new turn begins; running turns finish, and after the last the connection is closed. */
+  /** Lets running turns finish, begins no new turn, and then closes the connection. */
   end(why: EndReason): void {
     if (this.#state.phase !== 'open') return;
     this.#move('end', { phase: 'ending', why, isSaid: false });
     this.#closeIfIdle();
   }
 
-  /** Ends what runs and what waits, with an error if anybody still listens, and discards kept conversations. */
+  /** Ends all turns and forgets the conversations. `why` is null if the client is gone, or is not told. */
   abort(why: EndReason | null): void {
     this.#move('abort', { phase: 'closed' });
     const error = why === null ? null : endErrors[why];
-    const unanswered = [...this.#onTheWay, ...this.#lanes.all().flatMap((lane) => lane.waiting.splice(0))];
+    const unanswered = [...this.#active, ...this.#lanes.all().flatMap((lane) => lane.waiting.splice(0))];
     for (const one of unanswered)
       if (one instanceof Turn) one.cancel(error);
       else {
@@ -132,19 +131,19 @@ export class Connection implements TurnHost {
     this.#forgetAll();
   }
 
-  /** The message of a turn that has not ended, as it came; null for any other. */
-  messageOf(number: number): Buffer | null {
+  /** Finds the client's message of a turn that has not ended. */
+  findMessage(number: number): Buffer | null {
     for (const lane of this.#lanes.all())
       for (const turn of [lane.running, ...lane.waiting])
         if (turn instanceof Turn && turn.number === number) return turn.message;
     return null;
   }
 
-  /** Whether the client reads more slowly than its turns are answered. */
-  setBlocked(now: boolean): void {
-    this.#isBlocked = now;
-    for (const { forwarded } of this.#onTheWay)
-      if (now) forwarded?.pause();
+  /** Pauses the answers of all turns while the client does not read, and resumes them. */
+  setBlocked(isBlocked: boolean): void {
+    this.#isBlocked = isBlocked;
+    for (const { forwarded } of this.#active)
+      if (isBlocked) forwarded?.pause();
       else forwarded?.resume();
   }
 
@@ -167,7 +166,7 @@ export class Connection implements TurnHost {
     return forwarded;
   }
 
-  find(responseId: string): Conversation | null {
+  findConversation(responseId: string): Conversation | null {
     return this.#lanes.find(responseId);
   }
 
@@ -181,11 +180,11 @@ export class Connection implements TurnHost {
   }
 
   answerEnded(turn: Turn): void {
-    this.#onTheWay.delete(turn);
+    this.#active.delete(turn);
   }
 
   ended(turn: Turn, outcome: TurnOutcome): void {
-    if (turn.forwarded === null) this.#onTheWay.delete(turn);
+    if (turn.forwarded === null) this.#active.delete(turn);
     this.#host.turnEnded(outcome);
     const lane = this.#lanes.get(turn.streamId);
     if (lane !== undefined) {
@@ -195,7 +194,7 @@ export class Connection implements TurnHost {
     this.#closeIfIdle();
   }
 
-  /** Answers a message with an error once the turns before it have ended: clients take an error for the end of the turn that runs. */
+  /** Answers a message with an error after the turns before it, because clients take an error for the end of the running turn. */
   #refuse(error: TurnError, streamId: string | null, message: Buffer): void {
     this.#host.refused(error, message, null);
     const lane = this.#lanes.get(streamId);
@@ -211,7 +210,7 @@ export class Connection implements TurnHost {
     this.#host.hold(change * waitingErrorBytes, 0);
   }
 
-  /** Closes the connection of a client that goes on sending what is refused: each of its messages costs CPU, and a line of the log. */
+  /** Closes the connection of a client that sends refused messages only: each costs CPU, and a line of the log. */
   #refuseAll(message: Buffer): void {
     const text = `The last ${this.limits.maxUnasked} messages of this connection did not request a response. The connection is closed.`;
     const error = turnError(429, 'too_many_refused_messages', text);
@@ -222,12 +221,12 @@ export class Connection implements TurnHost {
   }
 
   #sendError(error: TurnError, streamId: string | null): void {
-    this.send(errorMessage(error, streamId));
+    this.send(encodeErrorMessage(error, streamId));
     this.#host.turnEnded('error');
   }
 
   #createTurn(streamId: string | null, data: Buffer): void {
-    // All that is kept of it until its turn: what is found in it would take many times its bytes.
+    // Until the turn starts, only the bytes are kept: parsed fields would take many times their size.
     const message = ownBytes(data);
     const { maxLanes, maxWaiting } = this.limits;
     if (!this.#lanes.hasRoomFor(streamId)) {
@@ -243,10 +242,10 @@ export class Connection implements TurnHost {
     }
     const overload = this.#host.hold(message.length, message.length);
     if (overload !== null) {
-      this.#refuse(turnErrorOf(overload), streamId, message);
+      this.#refuse(fromApiError(overload), streamId, message);
       return;
     }
-    // Only now, since it may take another lane's conversation.
+    // A new lane may take another lane's conversation, so it is entered only once the turn is accepted.
     const lane = this.#lanes.enter(streamId);
     this.#number += 1;
     lane.waiting.push(new Turn(message, streamId, this.#number, this));
@@ -265,7 +264,7 @@ export class Connection implements TurnHost {
         next.cancel(endErrors[this.#state.why]);
       } else {
         lane.running = next;
-        this.#onTheWay.add(next);
+        this.#active.add(next);
         next.start();
       }
     }
@@ -276,7 +275,7 @@ export class Connection implements TurnHost {
     if (state.phase !== 'ending' || this.#lanes.all().some(({ running }) => running !== null)) return;
     const error = endErrors[state.why];
     this.#move('last_turn', { phase: 'closed' });
-    if (!state.isSaid && state.why === 'time_limit') this.send(errorMessage(error, null));
+    if (!state.isSaid && state.why === 'time_limit') this.send(encodeErrorMessage(error, null));
     this.#forgetAll();
     this.#host.close(1001, String(error.error.code));
   }

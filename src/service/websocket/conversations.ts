@@ -5,28 +5,27 @@ import { membersOf } from '../../formats/json/members.ts';
 import { maxFields } from './raw-fields.ts';
 
 /**
- * The part of a response that a continuation of it needs: the items of its request's input and of its output. They are kept
- * as the bytes of their JSON, in pieces to be joined by commas: outside V8's heap, counted exactly, and sent again without
- * being parsed.
+ * The items that a continuation of a response needs: its conversation's inputs and outputs. They are kept as the bytes of their JSON,
+ * in pieces to be joined by commas: outside V8's heap, counted exactly, and sent again without being parsed.
  */
 export interface Conversation {
   readonly responseId: string;
-  /** Null once it was evicted. */
+  /** Null after an eviction. */
   items: readonly Buffer[] | null;
   readonly bytes: number;
 }
 
 export type Conversations = ReturnType<typeof createConversations>;
 
-/** Objects and buffers of a conversation, besides its bytes. */
+/** Bytes that a conversation takes besides its items. */
 const conversationOverheadBytes = 512;
 
 /**
- * The conversations of all connections of this process: counted, and evicted least recently used first. `resized` is called with
- * the total whenever it has changed; it may call `evict`.
+ * The conversations of all connections of this process. The least recently used are evicted first. `resized` is called with the
+ * total size after each change; it may call `evict`.
  */
 export function createConversations(resized: (bytes: number) => void) {
-  // In the order of insertion: a continued conversation is inserted again.
+  // A set is in the order of insertion; a continued conversation is inserted again.
   const kept = new Set<Conversation>();
   let bytes = 0;
   let evictions = 0;
@@ -38,43 +37,40 @@ export function createConversations(resized: (bytes: number) => void) {
   }
 
   return {
-    /** Keeps it, evicting older ones if necessary. One that does not fit at all is dropped at once. */
     keep(conversation: Conversation) {
       kept.add(conversation);
       bytes += conversation.bytes + conversationOverheadBytes;
       resized(bytes);
     },
     forget,
-    /** Evicts the oldest until this many bytes are free. */
+    /** Evicts the oldest conversations until `wanted` bytes are free. */
     evict(wanted: number) {
       const least = bytes - wanted;
       for (const conversation of kept) {
         if (bytes <= least) return;
-        // Its connection still refers to it.
+        // The connection still refers to its conversation.
         conversation.items = null;
         forget(conversation);
         evictions += 1;
       }
     },
-    /** Bytes kept now. */
     get bytes() {
       return bytes;
     },
-    /** How many have been evicted for lack of room. */
     get evictions() {
       return evictions;
     },
   };
 }
 
-/** Smaller pieces are copied into one, so that a long conversation is not a list of small buffers. */
+/** Pieces that are smaller together are copied into one, so that a long conversation is not a list of small buffers. */
 const smallPieceBytes = 64 * 1024;
 
 /**
- * The conversation after a response: the one before it, the request's own input, the response's output. A summary in the output
- * takes the place of all before it. Null if the one before it was evicted meanwhile.
+ * Appends the request's own input and the response's output to the conversation before. A summary in the output replaces everything
+ * before it. Null if the conversation before was evicted meanwhile.
  */
-export function conversationOf(
+export function continueConversation(
   responseId: string,
   before: Conversation | null,
   input: Buffer | null,
@@ -83,11 +79,11 @@ export function conversationOf(
   const items = arrayOf(output);
   const summaryAt = items.findLastIndex((item) => objectOf<{ type?: unknown }>(item)?.type === 'compaction');
   return summaryAt === -1
-    ? joinedConversation(responseId, before, input === null ? null : withoutTrigger(input), itemsOfOutput(items))
-    : joinedConversation(responseId, null, null, itemsOfOutput(items.slice(summaryAt)));
+    ? joinConversation(responseId, before, input === null ? null : dropTrigger(input), writeItems(items))
+    : joinConversation(responseId, null, null, writeItems(items.slice(summaryAt)));
 }
 
-function joinedConversation(
+function joinConversation(
   responseId: string,
   before: Conversation | null,
   input: Buffer | null,
@@ -105,12 +101,11 @@ function joinedConversation(
   return { responseId, items, bytes: items.reduce((sum, piece) => sum + piece.length, 0) };
 }
 
-const comma = Buffer.from(',');
-
+const [comma, openBracket, closeBracket] = [Buffer.from(','), Buffer.from('['), Buffer.from(']')];
 const triggerType = Buffer.from('"compaction_trigger"');
 
-/** The items without the `compaction_trigger` at their end: it asked for one summary, which failed, and may stand nowhere else. */
-function withoutTrigger(items: Buffer): Buffer | null {
+/** Drops a `compaction_trigger` from the end of the items: it asked for one summary, which failed, and is invalid elsewhere. */
+function dropTrigger(items: Buffer): Buffer | null {
   if (!items.includes(triggerType)) return items;
   const bytes = joinBytes([openBracket, items, closeBracket]);
   const list = membersOf(bytes, 0, Number.POSITIVE_INFINITY)?.members ?? [];
@@ -121,11 +116,8 @@ function withoutTrigger(items: Buffer): Buffer | null {
   return before === undefined ? null : bytes.subarray(1, before.end);
 }
 
-const openBracket = Buffer.from('[');
-const closeBracket = Buffer.from(']');
-
-/** The items of an `input` as it was sent, without the brackets; a text is one message. Null where there are none. */
-export function itemsOf(input: Buffer): Buffer | null {
+/** Reads the items of a request's `input` as bytes without the brackets; a text becomes a message. Null if there are none. */
+export function readInputItems(input: Buffer): Buffer | null {
   if (input[0] === 0x22) return Buffer.concat([messageHead, input, messageEnd]);
   if (input[0] !== 0x5b) return null;
   const items = input.subarray(1, -1);
@@ -135,7 +127,7 @@ export function itemsOf(input: Buffer): Buffer | null {
 const messageHead = Buffer.from('{"type":"message","role":"user","content":');
 const messageEnd = Buffer.from('}');
 
-/** The items of a Response's `output` as JSON, without brackets. Null where it has none. */
-function itemsOfOutput(output: readonly unknown[]): Buffer | null {
+/** Writes items as JSON without the brackets; null if there are none. */
+function writeItems(output: readonly unknown[]): Buffer | null {
   return output.length > 0 ? Buffer.from(JSON.stringify(output).slice(1, -1)) : null;
 }

@@ -1,15 +1,14 @@
 import type { ApiError, ApiErrorObject } from '../../filter/index.ts';
 
-/** An error message: about one turn, or about a message that is not a turn. The connection stays usable. */
+/** An error for the client, which is the answer to a turn, or to a message that became none. The connection stays usable. */
 export interface TurnError {
   readonly status: number;
-  /** The API's error object; one that came over HTTP is passed on as it is. */
+  /** The API's error object, or the one that came over HTTP, unchanged. */
   readonly error: ApiErrorObject | Readonly<Record<string, unknown>>;
-  /** `retry-after`, where the HTTP answer had one. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** An error of this side's own; its type follows from the status, as over HTTP. */
+/** Makes an error, with the type that its status has over HTTP. */
 export function turnError(status: number, code: string, message: string, param: string | null = null): TurnError {
   const type = status >= 500 ? 'server_error' : (typesOfStatus[status] ?? 'invalid_request');
   return { status, error: { type, code, param, message } };
@@ -17,17 +16,16 @@ export function turnError(status: number, code: string, message: string, param: 
 
 const typesOfStatus: Readonly<Record<number, ApiError['type']>> = { 404: 'not_found', 429: 'too_many_requests' };
 
-/** An error of the rest of the service. */
-export function turnErrorOf(error: ApiError): TurnError {
+export function fromApiError(error: ApiError): TurnError {
   return { status: error.status, error: error.toObject(), headers: error.headers };
 }
 
-/** A mistake of the client, by the field that it is in: status 400. */
+/** Makes the error for a mistake of the client, in the field `param`. */
 export function invalid(code: string, param: string | null, message: string): TurnError {
   return turnError(400, code, message, param);
 }
 
-/** Returns what was read, or the client's error for a value that cannot be read. Rethrows anything else. */
+/** Returns what `read` returns, or the client's error for a value that is too large or no JSON. Rethrows other errors. */
 export function readOrRefuse<Result>(read: () => Result): Result | TurnError {
   try {
     return read();
@@ -39,8 +37,7 @@ export function readOrRefuse<Result>(read: () => Result): Result | TurnError {
   }
 }
 
-/** The text of the message. `streamId` is the lane's. */
-export function errorMessage({ status, error, headers }: TurnError, streamId: string | null): string {
+export function encodeErrorMessage({ status, error, headers }: TurnError, streamId: string | null): string {
   return JSON.stringify({
     type: 'error',
     status,

@@ -1,26 +1,25 @@
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants } from 'node:http2';
 import type { ForwardTurn } from './turn.ts';
 
-/** Between a connection's id and a turn's number, in the id of the turn's request. */
+/** Stands between a connection's id and a turn's number, in the id of the turn's request. */
 const infix = '-turn-';
 
-/** The id of the request of a connection's turn. */
-export function requestOfTurn(connectionId: string, turn: number): string {
+export function writeTurnRequestId(connectionId: string, turn: number): string {
   return `${connectionId}${infix}${turn}`;
 }
 
-/** The number of the turn whose request has this id; null if it is none of that connection's. */
-export function turnOfRequest(requestId: string, connectionId: string): number | null {
+/** Reads the number of a turn from the id of its request; null for a request of another connection. */
+export function readTurnNumber(requestId: string, connectionId: string): number | null {
   const start = connectionId + infix;
   return requestId.startsWith(start) ? Number(requestId.slice(start.length)) : null;
 }
 
-/** A connection to the proxy takes no new turns after so long without a byte. */
+/** After this time without a byte, a connection to the proxy gets no new turns. */
 const idleSessionMs = 4_000;
 
 /**
- * Sends turns to the proxy. `baseUrl` is the proxy's, such as `http://127.0.0.1:10000/v1`. It is spoken to in HTTP/2, with prior knowledge where there is
- * no TLS: over HTTP/1.1 Envoy tells of an answer that broke off only after its `delayed_close_timeout`.
+ * Sends turns to the proxy at `baseUrl`, such as `http://127.0.0.1:10000/v1`, over HTTP/2, without TLS by prior knowledge. Over
+ * HTTP/1.1, Envoy closes the connection of an answer that broke off only after its `delayed_close_timeout`.
  */
 export function createForwarder(baseUrl: string) {
   const url = new URL(`${baseUrl.replace(/\/+$/, '')}/responses`);
@@ -29,42 +28,42 @@ export function createForwarder(baseUrl: string) {
   function openSession(): ClientHttp2Session {
     const session = connect(url, { settings: { enablePush: false } });
     sessions.add(session);
-    session.on('error', () => {}); // its streams are told
+    session.on('error', () => {}); // each stream has an error of its own
     session.once('close', () => sessions.delete(session));
     session.setTimeout(idleSessionMs, () => session.close());
     return session;
   }
 
   return {
-    /** For one connection: `headers` are its handshake's, `query` is its URL's with the `?`, `id` begins its turns' request ids. */
+    /** Returns the function that sends the turns of a connection, with the headers and the query (from `?` on) of its handshake. */
     forConnection(headers: Readonly<Record<string, string>>, query: string, id: string): ForwardTurn {
       const { host = url.host, ...rest } = headers;
       let session: ClientHttp2Session | null = null;
       return (body, number, answer) => {
         if (session === null || session.closed || session.destroyed) session = openSession();
         let isOver = false;
-        const end = (tell: () => void) => {
+        const end = (notify: () => void) => {
           if (isOver) return;
           isOver = true;
-          tell();
+          notify();
         };
         const broken = (reason: string) => end(() => answer.broken(reason));
         const request = {
           ...rest,
           ':method': 'POST',
-          // The client's: it chooses the proxy's virtual host, as it did before.
+          // The client's host chooses the proxy's virtual host, as it did for the handshake.
           ':authority': host,
           ':path': url.pathname + query,
           accept: 'text/event-stream',
           'content-type': 'application/json',
           'content-length': body.reduce((sum, { length }) => sum + length, 0),
-          'x-request-id': requestOfTurn(id, number),
+          'x-request-id': writeTurnRequestId(id, number),
         };
         let stream: ClientHttp2Stream;
         try {
           stream = session.request(request);
         } catch (error) {
-          // A header of the client's that HTTP/2 cannot carry.
+          // The client has sent a header that HTTP/2 cannot carry.
           broken((error as Error).message);
           return { pause() {}, resume() {}, abort() {} };
         }

@@ -5,13 +5,13 @@ import type { Turn } from './turn.ts';
 export interface Lane {
   readonly streamId: string | null;
   running: Turn | null;
-  /** Turns, and the errors of messages that were refused meanwhile: each is answered in its place. */
+  /** Turns, and errors of messages that were refused meanwhile, which the client gets in this order. */
   readonly waiting: (Turn | TurnError)[];
-  /** The connection's last response that can be continued. */
+  /** The conversation that the lane's next turn may continue. */
   last: Conversation | null;
 }
 
-/** The lanes of a connection, by `stream_id`, in the order of their last turns; null is the lane without one. */
+/** The lanes of a connection by `stream_id`, or null without one. They are in the order of their last turns. */
 export class Lanes {
   readonly #lanes = new Map<string | null, Lane>();
   readonly #maxLanes: number;
@@ -30,16 +30,16 @@ export class Lanes {
     return [...this.#lanes.values()];
   }
 
-  /** Whether a turn may enter that lane: a new one needs room, or an idle lane to replace. */
+  /** Whether a turn may enter the lane. A new lane needs room, or an idle lane to replace. */
   hasRoomFor(streamId: string | null): boolean {
-    return this.#lanes.has(streamId) || this.#lanes.size < this.#maxLanes || this.#idle() !== undefined;
+    return this.#lanes.has(streamId) || this.#lanes.size < this.#maxLanes || this.#findIdle() !== undefined;
   }
 
-  /** Returns the lane, which is the last in order from now on; a new one may replace another, and its conversation. */
+  /** Returns the lane, now the last in order. A new lane may replace an idle one, whose conversation is forgotten. */
   enter(streamId: string | null): Lane {
     const lane: Lane = this.#lanes.get(streamId) ?? { streamId, running: null, waiting: [], last: null };
     this.#lanes.delete(streamId);
-    const replaced = this.#lanes.size < this.#maxLanes ? undefined : this.#idle();
+    const replaced = this.#lanes.size < this.#maxLanes ? undefined : this.#findIdle();
     if (replaced !== undefined) {
       this.setLast(replaced, null);
       this.#lanes.delete(replaced.streamId);
@@ -48,7 +48,7 @@ export class Lanes {
     return lane;
   }
 
-  /** The conversation that a response ended, if it is the last of its lane and still kept. */
+  /** Finds the conversation after a response. Only the last response of each lane has one, until it is evicted. */
   find(responseId: string): Conversation | null {
     const last = this.all().find((lane) => lane.last?.responseId === responseId)?.last;
     return last?.items == null ? null : last;
@@ -60,8 +60,8 @@ export class Lanes {
     if (conversation !== null) this.#conversations.keep(conversation);
   }
 
-  /** The least recently used lane without a turn. */
-  #idle(): Lane | undefined {
+  /** Finds the least recently used lane that has no turn. */
+  #findIdle(): Lane | undefined {
     return this.all().find(({ running }) => running === null);
   }
 }

@@ -1,20 +1,20 @@
 import type { ApiError } from '../../filter/index.ts';
 import type { Admission } from '../memory/overload.ts';
 
-/** Bytes that an open connection takes with nothing in it: its socket, its buffers, the objects around it. */
+/** Bytes that an idle connection takes: its socket, its buffers, the objects around it. */
 const connectionBytes = 20 * 1024;
-/** Bytes that a frame has beside its payload, at least. */
+/** The least bytes of a frame besides its payload. */
 const frameHeadBytes = 6;
 
-/** The bytes of a connection's messages, from their arrival to the end of their turns; the ledger is told of each change. */
+/** Counts the bytes of a connection's messages, from their arrival to the end of their turns, in the ledger of memory. */
 export class MessageBytes {
   readonly #account: Pick<Admission, 'hold'>;
   /** Bytes of a message that has not arrived completely. */
   #arriving = 0;
   #lastRead = 0;
-  /** Bytes of messages whose turns have not ended, with what these keep. */
+  /** Bytes of messages whose turns have not ended, and bytes that the turns keep. */
   #ofTurns = 0;
-  /** Bytes of the turns that the proxy has not taken yet. */
+  /** The part of them that the proxy has not taken yet. */
   #untaken = 0;
 
   constructor(account: Pick<Admission, 'hold'>) {
@@ -22,25 +22,25 @@ export class MessageBytes {
     account.hold(connectionBytes);
   }
 
-  /** Counts the bytes of one read of the socket, without telling the ledger: a message may end in them. */
+  /** Counts the bytes of one read of the socket. The ledger is not told before `tell`, because a message may end in them. */
   read(bytes: number): void {
     this.#arriving += bytes;
     this.#lastRead = bytes;
   }
 
-  /** Takes off a control frame with a payload of so many bytes, which is no part of the message that it came in. */
+  /** Subtracts a control frame with a payload of `bytes`, which may come in the middle of a message. */
   onControlFrame(bytes: number): void {
     this.#arriving = Math.max(this.#arriving - bytes - frameHeadBytes, 0);
     this.tell();
   }
 
-  /** Takes off a message of so many bytes. What is left was read with its end, and begins the next one. */
+  /** Subtracts a complete message of `bytes`. What is left was in its last read, and begins the next message. */
   onMessage(bytes: number): void {
     this.#arriving = Math.min(Math.max(this.#arriving - bytes, 0), this.#lastRead);
     this.tell();
   }
 
-  /** Counts bytes of turns, as `ConnectionHost.hold` says. */
+  /** Implements `ConnectionHost.hold`. */
   hold(bytes: number, untaken: number): ApiError | null {
     this.#ofTurns += bytes;
     this.#untaken += untaken;
@@ -52,7 +52,7 @@ export class MessageBytes {
     return overload;
   }
 
-  /** Tells the ledger. Returns the error for the client if there is no room; until the bytes are gone, they still count. */
+  /** Tells the ledger the sum. Returns the error for the client if there is no room; the bytes count until they are freed. */
   tell(): ApiError | null {
     const bytes = connectionBytes + this.#arriving + this.#ofTurns;
     const overload = this.#account.hold(bytes, this.#arriving + this.#untaken);

@@ -5,13 +5,13 @@ import { parseBounded } from '../../formats/json/scan.ts';
 /** The fields of a JSON object, each value as the bytes in which it was sent. */
 export type RawFields = ReadonlyMap<string, Buffer>;
 
-/** A request has some thirty; each costs memory besides its bytes. */
+/** A request has some thirty fields; each costs memory besides its bytes. */
 export const maxFields = 1000;
 
 /**
- * Finds the fields of a JSON object without parsing their values, since numbers that JavaScript cannot hold are passed on
- * too, and each value is validated where it is used. The last of repeated names counts; the others are used nowhere, so they are
- * parsed here. Null for bytes that are not an object. Throws as `parseRaw`, and `RangeError` if there are more than `maxFields`.
+ * Reads the fields of a JSON object without parsing their values, which may be numbers that JavaScript cannot hold, and are validated
+ * where they are used. The last of repeated names counts; the values of the others are parsed here, because nobody else validates
+ * them. Null for bytes that are not an object. Throws as `parseBounded`, and `RangeError` for more than `maxFields` fields.
  */
 export function readRawFields(bytes: Buffer, maxValues: number): RawFields | null {
   const object = membersOf(bytes, 0, maxFields);
@@ -27,10 +27,10 @@ export function readRawFields(bytes: Buffer, maxValues: number): RawFields | nul
   return fields;
 }
 
-/** Longer values of the protocol's own fields are not read: a name, an id, a flag. */
+/** The WebSocket protocol's own fields are short: a name, an id, a flag. */
 const maxOwnBytes = 4096;
 
-/** The value of one of the protocol's own fields; undefined if it is absent. Throws as `parseRaw`, and `RangeError` for a long one. */
+/** Reads one of the protocol's own fields; undefined if it is absent. Throws as `parseBounded`, and `RangeError` for a long value. */
 export function readOwnField(fields: RawFields, name: string, maxValues: number): unknown {
   const raw = fields.get(name);
   if (raw === undefined) return undefined;
@@ -38,7 +38,15 @@ export function readOwnField(fields: RawFields, name: string, maxValues: number)
   return parseRaw(raw, maxValues);
 }
 
-/** The value of such bytes. Throws as `parseBounded`. */
 export function parseRaw(bytes: Buffer, maxValues: number): unknown {
   return parseBounded(bytes.toString(), maxValues);
+}
+
+/** Parses JSON that may come from any server; undefined for what `parseBounded` refuses. */
+export function readJson(text: string, maxValues: number): unknown {
+  try {
+    return parseBounded(text, maxValues);
+  } catch {
+    return undefined;
+  }
 }

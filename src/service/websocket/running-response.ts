@@ -3,11 +3,11 @@ import { estimatedOutput } from '../../filter/index.ts';
 import { GrowingBytes, ownBytes } from '../../formats/bytes/growing-bytes.ts';
 import type { EventFields, ItemFields, RunningResource, StreamEvent } from './stream-event.ts';
 
-/** State that is kept of a response while it streams, so that a client can interrupt it. */
+/** What is kept of a response while it streams, so that a client can interrupt it. */
 export class RunningResponse {
-  /** The event that began it, which has all its fields, and its id. */
+  /** The first event, which has all fields of the Response. */
   #begun: { readonly id: string; readonly event: Buffer } | null = null;
-  /** Their JSON, each with a comma behind it. */
+  /** The JSON of the events that carry items, with a comma after each. */
   readonly #items = new GrowingBytes();
   #events = 0;
   #deltas = 0;
@@ -17,10 +17,10 @@ export class RunningResponse {
     return this.#begun?.id;
   }
 
-  /** Takes the next event of its stream that the client is sent, and its JSON. Returns how many bytes of it are kept. */
+  /** Takes the next event that the client is sent, and its JSON. Returns how many bytes are kept of it. */
   push(event: StreamEvent, data: string): number {
     this.#events += 1;
-    // A string may be a slice of all that came with it.
+    // A string may be a slice of the whole piece that it came in, so bytes are kept.
     if (event.kind === 'response' && this.#begun === null) {
       this.#begun = { id: event.fields.response.id, event: ownBytes(Buffer.from(data)) };
       return this.#begun.event.length;
@@ -38,11 +38,11 @@ export class RunningResponse {
   }
 
   /**
-   * The events that end it as it is: only finished items are its output. `inputTokens` are those of its request; its upstream was cut
-   * before it counted any.
+   * Writes the events that end the response, with its finished items as output. `inputTokens` are estimated, because the upstream is
+   * cut before it counts them.
    */
   interrupt(inputTokens: number): Interruption {
-    // Both were read before they were kept.
+    // `readStreamEvent` has checked what is kept.
     const { response } = JSON.parse(String(this.#begun?.event)) as { readonly response: RunningResource };
     const items = this.#items.whole().subarray(0, -1);
     const events = JSON.parse(`[${items}]`) as (EventFields & ItemFields)[];
@@ -59,28 +59,22 @@ export class RunningResponse {
     };
     const output = finished.map(({ item }) => item);
     const incomplete = { status: 'incomplete', incomplete_details: { reason: 'interrupted' }, output, usage };
-    const first = [
-      { type: 'response.interrupt.accepted', response_id: this.id },
-      ...unfinished.map(({ output_index, item }) => ({
-        type: 'response.output_item.interrupted',
-        response_id: this.id,
-        item_id: item.id,
-        output_index,
-      })),
-    ].map(({ type, ...fields }, index) => ({ type, sequence_number: this.#events + index, ...fields }));
+    const response_id = this.id;
+    const accepted = { type: 'response.interrupt.accepted', sequence_number: this.#events, response_id };
+    const interrupted = unfinished.map(({ output_index, item: { id: item_id } }, index) => {
+      const sequence_number = this.#events + 1 + index;
+      return { type: 'response.output_item.interrupted', sequence_number, response_id, item_id, output_index };
+    });
+    const sequence_number = this.#events + 1 + interrupted.length;
     return {
-      events: first,
-      last: {
-        type: 'response.incomplete',
-        sequence_number: this.#events + first.length,
-        response: { ...response, ...incomplete },
-      },
+      events: [accepted, ...interrupted],
+      last: { type: 'response.incomplete', sequence_number, response: { ...response, ...incomplete } },
     };
   }
 }
 
-/** Events of an interrupted response that a client is sent, and after them the one with the Response. */
-export interface Interruption {
+interface Interruption {
   readonly events: readonly EventFields[];
+  /** The event with the Response, which follows the others. */
   readonly last: EventFields & { readonly response: RunningResource };
 }

@@ -1,13 +1,13 @@
 import { objectOf } from '../../formats/json/loose.ts';
-import { parseBounded } from '../../formats/json/scan.ts';
+import { readJson } from './raw-fields.ts';
 
-/** A Response as an event carries it; only its id is certain. */
+/** A Response as an event carries it. Its id has been checked. */
 export interface RunningResource {
   readonly id: string;
   readonly output?: unknown;
 }
 
-/** The object of an event, with what its sender put into it. */
+/** The fields of an event. Its type has been checked. */
 export interface EventFields {
   readonly type: string;
   readonly sequence_number?: unknown;
@@ -15,54 +15,42 @@ export interface EventFields {
   readonly stream_id?: unknown;
 }
 
-/** An event of a turn's answer, by what this side does with it. */
+/** An event of a turn's answer, by how it is handled. */
 export type StreamEvent =
   | { readonly kind: 'response'; readonly fields: EventFields & { readonly response: RunningResource } }
   | { readonly kind: 'item'; readonly fields: EventFields & ItemFields }
   | { readonly kind: 'error' | 'other'; readonly fields: EventFields };
 
-/** The fields of an event that carries a whole item. */
+/** Further fields of an event that carries a whole item. */
 export interface ItemFields {
   readonly output_index: number;
   readonly item: { readonly id?: unknown };
 }
 
-/** Events that carry the Response. */
 const withResponse = /^response\.(?:created|queued|in_progress|completed|incomplete|failed)$/;
 const withItem = /^response\.output_item\.(?:added|done)$/;
 
 /**
- * Reads the data of an event: a JSON object with a `type`, which has the fields that its type promises. Null for any other data:
- * the answer may be from any server, since the client's headers choose the proxy's virtual host. Also null for what `parseBounded`
- * refuses.
+ * Reads the data of an event: a JSON object with a `type` and the fields that this type promises. Null for any other data. The
+ * answer may come from any server, because the client's headers choose the proxy's virtual host.
  */
 export function readStreamEvent(data: string, maxValues: number): StreamEvent | null {
-  const fields = objectOf<LooseObject>(parsed(data, maxValues));
+  const fields = objectOf<LooseEvent>(readJson(data, maxValues));
   if (typeof fields?.type !== 'string') return null;
   if (withResponse.test(fields.type))
-    return typeof objectOf<LooseObject>(fields.response)?.id === 'string'
+    return typeof objectOf<{ id?: unknown }>(fields.response)?.id === 'string'
       ? { kind: 'response', fields: fields as EventFields & { readonly response: RunningResource } }
       : null;
   if (withItem.test(fields.type))
-    return objectOf<LooseObject>(fields.item) !== null && typeof fields.output_index === 'number'
+    return objectOf<object>(fields.item) !== null && typeof fields.output_index === 'number'
       ? { kind: 'item', fields: fields as EventFields & ItemFields }
       : null;
   return { kind: fields.type === 'error' ? 'error' : 'other', fields: fields as EventFields };
 }
 
-/** An object of which nothing is known. */
-interface LooseObject {
+interface LooseEvent {
   readonly type?: unknown;
-  readonly id?: unknown;
   readonly response?: unknown;
   readonly output_index?: unknown;
   readonly item?: unknown;
-}
-
-function parsed(data: string, maxValues: number): unknown {
-  try {
-    return parseBounded(data, maxValues);
-  } catch {
-    return null;
-  }
 }

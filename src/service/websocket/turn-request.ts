@@ -1,31 +1,32 @@
 import { Buffer } from 'node:buffer';
-import { membersOf } from '../../formats/json/members.ts';
-import { type Conversation, itemsOf } from './conversations.ts';
+import { estimatedTokens } from '../../filter/index.ts';
+import { membersOf, skipSpace, valueEnd } from '../../formats/json/members.ts';
+import { type Conversation, readInputItems } from './conversations.ts';
 import { invalid, readOrRefuse, type TurnError } from './errors.ts';
 import { maxFields, type RawFields, readOwnField } from './raw-fields.ts';
 
-/** A `response.create`, decoded when its turn begins. */
+/** A `response.create`, as its turn begins. */
 export interface TurnRequest {
-  /** The fields that are forwarded, in order; an `input` that is listed has its place in them alone, since the first mistake is reported. */
+  /** The forwarded fields, in the client's order: the first mistake is reported. With `listsInput`, `input` is empty here. */
   readonly fields: RawFields;
-  /** The items of its own `input`; null if there are none. */
+  /** The items of the request's own `input`; null if there are none. */
   readonly input: Buffer | null;
-  /** Whether the body's `input` is made of those, and of the conversation before them. */
+  /** Whether the body's `input` is a list of the conversation's items and the request's own. */
   readonly listsInput: boolean;
   /**
-   * Whether it only prepares to continue a conversation (`generate: false`). Then the proxy is sent no item: the server has read those
-   * before, and would read all of them again for a message of a hundred bytes. What is new is read with the next turn.
+   * The request only prepares to continue a conversation (`generate: false`), and is sent without items: the server has read the
+   * conversation, and would read all of it again for a message of a hundred bytes. The next turn has the new items.
    */
   readonly prewarms: boolean;
-  /** The conversation it continues. */
+  /** The conversation that the request continues. */
   readonly previous: Conversation | null;
 }
 
-/** Fields of the WebSocket protocol alone, which are not forwarded. */
+/** Fields that only the WebSocket protocol has, which are not forwarded. */
 const own = new Set(['type', 'stream_id', 'previous_response_id', 'stream', 'stream_options', 'background']);
 
-/** The id of the response that is to be continued, if the request names one as a string. */
-export function previousIdOf(fields: RawFields): string | null {
+/** Reads the id of the response to continue; null unless the request has it as a string. */
+export function readPreviousId(fields: RawFields): string | null {
   try {
     const id = readOwnField(fields, 'previous_response_id', 1);
     return typeof id === 'string' ? id : null;
@@ -35,10 +36,10 @@ export function previousIdOf(fields: RawFields): string | null {
 }
 
 /**
- * Reads it. `find` gives the conversation that a `previous_response_id` names on this connection. Fields that HTTP has too
- * are validated there.
+ * Parses a `response.create`. `find` looks up the conversation that `previous_response_id` names on this connection. The fields that
+ * HTTP has too are validated there.
  */
-export function readTurnRequest(
+export function parseTurnRequest(
   given: RawFields,
   find: (responseId: string) => Conversation | null,
   maxValues: number,
@@ -73,18 +74,18 @@ export function readTurnRequest(
     const fields = new Map([...given].filter(([name]) => !own.has(name)));
     const input = given.get('input') ?? null;
     const isList = input?.[0] === 0x5b;
-    // Its brackets are cut off; what is between them is validated where it is sent.
+    // The brackets are cut off; what is between them is validated over HTTP.
     if (isList && input.at(-1) !== 0x5d) throw new SyntaxError('A list ends with another bracket.');
     if (previous !== null && input !== null && !isList && input[0] !== 0x22 && String(input) !== 'null')
       return invalid('invalid_type', 'input', "'input' must be a string or an array of items.");
     const listsInput = isList || previous !== null;
     if (listsInput) fields.set('input', nothing);
     const prewarms = previous !== null && asksToPrewarm(given);
-    return { fields, input: input === null ? null : itemsOf(input), listsInput, prewarms, previous };
+    return { fields, input: input === null ? null : readInputItems(input), listsInput, prewarms, previous };
   });
 }
 
-/** Whether a request has a prompt read without an answer, as the API and as Codex says it. */
+/** Whether a request has a prompt read without an answer: the API says so in `prompt_cache_options`, Codex in `generate`. */
 function asksToPrewarm(fields: RawFields): boolean {
   if (fields.get('generate')?.equals(no)) return true;
   const cache = fields.get('prompt_cache_options');
@@ -95,9 +96,10 @@ function asksToPrewarm(fields: RawFields): boolean {
 
 const [no, yes] = [Buffer.from('false'), Buffer.from('true')];
 
-/** The body of the turn's `POST /v1/responses`, in pieces. */
-export function bodyOf({ fields, input, listsInput, prewarms, previous }: TurnRequest): Buffer[] {
-  const items = prewarms ? [] : [...(previous?.items ?? []), ...(input === null ? [] : [input])];
+/** Writes the body of the turn's `POST /v1/responses`, in pieces. */
+export function writeBody(request: TurnRequest): Buffer[] {
+  const { fields, listsInput, prewarms } = request;
+  const items = prewarms ? [] : listItems(request);
   const list = [opening, ...items.flatMap((piece, index) => (index === 0 ? [piece] : [comma, piece])), closing];
   const members = [...fields].flatMap(([name, raw]) => {
     const value = listsInput && name === 'input' ? list : [raw];
@@ -109,3 +111,38 @@ export function bodyOf({ fields, input, listsInput, prewarms, previous }: TurnRe
 const nothing = Buffer.alloc(0);
 const [opening, closing] = [Buffer.from('['), Buffer.from(']')];
 const comma = Buffer.from(',');
+
+function listItems({ input, previous }: Pick<TurnRequest, 'input' | 'previous'>): Buffer[] {
+  return [...(previous?.items ?? []), ...(input === null ? [] : [input])];
+}
+
+/** Estimates the tokens of a request whose body has `bodyBytes`. */
+export function estimateInputTokens(request: Pick<TurnRequest, 'input' | 'previous'>, bodyBytes: number): number {
+  return estimatedTokens(bodyBytes, listItems(request).flatMap(findMediaBytes));
+}
+
+/** Names of the fields that hold media or refer to them. Inside a text, their quotes would have backslashes. */
+const mediaNames = ['image_url', 'file_data', 'file_url', 'file_id', 'input_audio'].map((name) =>
+  Buffer.from(`"${name}"`),
+);
+/** More fields of one name count as text. */
+const maxMedia = 10_000;
+const colon = 0x3a;
+
+/** Finds the media among items, which are JSON joined by commas, and returns the size of each. */
+export function findMediaBytes(items: Buffer): number[] {
+  const found: number[] = [];
+  for (const name of mediaNames) {
+    let count = 0;
+    for (let at = items.indexOf(name); at !== -1 && count < maxMedia; at = items.indexOf(name, at)) {
+      const colonAt = skipSpace(items, at + name.length);
+      at = colonAt;
+      if (items[colonAt] !== colon) continue;
+      const start = skipSpace(items, colonAt + 1);
+      at = Math.max(valueEnd(items, start), start);
+      found.push(at - start);
+      count += 1;
+    }
+  }
+  return found;
+}

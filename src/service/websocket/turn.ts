@@ -1,20 +1,20 @@
 import type { Buffer } from 'node:buffer';
-import { checkMove, estimatedTokens } from '../../filter/index.ts';
+import { checkMove } from '../../filter/index.ts';
 import { GrowingBytes } from '../../formats/bytes/growing-bytes.ts';
+import { objectOf } from '../../formats/json/loose.ts';
 import { SseDecoder, SseLimitError, type SseMessage } from '../../formats/sse/sse-decoder.ts';
-import { type Conversation, conversationOf } from './conversations.ts';
-import { errorMessage, type TurnError, turnError } from './errors.ts';
-import { mediaBytesOf } from './media.ts';
-import { parseRaw, readRawFields } from './raw-fields.ts';
+import { type Conversation, continueConversation } from './conversations.ts';
+import { encodeErrorMessage, type TurnError, turnError } from './errors.ts';
+import { readJson, readRawFields } from './raw-fields.ts';
 import { RunningResponse } from './running-response.ts';
 import { type EventFields, type RunningResource, readStreamEvent } from './stream-event.ts';
-import { bodyOf, previousIdOf, readTurnRequest } from './turn-request.ts';
+import { estimateInputTokens, parseTurnRequest, readPreviousId, writeBody } from './turn-request.ts';
 import { type TurnEvent, turnMoves } from './websocket-phases.ts';
 
-/** How a turn ended: as its Response did, with an error message, or without any because the connection is gone. */
+/** How a turn ended: as its Response did, with an error message, or with nothing because the connection is gone. */
 export type TurnOutcome = 'completed' | 'incomplete' | 'failed' | 'error' | 'aborted';
 
-/** The receiver of the proxy's answer to a turn's `POST /v1/responses`, as it arrives. */
+/** Receives the proxy's answer to a turn's `POST /v1/responses` as it arrives. */
 export type AnswerListener = Pick<Turn, 'headers' | 'body' | 'end' | 'broken'>;
 
 interface AnswerHead {
@@ -23,12 +23,11 @@ interface AnswerHead {
   readonly retryAfter: string | null;
 }
 
-/** A turn's request in progress. */
+/** A turn's request to the proxy, until its answer has ended. */
 export interface ForwardedTurn {
-  /** Pauses and resumes reading the answer. */
   pause(): void;
   resume(): void;
-  /** Ends it, and with it the upstream's work. */
+  /** Ends the request, and with it the upstream's work. */
   abort(): void;
 }
 
@@ -38,47 +37,45 @@ export type ForwardTurn = (body: readonly Buffer[], number: number, answer: Answ
 export interface TurnLimits {
   readonly maxEventBytes: number;
   readonly maxErrorBytes: number;
-  /** Maximum JSON values of a message that is parsed here rather than passed on. */
+  /** Maximum JSON values of what is parsed and not only passed on. */
   readonly maxValues: number;
 }
 
-/** The turns' dependencies on their connection. */
+/** What turns need of their connection. */
 export interface TurnHost {
   readonly limits: TurnLimits;
   readonly forward: ForwardTurn;
   send(text: string): void;
-  find(responseId: string): Conversation | null;
-  /** The turn's response can be continued. */
+  findConversation(responseId: string): Conversation | null;
+  /** Keeps the conversation that the next turn of this turn's lane may continue. */
   keep(turn: Turn, conversation: Conversation): void;
-  /** The response that a turn named can no longer be continued; nothing happens if it named none. */
+  /** Forgets the conversation after a response. */
   evict(responseId: string | null): void;
-  /** Counts so many bytes more, or fewer if negative; of them, `untaken` are of a message that the proxy has not taken. */
+  /** Adds `bytes` to the memory that is counted, `untaken` of them for a message that the proxy has not taken. Both may be negative. */
   hold(bytes: number, untaken: number): void;
-  /** The proxy was not asked. Called before `ended`. */
+  /** Called before `ended` where the proxy was not asked. */
   refused(error: TurnError, message: Buffer, turn: number): void;
-  /** The proxy's answer has ended, or there is none. */
+  /** Called when the proxy's answer has ended, or there is none. */
   answerEnded(turn: Turn): void;
-  /** The turn has ended. Called once. */
+  /** Called once for each turn. */
   ended(turn: Turn, outcome: TurnOutcome): void;
 }
 
-/** Memory in bytes of a connection to the proxy that carries a turn. */
+/** Bytes that a connection to the proxy takes for a turn. */
 const proxyConnectionBytes = 40 * 1024;
 
-/** Events that end a turn. */
 const terminal: ReadonlyMap<string, TurnOutcome> = new Map([
   ['response.completed', 'completed'],
   ['response.incomplete', 'incomplete'],
   ['response.failed', 'failed'],
 ]);
 
-/** A request that the proxy was asked, as the turn keeps it until it has ended. */
+/** What a turn keeps of its request from the time when the proxy is asked. */
 interface Asked {
   readonly message: Buffer;
   readonly previousId: string | null;
   readonly previous: Conversation | null;
   readonly input: Buffer | null;
-  /** Bytes of the request to the proxy. */
   readonly bodyBytes: number;
 }
 
@@ -86,18 +83,16 @@ interface Streaming extends Asked {
   readonly phase: 'streaming';
   readonly decoder: SseDecoder;
   readonly response: RunningResponse;
-  /** The `error` event of the stream: the `response.failed` that follows says the same, and a turn has one end. */
+  /** The stream's `error` event, held back because a turn has one end, and the `response.failed` after it says the same. */
   errorEvent: string | null;
 }
 
-/** The answer is an error: its body so far, which is cut if it is long. */
 interface ReadingError extends Asked {
   readonly phase: 'reading_error';
   readonly head: AnswerHead;
   readonly bytes: GrowingBytes;
 }
 
-/** The data of the turn in each phase; `message` is the client's, as it came. */
 type TurnState =
   | { readonly phase: 'waiting'; readonly message: Buffer }
   | (Asked & { readonly phase: 'requesting' })
@@ -109,15 +104,16 @@ type TurnState =
 export class Turn {
   readonly streamId: string | null;
   readonly number: number;
-  /** Null unless the proxy's answer has not ended, though the client may have been sent all of it. */
+  /** The request to the proxy. It may go on after the turn, until the proxy's answer has ended. */
   forwarded: ForwardedTurn | null = null;
   readonly #host: TurnHost;
-  /** Bytes that are counted until the turn ends, and those of its message until the proxy has it. */
+  /** Bytes that are counted until the turn ends. */
   #held: number;
+  /** The part of them that is counted until the proxy has the message. */
   #untaken: number;
   #state: TurnState;
 
-  /** `message` is counted already. */
+  /** The connection has counted the bytes of `message`. */
   constructor(message: Buffer, streamId: string | null, number: number, host: TurnHost) {
     this.streamId = streamId;
     this.number = number;
@@ -127,12 +123,12 @@ export class Turn {
     this.#state = { phase: 'waiting', message };
   }
 
-  /** The client's message as it came; null once the turn has ended, though the proxy may go on with the answer. */
+  /** The client's message, unchanged; null once the turn has ended. */
   get message(): Buffer | null {
     return 'message' in this.#state ? this.#state.message : null;
   }
 
-  /** The lane is free: decodes the request, and asks the proxy. */
+  /** Parses the request and asks the proxy. Called when the turn's lane is free. */
   start(): void {
     const state = this.#state;
     if (state.phase !== 'waiting') {
@@ -140,27 +136,27 @@ export class Turn {
       return;
     }
     const { message } = state;
-    // It was read when it came.
+    // The connection has refused a message that is no object.
     const fields = readRawFields(message, this.#host.limits.maxValues) ?? new Map<string, Buffer>();
-    const previousId = previousIdOf(fields);
-    const request = readTurnRequest(fields, (id) => this.#host.find(id), this.#host.limits.maxValues);
+    const previousId = readPreviousId(fields);
+    const request = parseTurnRequest(fields, (id) => this.#host.findConversation(id), this.#host.limits.maxValues);
     if ('status' in request) {
       this.#host.refused(request, message, this.number);
       this.#refuse('start', request, previousId);
       return;
     }
     const { previous, input } = request;
-    const body = bodyOf(request);
+    const body = writeBody(request);
     const bodyBytes = body.reduce((sum, { length }) => sum + length, 0);
     this.#move('start', { phase: 'requesting', message, previousId, previous, input, bodyBytes });
     this.#hold(proxyConnectionBytes);
     const forwarded = this.#host.forward(body, this.number, this);
-    // It may have failed at once.
+    // The request may have failed at once.
     if (!this.#isOver()) this.forwarded = forwarded;
   }
 
   headers(head: AnswerHead): void {
-    this.#taken();
+    this.#releaseUntaken();
     const state = this.#state;
     if (state.phase !== 'requesting') this.#move('answer_headers', state);
     else if (head.status === 200 && head.contentType.startsWith('text/event-stream')) {
@@ -172,27 +168,24 @@ export class Turn {
 
   body(bytes: Buffer): void {
     const state = this.#state;
-    if (state.phase === 'streaming') this.#events(state, () => state.decoder.push(bytes));
+    if (state.phase === 'streaming') this.#readEvents(state, () => state.decoder.push(bytes));
     else if (state.phase === 'reading_error') {
-      // A longer one is cut; its status is informative enough.
+      // The rest of a long error is ignored: its status says enough.
       if (state.bytes.length + bytes.length > this.#host.limits.maxErrorBytes) return;
       state.bytes.append(bytes);
       this.#hold(bytes.length);
     } else this.#move('answer_body', { phase: 'ended' });
   }
 
-  /** The body is complete. */
   end(): void {
     const state = this.#state;
     this.#answerEnded();
-    if (state.phase === 'streaming') this.#events(state, () => state.decoder.finish(), true);
-    this.#endEarly(
-      'answer_end',
-      state.phase === 'reading_error' ? errorOfAnswer(state, this.#host.limits.maxValues) : truncated,
-    );
+    if (state.phase === 'streaming') this.#readEvents(state, () => state.decoder.finish(), true);
+    const isError = state.phase === 'reading_error';
+    this.#endEarly('answer_end', isError ? readAnswerError(state, this.#host.limits.maxValues) : truncated);
   }
 
-  /** There is no answer, or it is incomplete. */
+  /** Called if there is no answer, or an incomplete one. */
   broken(reason: string): void {
     const unanswered = turnError(502, 'upstream_unavailable', `The gateway did not answer: ${reason}.`);
     this.#answerEnded();
@@ -204,7 +197,7 @@ export class Turn {
     this.#host.answerEnded(this);
   }
 
-  /** The answer is over: with this error, if it has neither a terminal event nor an error of its own. */
+  /** Ends the turn after its answer, with `error` if the answer has neither a terminal event nor an error of its own. */
   #endEarly(event: TurnEvent, error: TurnError): void {
     const state = this.#state;
     if (state.phase === 'ended') this.#move(event, state);
@@ -214,32 +207,32 @@ export class Turn {
     } else this.#refuse(event, error, 'previousId' in state ? state.previousId : null);
   }
 
-  /** The connection is gone, or ends before this turn's time came: `error` is for the client that still listens. */
+  /** Ends the turn because its connection ends. `error` is null if the client is gone. */
   cancel(error: TurnError | null): void {
     const { forwarded } = this;
     this.forwarded = null;
     const state = this.#state;
     if (state.phase !== 'ended') {
-      if (error !== null) this.#host.send(errorMessage(error, this.streamId));
+      if (error !== null) this.#host.send(encodeErrorMessage(error, this.streamId));
       if (error !== null && state.phase === 'waiting') this.#host.refused(error, state.message, this.number);
       this.#finish('cancel', error === null ? 'aborted' : 'error');
     }
     forwarded?.abort();
   }
 
-  /** Ends its response, if that is the one that runs, with what is finished of it. */
+  /** Ends the response of this id, if it is this turn's and runs, with its finished items. */
   interrupt(responseId: string): void {
     const state = this.#state;
     if (state.phase !== 'streaming' || state.response.id !== responseId) return;
     this.#abortForwarded();
-    // The error that was held is told no more: the client has ended the response itself.
+    // The client has ended the response, so an error that is held back is dropped.
     state.errorEvent = null;
-    const { events, last } = state.response.interrupt(inputTokensOf(state));
+    const { events, last } = state.response.interrupt(estimateInputTokens(state, state.bodyBytes));
     for (const event of events) this.#send(event, JSON.stringify(event));
-    this.#responseEvent(state, last, JSON.stringify(last));
+    this.#sendResponseEvent(state, last, JSON.stringify(last));
   }
 
-  #events(state: Streaming, read: () => SseMessage[], isEnd = false): void {
+  #readEvents(state: Streaming, read: () => SseMessage[], isEnd = false): void {
     let messages: SseMessage[];
     try {
       messages = read();
@@ -250,11 +243,11 @@ export class Turn {
       return;
     }
     for (const message of messages)
-      if (message.type === 'event' && !this.#isOver()) this.#event(state, message.data, isEnd);
+      if (message.type === 'event' && !this.#isOver()) this.#readEvent(state, message.data, isEnd);
   }
 
-  /** `isEnd`: what lacks its blank line may be half an event, cut by a reset. */
-  #event(state: Streaming, data: string, isEnd: boolean): void {
+  /** With `isEnd`, the event lacks its blank line, and may be half an event that a reset has cut. */
+  #readEvent(state: Streaming, data: string, isEnd: boolean): void {
     if (data === '[DONE]') return;
     const event = readStreamEvent(data, this.#host.limits.maxValues);
     if (event === null) {
@@ -269,27 +262,26 @@ export class Turn {
       return;
     }
     this.#hold(state.response.push(event, data));
-    // A delta's text is forwarded unchanged.
-    if (event.kind === 'response') this.#responseEvent(state, event.fields, data);
+    if (event.kind === 'response') this.#sendResponseEvent(state, event.fields, data);
     else this.#send(event.fields, data);
   }
 
-  #responseEvent(
+  #sendResponseEvent(
     { previousId, previous, input, errorEvent }: Streaming,
     event: EventFields & { readonly response: RunningResource },
     data: string,
   ): void {
     const { type, sequence_number, response } = event;
-    // The proxy was sent the whole conversation: only this side knows that it is a continuation.
+    // The proxy was sent the whole conversation, and does not know that it is a continuation.
     const continued = { ...event, response: { ...response, previous_response_id: previousId } };
-    // It takes the number of the error that is left out.
+    // This event takes the number of the error event that is left out.
     if (errorEvent !== null && typeof sequence_number === 'number') continued.sequence_number = sequence_number - 1;
     if (previousId === null && errorEvent === null) this.#send(event, data);
     else this.#send(continued, JSON.stringify(continued));
     const outcome = terminal.get(type);
     if (outcome === undefined) return;
     if (outcome !== 'failed') {
-      const kept = conversationOf(response.id, previous, input, response.output);
+      const kept = continueConversation(response.id, previous, input, response.output);
       if (kept !== null) this.#host.keep(this, kept);
     }
     this.#finish('answer_body', outcome);
@@ -299,7 +291,7 @@ export class Turn {
     this.#host.send(this.#withLane(fields, data));
   }
 
-  /** An event's JSON, with the lane's id as its last field. Its server may have named one, and put white space behind it. */
+  /** Adds the lane's id to an event's JSON, as its last field. A server may have sent another `stream_id`, and white space at the end. */
   #withLane(fields: EventFields, data: string): string {
     const stream_id = this.streamId;
     if (stream_id === null) return data;
@@ -309,26 +301,24 @@ export class Turn {
 
   /** Ends the turn with an error message. A response whose continuation failed can no longer be continued. */
   #refuse(event: TurnEvent, error: TurnError, previousId: string | null): void {
-    this.#host.send(errorMessage(error, this.streamId));
+    this.#host.send(encodeErrorMessage(error, this.streamId));
     this.#host.evict(previousId);
     this.#finish(event, 'error');
   }
 
   #finish(event: TurnEvent, outcome: TurnOutcome): void {
     this.#move(event, { phase: 'ended' });
-    this.#taken();
+    this.#releaseUntaken();
     this.#host.hold(-this.#held, 0);
     this.#host.ended(this, outcome);
   }
 
-  /** So many bytes more are kept until the turn ends. */
   #hold(bytes: number): void {
     this.#held += bytes;
     if (bytes > 0) this.#host.hold(bytes, 0);
   }
 
-  /** The proxy has all of the request. */
-  #taken(): void {
+  #releaseUntaken(): void {
     this.#host.hold(0, -this.#untaken);
     this.#untaken = 0;
   }
@@ -348,16 +338,11 @@ export class Turn {
   }
 }
 
-/** Tokens of the request, estimated. */
-function inputTokensOf({ previous, input, bodyBytes }: Asked): number {
-  const items = [...(previous?.items ?? []), ...(input === null ? [] : [input])];
-  return estimatedTokens(bodyBytes, items.flatMap(mediaBytesOf));
-}
-
-function errorOfAnswer({ head, bytes }: ReadingError, maxValues: number): TurnError {
+function readAnswerError({ head, bytes }: ReadingError, maxValues: number): TurnError {
   const { status, contentType, retryAfter } = head;
   if (status === 200) return notEvents;
-  const error = readError(contentType, bytes.whole(), maxValues) ?? {
+  const body = contentType.includes('json') ? readJson(String(bytes.whole()), maxValues) : null;
+  const error = objectOf<Readonly<Record<string, unknown>>>(objectOf<{ error?: unknown }>(body)?.error) ?? {
     type: status >= 500 ? 'server_error' : 'invalid_request',
     code: `http_${status}`,
     param: null,
@@ -368,14 +353,3 @@ function errorOfAnswer({ head, bytes }: ReadingError, maxValues: number): TurnEr
 
 const truncated = turnError(502, 'upstream_stream_truncated', 'The stream of the response ended early.');
 const notEvents = turnError(502, 'invalid_upstream_response', 'The gateway’s answer is not a stream of events.');
-
-/** The error object of a body `{"error": {…}}`, or null. */
-function readError(contentType: string, body: Buffer, maxValues: number): Readonly<Record<string, unknown>> | null {
-  if (!contentType.includes('json')) return null;
-  try {
-    const { error } = parseRaw(body, maxValues) as { error?: unknown };
-    return typeof error === 'object' && error !== null ? (error as Readonly<Record<string, unknown>>) : null;
-  } catch {
-    return null;
-  }
-}

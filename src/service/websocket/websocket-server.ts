@@ -6,17 +6,22 @@ import { type WebSocket, WebSocketServer } from 'ws';
 import type { OverloadGuard } from '../memory/overload.ts';
 import { ClientSocket, type ClientSocketOptions } from './client-socket.ts';
 import { type Conversations, createConversations } from './conversations.ts';
-import { type TurnError, turnError, turnErrorOf } from './errors.ts';
-import { createForwarder, turnOfRequest } from './forward.ts';
-import { forwardedHeaders } from './forwarded-headers.ts';
-import { answerHttp, handshakeError, idOf, queryOf, refuseUpgrade, userAgentOf } from './handshake.ts';
+import { fromApiError, type TurnError, turnError } from './errors.ts';
+import { createForwarder, readTurnNumber } from './forward.ts';
+import {
+  answerHttp,
+  findHandshakeError,
+  readForwardedHeaders,
+  readIdentity,
+  readQuery,
+  refuseUpgrade,
+} from './handshake.ts';
 
 export interface WebSocketOptions extends ClientSocketOptions {
   readonly listen: { readonly host: string; readonly port: number } | { readonly path: string };
-  /** The proxy's base URL, to which turns go. */
+  /** The base URL of the proxy, to which turns are sent. */
   readonly forwardTo: string;
   readonly maxConnections: number;
-  /** The largest message, in bytes. */
   readonly maxMessageBytes: number;
   /** Origins from which browsers may connect; `*` for all. */
   readonly origins: readonly string[];
@@ -26,12 +31,12 @@ export interface WebSocketOptions extends ClientSocketOptions {
 
 export type WebSocketEndpoint = Awaited<ReturnType<typeof startWebSocketEndpoint>>;
 
-/** A message may be so many fragments: each costs memory besides its bytes, and clients send one, or a few. */
+/** Each fragment of a message costs memory besides its bytes. Clients send one, or a few. */
 const maxFragments = 1024;
-/** Sockets beyond the connections that may be open: handshakes, health checks, and those that are refused. */
+/** Sockets beyond `maxConnections`, for health checks, and for handshakes that will be refused. */
 const spareSockets = 256;
 
-/** Starts the server of WebSockets. Rejects when the address is taken. */
+/** Listens for WebSockets. Rejects when the address is taken. */
 export async function startWebSocketEndpoint(options: WebSocketOptions) {
   const { listen, maxConnections, memory, observer, origins, pingMs } = options;
   const forwarder = createForwarder(options.forwardTo);
@@ -47,17 +52,17 @@ export async function startWebSocketEndpoint(options: WebSocketOptions) {
     clientTracking: false,
     maxPayload: options.maxMessageBytes,
     maxFragments,
-    // Events are small: compression would cost 256 KiB for each connection.
+    // Compression would cost 256 KiB for each connection, and events are small.
     perMessageDeflate: false,
   });
   server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
-    socket.on('error', () => {}); // `close` follows
+    socket.on('error', () => {}); // `close` follows each error
     try {
-      const refusal = refusalOf(request);
+      const refusal = findRefusal(request);
       if (refusal === null)
         upgrades.handleUpgrade(request, socket, head, (webSocket) => accept(webSocket, socket, request));
       else {
-        observer.refused({ id: idOf(request), turn: null, userAgent: userAgentOf(request), ...refusal }, null);
+        observer.refused({ ...readIdentity(request), turn: null, ...refusal }, null);
         refuseUpgrade(socket, refusal);
       }
     } catch (thrown) {
@@ -66,21 +71,22 @@ export async function startWebSocketEndpoint(options: WebSocketOptions) {
     }
   });
 
-  function refusalOf(request: IncomingMessage): TurnError | null {
-    const error = handshakeError(request, origins);
+  function findRefusal(request: IncomingMessage): TurnError | null {
+    const error = findHandshakeError(request, origins);
     if (error !== null) return error;
     if (phase === 'closing')
       return turnError(503, 'server_shutting_down', 'The server is shutting down. Open a new connection.');
     if (sockets.size >= maxConnections)
       return turnError(503, 'server_overloaded', 'The gateway has too many connections. Try again later.');
-    const short = memory.refusal();
-    return short === null ? null : turnErrorOf(short);
+    const overload = memory.refusal();
+    return overload === null ? null : fromApiError(overload);
   }
 
   function accept(webSocket: WebSocket, socket: Socket, request: IncomingMessage): void {
-    const id = idOf(request) ?? randomUUID();
-    const forward = forwarder.forConnection(forwardedHeaders(request.rawHeaders), queryOf(request), id);
-    const client = { id, userAgent: userAgentOf(request), conversations, forward };
+    const { id: given, userAgent } = readIdentity(request);
+    const id = given ?? randomUUID();
+    const forward = forwarder.forConnection(readForwardedHeaders(request.rawHeaders), readQuery(request), id);
+    const client = { id, userAgent, conversations, forward };
     const open = new ClientSocket(webSocket, socket, client, options);
     sockets.add(open);
     webSocket.once('close', () => sockets.delete(open));
@@ -95,7 +101,7 @@ export async function startWebSocketEndpoint(options: WebSocketOptions) {
     server.listen(listen, resolve);
   });
   return {
-    /** `HOST:PORT` with the port that the system gave, or `unix:PATH`. */
+    /** `unix:PATH`, or `HOST:PORT` with the port that the system assigned. */
     address: addressOf(server.address()),
     get connections() {
       return sockets.size;
@@ -106,11 +112,11 @@ export async function startWebSocketEndpoint(options: WebSocketOptions) {
     get evictions() {
       return conversations.evictions;
     },
-    /** The client's message that became the request of this id, as it came, while its turn runs; null for any other. */
-    messageOf: (requestId: string): Buffer | null => findMessage(sockets, requestId),
+    /** Finds the client's message that became the request of this id, while its turn runs. */
+    findMessage: (requestId: string): Buffer | null => findMessage(sockets, requestId),
     /**
-     * Reports unhealthy at once, still accepts connections for `delayMs`, then ends each connection after its running turn;
-     * those left after another `timeoutMs` are cut.
+     * Reports unhealthy at once, and accepts connections for `delayMs` more. Then ends each connection after its running turn, and cuts
+     * those that are left after `timeoutMs`.
      */
     async drain(timeoutMs: number, delayMs: number): Promise<void> {
       phase = 'draining';
@@ -129,16 +135,15 @@ export async function startWebSocketEndpoint(options: WebSocketOptions) {
 
 function findMessage(sockets: ReadonlySet<ClientSocket>, requestId: string): Buffer | null {
   for (const { id, connection } of sockets) {
-    const turn = turnOfRequest(requestId, id);
-    const message = turn === null ? null : connection.messageOf(turn);
+    const turn = readTurnNumber(requestId, id);
+    const message = turn === null ? null : connection.findMessage(turn);
     if (message !== null) return message;
   }
   return null;
 }
 
-/** Ends each connection after its running turn, and cuts what is left after the timeout. */
 async function endAll(sockets: ReadonlySet<ClientSocket>, timeoutMs: number): Promise<void> {
-  const closed = [...sockets].map(({ over }) => over);
+  const closed = [...sockets].map((open) => open.closed);
   for (const open of sockets) open.connection.end('shutdown');
   const cut = new AbortController();
   await Promise.race([Promise.all(closed), sleep(timeoutMs, null, { signal: cut.signal }).catch(() => {})]);

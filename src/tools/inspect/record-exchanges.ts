@@ -12,7 +12,7 @@ import { ContentCodingError, decodeContent, parseContentCodings } from '../../fo
 import { joinBytes } from '../../formats/bytes/growing-bytes.ts';
 import { type BodyKind, Redactor } from '../../formats/credentials/redactor.ts';
 import { contain, type EndedCall } from '../../service/telemetry/observer.ts';
-import { requestOfTurn } from '../../service/websocket/forward.ts';
+import { writeTurnRequestId } from '../../service/websocket/forward.ts';
 import { readOwnField, readRawFields } from '../../service/websocket/raw-fields.ts';
 import type { WebSocketRefusal } from '../../service/websocket/websocket-observer.ts';
 import { type ExchangeFacts, type ExchangeStore, type Head, noFacts, type StoredExchange } from './exchange-store.ts';
@@ -62,7 +62,7 @@ export function createRecorder(
       recordWhole(turn?.body ?? message ?? noBytes, kept, 'client_request', redactor, 'request');
       kept.setHead('client_response', redactor.headers(response));
       recordWhole(Buffer.from(JSON.stringify({ error })), kept, 'client_response', redactor, 'error');
-      const request_id = id === null || number === null ? id : requestOfTurn(id, number);
+      const request_id = id === null || number === null ? id : writeTurnRequestId(id, number);
       const facts = { request_id, outcome: 'refused', status, error_code: String(error.code) };
       kept.setFacts({ ...noFacts, ...facts, model: turn?.model ?? null });
     },

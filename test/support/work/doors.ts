@@ -5,10 +5,14 @@ import { Redactor } from '../../../src/formats/credentials/redactor.ts';
 import { frameHeadBytes, MessageFrameReader, putFrameHead } from '../../../src/service/server/message-frames.ts';
 import { settingsIn } from '../../../src/service/settings/setting.ts';
 import { settings as settingTable } from '../../../src/service/settings/settings-table.ts';
-import { forwardedHeaders } from '../../../src/service/websocket/forwarded-headers.ts';
-import { handshakeError, idOf, queryOf } from '../../../src/service/websocket/handshake.ts';
-import { mediaBytesOf } from '../../../src/service/websocket/media.ts';
+import {
+  findHandshakeError,
+  readForwardedHeaders,
+  readIdentity,
+  readQuery,
+} from '../../../src/service/websocket/handshake.ts';
 import { readStreamEvent } from '../../../src/service/websocket/stream-event.ts';
+import { findMediaBytes } from '../../../src/service/websocket/turn-request.ts';
 import { readChatAnswer } from '../../../src/tools/doctor/chat-answer.ts';
 import { explainRequest } from '../../../src/tools/explain/explain-request.ts';
 import {
@@ -243,8 +247,8 @@ const sockets: readonly Family[] = [
       const headers = { host: `${'a'.repeat(size)}.test`, origin: 'x', 'x-request-id': 'a'.repeat(size) };
       const run = () => {
         const request = { url, headers } as never;
-        handshakeError(request, times(size, String));
-        return { ...nothing, kept: [forwardedHeaders(raw), idOf(request), queryOf(request)] };
+        findHandshakeError(request, times(size, String));
+        return { ...nothing, kept: [readForwardedHeaders(raw), readIdentity(request), readQuery(request)] };
       };
       return { bytes: 12 * size, run };
     },
@@ -264,7 +268,7 @@ const sockets: readonly Family[] = [
     'WebSocket: frames',
     'pictures that are looked for in a conversation',
     (size) => `{"role":"user","content":[${'{"type":"input_image","file_id":"f"},'.repeat(size)}7]}`,
-    (text) => mediaBytesOf(Buffer.from(text)),
+    (text) => findMediaBytes(Buffer.from(text)),
   ),
   session('WebSocket: frames', 'a turn of a long conversation', (size) => {
     const first = create({ input: times(size, () => hi) });

@@ -115,7 +115,7 @@ describe('a client that does not read', () => {
     socket.emit('timeout');
     expect(webSocket.calls).toEqual(['terminate']);
     webSocket.emit('close', 1006);
-    await clientSocket.over;
+    await clientSocket.closed;
     expect(closed).toMatchObject([{ code: 1006, reason: 'client_does_not_read', bytesIn: 7, bytesOut: 9 }]);
   });
 

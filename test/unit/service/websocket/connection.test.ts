@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { readOrRefuse } from '../../../../src/service/websocket/errors.ts';
-import { mediaBytesOf } from '../../../../src/service/websocket/media.ts';
 import { RunningResponse } from '../../../../src/service/websocket/running-response.ts';
 import { readStreamEvent } from '../../../../src/service/websocket/stream-event.ts';
 import type { Turn } from '../../../../src/service/websocket/turn.ts';
+import { findMediaBytes } from '../../../../src/service/websocket/turn-request.ts';
 import { perform, startWebSocketSession } from '../../../support/websocket-session.ts';
 
 const create = '{"type":"response.create","model":"m","input":"Hi"}';
@@ -39,7 +39,7 @@ describe('a message', () => {
     const session = startWebSocketSession();
     const second = create.replace('Hi', 'Ho');
     for (const message of [create, second, '{']) perform(session, `client: ${message}`);
-    const messages = () => [1, 2, 3].map((number) => session.connection.messageOf(number)?.toString() ?? null);
+    const messages = () => [1, 2, 3].map((number) => session.connection.findMessage(number)?.toString() ?? null);
     expect(messages()).toEqual([create, second, null]);
     perform(session, 'headers: 200 | text/event-stream');
     perform(session, 'event: {"type":"response.completed","response":{"id":"resp_1","output":[]}}');
@@ -112,7 +112,7 @@ describe('errors that wait for their place', () => {
   it('are never more than the messages that a client may have refused in a row, while other lanes are answered', () => {
     const session = startWebSocketSession({ maxUnasked: 8 });
     perform(session, `client: ${create}`);
-    const isOpen = () => session.connection.messageOf(1) !== null;
+    const isOpen = () => session.connection.findMessage(1) !== null;
     let refused = 0;
     for (let asked = 2; isOpen() && asked < 100; asked += 1) {
       perform(session, 'client: {}');
@@ -181,7 +181,7 @@ describe('a turn', () => {
 
 it('of a list that is not closed, one picture is found', () => {
   const unclosed = Buffer.from(`{"image_url":`.repeat(20_000) + '}'.repeat(20_000));
-  expect(mediaBytesOf(unclosed)).toHaveLength(1);
+  expect(findMediaBytes(unclosed)).toHaveLength(1);
 });
 
 it('of the items of a conversation each picture, file and recording counts with its bytes, and text does not', () => {
@@ -196,5 +196,5 @@ it('of the items of a conversation each picture, file and recording counts with 
   ];
   const items = [{ role: 'user', content: parts }, { type: 'function_call_output', output: parts.slice(1, 2) }, 7];
   const bytes = Buffer.from(JSON.stringify(items).slice(1, -1));
-  expect(mediaBytesOf(bytes)).toEqual([5, 5, 6, 7, 8, 12]);
+  expect(findMediaBytes(bytes)).toEqual([5, 5, 6, 7, 8, 12]);
 });

@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import {
   type Conversation,
-  conversationOf,
+  continueConversation,
   createConversations,
-  itemsOf,
+  readInputItems,
 } from '../../../../src/service/websocket/conversations.ts';
 
 const bytesOf = (text: string) => Buffer.from(text);
 /** The conversation after another that is still kept. */
-function kept(...given: Parameters<typeof conversationOf>): Conversation & { readonly items: readonly Buffer[] } {
-  const made = conversationOf(...given);
+function kept(...given: Parameters<typeof continueConversation>): Conversation & { readonly items: readonly Buffer[] } {
+  const made = continueConversation(...given);
   if (made === null || made.items === null) throw new Error('it was evicted');
   return { ...made, items: made.items };
 }
@@ -17,9 +17,10 @@ const textOf = (items: readonly Buffer[]) => items.map(String).join(',');
 
 describe('the items of a conversation', () => {
   it('are those of input and output, as JSON without brackets', () => {
-    expect(String(itemsOf(bytesOf('[{"a": 1.0}, "b" ]')))).toBe('{"a": 1.0}, "b" ');
-    expect(String(itemsOf(bytesOf('"Hé"')))).toBe('{"type":"message","role":"user","content":"Hé"}');
-    for (const nothing of ['[]', '[ \n\r\t]', 'null', '5', '{}']) expect(itemsOf(bytesOf(nothing)), nothing).toBeNull();
+    expect(String(readInputItems(bytesOf('[{"a": 1.0}, "b" ]')))).toBe('{"a": 1.0}, "b" ');
+    expect(String(readInputItems(bytesOf('"Hé"')))).toBe('{"type":"message","role":"user","content":"Hé"}');
+    for (const nothing of ['[]', '[ \n\r\t]', 'null', '5', '{}'])
+      expect(readInputItems(bytesOf(nothing)), nothing).toBeNull();
     expect(textOf(kept('resp_1', null, null, [{ a: 1 }, 'b']).items)).toBe('{"a":1},"b"');
     for (const nothing of [[], null, undefined, 5, {}]) expect(kept('resp_1', null, null, nothing).items).toEqual([]);
   });
@@ -39,7 +40,9 @@ describe('the items of a conversation', () => {
       kept('resp_1', null, Buffer.alloc(bytes, '1'), ['2'.repeat(bytes - 2)]).items.map(({ length }) => length);
     expect(pieces(32 * 1024 - 1)).toEqual([64 * 1024 - 1]);
     expect(pieces(32 * 1024)).toEqual([32 * 1024, 32 * 1024]);
-    expect(conversationOf('resp_2', { responseId: 'resp_1', items: null, bytes: 5 }, bytesOf('1'), null)).toBeNull();
+    expect(
+      continueConversation('resp_2', { responseId: 'resp_1', items: null, bytes: 5 }, bytesOf('1'), null),
+    ).toBeNull();
   });
 
   it('are not copied again once they are large', () => {

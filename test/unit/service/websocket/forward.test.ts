@@ -9,7 +9,7 @@ import http2, {
 import { syncBuiltinESMExports } from 'node:module';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { createForwarder, requestOfTurn, turnOfRequest } from '../../../../src/service/websocket/forward.ts';
+import { createForwarder, readTurnNumber, writeTurnRequestId } from '../../../../src/service/websocket/forward.ts';
 import type { AnswerListener, ForwardTurn } from '../../../../src/service/websocket/turn.ts';
 
 let server: Http2Server;
@@ -61,10 +61,10 @@ function send(forward: ForwardTurn, body: readonly Buffer[] = [Buffer.from('{}')
 }
 
 it('the id of a turn’s request is that of its connection with its number, and is read again', () => {
-  expect(requestOfTurn('id', 7)).toBe('id-turn-7');
-  expect(turnOfRequest('id-turn-7', 'id')).toBe(7);
-  expect(turnOfRequest('other-turn-7', 'id')).toBeNull();
-  expect(turnOfRequest('id-turn', 'id')).toBeNull();
+  expect(writeTurnRequestId('id', 7)).toBe('id-turn-7');
+  expect(readTurnNumber('id-turn-7', 'id')).toBe(7);
+  expect(readTurnNumber('other-turn-7', 'id')).toBeNull();
+  expect(readTurnNumber('id-turn', 'id')).toBeNull();
 });
 
 describe('a turn', () => {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { forwardedHeaders, isHost } from '../../../../src/service/websocket/forwarded-headers.ts';
+import { isHost, readForwardedHeaders } from '../../../../src/service/websocket/handshake.ts';
 
 it('forwards credentials, the host, the trace and whatever else the handshake has', () => {
   const given = [
@@ -10,7 +10,7 @@ it('forwards credentials, the host, the trace and whatever else the handshake ha
     ['X-Forwarded-For', '10.0.0.1'],
     ['cookie', 'a=1'],
   ] as const;
-  expect(forwardedHeaders(given.flat())).toEqual({
+  expect(readForwardedHeaders(given.flat())).toEqual({
     host: 'gateway',
     authorization: 'Bearer k',
     'openai-beta': 'responses_websockets=2026-02-06',
@@ -30,7 +30,7 @@ it.each([
   ...['Sec-WebSocket-Key', 'sec-websocket-protocol', 'HTTP2-Settings', 'X-Request-Id', 'x-envoy-max-retries'],
 ])('leaves out what belongs to one connection, to a body, to the handshake, and to Envoy: %s', (name) => {
   expect(
-    forwardedHeaders(['connection', 'Upgrade,X-Mine', 'connection', ' x-OTHER ', name, '1', 'x-kept', '2']),
+    readForwardedHeaders(['connection', 'Upgrade,X-Mine', 'connection', ' x-OTHER ', name, '1', 'x-kept', '2']),
   ).toEqual({
     'x-kept': '2',
   });
@@ -43,12 +43,12 @@ it('joins the values of a header that comes more than once', () => {
     ['X-A', '2'],
     ['cookie', 'b=2'],
   ] as const;
-  expect(forwardedHeaders(given.flat())).toEqual({ 'x-a': '1, 2', cookie: 'a=1; b=2' });
+  expect(readForwardedHeaders(given.flat())).toEqual({ 'x-a': '1, 2', cookie: 'a=1; b=2' });
 });
 
 it('takes any name for a header’s, also those that every object has', () => {
   const given = ['constructor', 'a', '__proto__', 'b', 'toString', 'c', 'constructor', 'd'];
-  expect(Object.entries(forwardedHeaders(given))).toEqual([
+  expect(Object.entries(readForwardedHeaders(given))).toEqual([
     ['constructor', 'a, d'],
     ['__proto__', 'b'],
     ['tostring', 'c'],

@@ -4,11 +4,10 @@ import { describe, expect, it } from 'vitest';
 import { turnError } from '../../../../src/service/websocket/errors.ts';
 import {
   answerHttp,
-  handshakeError,
-  idOf,
-  queryOf,
+  findHandshakeError,
+  readIdentity,
+  readQuery,
   refuseUpgrade,
-  userAgentOf,
 } from '../../../../src/service/websocket/handshake.ts';
 
 const requestOf = (url: string | undefined, headers: Readonly<Record<string, string>> = {}) =>
@@ -24,7 +23,7 @@ describe('a handshake', () => {
     ['/v1/myresponses', 404],
     [undefined, 404],
   ])('of %s is for this listener, or not: %j', (url, status) => {
-    expect(handshakeError(requestOf(url), [])?.status ?? null).toBe(status);
+    expect(findHandshakeError(requestOf(url), [])?.status ?? null).toBe(status);
   });
 
   it.each<[origins: string[], origin: string | null, isAllowed: boolean]>([
@@ -34,7 +33,7 @@ describe('a handshake', () => {
     [['https://b.example', '*'], 'https://a.example', true],
     [['https://a.example'], 'https://a.example.evil', false],
   ])('with the origins %j allowed may come from %j: %j', (origins, origin, isAllowed) => {
-    const error = handshakeError(requestOf('/v1/responses', origin === null ? {} : { origin }), origins);
+    const error = findHandshakeError(requestOf('/v1/responses', origin === null ? {} : { origin }), origins);
     expect(error).toEqual(
       isAllowed
         ? null
@@ -51,19 +50,17 @@ describe('a handshake', () => {
   });
 
   it('without a host that can be a turn’s is a 400', () => {
-    const error = handshakeError(requestOf('/v1/responses', { host: 'a b' }), []);
+    const error = findHandshakeError(requestOf('/v1/responses', { host: 'a b' }), []);
     expect(error).toMatchObject({ status: 400, error: { type: 'invalid_request', code: 'invalid_host', param: null } });
   });
 
   it('has an id that can be repeated, or none, and the client’s program', () => {
-    for (const id of ['a', 'A_1.b:c-d', 'x'.repeat(128)]) expect(idOf(requestOf('/', { 'x-request-id': id }))).toBe(id);
+    for (const id of ['a', 'A_1.b:c-d', 'x'.repeat(128)])
+      expect(readIdentity(requestOf('/', { 'x-request-id': id })).id).toBe(id);
     for (const id of ['', 'a b', 'ä', 'a\n', 'x'.repeat(129)])
-      expect(idOf(requestOf('/', { 'x-request-id': id }))).toBeNull();
-    expect(idOf(requestOf('/'))).toBeNull();
-    expect([userAgentOf(requestOf('/', { 'user-agent': 'codex' })), userAgentOf(requestOf('/'))]).toEqual([
-      'codex',
-      null,
-    ]);
+      expect(readIdentity(requestOf('/', { 'x-request-id': id })).id).toBeNull();
+    expect(readIdentity(requestOf('/'))).toEqual({ id: null, userAgent: null });
+    expect(readIdentity(requestOf('/', { 'user-agent': 'codex' })).userAgent).toBe('codex');
   });
 
   it.each([
@@ -71,7 +68,7 @@ describe('a handshake', () => {
     ['/v1/responses', ''],
     [undefined, ''],
   ])('of %s has a query: %j', (url, query) => {
-    expect(queryOf(requestOf(url))).toBe(query);
+    expect(readQuery(requestOf(url))).toBe(query);
   });
 
   const refused = (error: Parameters<typeof refuseUpgrade>[1]) => {
