@@ -8,7 +8,7 @@ import { createSampledInfo, type Log } from '../service/telemetry/log.ts';
 import { webSocketRows } from '../service/telemetry/metric-rows.ts';
 import { type Metrics, readAtScrapes } from '../service/telemetry/metrics.ts';
 import { contain } from '../service/telemetry/observer.ts';
-import type { WebSocketObserver } from '../service/websocket/websocket-observer.ts';
+import type { WebSocketObserver } from '../service/websocket/client-socket.ts';
 import type { WebSocketEndpoint } from '../service/websocket/websocket-server.ts';
 
 /** Clients choose close codes: only those with a defined meaning have their own label. */

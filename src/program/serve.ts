@@ -26,7 +26,7 @@ export async function serve(config: Config, log: Log, output: LogOutput) {
   setLogger({ error: fromGrpc, info: () => {}, debug: () => {} });
   const worker = joinSupervisor(() => metrics.registry.getMetricsAsJSON());
   let listening = false;
-  const ready = () => listening && service.ready;
+  const ready = () => listening && service.isReady();
   const metrics: Metrics = createMetrics({
     version,
     profile: config.UPSTREAM_PROFILE,

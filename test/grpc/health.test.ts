@@ -89,14 +89,14 @@ test('who watches is told when the service has no room and when it has again, an
   };
   tick(false);
   await all('SERVING', 'NOT_SERVING');
-  expect([running.service.ready, await check(connect(), ''), await check(connect(), 'liveness')]).toEqual([
+  expect([running.service.isReady(), await check(connect(), ''), await check(connect(), 'liveness')]).toEqual([
     false,
     'NOT_SERVING',
     'SERVING',
   ]);
   tick(true);
   await all('SERVING', 'NOT_SERVING', 'SERVING');
-  expect([running.service.ready, told]).toEqual([true, [false, true]]);
+  expect([running.service.isReady(), told]).toEqual([true, [false, true]]);
   await until(() => [seen['liveness'], seen['nobody']].every((one) => one?.length === 1));
   expect([seen['liveness'], seen['nobody']]).toEqual([['SERVING'], ['SERVICE_UNKNOWN']]);
 });
@@ -113,7 +113,7 @@ describe('a drain', () => {
 
     const limit = holdTimers(240_000);
     const drained = running.service.drain(240_000);
-    expect(running.service.ready).toBe(false);
+    expect(running.service.isReady()).toBe(false);
     expect(await ready).toEqual(['SERVING', 'NOT_SERVING']);
     expect(await live).toEqual(['SERVING', 'SERVING']);
     await expect(check(connect(), '')).rejects.toThrow();

@@ -8,7 +8,7 @@ import { WebSocket } from 'ws';
 import { findFreePort } from '../../mesh/ports.ts';
 import { ApiError } from '../../src/filter/wire/schema/api-error.ts';
 import type { OverloadGuard } from '../../src/service/memory/overload.ts';
-import type { ClosedConnection, WebSocketRefusal } from '../../src/service/websocket/websocket-observer.ts';
+import type { ClosedConnection, WebSocketRefusal } from '../../src/service/websocket/client-socket.ts';
 import {
   startWebSocketEndpoint,
   type WebSocketEndpoint,

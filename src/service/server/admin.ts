@@ -26,7 +26,6 @@ interface Page {
 }
 
 const maxConnections = 64;
-/** Idle time after which a connection is closed. */
 const defaultIdleTimeoutMs = 10_000;
 
 /** Serves probes, metrics, the configuration in use, and `sources.routes`. Rejects when it cannot listen at `listen` (`HOST:PORT`). */
@@ -41,7 +40,12 @@ export async function startAdminServer(listen: string, sources: AdminSources, id
     },
   };
 
-  async function renderPage({ method, url = '/' }: IncomingMessage): Promise<Page> {
+  /** Returns the page to send; null if one of `sources.routes` has answered. */
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<Page | null> {
+    const problem = findHostProblem(request.headers.host, names);
+    if (problem !== null) return { status: 403, body: `${problem}\n` };
+    if (sources.routes?.handle(request, response) === true) return null;
+    const { method, url = '/' } = request;
     const path = url.replace(/\?.*$/s, '');
     if (path === '/') {
       const paths = [...Object.keys(pages), ...(sources.routes?.paths ?? [])];
@@ -50,13 +54,6 @@ export async function startAdminServer(listen: string, sources: AdminSources, id
     const page = Object.hasOwn(pages, path) ? pages[path] : undefined;
     if (page === undefined) return { status: 404, body: 'not found\n' };
     return method === 'GET' || method === 'HEAD' ? page() : { status: 405, body: 'only GET\n' };
-  }
-
-  /** Returns the page to send; null if one of `sources.routes` has answered. */
-  async function answer(request: IncomingMessage, response: ServerResponse): Promise<Page | null> {
-    const problem = findHostProblem(request.headers.host, names);
-    if (problem !== null) return { status: 403, body: `${problem}\n` };
-    return sources.routes?.handle(request, response) === true ? null : renderPage(request);
   }
 
   const { host, port } = parseHostPort(listen);

@@ -13,12 +13,12 @@ export function createHealth() {
   let draining = false;
   const watchers = new Set<Watcher>();
 
-  const serving = () => available && !draining;
+  const isServing = () => available && !draining;
 
   function statusOf({ service }: HealthCheckRequest): HealthCheckResponse['status'] {
     // A watch may name a service that does not exist.
     if (!names.includes(service)) return 'SERVICE_UNKNOWN';
-    return serving() || service === 'liveness' ? 'SERVING' : 'NOT_SERVING';
+    return isServing() || service === 'liveness' ? 'SERVING' : 'NOT_SERVING';
   }
 
   return {
@@ -39,16 +39,15 @@ export function createHealth() {
         } else call.end();
       },
     },
-    get serving() {
-      return serving();
-    },
-    /** Reports SERVING or NOT_SERVING for everything but liveness from now on, to watchers too. Has no effect after `drain`. */
-    setAvailable(value: boolean): void {
-      if (draining || value === available) return;
+    isServing,
+    /** Reports SERVING or NOT_SERVING for everything but liveness, to watchers too. Returns whether it has changed; it never does in a drain. */
+    setAvailable(value: boolean): boolean {
+      if (draining || value === available) return false;
       available = value;
       const changed = value ? 'SERVING' : 'NOT_SERVING';
       for (const call of watchers)
         if (call.request.service !== 'liveness' && statusOf(call.request) === changed) call.write({ status: changed });
+      return true;
     },
     /** Reports NOT_SERVING for everything but liveness, for good. Ends every watch, which would delay the shutdown. */
     drain(): void {

@@ -16,18 +16,15 @@ import { createHealth } from './health.ts';
 import { ProcessCall, type ProcessOptions } from './process.ts';
 import { openProfiles, type ProfileSource } from './profile-source.ts';
 import { createStepQueue } from './step-queue.ts';
-import { createTicker, type Ticker } from './ticker.ts';
+import { createTicker } from './ticker.ts';
 
 export interface ServiceOptions extends Partial<typeof tolerances> {
   readonly config: Config;
   readonly observers: readonly ExchangeObserver[];
-  /** Replaces `new Exchange` where exchanges are recorded. */
   readonly createExchange?: ((options: ExchangeOptions) => Exchange) | undefined;
-  /** By default the profiles of the configuration. */
   readonly profiles?: ProfileSource;
   /** False in a worker: another may just have bound the address that they share, so the supervisor does it before it starts any. */
   readonly removesStaleSockets?: boolean;
-  /** Without credentials the server speaks plain HTTP/2. */
   readonly credentials?: ServerCredentials | undefined;
   /** Admits or refuses every call; without a guard all are admitted. */
   readonly guard?: Pick<OverloadGuard, 'admit' | 'checkAvailability' | 'refuse' | 'worked'>;
@@ -65,9 +62,9 @@ const tolerances = {
    * busy service may cancel that many at once. A process reads some 25,000 resets a second and does nothing else meanwhile.
    */
   unansweredResetLimits: { burst: 10_000, perSecond: 2000 },
-  /** Milliseconds within which a connection must open its first call: Envoy does as soon as it has a connection. */
+  /** Milliseconds within which a connection must open its first call. Envoy opens it at once. */
   firstCallMs: 30_000,
-  /** Milliseconds within which a call must send its first message: Envoy sends it at once. */
+  /** Milliseconds within which a call must send its first message. Envoy sends it at once. */
   firstMessageMs: 10_000,
 };
 
@@ -116,11 +113,11 @@ export function createService(options: ServiceOptions) {
     handshakeTimeout: tlsHandshakeMs,
   });
   const health = createHealth();
-  if (guard !== undefined)
-    watchAvailability(ticker, guard, (available) => {
-      health.setAvailable(available);
-      options.onAvailability?.(available);
-    });
+  const checkAvailability = () => {
+    const available = guard?.checkAvailability() ?? true;
+    if (health.setAvailable(available)) options.onAvailability?.(available);
+  };
+  ticker.add({ tickSlot: -1, tick: checkAvailability });
   server.addService(healthService, health.handlers as unknown as UntypedServiceImplementation);
 
   function prepare(http2Server: Http2Server): void {
@@ -144,14 +141,16 @@ export function createService(options: ServiceOptions) {
       const bound: string[] = [];
       for (const address of config.LISTEN.split(',').map((text) => text.trim())) {
         if (options.removesStaleSockets !== false) await removeStaleSocket(address);
-        bound.push(await bind(server, address, credentials, prepare));
+        const before = http2ServersOf(server).length;
+        const port = await promisify(server.bindAsync.bind(server))(address, credentials);
+        // No connection can have been accepted yet.
+        for (const http2Server of http2ServersOf(server).slice(before)) prepare(http2Server);
+        bound.push(address.replace(/:0$/, `:${port}`));
       }
       return bound;
     },
     /** False from the start of the drain on, and while the guard would refuse every request. */
-    get ready() {
-      return health.serving;
-    },
+    isReady: health.isServing,
     /**
      * Reports NOT_SERVING, and accepts calls for `delayMs` more from proxies that have not noticed. Running calls may then finish;
      * after `timeoutMs` they are cancelled.
@@ -160,42 +159,11 @@ export function createService(options: ServiceOptions) {
       health.drain();
       await sleep(delayMs);
       stopPings(server);
-      const outcome = await closed(server, timeoutMs);
+      const outcome = await shutDown(server, timeoutMs);
       ticker.stop();
       return outcome;
     },
   };
-}
-
-function watchAvailability(
-  ticker: Ticker,
-  guard: Pick<OverloadGuard, 'checkAvailability'>,
-  onChange: (available: boolean) => void,
-): void {
-  let available = true;
-  ticker.add({
-    tickSlot: -1,
-    tick() {
-      const now = guard.checkAvailability();
-      if (now === available) return;
-      available = now;
-      onChange(now);
-    },
-  });
-}
-
-/** Binds an address, and returns it with the port that it was given. */
-async function bind(
-  server: Server,
-  address: string,
-  credentials: ServerCredentials,
-  prepare: (http2Server: Http2Server) => void,
-): Promise<string> {
-  const before = http2ServersOf(server).length;
-  const port = await promisify(server.bindAsync.bind(server))(address, credentials);
-  // No connection can have been accepted yet.
-  for (const http2Server of http2ServersOf(server).slice(before)) prepare(http2Server);
-  return address.replace(/:0$/, `:${port}`);
 }
 
 /** Removes the Unix socket of a killed process, which would keep the address taken; a socket that answers is in use, and stays. */
@@ -203,15 +171,12 @@ export async function removeStaleSocket(address: string): Promise<void> {
   const path = /^unix:(?:\/\/)?(.+)$/.exec(address)?.[1];
   if (path === undefined || lstatSync(path, { throwIfNoEntry: false })?.isSocket() !== true) return;
   const probe = connect(path);
-  const answers = await once(probe, 'connect').then(
-    () => true,
-    () => false,
-  );
+  const answer = await once(probe, 'connect').catch(() => null);
   probe.destroy();
-  if (!answers) rmSync(path, { force: true });
+  if (answer === null) rmSync(path, { force: true });
 }
 
-function closed(server: Server, timeoutMs: number): Promise<'drained' | 'forced'> {
+function shutDown(server: Server, timeoutMs: number): Promise<'drained' | 'forced'> {
   return new Promise((resolve) => {
     const timer = setTimeout(() => {
       server.forceShutdown();
@@ -247,7 +212,7 @@ export function createResetGuard(limits: { readonly burst: number; readonly perS
 
   return (session: ServerHttp2Session): void => {
     let [resets, since] = [0, now()];
-    const closed = ({ sentHeaders, rstCode }: ServerHttp2Stream) => {
+    const onClose = ({ sentHeaders, rstCode }: ServerHttp2Stream) => {
       // The first headers have a status only where the call was refused without a message.
       const isAnswered = sentHeaders !== undefined && sentHeaders['grpc-status'] === undefined;
       // The end of a connection closes its streams, which nobody has reset.
@@ -257,6 +222,6 @@ export function createResetGuard(limits: { readonly burst: number; readonly perS
       resets += 1;
       if (!takeToken(at) && resets > keptUpTo) session.destroy(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM);
     };
-    session.on('stream', (stream) => stream.once('close', () => closed(stream)));
+    session.on('stream', (stream) => stream.once('close', () => onClose(stream)));
   };
 }

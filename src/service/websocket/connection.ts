@@ -46,18 +46,15 @@ export interface ConnectionHost {
 /** Why the service ends a connection. */
 export type EndReason = 'time_limit' | 'shutdown';
 
+const advice = "Open a new connection, and send the full conversation as 'input'.";
 /** OpenAI reports the time limit as a mistake of the client, with 400. */
 const endErrors: Readonly<Record<EndReason, TurnError>> = {
   time_limit: invalid(
     'websocket_connection_limit_reached',
     null,
-    "The connection has reached its time limit. Open a new connection, and send the full conversation as 'input'.",
+    `The connection has reached its time limit. ${advice}`,
   ),
-  shutdown: turnError(
-    503,
-    'server_shutting_down',
-    "The server is shutting down. Open a new connection, and send the full conversation as 'input'.",
-  ),
+  shutdown: turnError(503, 'server_shutting_down', `The server is shutting down. ${advice}`),
 };
 
 /** Bytes that an error takes while it waits in a lane. */
@@ -228,21 +225,9 @@ export class Connection implements TurnHost {
   #createTurn(streamId: string | null, data: Buffer): void {
     // Until the turn starts, only the bytes are kept: parsed fields would take many times their size.
     const message = ownBytes(data);
-    const { maxLanes, maxWaiting } = this.limits;
-    if (!this.#lanes.hasRoomFor(streamId)) {
-      const text = `All ${maxLanes} lanes ('stream_id') of this connection are busy. Wait for a response.`;
-      this.#refuse(turnError(429, 'too_many_lanes', text, 'stream_id'), streamId, message);
-      return;
-    }
-    const waiting = this.#lanes.all().reduce((sum, lane) => sum + lane.waiting.length, 0);
-    if (waiting >= maxWaiting && this.#lanes.get(streamId)?.running != null) {
-      const text = `${maxWaiting} requests are already waiting on this connection. Wait for a response.`;
-      this.#refuse(turnError(429, 'too_many_waiting_responses', text), streamId, message);
-      return;
-    }
-    const overload = this.#host.hold(message.length, message.length);
-    if (overload !== null) {
-      this.#refuse(fromApiError(overload), streamId, message);
+    const refusal = this.#takeRoom(streamId, message.length);
+    if (refusal !== null) {
+      this.#refuse(refusal, streamId, message);
       return;
     }
     // A new lane may take another lane's conversation, so it is entered only once the turn is accepted.
@@ -250,6 +235,22 @@ export class Connection implements TurnHost {
     this.#number += 1;
     lane.waiting.push(new Turn(message, streamId, this.#number, this));
     this.#startNext(lane);
+  }
+
+  /** Counts the bytes of a message that becomes a turn, or returns the error if there is no room for the turn. */
+  #takeRoom(streamId: string | null, bytes: number): TurnError | null {
+    const { maxLanes, maxWaiting } = this.limits;
+    if (!this.#lanes.hasRoomFor(streamId)) {
+      const text = `All ${maxLanes} lanes ('stream_id') of this connection are busy. Wait for a response.`;
+      return turnError(429, 'too_many_lanes', text, 'stream_id');
+    }
+    const waiting = this.#lanes.all().reduce((sum, lane) => sum + lane.waiting.length, 0);
+    if (waiting >= maxWaiting && this.#lanes.get(streamId)?.running != null) {
+      const text = `${maxWaiting} requests are already waiting on this connection. Wait for a response.`;
+      return turnError(429, 'too_many_waiting_responses', text);
+    }
+    const overload = this.#host.hold(bytes, bytes);
+    return overload === null ? null : fromApiError(overload);
   }
 
   #startNext(lane: Lane): void {

@@ -31,18 +31,11 @@ export function readOrRefuse<Result>(read: () => Result): Result | TurnError {
     return read();
   } catch (error) {
     if (error instanceof RangeError) return turnError(413, 'request_too_large', error.message);
-    if (error instanceof SyntaxError)
-      return invalid('invalid_json', null, 'The message is not valid JSON. Send one JSON object.');
-    throw error;
+    if (!(error instanceof SyntaxError)) throw error;
+    return invalid('invalid_json', null, 'The message is not valid JSON. Send one JSON object.');
   }
 }
 
 export function encodeErrorMessage({ status, error, headers }: TurnError, streamId: string | null): string {
-  return JSON.stringify({
-    type: 'error',
-    status,
-    error,
-    headers,
-    ...(streamId === null ? {} : { stream_id: streamId }),
-  });
+  return JSON.stringify({ type: 'error', status, error, headers, ...(streamId !== null && { stream_id: streamId }) });
 }

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
+import type { WebSocketRefusal } from './client-socket.ts';
 import { type TurnError, turnError } from './errors.ts';
-import type { WebSocketRefusal } from './websocket-observer.ts';
 
 const responsesPath = /^[^?]*\/responses\/?(?:\?|$)/;
 /** Ids that are safe to repeat in logs and headers. */

@@ -12,39 +12,35 @@ export interface Lane {
 }
 
 /** The lanes of a connection by `stream_id`, or null without one. They are in the order of their last turns. */
-export class Lanes {
-  readonly #lanes = new Map<string | null, Lane>();
+export class Lanes extends Map<string | null, Lane> {
   readonly #maxLanes: number;
   readonly #conversations: Conversations;
 
   constructor(maxLanes: number, conversations: Conversations) {
+    super();
     this.#maxLanes = maxLanes;
     this.#conversations = conversations;
   }
 
-  get(streamId: string | null): Lane | undefined {
-    return this.#lanes.get(streamId);
-  }
-
   all(): Lane[] {
-    return [...this.#lanes.values()];
+    return [...this.values()];
   }
 
   /** Whether a turn may enter the lane. A new lane needs room, or an idle lane to replace. */
   hasRoomFor(streamId: string | null): boolean {
-    return this.#lanes.has(streamId) || this.#lanes.size < this.#maxLanes || this.#findIdle() !== undefined;
+    return this.has(streamId) || this.size < this.#maxLanes || this.#findIdle() !== undefined;
   }
 
   /** Returns the lane, now the last in order. A new lane may replace an idle one, whose conversation is forgotten. */
   enter(streamId: string | null): Lane {
-    const lane: Lane = this.#lanes.get(streamId) ?? { streamId, running: null, waiting: [], last: null };
-    this.#lanes.delete(streamId);
-    const replaced = this.#lanes.size < this.#maxLanes ? undefined : this.#findIdle();
+    const lane: Lane = this.get(streamId) ?? { streamId, running: null, waiting: [], last: null };
+    this.delete(streamId);
+    const replaced = this.size < this.#maxLanes ? undefined : this.#findIdle();
     if (replaced !== undefined) {
       this.setLast(replaced, null);
-      this.#lanes.delete(replaced.streamId);
+      this.delete(replaced.streamId);
     }
-    this.#lanes.set(streamId, lane);
+    this.set(streamId, lane);
     return lane;
   }
 

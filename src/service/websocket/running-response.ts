@@ -41,7 +41,7 @@ export class RunningResponse {
    * Writes the events that end the response, with its finished items as output. `inputTokens` are estimated, because the upstream is
    * cut before it counts them.
    */
-  interrupt(inputTokens: number): Interruption {
+  interrupt(inputTokens: number) {
     // `readStreamEvent` has checked what is kept.
     const { response } = JSON.parse(String(this.#begun?.event)) as { readonly response: RunningResource };
     const items = this.#items.whole().subarray(0, -1);
@@ -71,10 +71,4 @@ export class RunningResponse {
       last: { type: 'response.incomplete', sequence_number, response: { ...response, ...incomplete } },
     };
   }
-}
-
-interface Interruption {
-  readonly events: readonly EventFields[];
-  /** The event with the Response, which follows the others. */
-  readonly last: EventFields & { readonly response: RunningResource };
 }

@@ -15,9 +15,12 @@ export interface EventFields {
   readonly stream_id?: unknown;
 }
 
+/** An event that carries the Response. */
+export type ResourceEvent = EventFields & { readonly response: RunningResource };
+
 /** An event of a turn's answer, by how it is handled. */
 export type StreamEvent =
-  | { readonly kind: 'response'; readonly fields: EventFields & { readonly response: RunningResource } }
+  | { readonly kind: 'response'; readonly fields: ResourceEvent }
   | { readonly kind: 'item'; readonly fields: EventFields & ItemFields }
   | { readonly kind: 'error' | 'other'; readonly fields: EventFields };
 
@@ -39,7 +42,7 @@ export function readStreamEvent(data: string, maxValues: number): StreamEvent | 
   if (typeof fields?.type !== 'string') return null;
   if (withResponse.test(fields.type))
     return typeof objectOf<{ id?: unknown }>(fields.response)?.id === 'string'
-      ? { kind: 'response', fields: fields as EventFields & { readonly response: RunningResource } }
+      ? { kind: 'response', fields: fields as ResourceEvent }
       : null;
   if (withItem.test(fields.type))
     return objectOf<object>(fields.item) !== null && typeof fields.output_index === 'number'

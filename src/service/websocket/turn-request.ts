@@ -35,42 +35,30 @@ export function readPreviousId(fields: RawFields): string | null {
   }
 }
 
-/**
- * Parses a `response.create`. `find` looks up the conversation that `previous_response_id` names on this connection. The fields that
- * HTTP has too are validated there.
- */
+/** Fields with a single value over a WebSocket, which they may also leave out: Codex sends `stream: true`. */
+const fixedFields = [
+  ['stream', true, "Over a WebSocket every response is streamed. Leave 'stream' out."],
+  ['background', false, "A response over a WebSocket cannot run in the background. Leave 'background' out."],
+  ['stream_options', null, "'stream_options' is not available over a WebSocket. Leave it out."],
+] as const;
+const unknownResponse =
+  "The response is not known on this connection, which keeps only its last response. Send the full conversation as 'input', without 'previous_response_id'.";
+
+/** Parses a `response.create` that continues `previous`. The proxy validates the fields that HTTP has too. */
 export function parseTurnRequest(
   given: RawFields,
-  find: (responseId: string) => Conversation | null,
+  previous: Conversation | null,
   maxValues: number,
 ): TurnRequest | TurnError {
   return readOrRefuse(() => {
     const read = (name: string) => readOwnField(given, name, maxValues) ?? null;
-    const [stream, background] = [read('stream'), read('background')];
-    // Codex sends `stream: true`, which is what happens anyway.
-    if (stream !== null && stream !== true)
-      return invalid('unsupported_value', 'stream', "Over a WebSocket every response is streamed. Leave 'stream' out.");
-    if (background !== null && background !== false)
-      return invalid(
-        'unsupported_value',
-        'background',
-        "A response over a WebSocket cannot run in the background. Leave 'background' out.",
-      );
-    if (read('stream_options') !== null)
-      return invalid(
-        'unsupported_parameter',
-        'stream_options',
-        "'stream_options' is not available over a WebSocket. Leave it out.",
-      );
-
-    const previousId = read('previous_response_id');
-    const previous = typeof previousId === 'string' ? find(previousId) : null;
-    if (previousId !== null && previous === null)
-      return invalid(
-        'previous_response_not_found',
-        'previous_response_id',
-        "The response is not known on this connection, which keeps only its last response. Send the full conversation as 'input', without 'previous_response_id'.",
-      );
+    for (const [name, allowed, message] of fixedFields) {
+      const value = read(name);
+      if (value === null || value === allowed) continue;
+      return invalid(allowed === null ? 'unsupported_parameter' : 'unsupported_value', name, message);
+    }
+    if (read('previous_response_id') !== null && previous === null)
+      return invalid('previous_response_not_found', 'previous_response_id', unknownResponse);
     const fields = new Map([...given].filter(([name]) => !own.has(name)));
     const input = given.get('input') ?? null;
     const isList = input?.[0] === 0x5b;
@@ -121,10 +109,9 @@ export function estimateInputTokens(request: Pick<TurnRequest, 'input' | 'previo
   return estimatedTokens(bodyBytes, listItems(request).flatMap(findMediaBytes));
 }
 
-/** Names of the fields that hold media or refer to them. Inside a text, their quotes would have backslashes. */
-const mediaNames = ['image_url', 'file_data', 'file_url', 'file_id', 'input_audio'].map((name) =>
-  Buffer.from(`"${name}"`),
-);
+/** Fields that hold media or refer to them. Inside a text, the quotes of such a name would have backslashes. */
+const mediaFields = ['image_url', 'file_data', 'file_url', 'file_id', 'input_audio'];
+const quotedFields = mediaFields.map((name) => Buffer.from(`"${name}"`));
 /** More fields of one name count as text. */
 const maxMedia = 10_000;
 const colon = 0x3a;
@@ -132,7 +119,7 @@ const colon = 0x3a;
 /** Finds the media among items, which are JSON joined by commas, and returns the size of each. */
 export function findMediaBytes(items: Buffer): number[] {
   const found: number[] = [];
-  for (const name of mediaNames) {
+  for (const name of quotedFields) {
     let count = 0;
     for (let at = items.indexOf(name); at !== -1 && count < maxMedia; at = items.indexOf(name, at)) {
       const colonAt = skipSpace(items, at + name.length);

@@ -7,7 +7,7 @@ import { type Conversation, continueConversation } from './conversations.ts';
 import { encodeErrorMessage, type TurnError, turnError } from './errors.ts';
 import { readJson, readRawFields } from './raw-fields.ts';
 import { RunningResponse } from './running-response.ts';
-import { type EventFields, type RunningResource, readStreamEvent } from './stream-event.ts';
+import { type EventFields, type ResourceEvent, readStreamEvent } from './stream-event.ts';
 import { estimateInputTokens, parseTurnRequest, readPreviousId, writeBody } from './turn-request.ts';
 import { type TurnEvent, turnMoves } from './websocket-phases.ts';
 
@@ -73,7 +73,6 @@ const terminal: ReadonlyMap<string, TurnOutcome> = new Map([
 /** What a turn keeps of its request from the time when the proxy is asked. */
 interface Asked {
   readonly message: Buffer;
-  readonly previousId: string | null;
   readonly previous: Conversation | null;
   readonly input: Buffer | null;
   readonly bodyBytes: number;
@@ -111,6 +110,8 @@ export class Turn {
   #held: number;
   /** The part of them that is counted until the proxy has the message. */
   #untaken: number;
+  /** The response that the request continues. */
+  #previousId: string | null = null;
   #state: TurnState;
 
   /** The connection has counted the bytes of `message`. */
@@ -138,17 +139,18 @@ export class Turn {
     const { message } = state;
     // The connection has refused a message that is no object.
     const fields = readRawFields(message, this.#host.limits.maxValues) ?? new Map<string, Buffer>();
-    const previousId = readPreviousId(fields);
-    const request = parseTurnRequest(fields, (id) => this.#host.findConversation(id), this.#host.limits.maxValues);
+    this.#previousId = readPreviousId(fields);
+    const found = this.#previousId === null ? null : this.#host.findConversation(this.#previousId);
+    const request = parseTurnRequest(fields, found, this.#host.limits.maxValues);
     if ('status' in request) {
       this.#host.refused(request, message, this.number);
-      this.#refuse('start', request, previousId);
+      this.#refuse('start', request);
       return;
     }
     const { previous, input } = request;
     const body = writeBody(request);
     const bodyBytes = body.reduce((sum, { length }) => sum + length, 0);
-    this.#move('start', { phase: 'requesting', message, previousId, previous, input, bodyBytes });
+    this.#move('start', { phase: 'requesting', message, previous, input, bodyBytes });
     this.#hold(proxyConnectionBytes);
     const forwarded = this.#host.forward(body, this.number, this);
     // The request may have failed at once.
@@ -204,7 +206,7 @@ export class Turn {
     else if (state.phase === 'streaming' && state.errorEvent !== null) {
       this.#host.send(state.errorEvent);
       this.#finish(event, 'failed');
-    } else this.#refuse(event, error, 'previousId' in state ? state.previousId : null);
+    } else this.#refuse(event, error);
   }
 
   /** Ends the turn because its connection ends. `error` is null if the client is gone. */
@@ -228,8 +230,8 @@ export class Turn {
     // The client has ended the response, so an error that is held back is dropped.
     state.errorEvent = null;
     const { events, last } = state.response.interrupt(estimateInputTokens(state, state.bodyBytes));
-    for (const event of events) this.#send(event, JSON.stringify(event));
-    this.#sendResponseEvent(state, last, JSON.stringify(last));
+    for (const event of events) this.#send(event);
+    this.#sendResponseEvent(state, last);
   }
 
   #readEvents(state: Streaming, read: () => SseMessage[], isEnd = false): void {
@@ -239,7 +241,7 @@ export class Turn {
     } catch (error) {
       if (!(error instanceof SseLimitError)) throw error;
       this.#abortForwarded();
-      this.#refuse('answer_body', turnError(502, 'upstream_event_too_large', error.message), state.previousId);
+      this.#refuse('answer_body', turnError(502, 'upstream_event_too_large', error.message));
       return;
     }
     for (const message of messages)
@@ -253,7 +255,7 @@ export class Turn {
     if (event === null) {
       if (isEnd) return;
       this.#abortForwarded();
-      this.#refuse('answer_body', notEvents, state.previousId);
+      this.#refuse('answer_body', notEvents);
       return;
     }
     if (event.kind === 'error') {
@@ -266,18 +268,14 @@ export class Turn {
     else this.#send(event.fields, data);
   }
 
-  #sendResponseEvent(
-    { previousId, previous, input, errorEvent }: Streaming,
-    event: EventFields & { readonly response: RunningResource },
-    data: string,
-  ): void {
+  #sendResponseEvent({ previous, input, errorEvent }: Streaming, event: ResourceEvent, data?: string): void {
     const { type, sequence_number, response } = event;
     // The proxy was sent the whole conversation, and does not know that it is a continuation.
-    const continued = { ...event, response: { ...response, previous_response_id: previousId } };
+    const continued = { ...event, response: { ...response, previous_response_id: this.#previousId } };
     // This event takes the number of the error event that is left out.
     if (errorEvent !== null && typeof sequence_number === 'number') continued.sequence_number = sequence_number - 1;
-    if (previousId === null && errorEvent === null) this.#send(event, data);
-    else this.#send(continued, JSON.stringify(continued));
+    if (this.#previousId === null && errorEvent === null) this.#send(event, data);
+    else this.#send(continued);
     const outcome = terminal.get(type);
     if (outcome === undefined) return;
     if (outcome !== 'failed') {
@@ -287,7 +285,7 @@ export class Turn {
     this.#finish('answer_body', outcome);
   }
 
-  #send(fields: EventFields, data: string): void {
+  #send(fields: EventFields, data = JSON.stringify(fields)): void {
     this.#host.send(this.#withLane(fields, data));
   }
 
@@ -300,9 +298,9 @@ export class Turn {
   }
 
   /** Ends the turn with an error message. A response whose continuation failed can no longer be continued. */
-  #refuse(event: TurnEvent, error: TurnError, previousId: string | null): void {
+  #refuse(event: TurnEvent, error: TurnError): void {
     this.#host.send(encodeErrorMessage(error, this.streamId));
-    this.#host.evict(previousId);
+    this.#host.evict(this.#previousId);
     this.#finish(event, 'error');
   }
 

@@ -12,9 +12,9 @@ import { ContentCodingError, decodeContent, parseContentCodings } from '../../fo
 import { joinBytes } from '../../formats/bytes/growing-bytes.ts';
 import { type BodyKind, Redactor } from '../../formats/credentials/redactor.ts';
 import { contain, type EndedCall } from '../../service/telemetry/observer.ts';
+import type { WebSocketRefusal } from '../../service/websocket/client-socket.ts';
 import { writeTurnRequestId } from '../../service/websocket/forward.ts';
 import { readOwnField, readRawFields } from '../../service/websocket/raw-fields.ts';
-import type { WebSocketRefusal } from '../../service/websocket/websocket-observer.ts';
 import { type ExchangeFacts, type ExchangeStore, type Head, noFacts, type StoredExchange } from './exchange-store.ts';
 import { type BodyRecord, createBodyRecord, splitBurst } from './record-body.ts';
 import { type BodyName, maxBodyBytes, probeAgent } from './recording.ts';

@@ -4,8 +4,8 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { WebSocket } from 'ws';
 import { ApiError } from '../../../../src/filter/index.ts';
 import type { Admission, Holder } from '../../../../src/service/memory/overload.ts';
+import type { ClosedConnection } from '../../../../src/service/websocket/client-socket.ts';
 import { ClientSocket } from '../../../../src/service/websocket/client-socket.ts';
-import type { ClosedConnection } from '../../../../src/service/websocket/websocket-observer.ts';
 
 /** What a client that does not read keeps of this side's writes, until it reads. */
 class ScriptedSocket extends EventEmitter {
