@@ -5,7 +5,6 @@ export interface AdminSources {
   /** Names in lower case that a request may have as `Host`, besides addresses, `localhost` and the name that is listened on. */
   readonly hosts: readonly string[];
   ready(): boolean;
-  /** Returns the Prometheus exposition. */
   metrics(): Promise<{ readonly contentType: string; readonly body: string }>;
   /** Returns the configuration in use, with secrets redacted. */
   config(): Readonly<Record<string, unknown>>;
@@ -75,7 +74,6 @@ export async function startAdminServer(listen: string, sources: AdminSources, id
   });
   const bound = server.address() as AddressInfo; // a TCP listener that is up
   return {
-    /** `HOST:PORT`, with the port that the system assigned for 0. */
     address: `${bound.family === 'IPv6' ? `[${bound.address}]` : bound.address}:${bound.port}`,
     close: () =>
       new Promise<void>((resolve) => {

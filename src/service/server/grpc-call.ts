@@ -4,7 +4,6 @@ import { type FlowEvent, type FlowPhase, flowMoves, isBlocked } from '../memory/
 import type { CallMetadata } from '../telemetry/observer.ts';
 import { MessageFrameError, MessageFrameReader, putFrameHead } from './message-frames.ts';
 
-/** A call as its listener sees it. */
 export type GrpcCall = Pick<Http2Call, keyof Http2Call>;
 
 type CallStatus = Pick<StatusObject, 'code' | 'details'>;
@@ -23,7 +22,6 @@ export interface GrpcCallListener {
 interface AcceptOptions {
   /** A longer message ends the call. */
   readonly maxMessageBytes: number;
-  /** Takes the call and returns its listener. */
   accept(call: GrpcCall): GrpcCallListener;
   /** Called with what a listener throws, which ends the call; other calls go on. */
   onFault(thrown: unknown): void;

@@ -10,7 +10,6 @@ import { objectOf } from '../../formats/json/loose.ts';
  * finds out when the service is built, or before the first port is bound, so that a broken service does not start.
  */
 
-/** The service cannot run with this version of grpc-js. */
 class GrpcJsInternalsError extends Error {
   override readonly name = 'GrpcJsInternalsError';
   constructor(missing: string, options?: ErrorOptions) {
@@ -21,14 +20,14 @@ class GrpcJsInternalsError extends Error {
   }
 }
 
-/** Adds options of node:http2 to the servers that `bindAsync` will create. Can go once grpc-js has channel options for them. */
+/** Adds options of node:http2 to the servers that `bindAsync` will create. Remove it once grpc-js has channel options for them. */
 export function setHttp2Options(server: Server, options: Readonly<Record<string, unknown>>): void {
   const common = objectOf<object>(Reflect.get(server, 'commonServerOptions'));
   if (common === null) throw new GrpcJsInternalsError('field `commonServerOptions` on Server');
   Object.assign(common, options);
 }
 
-/** The node:http2 servers that grpc-js has bound so far. Can go once grpc-js can close connections that never open a stream. */
+/** The node:http2 servers that grpc-js has bound so far. Remove it once grpc-js can close connections that never open a stream. */
 export function http2ServersOf(server: Server): readonly Http2Server[] {
   const servers: unknown = Reflect.get(server, 'http2Servers');
   if (!(servers instanceof Map)) throw new GrpcJsInternalsError('field `http2Servers` on Server');
@@ -55,7 +54,7 @@ export function takeStreams(
 
 /**
  * Stops the pings on all connections for a drain. node:http2 sends no ping on a connection that got a GOAWAY, and grpc-js would take
- * it for dead and destroy it with its running streams. Can go once grpc-js stops its pings before it shuts down.
+ * it for dead and destroy it with its running streams. Remove it once grpc-js stops its pings before it shuts down.
  */
 export function stopPings(server: Server): void {
   const field = 'keepaliveTimeMs';

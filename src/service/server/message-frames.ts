@@ -83,7 +83,6 @@ function decompress(message: Buffer, maxBytes: number): Buffer {
   }
 }
 
-/** Writes the head into the first `frameHeadBytes` bytes of the frame. */
 export function putFrameHead(frame: Buffer): void {
   const length = frame.length - frameHeadBytes;
   frame[0] = 0;

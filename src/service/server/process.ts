@@ -50,7 +50,6 @@ type Arrived = Buffer | null;
 type Idle = { readonly phase: 'idle'; readonly opened: OpenExchange };
 /** A message waits in a queue, or is handled in steps; `waiting` has what arrived after it. */
 type Queued = { readonly phase: 'queued'; readonly opened: OpenExchange; readonly waiting: Arrived[] };
-/** The rest of a long answer is generated as the caller reads. */
 type Sending = Omit<Queued, 'phase'> & { readonly phase: 'sending'; readonly replies: Iterator<ExchangeReply, void> };
 type CallState = { readonly phase: 'silent' | 'observed' | 'over' } | Idle | Queued | Sending;
 

@@ -30,7 +30,6 @@ export function openProfiles(
     ...watched,
     profileOf: (name: string) => builtInProfiles.get(name)?.profile ?? profiles.get(name),
     names: (): readonly string[] => [...builtInProfiles.keys(), ...profiles.keys()],
-    /** Returns the profiles of the operator's file, by name. */
     ofFile: () => profiles,
   };
 }

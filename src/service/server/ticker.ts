@@ -8,9 +8,8 @@ export interface TickListener {
 export type Ticker = ReturnType<typeof createTicker>;
 
 /**
- * Calls its listeners at a fixed interval, from one timer: thousands of timers would cost more than the work that they trigger.
- *
- * The listeners are in an array, in which the last one takes the slot of one that is removed. A `Set` makes new tables when thousands
+ * Calls its listeners at a fixed interval, from one timer: thousands of timers would cost more than the work that they trigger. The
+ * listeners are in an array, in which the last one takes the slot of one that is removed. A `Set` makes new tables when thousands
  * of listeners come and go; its old tables keep ended calls in memory until V8 collects the old generation.
  */
 export function createTicker(periodMs: number) {

@@ -12,7 +12,6 @@ export type TlsFiles = readonly [certFile: string, keyFile: string, ...clientCaF
 
 export type TlsCredentials = ReturnType<typeof createTlsCredentials>;
 
-/** Returns the configured files; null without TLS. */
 export function tlsFilesOf({ TLS_CERT_FILE, TLS_KEY_FILE, TLS_CLIENT_CA_FILE: ca }: Config): TlsFiles | null {
   if (TLS_CERT_FILE === '') return null;
   return [TLS_CERT_FILE, TLS_KEY_FILE, ...(ca === '' ? [] : [ca])];
@@ -29,7 +28,7 @@ export function createTlsCredentials(files: TlsFiles, onChanged: OnChanged, inte
   const watched = watchFiles(
     files,
     (contents) => {
-      current = parseContents(files, contents);
+      current = readTlsFiles(files, contents);
       credentials.replace(current.options);
     },
     onChanged,
@@ -53,15 +52,11 @@ class ReplaceableCredentials extends ServerCredentials {
 }
 
 /** Reads the files. Throws if one is missing or not PEM, or if the key is not the certificate's. */
-export function readTlsFiles(files: TlsFiles) {
-  return parseContents(files, readFiles(files));
-}
-
-function parseContents([certFile, keyFile]: TlsFiles, [cert = noBytes, key = noBytes, ca]: readonly Buffer[]) {
+export function readTlsFiles(files: TlsFiles, [cert = noBytes, key = noBytes, ca] = readFiles(files)) {
   const certificate = new X509Certificate(cert);
   // Node accepts any bytes as authorities, and would then refuse every client.
   if (ca !== undefined) void new X509Certificate(ca);
-  if (!certificate.checkPrivateKey(createPrivateKey(key))) throw new Error(`${keyFile} is not the key of ${certFile}`);
+  if (!certificate.checkPrivateKey(createPrivateKey(key))) throw new Error(`${files[1]} is not the key of ${files[0]}`);
   const options = { cert, key, ca };
   createSecureContext(options);
   return { certificate, options };

@@ -4,9 +4,9 @@ import { readFileSync } from 'node:fs';
 export type OnChanged = (problem: Error | null) => void;
 
 /**
- * Passes the contents of the files to `take`, now and after each change; it throws if they cannot be used. Throws that error, or one of
- * reading, now, and passes it to `onChanged` later. Contents are compared, because Kubernetes replaces a mounted file by moving a
- * symbolic link, which file watchers miss.
+ * Passes the contents of the files to `take`, now and after each change. If reading or `take` fails, throws the error now, and passes
+ * it to `onChanged` later. Contents are compared, because Kubernetes replaces a mounted file by moving a symbolic link, which file
+ * watchers miss.
  */
 export function watchFiles(
   paths: readonly string[],

@@ -22,7 +22,6 @@ type WorkerMessage =
   | { readonly type: 'ready'; readonly ready: boolean }
   | { readonly type: 'alive' }
   | { readonly type: 'metrics'; readonly metrics: MetricObject[] };
-/** The only message of the supervisor. */
 const collectMetrics = 'collect_metrics';
 
 /** Forks `count` workers, which run the program of this process again. */
@@ -93,7 +92,6 @@ export function superviseWorkers(
     get restarts() {
       return restarts;
     },
-    /** Returns the metrics of each worker that answers in time. */
     async collectMetrics() {
       const answers = await Promise.all(Array.from(workers.values(), ({ worker }) => readMetrics(worker)));
       return answers.filter((metrics) => metrics !== null);

@@ -20,13 +20,13 @@ export interface ClientSocketOptions {
 export interface WebSocketObserver {
   closed(connection: ClosedConnection): void;
   turnEnded(outcome: TurnOutcome): void;
-  /** Called with the defect that a handler has thrown; its connection has ended. */
+  /** Called with what a handler has thrown, which is a defect and has ended its connection. */
   failed(thrown: unknown): void;
   /** Called for a refused handshake, and for a message for which the proxy was not asked. */
   refused(refusal: WebSocketRefusal, message: Buffer | null): void;
 }
 
-/** The error that a handshake or a message got. */
+/** The error that answered a handshake or a message. */
 export interface WebSocketRefusal extends TurnError {
   /** The id of the connection; null where a refused handshake had none. */
   readonly id: string | null;
@@ -54,7 +54,7 @@ interface Client extends Pick<ConnectionHost, 'conversations' | 'forward'> {
   readonly userAgent: string | null;
 }
 
-/** High-water mark of the bytes that a client has yet to read: its turns are paused. */
+/** Above this many bytes that a client has yet to read, its turns are paused. */
 const maxUnsentBytes = 256 * 1024;
 /** The most bytes that one read of a socket gives. */
 const fullReadBytes = 64 * 1024;
@@ -80,11 +80,9 @@ export class ClientSocket implements ConnectionHost {
   readonly #startedAt = performance.now();
   readonly #turns: Partial<Record<TurnOutcome, number>> = {};
   #flow: FlowPhase = 'open';
-  /** Why the service ends the connection. */
   #reason: string | null = null;
   /** The close code of a connection that was cut. */
   #cutWith: number | null = null;
-  /** The client has sent something since the last ping. */
   #isAlive = true;
 
   constructor(webSocket: WebSocket, socket: Socket, client: Client, options: ClientSocketOptions) {
@@ -245,7 +243,6 @@ export class ClientSocket implements ConnectionHost {
     this.#read();
   }
 
-  /** Reads messages and answers while the flow is open. */
   #read(): void {
     const isHalted = this.#flow !== 'open';
     this.connection.setBlocked(isHalted);

@@ -4,7 +4,6 @@ import { ownBytes } from '../../formats/bytes/growing-bytes.ts';
 import { parseClientMessage, writeSteerFailed } from './client-message.ts';
 import type { Conversation, Conversations } from './conversations.ts';
 import { encodeErrorMessage, fromApiError, invalid, type TurnError, turnError } from './errors.ts';
-import { type Lane, Lanes } from './lanes.ts';
 import {
   type AnswerListener,
   type ForwardedTurn,
@@ -13,6 +12,7 @@ import {
   type TurnHost,
   type TurnLimits,
   type TurnOutcome,
+  type TurnSocket,
 } from './turn.ts';
 import { type ConnectionMove, connectionMoves } from './websocket-phases.ts';
 
@@ -25,25 +25,17 @@ export interface ConnectionLimits extends TurnLimits {
   readonly maxUnasked: number;
 }
 
-/** What a connection needs of its socket. */
-export interface ConnectionHost {
+export interface ConnectionHost extends TurnSocket {
   readonly limits: ConnectionLimits;
   readonly conversations: Conversations;
   readonly forward: ForwardTurn;
-  send(text: string): void;
   /** Closes the WebSocket once everything has been sent. Called at most once. */
   close(code: number, reason: string): void;
-  /**
-   * Adds `bytes` to the memory that is counted, `untaken` of them for a message that the proxy has yet to parse. Both may be negative.
-   * Returns the error for the client, and counts nothing, if there is no room for such a message.
-   */
+  /** Returns the error for the client, and counts nothing, if there is no room for a message of `untaken` bytes. */
   hold(bytes: number, untaken: number): ApiError | null;
-  /** Called with the error of a message for which the proxy was not asked, and the number of its turn if it has become one. */
-  refused(error: TurnError, message: Buffer | null, turn: number | null): void;
   turnEnded(outcome: TurnOutcome): void;
 }
 
-/** Why the service ends a connection. */
 export type EndReason = 'time_limit' | 'shutdown';
 
 const advice = "Open a new connection, and send the full conversation as 'input'.";
@@ -57,6 +49,16 @@ const endErrors: Readonly<Record<EndReason, TurnError>> = {
   shutdown: turnError(503, 'server_shutting_down', `The server is shutting down. ${advice}`),
 };
 
+/** The turns of one `stream_id`, or of none, which follow one another. */
+interface Lane {
+  readonly streamId: string | null;
+  running: Turn | null;
+  /** Turns, and errors of messages that were refused meanwhile, which the client gets in this order. */
+  readonly waiting: (Turn | TurnError)[];
+  /** The conversation that the next turn may continue. */
+  last: Conversation | null;
+}
+
 /** Bytes that an error takes while it waits in a lane. */
 const waitingErrorBytes = 512;
 
@@ -68,9 +70,9 @@ type ConnectionState =
 
 /** The protocol of one WebSocket: lanes of turns, and the response that the next turn of each may continue. */
 export class Connection implements TurnHost {
-  readonly limits: ConnectionLimits;
-  readonly #host: ConnectionHost;
-  readonly #lanes: Lanes;
+  readonly socket: ConnectionHost;
+  /** Lanes by `stream_id`, in the order of their last turns. */
+  readonly #lanes = new Map<string | null, Lane>();
   /** Turns that have started, until the proxy's answer has ended. */
   readonly #active = new Set<Turn>();
   #state: ConnectionState = { phase: 'open' };
@@ -80,10 +82,8 @@ export class Connection implements TurnHost {
   #waitingErrors = 0;
   #isBlocked = false;
 
-  constructor(host: ConnectionHost) {
-    this.limits = host.limits;
-    this.#host = host;
-    this.#lanes = new Lanes(host.limits.maxLanes, host.conversations);
+  constructor(socket: ConnectionHost) {
+    this.socket = socket;
   }
 
   /** Takes a text message of the client, in UTF-8. */
@@ -91,13 +91,13 @@ export class Connection implements TurnHost {
     const state = this.#state;
     if (state.phase === 'closed') return;
     this.#unasked += 1;
-    if (this.#unasked > this.limits.maxUnasked) {
+    if (this.#unasked > this.socket.limits.maxUnasked) {
       this.#refuseAll(data);
       return;
     }
-    const message = parseClientMessage(data, this.limits.maxValues);
+    const message = parseClientMessage(data, this.socket.limits.maxValues);
     if ('status' in message) this.#refuse(message, null, data);
-    else if (message.type === 'steer') this.send(writeSteerFailed(message));
+    else if (message.type === 'steer') this.socket.send(writeSteerFailed(message));
     else if (message.type === 'interrupt') {
       for (const turn of this.#active) turn.interrupt(message.responseId);
     } else if (state.phase === 'open') this.#createTurn(message.streamId, data);
@@ -118,19 +118,19 @@ export class Connection implements TurnHost {
   abort(why: EndReason | null): void {
     this.#move('abort', { phase: 'closed' });
     const error = why === null ? null : endErrors[why];
-    const unanswered = [...this.#active, ...this.#lanes.all().flatMap((lane) => lane.waiting.splice(0))];
+    const unanswered = [...this.#active, ...this.#allLanes().flatMap((lane) => lane.waiting.splice(0))];
     for (const one of unanswered)
       if (one instanceof Turn) one.cancel(error);
       else {
         this.#holdError(-1);
-        this.#host.turnEnded('error');
+        this.socket.turnEnded('error');
       }
     this.#forgetAll();
   }
 
   /** Finds the client's message of a turn that has not ended. */
   findMessage(number: number): Buffer | null {
-    for (const lane of this.#lanes.all())
+    for (const lane of this.#allLanes())
       for (const turn of [lane.running, ...lane.waiting])
         if (turn instanceof Turn && turn.number === number) return turn.message;
     return null;
@@ -144,36 +144,25 @@ export class Connection implements TurnHost {
       else forwarded?.resume();
   }
 
-  send(text: string): void {
-    this.#host.send(text);
-  }
-
-  hold(bytes: number, untaken: number): void {
-    this.#host.hold(bytes, untaken);
-  }
-
-  refused(error: TurnError, message: Buffer, turn: number): void {
-    this.#host.refused(error, message, turn);
-  }
-
   forward(body: readonly Buffer[], number: number, answer: AnswerListener): ForwardedTurn {
     this.#unasked = this.#waitingErrors;
-    const forwarded = this.#host.forward(body, number, answer);
+    const forwarded = this.socket.forward(body, number, answer);
     if (this.#isBlocked) forwarded.pause();
     return forwarded;
   }
 
   findConversation(responseId: string): Conversation | null {
-    return this.#lanes.find(responseId);
+    const last = this.#allLanes().find((lane) => lane.last?.responseId === responseId)?.last;
+    return last?.items == null ? null : last;
   }
 
   keep({ streamId }: Turn, conversation: Conversation): void {
     const lane = this.#lanes.get(streamId);
-    if (lane !== undefined) this.#lanes.setLast(lane, conversation);
+    if (lane !== undefined) this.#setLast(lane, conversation);
   }
 
   evict(responseId: string | null): void {
-    for (const lane of this.#lanes.all()) if (lane.last?.responseId === responseId) this.#lanes.setLast(lane, null);
+    for (const lane of this.#allLanes()) if (lane.last?.responseId === responseId) this.#setLast(lane, null);
   }
 
   answerEnded(turn: Turn): void {
@@ -182,7 +171,7 @@ export class Connection implements TurnHost {
 
   ended(turn: Turn, outcome: TurnOutcome): void {
     if (turn.forwarded === null) this.#active.delete(turn);
-    this.#host.turnEnded(outcome);
+    this.socket.turnEnded(outcome);
     const lane = this.#lanes.get(turn.streamId);
     if (lane !== undefined) {
       lane.running = null;
@@ -193,7 +182,7 @@ export class Connection implements TurnHost {
 
   /** Answers a message with an error after the turns before it, because clients take an error for the end of the running turn. */
   #refuse(error: TurnError, streamId: string | null, message: Buffer): void {
-    this.#host.refused(error, message, null);
+    this.socket.refused(error, message, null);
     const lane = this.#lanes.get(streamId);
     if (lane === undefined || lane.running === null) this.#sendError(error, streamId);
     else {
@@ -204,22 +193,22 @@ export class Connection implements TurnHost {
 
   #holdError(change: 1 | -1): void {
     this.#waitingErrors += change;
-    this.#host.hold(change * waitingErrorBytes, 0);
+    this.socket.hold(change * waitingErrorBytes, 0);
   }
 
   /** Closes the connection of a client that sends refused messages only: each costs CPU, and a line of the log. */
   #refuseAll(message: Buffer): void {
-    const text = `The last ${this.limits.maxUnasked} messages of this connection did not request a response. The connection is closed.`;
+    const text = `The last ${this.socket.limits.maxUnasked} messages of this connection did not request a response. The connection is closed.`;
     const error = turnError(429, 'too_many_refused_messages', text);
-    this.#host.refused(error, message, null);
+    this.socket.refused(error, message, null);
     this.#sendError(error, null);
     this.abort(null);
-    this.#host.close(1008, String(error.error.code));
+    this.socket.close(1008, String(error.error.code));
   }
 
   #sendError(error: TurnError, streamId: string | null): void {
-    this.send(encodeErrorMessage(error, streamId));
-    this.#host.turnEnded('error');
+    this.socket.send(encodeErrorMessage(error, streamId));
+    this.socket.turnEnded('error');
   }
 
   #createTurn(streamId: string | null, data: Buffer): void {
@@ -231,7 +220,7 @@ export class Connection implements TurnHost {
       return;
     }
     // A new lane may take another lane's conversation, so it is entered only once the turn is accepted.
-    const lane = this.#lanes.enter(streamId);
+    const lane = this.#enterLane(streamId);
     this.#number += 1;
     lane.waiting.push(new Turn(message, streamId, this.#number, this));
     this.#startNext(lane);
@@ -239,18 +228,47 @@ export class Connection implements TurnHost {
 
   /** Counts the bytes of a message that becomes a turn, or returns the error if there is no room for the turn. */
   #takeRoom(streamId: string | null, bytes: number): TurnError | null {
-    const { maxLanes, maxWaiting } = this.limits;
-    if (!this.#lanes.hasRoomFor(streamId)) {
+    const { maxLanes, maxWaiting } = this.socket.limits;
+    // A new lane needs room, or an idle lane to replace.
+    if (!this.#lanes.has(streamId) && this.#lanes.size >= maxLanes && this.#findIdleLane() === undefined) {
       const text = `All ${maxLanes} lanes ('stream_id') of this connection are busy. Wait for a response.`;
       return turnError(429, 'too_many_lanes', text, 'stream_id');
     }
-    const waiting = this.#lanes.all().reduce((sum, lane) => sum + lane.waiting.length, 0);
+    const waiting = this.#allLanes().reduce((sum, lane) => sum + lane.waiting.length, 0);
     if (waiting >= maxWaiting && this.#lanes.get(streamId)?.running != null) {
       const text = `${maxWaiting} requests are already waiting on this connection. Wait for a response.`;
       return turnError(429, 'too_many_waiting_responses', text);
     }
-    const overload = this.#host.hold(bytes, bytes);
+    const overload = this.socket.hold(bytes, bytes);
     return overload === null ? null : fromApiError(overload);
+  }
+
+  /** Returns the lane, now the last in order. A new lane may replace an idle one, whose conversation is forgotten. */
+  #enterLane(streamId: string | null): Lane {
+    const lane: Lane = this.#lanes.get(streamId) ?? { streamId, running: null, waiting: [], last: null };
+    this.#lanes.delete(streamId);
+    const replaced = this.#lanes.size < this.socket.limits.maxLanes ? undefined : this.#findIdleLane();
+    if (replaced !== undefined) {
+      this.#setLast(replaced, null);
+      this.#lanes.delete(replaced.streamId);
+    }
+    this.#lanes.set(streamId, lane);
+    return lane;
+  }
+
+  #allLanes(): Lane[] {
+    return [...this.#lanes.values()];
+  }
+
+  /** Finds the least recently used lane that has no turn. */
+  #findIdleLane(): Lane | undefined {
+    return this.#allLanes().find(({ running }) => running === null);
+  }
+
+  #setLast(lane: Lane, conversation: Conversation | null): void {
+    if (lane.last !== null) this.socket.conversations.forget(lane.last);
+    lane.last = conversation;
+    if (conversation !== null) this.socket.conversations.keep(conversation);
   }
 
   #startNext(lane: Lane): void {
@@ -273,16 +291,16 @@ export class Connection implements TurnHost {
 
   #closeIfIdle(): void {
     const state = this.#state;
-    if (state.phase !== 'ending' || this.#lanes.all().some(({ running }) => running !== null)) return;
+    if (state.phase !== 'ending' || this.#allLanes().some(({ running }) => running !== null)) return;
     const error = endErrors[state.why];
     this.#move('last_turn', { phase: 'closed' });
-    if (!state.isSaid && state.why === 'time_limit') this.send(encodeErrorMessage(error, null));
+    if (!state.isSaid && state.why === 'time_limit') this.socket.send(encodeErrorMessage(error, null));
     this.#forgetAll();
-    this.#host.close(1001, String(error.error.code));
+    this.socket.close(1001, String(error.error.code));
   }
 
   #forgetAll(): void {
-    for (const lane of this.#lanes.all()) this.#lanes.setLast(lane, null);
+    for (const lane of this.#allLanes()) this.#setLast(lane, null);
   }
 
   #move(by: ConnectionMove, to: ConnectionState): void {

@@ -48,7 +48,6 @@ export function createConversations(resized: (bytes: number) => void) {
       const least = bytes - wanted;
       for (const conversation of kept) {
         if (bytes <= least) return;
-        // The connection still refers to its conversation.
         conversation.items = null;
         forget(conversation);
         evictions += 1;

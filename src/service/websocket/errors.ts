@@ -1,6 +1,6 @@
 import type { ApiError, ApiErrorObject } from '../../filter/index.ts';
 
-/** An error for the client, which is the answer to a turn, or to a message that became none. The connection stays usable. */
+/** An error for the client, in answer to a turn, or to a message that did not become one. The connection stays usable. */
 export interface TurnError {
   readonly status: number;
   /** The API's error object, or the one that came over HTTP, unchanged. */

@@ -6,7 +6,7 @@ import { type TurnError, turnError } from './errors.ts';
 const responsesPath = /^[^?]*\/responses\/?(?:\?|$)/;
 /** Ids that are safe to repeat in logs and headers. */
 const usableId = /^[\w.:-]{1,128}$/;
-/** Hosts that a URL may have: a name or an address, without a user, with or without a port. */
+/** Hosts that can become the `:authority` of turns: a name or an address, without a user, with or without a port. */
 const hostPattern = /^(?:\[[\da-f:.]+\]|[^\s:[\]/?#@\\,]+)(?::\d{1,5})?$/i;
 
 /** Headers of a handshake that its turns do not carry. docs/clients.md has the same list. */
@@ -32,7 +32,7 @@ const notForwarded: ReadonlySet<string> = new Set([
 /** Headers of the handshake itself, and Envoy's own, with which a trusted client could set timeouts and retries. */
 const notForwardedPrefixes = ['sec-websocket-', 'x-envoy-', 'http2-settings'];
 
-/** Reads which client this is. `id` is null unless the client gave one that is safe to repeat in logs and headers. */
+/** Reads the client's id and program. The id is null unless it is safe to repeat in logs and headers. */
 export function readIdentity({ headers }: IncomingMessage): Pick<WebSocketRefusal, 'id' | 'userAgent'> {
   const { 'x-request-id': id, 'user-agent': userAgent = null } = headers;
   return { id: typeof id === 'string' && usableId.test(id) ? id : null, userAgent };
@@ -41,11 +41,6 @@ export function readIdentity({ headers }: IncomingMessage): Pick<WebSocketRefusa
 /** Reads the query of the URL, with its `?`; empty if there is none. */
 export function readQuery({ url = '' }: IncomingMessage): string {
   return /\?.*$/s.exec(url)?.[0] ?? '';
-}
-
-/** Whether turns can be sent to this host, which becomes their `:authority`. */
-export function isHost(host: string | undefined): boolean {
-  return host !== undefined && hostPattern.test(host);
 }
 
 /**
@@ -71,21 +66,20 @@ export function readForwardedHeaders(raw: readonly string[]): Record<string, str
   return forwarded;
 }
 
-/** Returns the error for a handshake that no state of the server could accept; null if there is none. */
+/** Returns the error of an invalid handshake; null for a valid one. */
 export function findHandshakeError(
   { headers, url = '' }: IncomingMessage,
   origins: readonly string[],
 ): TurnError | null {
   if (!responsesPath.test(url)) return turnError(404, 'not_found', 'Not found. Open the WebSocket at /v1/responses.');
   const { origin, host } = headers;
-  if (!isHost(host))
+  if (host === undefined || !hostPattern.test(host))
     return turnError(400, 'invalid_host', "Invalid 'Host': expected a name or an address, with an optional port.");
   if (origin === undefined || origins.includes('*') || origins.includes(origin)) return null;
   const message = 'Pages of this origin may not connect. The operator can allow the origin in WEBSOCKET_ORIGINS.';
   return turnError(403, 'origin_not_allowed', message);
 }
 
-/** Answers a rejected handshake. */
 export function refuseUpgrade(socket: Duplex, { status, error, headers }: TurnError): void {
   const body = JSON.stringify({ error });
   const more = headers ?? (status === 503 ? { 'retry-after': '2' } : {});

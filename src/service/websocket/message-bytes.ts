@@ -14,7 +14,7 @@ export class MessageBytes {
   #lastRead = 0;
   /** Bytes of messages whose turns have not ended, and bytes that the turns keep. */
   #ofTurns = 0;
-  /** The part of them that the proxy has not taken yet. */
+  /** Bytes of messages that the proxy has not taken yet. */
   #untaken = 0;
 
   constructor(account: Pick<Admission, 'hold'>) {

@@ -38,7 +38,7 @@ const withItem = /^response\.output_item\.(?:added|done)$/;
  * answer may come from any server, because the client's headers choose the proxy's virtual host.
  */
 export function readStreamEvent(data: string, maxValues: number): StreamEvent | null {
-  const fields = objectOf<LooseEvent>(readJson(data, maxValues));
+  const fields = objectOf<Record<'type' | 'response' | 'output_index' | 'item', unknown>>(readJson(data, maxValues));
   if (typeof fields?.type !== 'string') return null;
   if (withResponse.test(fields.type))
     return typeof objectOf<{ id?: unknown }>(fields.response)?.id === 'string'
@@ -49,11 +49,4 @@ export function readStreamEvent(data: string, maxValues: number): StreamEvent | 
       ? { kind: 'item', fields: fields as EventFields & ItemFields }
       : null;
   return { kind: fields.type === 'error' ? 'error' : 'other', fields: fields as EventFields };
-}
-
-interface LooseEvent {
-  readonly type?: unknown;
-  readonly response?: unknown;
-  readonly output_index?: unknown;
-  readonly item?: unknown;
 }

@@ -7,7 +7,7 @@ import { maxFields, type RawFields, readOwnField } from './raw-fields.ts';
 
 /** A `response.create`, as its turn begins. */
 export interface TurnRequest {
-  /** The forwarded fields, in the client's order: the first mistake is reported. With `listsInput`, `input` is empty here. */
+  /** The forwarded fields, in the client's order, so that the error names the first mistake. With `listsInput`, `input` is empty. */
   readonly fields: RawFields;
   /** The items of the request's own `input`; null if there are none. */
   readonly input: Buffer | null;

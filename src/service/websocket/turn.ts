@@ -41,20 +41,23 @@ export interface TurnLimits {
   readonly maxValues: number;
 }
 
-/** What turns need of their connection. */
-export interface TurnHost {
+export interface TurnSocket {
   readonly limits: TurnLimits;
-  readonly forward: ForwardTurn;
   send(text: string): void;
+  /** Adds `bytes` to the memory that is counted, `untaken` of them for a message that the proxy has not taken. Both may be negative. */
+  hold(bytes: number, untaken: number): unknown;
+  /** Called with the error of a message for which the proxy was not asked, and the number of its turn if it has become one. */
+  refused(error: TurnError, message: Buffer | null, turn: number | null): void;
+}
+
+export interface TurnHost {
+  readonly socket: TurnSocket;
+  readonly forward: ForwardTurn;
   findConversation(responseId: string): Conversation | null;
   /** Keeps the conversation that the next turn of this turn's lane may continue. */
   keep(turn: Turn, conversation: Conversation): void;
   /** Forgets the conversation after a response. */
   evict(responseId: string | null): void;
-  /** Adds `bytes` to the memory that is counted, `untaken` of them for a message that the proxy has not taken. Both may be negative. */
-  hold(bytes: number, untaken: number): void;
-  /** Called before `ended` where the proxy was not asked. */
-  refused(error: TurnError, message: Buffer, turn: number): void;
   /** Called when the proxy's answer has ended, or there is none. */
   answerEnded(turn: Turn): void;
   /** Called once for each turn. */
@@ -106,9 +109,10 @@ export class Turn {
   /** The request to the proxy. It may go on after the turn, until the proxy's answer has ended. */
   forwarded: ForwardedTurn | null = null;
   readonly #host: TurnHost;
+  readonly #socket: TurnSocket;
   /** Bytes that are counted until the turn ends. */
   #held: number;
-  /** The part of them that is counted until the proxy has the message. */
+  /** Bytes of the message, which are counted as untaken until the proxy has it. */
   #untaken: number;
   /** The response that the request continues. */
   #previousId: string | null = null;
@@ -119,6 +123,7 @@ export class Turn {
     this.streamId = streamId;
     this.number = number;
     this.#host = host;
+    this.#socket = host.socket;
     this.#held = message.length;
     this.#untaken = message.length;
     this.#state = { phase: 'waiting', message };
@@ -138,12 +143,12 @@ export class Turn {
     }
     const { message } = state;
     // The connection has refused a message that is no object.
-    const fields = readRawFields(message, this.#host.limits.maxValues) ?? new Map<string, Buffer>();
+    const fields = readRawFields(message, this.#socket.limits.maxValues) ?? new Map<string, Buffer>();
     this.#previousId = readPreviousId(fields);
     const found = this.#previousId === null ? null : this.#host.findConversation(this.#previousId);
-    const request = parseTurnRequest(fields, found, this.#host.limits.maxValues);
+    const request = parseTurnRequest(fields, found, this.#socket.limits.maxValues);
     if ('status' in request) {
-      this.#host.refused(request, message, this.number);
+      this.#socket.refused(request, message, this.number);
       this.#refuse('start', request);
       return;
     }
@@ -154,7 +159,7 @@ export class Turn {
     this.#hold(proxyConnectionBytes);
     const forwarded = this.#host.forward(body, this.number, this);
     // The request may have failed at once.
-    if (!this.#isOver()) this.forwarded = forwarded;
+    if (this.#state.phase !== 'ended') this.forwarded = forwarded;
   }
 
   headers(head: AnswerHead): void {
@@ -162,7 +167,7 @@ export class Turn {
     const state = this.#state;
     if (state.phase !== 'requesting') this.#move('answer_headers', state);
     else if (head.status === 200 && head.contentType.startsWith('text/event-stream')) {
-      const decoder = new SseDecoder({ maxEventBytes: this.#host.limits.maxEventBytes });
+      const decoder = new SseDecoder({ maxEventBytes: this.#socket.limits.maxEventBytes });
       const response = new RunningResponse();
       this.#move('answer_headers', { ...state, phase: 'streaming', decoder, response, errorEvent: null });
     } else this.#move('answer_headers', { ...state, phase: 'reading_error', head, bytes: new GrowingBytes() });
@@ -173,7 +178,7 @@ export class Turn {
     if (state.phase === 'streaming') this.#readEvents(state, () => state.decoder.push(bytes));
     else if (state.phase === 'reading_error') {
       // The rest of a long error is ignored: its status says enough.
-      if (state.bytes.length + bytes.length > this.#host.limits.maxErrorBytes) return;
+      if (state.bytes.length + bytes.length > this.#socket.limits.maxErrorBytes) return;
       state.bytes.append(bytes);
       this.#hold(bytes.length);
     } else this.#move('answer_body', { phase: 'ended' });
@@ -184,7 +189,7 @@ export class Turn {
     this.#answerEnded();
     if (state.phase === 'streaming') this.#readEvents(state, () => state.decoder.finish(), true);
     const isError = state.phase === 'reading_error';
-    this.#endEarly('answer_end', isError ? readAnswerError(state, this.#host.limits.maxValues) : truncated);
+    this.#endEarly('answer_end', isError ? readAnswerError(state, this.#socket.limits.maxValues) : truncated);
   }
 
   /** Called if there is no answer, or an incomplete one. */
@@ -204,7 +209,7 @@ export class Turn {
     const state = this.#state;
     if (state.phase === 'ended') this.#move(event, state);
     else if (state.phase === 'streaming' && state.errorEvent !== null) {
-      this.#host.send(state.errorEvent);
+      this.#socket.send(state.errorEvent);
       this.#finish(event, 'failed');
     } else this.#refuse(event, error);
   }
@@ -215,8 +220,8 @@ export class Turn {
     this.forwarded = null;
     const state = this.#state;
     if (state.phase !== 'ended') {
-      if (error !== null) this.#host.send(encodeErrorMessage(error, this.streamId));
-      if (error !== null && state.phase === 'waiting') this.#host.refused(error, state.message, this.number);
+      if (error !== null) this.#socket.send(encodeErrorMessage(error, this.streamId));
+      if (error !== null && state.phase === 'waiting') this.#socket.refused(error, state.message, this.number);
       this.#finish('cancel', error === null ? 'aborted' : 'error');
     }
     forwarded?.abort();
@@ -245,13 +250,13 @@ export class Turn {
       return;
     }
     for (const message of messages)
-      if (message.type === 'event' && !this.#isOver()) this.#readEvent(state, message.data, isEnd);
+      if (message.type === 'event' && this.#state.phase !== 'ended') this.#readEvent(state, message.data, isEnd);
   }
 
   /** With `isEnd`, the event lacks its blank line, and may be half an event that a reset has cut. */
   #readEvent(state: Streaming, data: string, isEnd: boolean): void {
     if (data === '[DONE]') return;
-    const event = readStreamEvent(data, this.#host.limits.maxValues);
+    const event = readStreamEvent(data, this.#socket.limits.maxValues);
     if (event === null) {
       if (isEnd) return;
       this.#abortForwarded();
@@ -286,7 +291,7 @@ export class Turn {
   }
 
   #send(fields: EventFields, data = JSON.stringify(fields)): void {
-    this.#host.send(this.#withLane(fields, data));
+    this.#socket.send(this.#withLane(fields, data));
   }
 
   /** Adds the lane's id to an event's JSON, as its last field. A server may have sent another `stream_id`, and white space at the end. */
@@ -299,7 +304,7 @@ export class Turn {
 
   /** Ends the turn with an error message. A response whose continuation failed can no longer be continued. */
   #refuse(event: TurnEvent, error: TurnError): void {
-    this.#host.send(encodeErrorMessage(error, this.streamId));
+    this.#socket.send(encodeErrorMessage(error, this.streamId));
     this.#host.evict(this.#previousId);
     this.#finish(event, 'error');
   }
@@ -307,27 +312,23 @@ export class Turn {
   #finish(event: TurnEvent, outcome: TurnOutcome): void {
     this.#move(event, { phase: 'ended' });
     this.#releaseUntaken();
-    this.#host.hold(-this.#held, 0);
+    this.#socket.hold(-this.#held, 0);
     this.#host.ended(this, outcome);
   }
 
   #hold(bytes: number): void {
     this.#held += bytes;
-    if (bytes > 0) this.#host.hold(bytes, 0);
+    if (bytes > 0) this.#socket.hold(bytes, 0);
   }
 
   #releaseUntaken(): void {
-    this.#host.hold(0, -this.#untaken);
+    this.#socket.hold(0, -this.#untaken);
     this.#untaken = 0;
   }
 
   #abortForwarded(): void {
     this.forwarded?.abort();
     this.forwarded = null;
-  }
-
-  #isOver(): boolean {
-    return this.#state.phase === 'ended';
   }
 
   #move(event: TurnEvent, to: TurnState): void {
