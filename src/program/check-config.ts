@@ -2,7 +2,7 @@ import { accessSync, constants } from 'node:fs';
 import { isHostedTool } from '../filter/index.ts';
 import { readOperatorFiles } from '../service/server/operator-files.ts';
 import { describeProfiles, type openProfiles } from '../service/server/profile-source.ts';
-import { readTlsFiles, tlsFilesOf } from '../service/server/tls.ts';
+import { readTlsFiles, readTlsSettings } from '../service/server/tls.ts';
 import { type Config, ConfigError, redactConfig } from '../service/settings/config.ts';
 import { messageOf } from '../service/settings/error-texts.ts';
 import { version } from '../service/telemetry/version.ts';
@@ -12,7 +12,7 @@ import { version } from '../service/telemetry/version.ts';
  * `ConfigError` naming every such variable.
  */
 export function checkConfig(config: Config): void {
-  const files = tlsFilesOf(config);
+  const files = readTlsSettings(config);
   const problems = tlsVariables.flatMap((name) =>
     config[name] === '' ? [] : problemOf(`${name}: cannot be read`, () => accessSync(config[name], constants.R_OK)),
   );

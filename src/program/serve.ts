@@ -4,7 +4,7 @@ import { OverloadGuard, type OverloadReason } from '../service/memory/overload.t
 import { startAdminServer } from '../service/server/admin.ts';
 import { openProfiles, type ProfileSource } from '../service/server/profile-source.ts';
 import { createService } from '../service/server/server.ts';
-import { createTlsCredentials, type TlsCredentials, tlsFilesOf } from '../service/server/tls.ts';
+import { createTlsCredentials, readTlsSettings, type TlsCredentials } from '../service/server/tls.ts';
 import { joinSupervisor } from '../service/server/workers.ts';
 import type { Config } from '../service/settings/config.ts';
 import { causeOf, createExchangeLog } from '../service/telemetry/exchange-log.ts';
@@ -177,7 +177,7 @@ async function loadTracing(config: Config, log: Log, metrics: Metrics) {
 }
 
 function tlsOf(config: Config, log: Log, metrics: Metrics): TlsCredentials | null {
-  const files = tlsFilesOf(config);
+  const files = readTlsSettings(config);
   if (files === null) return null;
   const showExpiry = () => metrics.certificateExpiry.set(tls.certificate().validToDate.getTime() / 1000);
   const tls: TlsCredentials = createTlsCredentials(files, (problem) => {

@@ -1,5 +1,5 @@
 import { ApiError } from '../../src/filter/wire/schema/api-error.ts';
-import { Connection, type ConnectionHost } from '../../src/service/websocket/connection.ts';
+import { Connection, type ConnectionSocket } from '../../src/service/websocket/connection.ts';
 import { createConversations } from '../../src/service/websocket/conversations.ts';
 import type { AnswerListener } from '../../src/service/websocket/turn.ts';
 
@@ -53,7 +53,7 @@ export function startWebSocketSession(
   const conversations = createConversations((bytes) => {
     if (bytes > maxKept) conversations.evict(bytes - maxKept);
   });
-  const host: ConnectionHost = {
+  const host: ConnectionSocket = {
     limits: {
       maxLanes,
       maxWaiting,

@@ -28,7 +28,7 @@ export function setHttp2Options(server: Server, options: Readonly<Record<string,
 }
 
 /** The node:http2 servers that grpc-js has bound so far. Remove it once grpc-js can close connections that never open a stream. */
-export function http2ServersOf(server: Server): readonly Http2Server[] {
+export function readHttp2Servers(server: Server): readonly Http2Server[] {
   const servers: unknown = Reflect.get(server, 'http2Servers');
   if (!(servers instanceof Map)) throw new GrpcJsInternalsError('field `http2Servers` on Server');
   return [...servers.keys()] as Http2Server[];
@@ -79,12 +79,12 @@ export async function checkGrpcJsInternals(): Promise<void> {
   const [near, far] = duplexPair();
   const session = connect('http://check', { createConnection: () => near });
   try {
-    const [http2Server] = http2ServersOf(server);
+    const [http2Server] = readHttp2Servers(server);
     if (http2Server === undefined) throw new GrpcJsInternalsError('server in `http2Servers`');
     takeStreams(http2Server, '/taken', (stream) => stream.respond({ ':status': 204 }, { endStream: true }));
     injector.injectConnection(far);
-    if ((await statusOf(session, '/taken')) !== 204) throw new GrpcJsInternalsError('stream that can be taken');
-    if ((await statusOf(session, '/left')) !== 200) throw new GrpcJsInternalsError('working call');
+    if ((await readStatus(session, '/taken')) !== 204) throw new GrpcJsInternalsError('stream that can be taken');
+    if ((await readStatus(session, '/left')) !== 200) throw new GrpcJsInternalsError('working call');
     stopPings(server);
   } catch (cause) {
     throw cause instanceof GrpcJsInternalsError ? cause : new GrpcJsInternalsError('working call', { cause });
@@ -95,7 +95,7 @@ export async function checkGrpcJsInternals(): Promise<void> {
   }
 }
 
-async function statusOf(session: ClientHttp2Session, path: string): Promise<unknown> {
+async function readStatus(session: ClientHttp2Session, path: string): Promise<unknown> {
   const headers = { ':method': 'POST', ':path': path, 'content-type': 'application/grpc', te: 'trailers' };
   const call = session.request(headers);
   const signal = AbortSignal.timeout(10_000);

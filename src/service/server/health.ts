@@ -15,7 +15,7 @@ export function createHealth() {
 
   const isServing = () => available && !draining;
 
-  function statusOf({ service }: HealthCheckRequest): HealthCheckResponse['status'] {
+  function findStatus({ service }: HealthCheckRequest): HealthCheckResponse['status'] {
     // A watch may name a service that does not exist.
     if (!names.includes(service)) return 'SERVICE_UNKNOWN';
     return isServing() || service === 'liveness' ? 'SERVING' : 'NOT_SERVING';
@@ -27,12 +27,12 @@ export function createHealth() {
         { request }: ServerUnaryCall<HealthCheckRequest, HealthCheckResponse>,
         answer: sendUnaryData<HealthCheckResponse>,
       ): void {
-        const found = statusOf(request);
+        const found = findStatus(request);
         if (found === 'SERVICE_UNKNOWN') answer({ code: status.NOT_FOUND, details: 'No service of that name.' });
         else answer(null, { status: found });
       },
       Watch(call: Watcher): void {
-        call.write({ status: statusOf(call.request) });
+        call.write({ status: findStatus(call.request) });
         if (!draining) {
           watchers.add(call);
           call.on('cancelled', () => watchers.delete(call));
@@ -46,14 +46,15 @@ export function createHealth() {
       available = value;
       const changed = value ? 'SERVING' : 'NOT_SERVING';
       for (const call of watchers)
-        if (call.request.service !== 'liveness' && statusOf(call.request) === changed) call.write({ status: changed });
+        if (call.request.service !== 'liveness' && findStatus(call.request) === changed)
+          call.write({ status: changed });
       return true;
     },
     /** Reports NOT_SERVING for everything but liveness, for good. Ends every watch, which would delay the shutdown. */
     drain(): void {
       draining = true;
       for (const call of watchers) {
-        call.write({ status: statusOf(call.request) });
+        call.write({ status: findStatus(call.request) });
         call.end();
       }
       watchers.clear();

@@ -11,7 +11,13 @@ import type { Config } from '../settings/config.ts';
 import type { ExchangeObserver } from '../telemetry/observer.ts';
 import { createExchangeFactory } from './exchanges.ts';
 import { acceptCall, type GrpcCall } from './grpc-call.ts';
-import { checkGrpcJsInternals, http2ServersOf, setHttp2Options, stopPings, takeStreams } from './grpc-js-internals.ts';
+import {
+  checkGrpcJsInternals,
+  readHttp2Servers,
+  setHttp2Options,
+  stopPings,
+  takeStreams,
+} from './grpc-js-internals.ts';
 import { createHealth } from './health.ts';
 import { ProcessCall, type ProcessOptions } from './process.ts';
 import { openProfiles, type ProfileSource } from './profile-source.ts';
@@ -141,10 +147,10 @@ export function createService(options: ServiceOptions) {
       const bound: string[] = [];
       for (const address of config.LISTEN.split(',').map((text) => text.trim())) {
         if (options.removesStaleSockets !== false) await removeStaleSocket(address);
-        const before = http2ServersOf(server).length;
+        const before = readHttp2Servers(server).length;
         const port = await promisify(server.bindAsync.bind(server))(address, credentials);
         // No connection can have been accepted yet.
-        for (const http2Server of http2ServersOf(server).slice(before)) prepare(http2Server);
+        for (const http2Server of readHttp2Servers(server).slice(before)) prepare(http2Server);
         bound.push(address.replace(/:0$/, `:${port}`));
       }
       return bound;

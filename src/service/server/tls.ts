@@ -12,7 +12,7 @@ export type TlsFiles = readonly [certFile: string, keyFile: string, ...clientCaF
 
 export type TlsCredentials = ReturnType<typeof createTlsCredentials>;
 
-export function tlsFilesOf({ TLS_CERT_FILE, TLS_KEY_FILE, TLS_CLIENT_CA_FILE: ca }: Config): TlsFiles | null {
+export function readTlsSettings({ TLS_CERT_FILE, TLS_KEY_FILE, TLS_CLIENT_CA_FILE: ca }: Config): TlsFiles | null {
   if (TLS_CERT_FILE === '') return null;
   return [TLS_CERT_FILE, TLS_KEY_FILE, ...(ca === '' ? [] : [ca])];
 }

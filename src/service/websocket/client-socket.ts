@@ -3,7 +3,7 @@ import type { WebSocket } from 'ws';
 import type { ApiError } from '../../filter/index.ts';
 import { type FlowEvent, type FlowPhase, flowMoves, isBlocked } from '../memory/flow-phases.ts';
 import type { Admission, OverloadGuard } from '../memory/overload.ts';
-import { Connection, type ConnectionHost, type ConnectionLimits, type EndReason } from './connection.ts';
+import { Connection, type ConnectionLimits, type ConnectionSocket, type EndReason } from './connection.ts';
 import type { TurnError } from './errors.ts';
 import { MessageBytes } from './message-bytes.ts';
 import type { AnswerListener, ForwardedTurn, TurnOutcome } from './turn.ts';
@@ -49,7 +49,7 @@ export interface ClosedConnection {
 }
 
 /** What a connection has of its handshake. */
-interface Client extends Pick<ConnectionHost, 'conversations' | 'forward'> {
+interface Client extends Pick<ConnectionSocket, 'conversations' | 'forward'> {
   readonly id: string;
   readonly userAgent: string | null;
 }
@@ -65,12 +65,12 @@ const lingerMs = 1000;
 const unread = 'client_does_not_read';
 
 /** Connects a WebSocket to its `Connection`, and does what concerns the socket: backpressure, memory, pings, the close. */
-export class ClientSocket implements ConnectionHost {
+export class ClientSocket implements ConnectionSocket {
   readonly id: string;
   readonly connection: Connection;
   readonly closed: Promise<void>;
-  readonly limits: ConnectionHost['limits'];
-  readonly conversations: ConnectionHost['conversations'];
+  readonly limits: ConnectionSocket['limits'];
+  readonly conversations: ConnectionSocket['conversations'];
   readonly #client: Client;
   readonly #options: ClientSocketOptions;
   readonly #webSocket: WebSocket;

@@ -25,7 +25,7 @@ export interface ConnectionLimits extends TurnLimits {
   readonly maxUnasked: number;
 }
 
-export interface ConnectionHost extends TurnSocket {
+export interface ConnectionSocket extends TurnSocket {
   readonly limits: ConnectionLimits;
   readonly conversations: Conversations;
   readonly forward: ForwardTurn;
@@ -62,15 +62,15 @@ interface Lane {
 /** Bytes that an error takes while it waits in a lane. */
 const waitingErrorBytes = 512;
 
-/** With `isSaid`, an error has told the client why the connection ends. */
+/** With `isTold`, an error has told the client why the connection ends. */
 type ConnectionState =
   | { readonly phase: 'open' }
   | { readonly phase: 'closed' }
-  | { readonly phase: 'ending'; readonly why: EndReason; isSaid: boolean };
+  | { readonly phase: 'ending'; readonly why: EndReason; isTold: boolean };
 
 /** The protocol of one WebSocket: lanes of turns, and the response that the next turn of each may continue. */
 export class Connection implements TurnHost {
-  readonly socket: ConnectionHost;
+  readonly socket: ConnectionSocket;
   /** Lanes by `stream_id`, in the order of their last turns. */
   readonly #lanes = new Map<string | null, Lane>();
   /** Turns that have started, until the proxy's answer has ended. */
@@ -82,7 +82,7 @@ export class Connection implements TurnHost {
   #waitingErrors = 0;
   #isBlocked = false;
 
-  constructor(socket: ConnectionHost) {
+  constructor(socket: ConnectionSocket) {
     this.socket = socket;
   }
 
@@ -102,7 +102,7 @@ export class Connection implements TurnHost {
       for (const turn of this.#active) turn.interrupt(message.responseId);
     } else if (state.phase === 'open') this.#createTurn(message.streamId, data);
     else {
-      state.isSaid = true;
+      state.isTold = true;
       this.#refuse(endErrors[state.why], message.streamId, data);
     }
   }
@@ -110,7 +110,7 @@ export class Connection implements TurnHost {
   /** Lets running turns finish, begins no new turn, and then closes the connection. */
   end(why: EndReason): void {
     if (this.#state.phase !== 'open') return;
-    this.#move('end', { phase: 'ending', why, isSaid: false });
+    this.#move('end', { phase: 'ending', why, isTold: false });
     this.#closeIfIdle();
   }
 
@@ -279,7 +279,7 @@ export class Connection implements TurnHost {
         this.#holdError(-1);
         this.#sendError(next, lane.streamId);
       } else if (this.#state.phase === 'ending') {
-        this.#state.isSaid = true;
+        this.#state.isTold = true;
         next.cancel(endErrors[this.#state.why]);
       } else {
         lane.running = next;
@@ -294,7 +294,7 @@ export class Connection implements TurnHost {
     if (state.phase !== 'ending' || this.#allLanes().some(({ running }) => running !== null)) return;
     const error = endErrors[state.why];
     this.#move('last_turn', { phase: 'closed' });
-    if (!state.isSaid && state.why === 'time_limit') this.socket.send(encodeErrorMessage(error, null));
+    if (!state.isTold && state.why === 'time_limit') this.socket.send(encodeErrorMessage(error, null));
     this.#forgetAll();
     this.socket.close(1001, String(error.error.code));
   }

@@ -40,7 +40,7 @@ export class MessageBytes {
     this.tell();
   }
 
-  /** Implements `ConnectionHost.hold`. */
+  /** Implements `ConnectionSocket.hold`. */
   hold(bytes: number, untaken: number): ApiError | null {
     this.#ofTurns += bytes;
     this.#untaken += untaken;

@@ -102,7 +102,7 @@ export async function startWebSocketEndpoint(options: WebSocketOptions) {
   });
   return {
     /** `unix:PATH`, or `HOST:PORT` with the port that the system assigned. */
-    address: addressOf(server.address()),
+    address: formatAddress(server.address()),
     get connections() {
       return sockets.size;
     },
@@ -149,7 +149,7 @@ async function endAll(sockets: ReadonlySet<ClientSocket>, timeoutMs: number): Pr
   for (const open of sockets) open.stop();
 }
 
-function addressOf(bound: AddressInfo | string | null): string {
+function formatAddress(bound: AddressInfo | string | null): string {
   if (bound === null || typeof bound === 'string') return `unix:${bound}`;
   return `${bound.family === 'IPv6' ? `[${bound.address}]` : bound.address}:${bound.port}`;
 }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { checkConfig } from '../../../src/program/check-config.ts';
-import { createTlsCredentials, readTlsFiles, tlsFilesOf } from '../../../src/service/server/tls.ts';
+import { createTlsCredentials, readTlsFiles, readTlsSettings } from '../../../src/service/server/tls.ts';
 import { readConfig } from '../../../src/service/settings/config.ts';
 import { type CertificateAuthority, createAuthority } from '../../support/certificates.ts';
 
@@ -71,8 +71,8 @@ describe('the configuration as it is checked at the start', () => {
 describe('the credentials of the port', () => {
   it('ask clients for a certificate where there are authorities for it', () => {
     const filesOf = (more: Readonly<Record<string, string>>) =>
-      tlsFilesOf(readConfig({ TLS_CERT_FILE: one.certFile, TLS_KEY_FILE: one.keyFile, ...more }));
-    expect(tlsFilesOf(readConfig({}))).toBeNull();
+      readTlsSettings(readConfig({ TLS_CERT_FILE: one.certFile, TLS_KEY_FILE: one.keyFile, ...more }));
+    expect(readTlsSettings(readConfig({}))).toBeNull();
     expect(filesOf({})).toEqual([one.certFile, one.keyFile]);
     expect(filesOf({ TLS_CLIENT_CA_FILE: '/ca' })).toEqual([one.certFile, one.keyFile, '/ca']);
     for (const [files, asks] of [

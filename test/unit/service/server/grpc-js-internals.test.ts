@@ -4,7 +4,7 @@ import type { Server } from '@grpc/grpc-js';
 import { describe, expect, it } from 'vitest';
 import {
   checkGrpcJsInternals,
-  http2ServersOf,
+  readHttp2Servers,
   setHttp2Options,
   stopPings,
   takeStreams,
@@ -26,8 +26,8 @@ describe('a version of grpc-js that has moved', () => {
     ['field `commonServerOptions` on Server', () => setHttp2Options(serverOf({}), {})],
     ['field `commonServerOptions` on Server', () => setHttp2Options(serverOf({ commonServerOptions: null }), {})],
     ['field `commonServerOptions` on Server', () => setHttp2Options(serverOf({ commonServerOptions: 'a' }), {})],
-    ['field `http2Servers` on Server', () => http2ServersOf(serverOf({}))],
-    ['field `http2Servers` on Server', () => http2ServersOf(serverOf({ http2Servers: [] }))],
+    ['field `http2Servers` on Server', () => readHttp2Servers(serverOf({}))],
+    ['field `http2Servers` on Server', () => readHttp2Servers(serverOf({ http2Servers: [] }))],
     ['listener for streams of its own', streamsOf()],
     [
       'listener for streams of its own',
@@ -48,7 +48,7 @@ describe('a version of grpc-js that has moved', () => {
     const server = { commonServerOptions: { a: 1 }, http2Servers: new Map([['one', 1]]), keepaliveTimeMs: 7 };
     setHttp2Options(serverOf(server), { b: 2 });
     stopPings(serverOf(server));
-    expect([server, http2ServersOf(serverOf(server))]).toEqual([
+    expect([server, readHttp2Servers(serverOf(server))]).toEqual([
       { commonServerOptions: { a: 1, b: 2 }, http2Servers: server.http2Servers, keepaliveTimeMs: 0 },
       ['one'],
     ]);
