@@ -58,7 +58,7 @@ export interface TurnHost {
   keep(turn: Turn, conversation: Conversation): void;
   /** Forgets the conversation after a response. */
   evict(responseId: string | null): void;
-  /** Called when the proxy's answer has ended, or there is none. */
+  /** Called when the proxy's answer has ended, or if there is none. */
   answerEnded(turn: Turn): void;
   /** Called once for each turn. */
   ended(turn: Turn, outcome: TurnOutcome): void;

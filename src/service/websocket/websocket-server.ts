@@ -113,14 +113,7 @@ export async function startWebSocketEndpoint(options: WebSocketOptions) {
       return conversations.evictions;
     },
     /** Finds the client's message that became the request of this id, while its turn runs. */
-    findMessage(requestId: string): Buffer | null {
-      for (const { id, connection } of sockets) {
-        const turn = readTurnNumber(requestId, id);
-        const message = turn === null ? null : connection.findMessage(turn);
-        if (message !== null) return message;
-      }
-      return null;
-    },
+    findMessage: (requestId: string) => findMessage(sockets, requestId),
     /**
      * Reports unhealthy at once, and accepts connections for `delayMs` more. Then ends each connection after its running turn, and cuts
      * those that are left after `timeoutMs`.
@@ -138,6 +131,15 @@ export async function startWebSocketEndpoint(options: WebSocketOptions) {
       });
     },
   };
+}
+
+function findMessage(sockets: ReadonlySet<ClientSocket>, requestId: string): Buffer | null {
+  for (const { id, connection } of sockets) {
+    const turn = readTurnNumber(requestId, id);
+    const message = turn === null ? null : connection.findMessage(turn);
+    if (message !== null) return message;
+  }
+  return null;
 }
 
 async function endAll(sockets: ReadonlySet<ClientSocket>, timeoutMs: number): Promise<void> {
