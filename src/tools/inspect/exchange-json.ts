@@ -17,17 +17,8 @@ export interface ExplainedRequest {
 const maxClientLength = 120;
 
 export function buildExchangeRow(exchange: StoredExchange) {
-  const {
-    id,
-    version,
-    startedAt,
-    pieces,
-    link = null,
-    said = null,
-    given = null,
-    answered = null,
-    called = [],
-  } = exchange;
+  const { id, version, startedAt, pieces } = exchange;
+  const { link = null, said = null, given = null, answered = null, called = [] } = exchange;
   const { cause: _cause, dropped: _dropped, first_token_ms: _first, ...facts } = exchange.facts;
   const head = exchange.heads.client_request;
   const [method, path] = [head?.get(':method') ?? null, head?.get(':path') ?? null];

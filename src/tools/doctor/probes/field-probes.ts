@@ -1,7 +1,8 @@
 import { Buffer } from 'node:buffer';
+import type { ReadAnswer } from '../chat-answer.ts';
 import { buildUser, getWeather, weatherQuestion } from '../chat-body.ts';
 import { type ChatRow, isObjectText, judgeCalls, judgeSilence, quoteBeginning } from '../chat-probe.ts';
-import { accepted, failed, hasResult, ignored, lacking, works } from '../findings.ts';
+import { accepted, type Finding, failed, hasResult, ignored, lacking, works } from '../findings.ts';
 
 const sayHello = [buildUser('Say hello.')];
 const askCity = [buildUser('Name one city and the number of people who live there. Answer in JSON.')];
@@ -29,12 +30,9 @@ export const fieldProbes: readonly ChatRow[] = [
     asks: 'an answer by a strict JSON schema',
     sends: { messages: askCity, response_format: cityFormat },
     judge: (read) => {
-      if (isCity(read.said)) return works(quoteBeginning(read.said));
+      const finding = judgeSaid(read, isCity(read.said));
       const isCut = read.finish === 'length' && read.said.trimStart().startsWith('{');
-      return (
-        judgeSilence(read) ??
-        (isCut ? accepted('JSON that was cut: raise --max-tokens') : ignored(quoteBeginning(read.said)))
-      );
+      return finding.result === 'ignored' && isCut ? accepted('JSON that was cut: raise --max-tokens') : finding;
     },
     means: {
       ignored: 'The server takes schemas but does not keep to them: the schema goes into the prompt instead.',
@@ -48,10 +46,7 @@ export const fieldProbes: readonly ChatRow[] = [
       hasResult(findings, 'json_schema', ...lacking)
         ? { messages: askCity, response_format: { type: 'json_object' } }
         : 'schemas are kept',
-    judge: (read) =>
-      isObjectText(read.said)
-        ? works(quoteBeginning(read.said))
-        : (judgeSilence(read) ?? ignored(quoteBeginning(read.said))),
+    judge: (read) => judgeSaid(read, isObjectText(read.said)),
     means: { works: 'The server makes the answer JSON, and the schema goes into the prompt.' },
   },
   {
@@ -71,10 +66,7 @@ export const fieldProbes: readonly ChatRow[] = [
     name: 'image',
     asks: 'an image',
     sends: buildQuestion('Which colour is this picture? One word.', { type: 'image_url', image_url: { url: redPng } }),
-    judge: (read) =>
-      /\b(?:red|crimson|scarlet)\b/i.test(read.said)
-        ? works(quoteBeginning(read.said))
-        : (judgeSilence(read) ?? ignored(`the picture is red, the answer ${quoteBeginning(read.said)}`)),
+    judge: (read) => judgeSaid(read, /\b(?:red|crimson|scarlet)\b/i.test(read.said), 'the picture is red, the answer '),
     means: {
       ignored:
         'Either the model cannot see, or the server silently leaves images out: a text replaces them, and x-responses-dropped lists them.',
@@ -133,6 +125,12 @@ export const fieldProbes: readonly ChatRow[] = [
 
 function buildQuestion(text: string, part: object) {
   return { messages: [buildUser([{ type: 'text', text }, part])] };
+}
+
+/** Judges an answer by its text, which is quoted: after `introduction`, if it is wrong. */
+function judgeSaid(read: ReadAnswer, isRight: boolean, introduction = ''): Finding {
+  const quoted = quoteBeginning(read.said);
+  return isRight ? works(quoted) : (judgeSilence(read) ?? ignored(`${introduction}${quoted}`));
 }
 
 function isCity(text: string): boolean {

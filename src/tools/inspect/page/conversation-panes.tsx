@@ -1,7 +1,6 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { messageOf } from '../../../service/settings/error-texts.ts';
-import type { AnswerPart } from '../view/answer-parts.ts';
 import { buildHar } from '../view/exports.ts';
 import {
   type ConversationRow,
@@ -106,26 +105,28 @@ function Shown(props: { readonly conversation: ConversationRow; readonly model: 
       <Problem says={problem} />
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable with the keyboard */}
       <section class="parts" tabIndex={0} aria-label="Transcript">
-        {roundTrips.map((roundTrip) => (
-          <RoundTripArticle
-            key={roundTrip.row.id}
-            roundTrip={roundTrip}
-            roundTrips={roundTrips}
-            load={load}
-            model={model}
-          />
+        {roundTrips.map((each) => (
+          <RoundTripArticle key={each.row.id} roundTrip={each} roundTrips={roundTrips} load={load} model={model} />
         ))}
       </section>
     </section>
   );
 }
 
-/** The contents of a round trip, read from its exchange and from those before and after it. */
-interface RoundTripContents extends ReturnType<typeof compareRoundTrips> {
-  readonly detail: ExchangeDetail;
-  readonly said: readonly string[];
-  readonly parts: readonly AnswerPart[];
-  readonly results: ReadonlyMap<AnswerPart, string | undefined>;
+type Details = readonly [
+  detail: ExchangeDetail,
+  earlier: ExchangeDetail | undefined,
+  later: ExchangeDetail | undefined,
+];
+
+/** Reads the contents of a round trip from its exchange and from those before and after it. */
+function readContents({ link }: RoundTrip, before: RoundTrip | undefined, [detail, earlier, later]: Details) {
+  const chat = readChat(detail);
+  const { said } = readRoundTripWords(chat, before?.link.messages ?? countBeforeLastUser(chat));
+  const parts = readReceivedParts(detail);
+  const calls = parts.filter(({ kind }) => kind === 'call');
+  const results = findResults(calls, readRoundTripWords(readChat(later), link.messages).results);
+  return { detail, said, parts, results, changes: earlier && compareRoundTrips(readChat(earlier), chat) };
 }
 
 function RoundTripArticle(props: {
@@ -138,7 +139,7 @@ function RoundTripArticle(props: {
   const { row } = roundTrip;
   const box = useRef<HTMLElement>(null);
   const [isNear, setNear] = useState(false);
-  const [contents, setContents] = useState<RoundTripContents | string | null>(null);
+  const [contents, setContents] = useState<ReturnType<typeof readContents> | string | null>(null);
   const before = roundTrips.find(({ row: { id } }) => id === roundTrip.link.parent);
   const next = roundTrips.find(({ link: { parent } }) => parent === row.id);
   useEffect(() => {
@@ -150,15 +151,7 @@ function RoundTripArticle(props: {
   useEffect(() => {
     if (!isNear) return;
     Promise.all([load(roundTrip), before && load(before), next && load(next)]).then(
-      ([detail, earlier, later]) => {
-        const chat = readChat(detail);
-        const { said } = readRoundTripWords(chat, before?.link.messages ?? countBeforeLastUser(chat));
-        const parts = readReceivedParts(detail);
-        const calls = parts.filter(({ kind }) => kind === 'call');
-        const results = findResults(calls, readRoundTripWords(readChat(later), roundTrip.link.messages).results);
-        const changes = earlier === undefined ? noChanges : compareRoundTrips(readChat(earlier), chat);
-        setContents({ detail, said, parts, results, ...changes });
-      },
+      (details) => setContents(readContents(roundTrip, before, details)),
       (error) => setContents(messageOf(error)),
     );
   }, [isNear, row.version, next?.row.version]);
@@ -174,7 +167,7 @@ function RoundTripArticle(props: {
       {typeof contents === 'string' ? <p class="bad">{escapeInvisible(contents)}</p> : null}
       {contents === null || typeof contents === 'string' ? null : (
         <>
-          <Changes difference={contents.difference} changed={contents.changed} />
+          {contents.changes && <Changes {...contents.changes} />}
           {contents.said.map((text, index) => (
             <p key={index} class="said user">
               {escapeInvisible(text)}
@@ -187,8 +180,6 @@ function RoundTripArticle(props: {
     </article>
   );
 }
-
-const noChanges = { difference: null, changed: [] };
 
 function readChat(detail: ExchangeDetail | undefined): unknown {
   const chat = detail?.file.chat_request;

@@ -30,12 +30,8 @@ function readItemsSoFar(stream: string): readonly Fields[] {
   const texts = new Map<unknown, string>();
   for (const block of stream.split('\n\n')) {
     const at = block.indexOf('data: {');
-    const {
-      type,
-      output_index: index,
-      item,
-      delta,
-    } = objectOf<Fields>(at === -1 ? null : parseShown(block.slice(at + 6))) ?? {};
+    const event = objectOf<Fields>(at === -1 ? null : parseShown(block.slice(at + 6))) ?? {};
+    const { type, output_index: index, item, delta } = event;
     if (item !== undefined) items.set(index, objectOf<Fields>(item) ?? {});
     if (type === 'response.output_item.done') texts.delete(index);
     else if (typeof delta === 'string') texts.set(index, (texts.get(index) ?? '') + delta);
@@ -53,11 +49,7 @@ function buildItemsOfChat(message: Fields): readonly Fields[] {
   return [
     { type: 'reasoning', content: [{ text: message['reasoning_content'] ?? message['reasoning'] }] },
     { type: 'message', content: [{ text: message['content'] }, { refusal: message['refusal'] }] },
-    ...calls.map((call) => ({
-      type: 'function_call',
-      call_id: call['id'],
-      ...(objectOf<Fields>(call['function']) ?? {}),
-    })),
+    ...calls.map(({ id, function: own }) => ({ type: 'function_call', call_id: id, ...objectOf<Fields>(own) })),
   ];
 }
 
@@ -69,13 +61,11 @@ function readItemParts(item: Fields): readonly AnswerPart[] {
       ...(isEmpty(refusal) ? [] : [readItemPart('refusal', writeShown(refusal))]),
     ]);
   if (type === 'reasoning') {
-    const texts = [...objectsOf<Fields>(summary), ...objectsOf<Fields>(content)].flatMap(({ text }) =>
-      isEmpty(text) ? [] : writeShown(text),
-    );
-    if (texts.length > 0) return [readItemPart('reasoning', texts.join('\n\n'), 'Reasoning')];
-    return isEmpty(encrypted_content)
-      ? []
-      : [readItemPart('reasoning', writeShown(encrypted_content), 'Reasoning, encrypted')];
+    const texts = [...objectsOf<Fields>(summary), ...objectsOf<Fields>(content)].map(({ text }) => writeShown(text));
+    const whole = texts.filter((text) => text !== '').join('\n\n');
+    if (whole !== '') return [readItemPart('reasoning', whole, 'Reasoning')];
+    const sealed = writeShown(encrypted_content);
+    return sealed === '' ? [] : [readItemPart('reasoning', sealed, 'Reasoning, encrypted')];
   }
   if (typeof type !== 'string' || !type.endsWith('_call'))
     return [readItemPart('other', writeIndentedJson(item), writeShown(type))];

@@ -51,19 +51,10 @@ export function writeJsonLines(
   const isIn = (text: string) => find !== '' && text.toLowerCase().includes(find.toLowerCase());
 
   function add({ path, depth, key, mark, note }: Place, text: string, kind: JsonLine['kind'], isFound = false): void {
-    const hasWord = isIn(key ?? '') || (kind === 'literal' && isIn(text));
+    const hasWord = isFound || isIn(key ?? '') || (kind === 'literal' && isIn(text));
+    const name = key && escapeInvisible(key);
     const isFolded = folded.includes(path);
-    lines.push({
-      path,
-      depth,
-      key: key && escapeInvisible(key),
-      text,
-      kind,
-      mark,
-      note,
-      isFolded,
-      isFound: isFound || hasWord,
-    });
+    lines.push({ path, depth, key: name, text, kind, mark, note, isFolded, isFound: hasWord });
   }
 
   /** Writes a value. Without a mark of its own, it has the mark of the value that contains it. */
@@ -80,19 +71,13 @@ export function writeJsonLines(
     else add(here, `${JSON.stringify(value) ?? 'null'}${place.comma}`, 'literal');
   }
 
-  function writeContainer(value: object, place: Place): void {
+  function writeContainer(value: object, place: Place) {
     const { path, depth, comma } = place;
     const isArray = Array.isArray(value);
     const [open, close] = isArray ? ['[', ']'] : ['{', '}'];
     const entries = Object.entries(value);
-    if (entries.length === 0) {
-      add(place, `${open}${close}${comma}`, 'bracket');
-      return;
-    }
-    if (folded.includes(path)) {
-      add(place, `${open} ${entries.length} folded ${close}${comma}`, 'bracket');
-      return;
-    }
+    if (entries.length === 0) return add(place, `${open}${close}${comma}`, 'bracket');
+    if (folded.includes(path)) return add(place, `${open} ${entries.length} folded ${close}${comma}`, 'bracket');
     add(place, open, 'bracket');
     for (const [index, [name, inner]] of entries.entries())
       write(inner, {
@@ -105,14 +90,13 @@ export function writeJsonLines(
     add({ ...place, key: null, note: null }, `${close}${comma}`, 'bracket');
   }
 
-  function writeText(value: string, place: Place, width: number): void {
+  function writeText(value: string, place: Place, width: number) {
     const shown = cutLongText(value);
     const isFound = createFinder(shown, find);
     const parts = breakText(shown, width);
     if (folded.includes(place.path) && parts.length > 1) {
       const text = escapeInvisible(JSON.stringify(parts[0]?.trimEnd() ?? '').slice(1, -1));
-      add(place, `"${text} …"${place.comma}`, 'string');
-      return;
+      return add(place, `"${text} …"${place.comma}`, 'string');
     }
     let at = 0;
     for (const [index, part] of parts.entries()) {
