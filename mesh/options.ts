@@ -107,8 +107,8 @@ function wrapWords(words: readonly string[], indent: number): string {
 }
 
 /**
- * The commands for the local mesh, for the mesh with options behind it (npm wants `--` there), for the service alone, and for
- * Envoy with options of its own. The package for npm, whose program has the package's name, has others than a clone.
+ * The commands that start the local mesh, the mesh with options behind it (npm wants `--` there), the service alone, and
+ * Envoy with options of its own. A clone has others than the npm package, whose program has the package's name.
  */
 export function chooseCommandNames(program: string, environment: NodeJS.ProcessEnv) {
   const service = `${environment['npm_lifecycle_event'] === 'npx' ? 'npx ' : ''}responses-extproc`;

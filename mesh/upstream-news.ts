@@ -59,7 +59,7 @@ export interface Told {
   readonly pages: string;
 }
 
-/** Creates the function that prints news of a Chat server. It remembers what it printed and prints a line once. */
+/** Creates the function that prints news of a Chat server. It prints each line once. */
 export function createTeller({ url, upstream, profile: chosen, curl, pages }: Told): (news: UpstreamNews) => string {
   const { href } = upstream;
   let isFirst = true;

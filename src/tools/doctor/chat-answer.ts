@@ -30,7 +30,7 @@ export interface AnsweredCall {
 export type ChatAnswer =
   | { readonly type: 'error'; readonly status: number; readonly message: string }
   | { readonly type: 'broken'; readonly message: string }
-  /** The server gave no answer, for a reason that need not lie in this request. */
+  /** The server gave no answer, perhaps for a reason other than this request. */
   | { readonly type: 'unanswered'; readonly message: string }
   | ReadAnswer;
 

@@ -16,7 +16,7 @@ import {
 
 /** A probe of one Chat request, as its group lists it. Errors and broken answers are judged alike for all. */
 export interface ChatRow extends Pick<Probe, 'name' | 'asks' | 'essential'>, Partial<Pick<Probe, 'means'>> {
-  /** A probe whose result does not depend on the content asks for few tokens; any other asks for many. */
+  /** `few` for a probe that judges no content; all others ask for enough tokens to judge a text. */
   readonly tokens?: 'few';
   /** The fields of the Chat request, or the reason why the probe is not needed. */
   readonly sends: Fields | ((known: Known) => Fields | string);
@@ -54,7 +54,7 @@ export function judgeAnswer(answer: Answer, judge: (answer: ReadAnswer) => Findi
       return refused(`${read.status}: ${read.message}`, read.status >= 500 ? { serverError: true } : undefined);
     case 'broken':
       return broken(read.message);
-    // A slow or overloaded server shows nothing about the profile.
+    // A slow or overloaded server proves nothing about its profile.
     case 'unanswered':
       return notTested(read.message);
     case 'answer':

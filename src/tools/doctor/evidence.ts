@@ -37,13 +37,13 @@ function buildEvidence(from: string, wanted: Flags, fits?: Evidence['fits']): Ev
 
 type Condition = (findings: Findings) => boolean;
 
-/** Builds a row of evidence: if the condition holds, the flags have these values, or others that fit. */
+/** Builds a row of evidence: if the condition holds, the flags must have these values, or others that `fits` accepts. */
 function buildRowWhere(probes: readonly string[], wanted: Flags, holds: Condition, fits?: Evidence['fits']) {
   const evidence = buildEvidence(probes.join(', '), wanted, fits);
   return { flags: listFlags(wanted), probes, read: (findings: Findings) => (holds(findings) ? evidence : null) };
 }
 
-/** Builds a row of evidence: after one of these results the flags have these values, or others that fit. */
+/** Builds a row of evidence: after one of these results the flags must have these values, or others that `fits` accepts. */
 function buildRowFor(probe: string, results: readonly Result[], wanted: Flags, fits?: Evidence['fits']) {
   return buildRowWhere([probe], wanted, (findings) => hasResult(findings, probe, ...results), fits);
 }
@@ -236,7 +236,7 @@ function buildMoveRow(probe: string, fields: Readonly<Record<string, string | bo
 
 function readTags(findings: Findings): Evidence | null {
   const tags = findFact(findings, 'tags');
-  // Reasoning that a request field moves out of the text leaves no tags to be read.
+  // If a request field moves reasoning out of the text, no tags are left to read.
   const isMoved = hasResult(findings, 'reasoning_split', 'works') || hasResult(findings, 'reasoning_format', 'works');
   if (tags === undefined || isMoved) return null;
   const implicit = tags === 'closing';
@@ -273,7 +273,7 @@ function findReplacement({ effortRules }: ProfileFlags, effort: string, model: s
   return effortRules.find(({ models }) => models.test(model))?.efforts[effort];
 }
 
-/** The closest accepted effort, of two the greater. `none` only replaces the lowest effort. */
+/** Finds the nearest accepted effort; of two equally near ones the greater. `none` replaces only the lowest effort. */
 function findNearest(effort: (typeof efforts)[number], known: readonly (typeof efforts)[number][]): string {
   const at = efforts.indexOf(effort);
   const thinking = known.filter((other) => other !== 'none');
@@ -304,10 +304,10 @@ function readReplay(findings: Findings): Evidence | null {
   );
 }
 
-/** Judges each part of the flag for tool choices. A part counts only if its own probe showed something. */
+/** Derives the flag for tool choices part by part. A part counts only if its own probe had a clear result. */
 function readChoice(findings: Findings): Evidence | null {
   if (refusesTools(findings)) return null;
-  // A model that never calls a tool shows nothing when `tool_choice` leads to no call.
+  // A model that never calls a tool proves nothing when `tool_choice` leads to no call either.
   const calls = hasResult(findings, 'tool_call', 'works') || hasResult(findings, 'tool_required', 'works');
   const lacks = (name: string) => hasResult(findings, name, ...(calls ? lacking : failed));
   const works = (name: string) => hasResult(findings, name, 'works');

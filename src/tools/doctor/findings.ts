@@ -22,7 +22,7 @@ export interface ProbeRequest {
 }
 
 export interface Answer {
-  /** `aborted`: the probe disconnected at the first event, as it wanted. */
+  /** `aborted`: the probe itself closed the connection, at the first event of the stream. */
   readonly outcome: 'answered' | 'aborted' | 'timed_out' | 'too_large' | 'unreachable';
   /** The HTTP status; 0 if no headers came. */
   readonly status: number;

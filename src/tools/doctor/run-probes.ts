@@ -243,7 +243,7 @@ function findReasonToStop(
     return `The server cannot be reached, at ${probe.name}: ${explainUnreachable(reason, url)}`;
   // Some servers answer a missing key with 403.
   const withoutKey = !hasKey && (status === 401 || status === 403);
-  // With a key, the list of models and the engine's own paths may be closed to it while the model is not.
+  // A key may open the Chat API, and neither the list of models nor the engine's own paths.
   if (probe.group === 'server' && !(withoutKey && probe.name === 'models')) return null;
   if (status >= 300 && status < 400)
     return `The server redirects (${status}) to ${shortenToLine(location ?? 'nowhere')}: give that URL if it is the right one. The key is not sent there.`;

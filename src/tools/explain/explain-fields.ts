@@ -11,7 +11,7 @@ import { type Cause, listCauses, type VariedRun, type WhatIf } from './what-if.t
 /** Explains a request that is sent: what each field became, what was dropped, and which parts come from no field. */
 export function explainFields(run: SentRun, body: unknown, whatIf: WhatIf, options: ExplainOptions) {
   const { setup, request, now, fields, linkBase } = options;
-  // Replaying an answer uses up the exchange, and the one of `run` may be needed for another answer.
+  // Replaying an answer uses up an exchange, and that of `run` may still be needed.
   const again = runRequest(setup, request, now);
   const response = again.type === 'sent' ? translateAnswer(again, plainAnswer).response : null;
   const isRepeated = readRecord(response)?.['object'] === 'response';

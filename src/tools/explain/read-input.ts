@@ -122,7 +122,7 @@ function splitAtEvents(pieces: RecordedAnswer['chunks'], type: string): Recorded
 const emptyLine = /\r\n\r\n|\n\n|\r\r/g;
 const nothing = /(?!)/g;
 
-/** The offsets at which the pieces between separators end; the last is the length of the bytes. */
+/** Finds the offset behind each separator; the last offset is the length of the bytes. */
 function findEnds(bytes: Buffer, after: RegExp): number[] {
   const ends = [...bytes.toString('latin1').matchAll(after)].map((match) => match.index + match[0].length);
   return ends.at(-1) === bytes.length || bytes.length === 0 ? ends : [...ends, bytes.length];

@@ -70,10 +70,6 @@ export function buildPiece(at_ms: number, bytes: Buffer): ExchangeFilePiece {
   return isUtf8(bytes) ? { at_ms, text: bytes.toString() } : { at_ms, base64: bytes.toString('base64') };
 }
 
-export function buildBody(bytes: Buffer): { readonly body: string } | { readonly base64: string } {
-  return isUtf8(bytes) ? { body: bytes.toString() } : { base64: bytes.toString('base64') };
-}
-
 export function decodeRecorded(content: ExchangeFilePiece | ExchangeFileRequest): Buffer {
   if ('base64' in content) return Buffer.from(content.base64, 'base64');
   return Buffer.from('text' in content ? content.text : content.body);

@@ -51,7 +51,7 @@ export function createExchangeStore(limits: StoreLimits = defaultStoreLimits) {
 /** Names and values of headers by name, redacted, with the pseudo headers `:method`, `:path` and `:status`. */
 export type Head = ReadonlyMap<string, string>;
 
-/** Bytes that arrived together, as Latin-1: half the memory of a buffer, and a third of its time. */
+/** Bytes that arrived together, as a Latin-1 string: it takes half the memory of a buffer, and a third of its time. */
 export interface Piece {
   readonly atMs: number;
   readonly latin1: string;

@@ -195,7 +195,7 @@ export const securityHeaders: Readonly<OutgoingHttpHeaders> = {
   'cache-control': 'no-store',
 };
 
-/** Finds the reason why a request must not change anything, or null. It must come from the inspector's own page. */
+/** Finds the reason to refuse a request that changes something; null if it comes from the inspector's own page. */
 export function findOriginProblem(headers: IncomingHttpHeaders): string | null {
   const { host = '', origin } = headers;
   const sites = [`http://${host}`, `https://${host}`];

@@ -25,8 +25,8 @@ const heartbeatAfter = 40;
 
 /**
  * The list of exchanges as server-sent events, for one page: `list` when it changes and, with a text to find, `found` for the
- * exchanges that have it in one of their bodies. Each is searched once, when it has ended. One exchange is worked on after the
- * other, and the service works in between.
+ * exchanges that have it in one of their bodies. Each is searched once, when it has ended. Exchanges are read one after the
+ * other, with pauses in which the service works.
  */
 export function createListEvents(store: ExchangeStore): (text: string, signal: AbortSignal) => AsyncGenerator<string> {
   const link = createRoundTripLinker(store);

@@ -168,11 +168,11 @@ class ExchangeRecord {
     const burst =
       piece !== null && this.#eventsOfChunks.length > 1 ? splitBurst(piece.bytes, replies, this.#eventsOfChunks) : null;
     if (burst === null) this.#flushArrived();
-    // One time for a piece and its reply: translating takes microseconds, and so would reading the clock twice for each token.
+    // A piece and its reply get the same time: translating takes microseconds, and reading the clock twice would too.
     const at = piece?.at ?? this.#now();
     for (const reply of replies) this.#onReply(reply, event, at, burst !== null);
     for (const [index, { chunk, events }] of (burst ?? []).entries()) {
-      // Chunks of one piece are translated one after the other, some microseconds each.
+      // Chunks of one piece are translated one after the other: each is timed a microsecond after the one before.
       const then = at + index / 1000;
       this.#push('chat_response', then, chunk);
       this.#push('client_response', then, events);

@@ -63,7 +63,7 @@ export function readReceivedParts({ file: { client_response: response } }: Excha
   return 'text' in content ? readAnswerParts(content.text, isEventStream(response)) : [];
 }
 
-/** Parts of an answer, with their reasoning folded; `results` is what calls gave, where that is known. */
+/** Shows the parts of an answer, reasoning folded. `results` has the results of calls, where they are known. */
 export function AnswerParts(props: {
   readonly parts: readonly AnswerPart[];
   readonly find: string;

@@ -56,7 +56,7 @@ export function Problem({ says }: { readonly says: string | null }): JSX.Element
   );
 }
 
-/** Names and values; those without a value are left out. */
+/** Shows names with their values; a name without a value is left out. */
 export function Figures(props: { readonly of: readonly (readonly [string, ComponentChildren])[] }): JSX.Element {
   const known = props.of.filter(([, value]) => value !== null && value !== '');
   return (

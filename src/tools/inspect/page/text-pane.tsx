@@ -35,7 +35,7 @@ export function TextPane(props: {
   const box = useRef<HTMLDivElement>(null);
   /** 0 until the width is known: breaking a long body into lines twice takes time. */
   const [columns, setColumns] = useState(0);
-  /** True once a person has moved in the pane, which then stays where it is. */
+  /** True once a person has scrolled or clicked in the pane, which then stays where it is. */
   const [isMoved, setMoved] = useState(false);
   const [inView, setInView] = useState<{ readonly index: number } | null>(null);
   useLayoutEffect(() => {

@@ -18,7 +18,7 @@ export function VirtualList<Item>(props: {
   readonly onOpen?: () => void;
   /** True to stay at the end while the list grows, if it is scrolled there. */
   readonly followsEnd?: boolean;
-  /** A row to scroll to; another object scrolls again. */
+  /** A row to scroll to. A new object with the same index scrolls again. */
   readonly inView?: { readonly index: number } | null;
   /** The row to begin with, which stays at the top while sizes change; -1 once the list stays where it is. */
   readonly begin?: number;

@@ -49,7 +49,7 @@ export function findPlaceExplanation(
   return null;
 }
 
-/** How the page shows what became of a field, such as “dropped”: a sign, and words for it. */
+/** A mark and words for what became of a field, such as “dropped”. */
 const fates: Readonly<Record<ExplainedField['fate'], readonly [Mark, string]>> = {
   sent: ['same', 'sent as it is'],
   renamed: ['moved', 'sent under another name'],

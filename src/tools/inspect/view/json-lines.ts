@@ -30,7 +30,7 @@ export interface JsonLineOptions {
   readonly columns: number;
 }
 
-/** Characters of one string that are shown: nobody reads an image as a data URL. */
+/** The most characters of one string that are shown, because nobody reads an image as a data URL. */
 const maxShownLength = 200_000;
 const indentWidth = 2;
 /** The least number of a text's characters on a line, however deep it is indented. */

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import {
-  buildBody,
   buildPiece,
   decodeRecorded,
   type ExchangeFile,
@@ -75,10 +74,12 @@ describe('an exchange file', () => {
     ['a character that was cut', Buffer.from('é').subarray(0, 1)],
     ['gzip', Buffer.from([0x1f, 0x8b, 0x08, 0x00, 0xff])],
   ])('keeps every byte: %s', (_what, bytes) => {
+    const piece = buildPiece(1, bytes);
+    const body = 'text' in piece ? { body: piece.text } : { base64: piece.base64 };
     const file = parseExchangeFile({
       ...complete,
-      client_request: { method: 'POST', path: '/v1/responses', headers, ...buildBody(bytes) },
-      chat_response: { status: 200, headers, pieces: [buildPiece(1, bytes)] },
+      client_request: { method: 'POST', path: '/v1/responses', headers, ...body },
+      chat_response: { status: 200, headers, pieces: [piece] },
     });
     expect(decodeRecorded(file.client_request)).toEqual(bytes);
     expect(file.chat_response?.pieces.map(decodeRecorded)).toEqual([bytes]);
