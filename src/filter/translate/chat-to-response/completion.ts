@@ -58,7 +58,7 @@ export function translateCompletion(
   const response = writer.end(
     error === null ? readOutcome(choice.finish_reason, writer.output) : { status: 'failed', error },
   );
-  const report = writer.report(readWord(choice.finish_reason) || null, unread.names());
+  const report = writer.report(readWord(choice.finish_reason) || null, unread);
   return { ...report, model: response.model, response, events: writer.log.take() };
 }
 

@@ -91,7 +91,7 @@ export class StreamTranslator {
       const isTorn = !isLast && beginsLikeJson.test(text);
       // After the finish reason of the only choice nothing follows that a client would act on.
       const isOver = this.finishReason !== null && !this.#parts.areSeveral;
-      if (isTorn && !isOver) this.#failWith(this.#unread ?? ApiError.invalidUpstream(tornChunk));
+      if (isTorn && !isOver) this.response.fail(this.#unread ?? ApiError.invalidUpstream(tornChunk));
       else this.#skip(text);
       this.#isTornAtEnd ||= isTorn;
     });
@@ -104,7 +104,7 @@ export class StreamTranslator {
 
   /** Ends with `error` and `response.failed`. With `isShed`, when memory is low, the output is neither repeated nor kept. */
   fail(error: ApiError, isShed = false): ResponseStreamEvent[] {
-    return this.#taken(() => (isShed ? this.response.shed(error) : this.#failWith(error)));
+    return this.#taken(() => (isShed ? this.response.shed(error) : this.response.fail(error)));
   }
 
   ended(): boolean {
@@ -117,11 +117,7 @@ export class StreamTranslator {
   }
 
   summary(): StreamReport {
-    return {
-      ...this.response.report(this.finishReason, this.#unreadNames.names()),
-      model: this.response.model,
-      events: this.response.log.count,
-    };
+    return { ...this.response.report(this.finishReason, this.#unreadNames), events: this.response.log.count };
   }
 
   #taken(write: () => void): ResponseStreamEvent[] {
@@ -152,7 +148,7 @@ export class StreamTranslator {
     if (error !== null && !this.ended()) this.response.fail(error);
   }
 
-  /** Fast path for nearly all chunks of a stream. False where the chunk must be read in full. */
+  /** Fast path for nearly all chunks of a stream. Returns false where the chunk must be read in full. */
   #pushFast(chunk: LooseChunk, json: string | undefined): boolean {
     const isGeneral = this.response.model === null || this.#cumulative !== null;
     const delta = isGeneral ? null : this.#fastDelta(chunk);
@@ -184,19 +180,15 @@ export class StreamTranslator {
     response.serviceTier = readWord(chunk.service_tier) || response.serviceTier;
     const choices = readChoices(chunk);
     const keys = this.#parts.assignKeys(choices);
-    if (this.#isTornAtEnd && this.#parts.areSeveral) {
-      this.#failWith(ApiError.invalidUpstream(tornChunk));
-      return;
-    }
-    // Read before the first choice is: the message of the second choice may have the calls.
+    if (this.#isTornAtEnd && this.#parts.areSeveral) response.fail(ApiError.invalidUpstream(tornChunk));
+    // Decided before the first choice is read: the message of the second choice may have the calls.
     const isAnswered = response.output.hasMessageOrCall();
     for (const [position, choice] of choices.entries())
       if (!this.ended())
         this.#readChoice(choice, keys[position] ?? position, position === 0 ? chunk : null, isAnswered);
     const isPlain = !this.#parts.areSeveral && !this.#parts.mayBeNumbered();
     this.#choiceIndex = !isPlain ? several : choices.length === 1 ? choices[0]?.index : this.#choiceIndex;
-    if (choices.length > 0) return;
-    response.output.cite(readCitations(chunk, null));
+    if (choices.length === 0) response.output.cite(readCitations(chunk, null));
   }
 
   /** Reads the joined counts anew: what contradicted itself in an earlier usage may be complete now. */
@@ -219,12 +211,9 @@ export class StreamTranslator {
       this.#finished = key;
     }
     const citations = readCitations(chunk, delta);
-    if (delta === null) {
-      response.output.cite(citations);
-      return;
-    }
     const logprobs = this.#context.wantsLogprobs && this.#parts.hasText(key) ? readLogprobs(choice.logprobs) : [];
-    response.add(delta, { logprobs, citations, isLast: reason !== '', isMessage: message !== null });
+    if (delta === null) response.output.cite(citations);
+    else response.add(delta, { logprobs, citations, isLast: reason !== '', isMessage: message !== null });
   }
 
   /** The first reason stands, since gateways add others. An error replaces it, and so does a limit that cut another choice. */
@@ -241,12 +230,7 @@ export class StreamTranslator {
     if (keepAlive === null || keepAlive !== this.#skipped) this.#malformedInRow += 1;
     this.#skipped = keepAlive;
     this.response.repairs.add('skipped_data');
-    if (this.#malformedInRow >= maxMalformedInRow) this.#failWith(this.#invalid());
-  }
-
-  #failWith(error: ApiError): void {
-    this.response.start();
-    this.response.fail(error);
+    if (this.#malformedInRow >= maxMalformedInRow) this.response.fail(this.#invalid());
   }
 
   #finish(reason: 'done' | 'eof'): void {

@@ -32,7 +32,8 @@ const cumulativeArguments =
 /** Opens the item of a call at the end of the output. */
 export function openCallItem(named: Omit<NamedCall, 'ids'>, call_id: string, parts: WriterParts): OpenCall {
   const { kind } = named.restored;
-  const identified = { ...named, ids: { id: parts.context.newId(callItemPrefixOf(named.restored)), call_id } };
+  const prefix = kind === 'function' ? 'fc' : kind === 'custom' ? 'ctc' : clientTools[kind].idPrefix;
+  const identified = { ...named, ids: { id: parts.context.newId(prefix), call_id } };
   if (kind === 'function') return new FunctionCallWriter(identified, parts);
   if (kind === 'custom') return new CustomCallWriter(identified, parts);
   return new ClientToolCallWriter(identified, parts, clientTools[kind]);
@@ -100,12 +101,11 @@ abstract class CallWriter implements OpenCall {
     this.parts.output.emit({ type, item_id, output_index, delta });
   }
 
-  /** Every tool that was offered takes an object. */
+  /** Was a tool of that name offered, so that the arguments must be an object? */
   protected isOffered(): boolean {
     return this.parts.context.toolNames.has(this.named.name);
   }
 
-  /** The arguments, as an object where they stand for one. */
   protected objectText(): string {
     const { text } = this.named.call;
     const given = text.toString();
@@ -121,31 +121,25 @@ abstract class CallWriter implements OpenCall {
   }
 }
 
-/**
- * How the arguments are sent. Arguments that are `null` or a text of the object are held back, and sent as the object once they are
- * whole; any others are sent as they come. The first piece that is not blank shows which.
- */
-type Sending = { readonly as: 'blank' | 'pieces' } | { readonly as: 'whole'; readonly held: HeldArguments };
-
 class FunctionCallWriter extends CallWriter {
   readonly #numbers = new WholeNumbers(() => this.parts.repairs.add('whole_number'));
-  #sending: Sending = { as: 'blank' };
+  /** The first piece that is not blank decides: `null` or a text of the object is held back until it is whole, other arguments are sent. */
+  #sending: 'undecided' | 'pieces' | HeldArguments = 'undecided';
 
   add(piece: string): void {
     let given = piece;
-    if (this.#sending.as === 'blank') {
+    if (this.#sending === 'undecided') {
       if (piece.trim() === '') return;
       given = this.named.call.text.toString();
-      const isHeld = this.isOffered() && mayHideObject(given);
-      this.#sending = isHeld ? { as: 'whole', held: new HeldArguments() } : { as: 'pieces' };
+      this.#sending = this.isOffered() && mayHideObject(given) ? new HeldArguments() : 'pieces';
     }
-    if (this.#sending.as === 'whole') this.#sending.held.add(given);
-    else this.send('response.function_call_arguments.delta', this.#numbers.push(given));
+    if (this.#sending === 'pieces') this.send('response.function_call_arguments.delta', this.#numbers.push(given));
+    else this.#sending.add(given);
   }
 
   override isWhole(): boolean {
-    const sending = this.#sending;
-    return super.isWhole() || (sending.as === 'whole' && sending.held.isObject(() => this.objectText()));
+    const held = this.#sending;
+    return super.isWhole() || (held instanceof HeldArguments && held.isObject(() => this.objectText()));
   }
 
   end(status: ClosingStatus): CallItem {
@@ -161,10 +155,10 @@ class FunctionCallWriter extends CallWriter {
   }
 }
 
-/** Finds the end of arguments that are `null` or a text. Each piece asks whether they have ended; they are parsed for it once. */
+/** Finds the end of arguments that are `null` or a text. `isObject` is asked with each piece, and parses them once. */
 class HeldArguments {
   readonly #end = new JsonEnd('string');
-  /** A little more than `null`, if the arguments begin so. */
+  /** The first characters, which tell `null` from a longer word. */
   #start = '';
   #isObject: boolean | null = null;
 
@@ -175,7 +169,7 @@ class HeldArguments {
     this.#end.push(piece);
   }
 
-  /** Are the arguments complete, and `objectText`, which they stand for, an object? */
+  /** Are the arguments complete, and do they stand for an object, which is `objectText`? */
   isObject(objectText: () => string): boolean {
     if (!this.#end.isWhole() && this.#start !== 'null') return false;
     this.#isObject ??= isCompleteJson(objectText());
@@ -244,10 +238,6 @@ class ClientToolCallWriter extends CallWriter {
     for (const event of this.#tool.eventsOf?.(item, this.place.output_index) ?? []) this.parts.output.emit(event);
     return item;
   }
-}
-
-export function callItemPrefixOf({ kind }: RestoredTool): string {
-  return kind === 'function' ? 'fc' : kind === 'custom' ? 'ctc' : clientTools[kind].idPrefix;
 }
 
 /** The output item of a call; `text` is its arguments, or a custom tool's input itself. Shortened and flattened names are restored. */

@@ -27,17 +27,10 @@ export class CustomInputDecoder {
 
   /** Takes the next piece of the arguments and returns what it adds to the input. */
   push(text: string): string {
-    switch (this.#state) {
-      case 'opening':
-        return this.#readOpening(text);
-      case 'string':
-        return this.#readString(text);
-      case 'closed':
-        this.#readNext(text);
-        return '';
-      case 'unknown':
-        return '';
-    }
+    if (this.#state === 'opening') return this.#readOpening(text);
+    if (this.#state === 'string') return this.#readString(text);
+    if (this.#state === 'closed') this.#readNext(text);
+    return '';
   }
 
   /** Returns text that was held back: half of a character, or of an escape, whose rest never arrived. */
@@ -65,16 +58,10 @@ export class CustomInputDecoder {
   #readOpening(text: string): string {
     this.#buffered += text;
     const match = opening.exec(this.#buffered);
-    if (match === null) {
-      const isTooLong = this.#buffered.length > maxOpeningLength;
-      if (isTooLong || !'{"input":"'.startsWith(this.#buffered.replaceAll(/\s/g, ''))) {
-        this.#state = 'unknown';
-        this.#buffered = '';
-      }
-      return '';
-    }
-    const rest = this.#buffered.slice(match[0].length);
-    this.#state = 'string';
+    const isTooLong = this.#buffered.length > maxOpeningLength;
+    if (match === null && !isTooLong && '{"input":"'.startsWith(this.#buffered.replaceAll(/\s/g, ''))) return '';
+    const rest = match === null ? '' : this.#buffered.slice(match[0].length);
+    this.#state = match === null ? 'unknown' : 'string';
     this.#buffered = '';
     return this.#readString(rest);
   }

@@ -116,21 +116,16 @@ export class MessageItemWriter implements OpenItem {
 
   #closePart(): void {
     if (this.#part === null) return;
-    const part = this.#closed(this.#part);
+    const { type, text: written, logprobs: kept, citations } = this.#part;
+    const text = written.toString();
+    const logprobs = kept?.toBeWritten() ?? [];
+    if (type === 'refusal') this.#parts.output.emit({ type: 'response.refusal.done', ...this.#place(), refusal: text });
+    else this.#parts.output.emit({ type: 'response.output_text.done', ...this.#place(), text, logprobs });
+    const part =
+      type === 'refusal' ? { type, refusal: text } : { type, text, annotations: citations?.all ?? [], logprobs };
     this.#parts.output.emit({ type: 'response.content_part.done', ...this.#place(), part });
     this.#content.push(part);
     this.#part = null;
-  }
-
-  #closed({ type, text: written, logprobs: kept, citations }: OpenPart): OutputTextPart | RefusalPart {
-    const text = written.toString();
-    if (type === 'refusal') {
-      this.#parts.output.emit({ type: 'response.refusal.done', ...this.#place(), refusal: text });
-      return { type, refusal: text };
-    }
-    const logprobs = kept?.toBeWritten() ?? [];
-    this.#parts.output.emit({ type: 'response.output_text.done', ...this.#place(), text, logprobs });
-    return { type, text, annotations: citations?.all ?? [], logprobs };
   }
 
   #place() {

@@ -8,9 +8,9 @@ import type {
   WithHeaders,
 } from '../../../wire/schema/response-resource.ts';
 import type { AnswerReport, Fold, Outcome, Repair, ResponseContext } from '../../shared/context.ts';
-import type { UnknownType } from '../../shared/dropped.ts';
 import { HeldBytes } from '../../shared/held-bytes.ts';
 import { buildExtensionEvent, Extensions } from '../read/extensions.ts';
+import type { UnreadNames } from '../read/unread-names.ts';
 import { EventLog } from './event-log.ts';
 import { type ChunkExtras, type MessageExtras, OutputWriter } from './output-writer.ts';
 
@@ -114,6 +114,7 @@ export class ResponseWriter {
 
   /** Ends with `error`, nested and flat (choice D3), and `response.failed`. The output so far is kept. */
   fail(error: ApiError): ResponseResource {
+    this.start();
     this.output.fail();
     this.failure = error;
     const { code, message, param } = error;
@@ -137,16 +138,10 @@ export class ResponseWriter {
     return this.#outputLog.tokens();
   }
 
-  report(finishReason: string | null, unread: readonly UnknownType[]): Omit<AnswerReport, 'model'> {
-    return {
-      error: this.failure,
-      status: this.status,
-      usage: this.usage,
-      outputTokens: this.outputTokens(),
-      finishReason,
-      unread,
-      repairs: [...this.repairs],
-    };
+  report(finishReason: string | null, unread: UnreadNames): AnswerReport {
+    const { failure: error, status, model, usage, repairs } = this;
+    const outputTokens = this.outputTokens();
+    return { error, status, model, usage, outputTokens, finishReason, unread: unread.names(), repairs: [...repairs] };
   }
 
   /** An agent would take an answer that ends for a call, but has none, for the end of its task (vllm#53255). */

@@ -12,11 +12,11 @@ import type { CarriedExtra } from './envelope-contents.ts';
 import type { WriterParts } from './output.ts';
 import type { ReasoningInText } from './reasoning-in-text.ts';
 
-/** The tool calls of one answer, from fragments to items. */
+/** Gathers the tool calls of one answer from fragments, and sends them as items. */
 export class ToolCalls {
   readonly #parts: WriterParts;
   readonly #thinking: ReasoningInText;
-  /** Names of the deferred tools that the client was told of. */
+  /** Names of the deferred tools whose search the client got. */
   readonly #announced = new Set<string>();
   readonly #tracker: CallTracker;
   readonly #names: CalledNames;
@@ -148,9 +148,9 @@ export class ToolCalls {
       throw ApiError.ofModel('tool_not_allowed', `The model called “${name}”, which “tool_choice” does not allow.`);
     this.#thinking.beforeCall();
     this.#announce(name);
-    const named = { call, name, restored: this.#restoredFor(call) };
+    const named = { call, name, restored: this.#names.restore(call.name, call.text.isInput) };
     call.open(openCallItem(named, this.#callIdFor(call), this.#parts));
-    // Before another item begins: that may close this one.
+    // Another item that opens may close this one: all text so far is sent before.
     this.#sendText(call);
   }
 
@@ -191,15 +191,10 @@ export class ToolCalls {
 
   /** Does the call wait for all arguments? Its item shows them from the start, or it may repeat an earlier call. */
   #needsMore(call: Call): boolean {
-    const { kind } = this.#restoredFor(call);
+    const { kind } = this.#names.restore(call.name, call.text.isInput);
     const isShown = kind !== 'function' && kind !== 'custom' && clientTools[kind].isRunnable !== undefined;
     const waits = isShown || (call.namesakes().length > 0 && !call.text.isInput);
     return waits && !call.text.isWholeForGood();
-  }
-
-  #restoredFor(call: Call): RestoredTool {
-    const called = { name: this.#names.find(call.name), isCustom: call.text.isInput };
-    return restoredToolOf(called, this.#parts.context);
   }
 
   /** `tool_choice` is a promise to the client, which some servers ignore: llama.cpp a name, most of them `allowed_tools`. */
@@ -223,16 +218,14 @@ export class ToolCalls {
   }
 }
 
-type OfferedTools = Pick<ResponseContext, 'toolNames' | 'restoredTools'>;
-
 /** Finds the tools that the calls of one answer mean. Each name is looked up once, and the tools are listed once for all names. */
 export class CalledNames {
-  readonly #offered: OfferedTools;
+  readonly #offered: Pick<ResponseContext, 'toolNames' | 'restoredTools'>;
   readonly #found = new Map<string, string>();
   /** The Chat names of tools of a namespace, by what models call them; null where several tools are called so. */
   #ofNamespaces: Map<string, string | null> | null = null;
 
-  constructor(offered: OfferedTools) {
+  constructor(offered: Pick<ResponseContext, 'toolNames' | 'restoredTools'>) {
     this.#offered = offered;
   }
 
@@ -247,6 +240,14 @@ export class CalledNames {
     const found = this.#found.get(name) ?? this.#search(name);
     this.#found.set(name, found);
     return found;
+  }
+
+  /** The tool that a call is returned as. A name that was never offered stands for itself: the client answers. */
+  restore(called: string, isCustom: boolean): RestoredTool {
+    const name = this.find(called);
+    const restored = this.#offered.restoredTools.get(name);
+    if (!isCustom) return restored ?? { kind: 'function', name };
+    return restored?.kind === 'custom' ? restored : { kind: 'custom', name };
   }
 
   #search(name: string): string {
@@ -271,14 +272,4 @@ export class CalledNames {
     }
     return listed;
   }
-}
-
-/** The tool that a call of that name is returned as. A name that was never offered stands for itself: the client answers. */
-export function restoredToolOf(
-  { name, isCustom }: { readonly name: string; readonly isCustom: boolean },
-  { restoredTools }: Pick<ResponseContext, 'restoredTools'>,
-): RestoredTool {
-  const restored = restoredTools.get(name);
-  if (!isCustom) return restored ?? { kind: 'function', name };
-  return restored?.kind === 'custom' ? restored : { kind: 'custom', name };
 }

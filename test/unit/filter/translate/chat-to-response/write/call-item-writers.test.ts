@@ -1,14 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import {
   buildCallItem,
-  callItemPrefixOf,
   writtenArguments,
 } from '../../../../../../src/filter/translate/chat-to-response/write/call-item-writers.ts';
 import { readCustomInput } from '../../../../../../src/filter/translate/chat-to-response/write/custom-input.ts';
-import {
-  CalledNames,
-  restoredToolOf,
-} from '../../../../../../src/filter/translate/chat-to-response/write/tool-calls.ts';
+import { CalledNames } from '../../../../../../src/filter/translate/chat-to-response/write/tool-calls.ts';
 import type { RestoredTool } from '../../../../../../src/filter/translate/shared/context.ts';
 import { createTestContext } from '../../../../../support/context.ts';
 
@@ -22,16 +18,15 @@ const context = createTestContext({
 const ids = { id: 'x', call_id: 'c' };
 
 function toolOf(name: string): RestoredTool {
-  return restoredToolOf({ name, isCustom: false }, context);
+  return new CalledNames(context).restore(name, false);
 }
 
 describe('buildCallItem', () => {
-  it('gives every kind of tool its own item and prefix', () => {
-    const kinds = ['f', 'ns__read', 'patch', 'search'].map((name) => {
-      const { type } = buildCallItem(toolOf(name), ids, 'completed', '{}');
-      return `${callItemPrefixOf(toolOf(name))} ${type}`;
-    });
-    expect(kinds).toEqual(['fc function_call', 'fc function_call', 'ctc custom_tool_call', 'tsc tool_search_call']);
+  it('gives every kind of tool its own item', () => {
+    const types = ['f', 'ns__read', 'patch', 'search'].map(
+      (name) => buildCallItem(toolOf(name), ids, 'completed', '{}').type,
+    );
+    expect(types).toEqual(['function_call', 'function_call', 'custom_tool_call', 'tool_search_call']);
   });
 
   it('takes the input of a custom tool as it is', () => {
@@ -46,8 +41,9 @@ describe('buildCallItem', () => {
   });
 
   it('restores a native custom call by name only where it was a custom tool', () => {
-    expect(restoredToolOf({ name: 'patch', isCustom: true }, context)).toEqual({ kind: 'custom', name: 'apply patch' });
-    expect(restoredToolOf({ name: 'ns__read', isCustom: true }, context)).toEqual({ kind: 'custom', name: 'ns__read' });
+    const names = new CalledNames(context);
+    expect(names.restore('patch', true)).toEqual({ kind: 'custom', name: 'apply patch' });
+    expect(names.restore('ns__read', true)).toEqual({ kind: 'custom', name: 'ns__read' });
   });
 
   it('passes a tool search on whose arguments are no JSON', () => {
