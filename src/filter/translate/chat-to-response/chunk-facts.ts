@@ -19,11 +19,9 @@ const fieldsOfReasoning = [
 export interface ChunkFacts {
   readonly error: ApiError | null;
   readonly hasChoice: boolean;
-  /** The text of the delta, including reasoning in tags. */
   readonly text: string;
   /** The names of fields that hold reasoning, even encrypted reasoning. */
   readonly reasoningFields: readonly string[];
-  /** The number of tokens that have a logprob. */
   readonly logprobs: number;
   /** The `system_fingerprint`; `''` for none. */
   readonly fingerprint: string;

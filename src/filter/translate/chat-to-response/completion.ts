@@ -53,7 +53,6 @@ export function translateCompletion(
     error ??= ApiError.from(thrown);
   }
   if (upstreamError !== null && !writer.hasItems()) throw upstreamError;
-  // An empty completion without a reason is not an answer.
   if (error === null && textOf(choice.finish_reason) === '' && !writer.output.hasItems()) throw notACompletion();
   const response = writer.end(
     error === null ? readOutcome(choice.finish_reason, writer.output) : { status: 'failed', error },

@@ -7,7 +7,6 @@ import { ownCopy } from '../shared/held-bytes.ts';
 import { saysContextOverflow } from './read/context-overflow.ts';
 import { type ErrorReading, isNonEmpty, readErrorBody, readErrorValue } from './read/error-body.ts';
 
-/** The part of an answer with an error status that was read. */
 export interface ErrorAnswer {
   readonly status: number;
   readonly contentType: string | null;
@@ -26,7 +25,7 @@ export function translateError(answer: ErrorAnswer, wordings: Wordings = []): Ap
   const local = readLocalReply(answer);
   if (local !== null) return local;
   const reading = readErrorBody(answer.body, answer.contentType);
-  return buildError(reading, answer.status, answer.retryAfter, wordings);
+  return buildError(reading, answer.status, wordings, answer.retryAfter);
 }
 
 /**
@@ -45,12 +44,7 @@ export function findError(value: unknown, wordings: Wordings = []): ApiError | n
   const isRouters = Array.isArray(objectOf<LooseChunk>(value)?.choices) && (status === 500 || status === 502);
   if (isRouters && findKindInWords(status, reading) === null && !isContextOverflow(reading, wordings))
     return ApiError.ofModel(shown(code) || 'upstream_error', messageOf(reading, status));
-  return buildError(
-    named === null && code === '' ? { ...reading, code: 'upstream_error' } : reading,
-    status,
-    null,
-    wordings,
-  );
+  return buildError({ ...reading, code: code || (named === null ? 'upstream_error' : '') }, status, wordings);
 }
 
 /**
@@ -73,7 +67,7 @@ export function findErrorInWords(value: unknown, wordings: Wordings = []): ApiEr
   const reading = readErrorValue(objectOf(value));
   if (reading.message === '') return null;
   const code = reading.code || (reading.status === null ? unreadable : '');
-  return buildError({ ...reading, code }, reading.status ?? 502, null, wordings);
+  return buildError({ ...reading, code }, reading.status ?? 502, wordings);
 }
 
 const unreadable = 'invalid_upstream_response';
@@ -82,10 +76,9 @@ const unreadable = 'invalid_upstream_response';
 export function findErrorInText(text: string, wordings: Wordings = []): ApiError | null {
   const reading = /^\s*(?:[{["]|[^\s{]{1,3}\{")/.test(text) ? null : readErrorBody(text, null);
   if (reading === null || reading.message === '') return null;
-  return buildError({ ...reading, code: reading.code || unreadable }, 502, null, wordings);
+  return buildError({ ...reading, code: reading.code || unreadable }, 502, wordings);
 }
 
-/** The HTTP status of an error inside a 200, by its code or type. */
 const statusOfWord = new Map([
   ['invalid_request_error', 400], // OpenAI and Anthropic: the types up to `overloaded_error`
   ['authentication_error', 401],
@@ -143,29 +136,19 @@ function readLocalReply({ status, body, retryAfter }: ErrorAnswer): ApiError | n
   const reply = localReplies.find(([start]) => text.startsWith(start));
   if (reply === undefined) return null;
   const [, code, message] = reply;
-  return buildError({ ...readErrorValue(message), code }, code === 'upstream_timeout' ? 504 : status, retryAfter, []);
+  return buildError({ ...readErrorValue(message), code }, code === 'upstream_timeout' ? 504 : status, [], retryAfter);
 }
 
-function buildError(
-  reading: ErrorReading,
-  status: number,
-  retryAfterHeader: string | null,
-  wordings: Wordings,
-): ApiError {
+function buildError(reading: ErrorReading, status: number, wordings: Wordings, header: string | null = null): ApiError {
   const message = messageOf(reading, status);
   if (isContextOverflow(reading, wordings))
-    return new ApiError(message, {
-      status: 400,
-      code: 'context_length_exceeded',
-      param: 'input', // the only field that agents look at
-    });
-
+    return new ApiError(message, { status: 400, code: 'context_length_exceeded', param: 'input' });
   const kind = findKind(status, reading);
   // Waiting does not help an account without money, even if a gateway adds `retry-after` to each 429.
   const mayWait = kind.code !== 'insufficient_quota';
-  const given = retryAfterHeader ?? (reading.retryAfter === null ? null : String(Math.ceil(reading.retryAfter)));
+  const given = header ?? (reading.retryAfter === null ? null : String(Math.ceil(reading.retryAfter)));
   const retryAfter = mayWait ? given : null;
-  return new ApiError(mayWait && kind.status === 429 ? withRetryHint(message, reading, retryAfterHeader) : message, {
+  return new ApiError(mayWait && kind.status === 429 ? withRetryHint(message, reading, header) : message, {
     status: kind.status,
     type: kind.type,
     code: kind.isCodeOwn ? kind.code : shown(reading.code) || kind.code,
@@ -260,10 +243,8 @@ const unsupportedMedia = new RegExp(mediaWordings.map(({ source }) => `(?:${sour
 /** The wordings of llama.cpp of 2025 for a schema that it cannot make a grammar of (llama.cpp#14227). */
 const schemaFault = /\bschema conversion failed\b|\bfailed to parse grammar\b/i;
 
-/** The wordings of llama.cpp and LM Studio for an exception of a chat template. */
 const templateFault = /\bjinja\b|\braise_exception\b/i;
 
-/** Finds the kind of an error whose wording says more than its status. */
 function findKindInWords(status: number, { type, message, code }: ErrorReading): Kind | null {
   // The status does not help: SDKs try three times after llama.cpp's 500, and OpenRouter's 404 is not about the model.
   if (unsupportedMedia.test(message.slice(0, maxMessageBytes)))

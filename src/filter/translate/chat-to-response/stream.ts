@@ -18,7 +18,6 @@ import { ResponseWriter } from './write/response-writer.ts';
 
 /** After so many malformed pieces of data in a row, each different from the last, the stream fails. */
 const maxMalformedInRow = 3;
-/** Maximum characters of a keep-alive that is sent as data. */
 const maxKeepAlive = 64;
 
 export interface StreamReport extends AnswerReport {
@@ -40,7 +39,6 @@ export class StreamTranslator {
   /** After a finish reason only usage can follow, or another choice. */
   finishReason: string | null = null;
   readonly #parts = new ChoiceParts();
-  /** The key of the choice that sent the finish reason. */
   #finished: number | null = null;
   /** The index of every choice so far, for the fast path. */
   #choiceIndex: unknown;
@@ -51,7 +49,6 @@ export class StreamTranslator {
   #skipped: string | null = null;
   /** Data was torn after a finish reason: it may have belonged to another choice, if one follows. */
   #isTornAtEnd = false;
-  /** The usages so far, joined. */
   #counts: LooseUsage | null = null;
   /** The error in the first data that was not a chunk. */
   #unread: ApiError | null = null;
@@ -97,7 +94,6 @@ export class StreamTranslator {
     });
   }
 
-  /** Takes `[DONE]`, or the end of the body. */
   finish(reason: 'done' | 'eof'): ResponseStreamEvent[] {
     return this.#taken(() => this.#finish(reason));
   }
@@ -148,7 +144,6 @@ export class StreamTranslator {
     if (error !== null && !this.ended()) this.response.fail(error);
   }
 
-  /** Fast path for nearly all chunks of a stream. Returns false where the chunk must be read in full. */
   #pushFast(chunk: LooseChunk, json: string | undefined): boolean {
     const isGeneral = this.response.model === null || this.#cumulative !== null;
     const delta = isGeneral ? null : this.#fastDelta(chunk);
@@ -239,7 +234,6 @@ export class StreamTranslator {
     try {
       if (this.finishReason === null) this.#checkEnd(reason);
       output.finish();
-      // The data that could not be read was the answer.
       if (this.#malformed > 0 && !output.hasAnswer()) throw this.#invalid();
       this.response.end(readOutcome(this.finishReason, output));
     } catch (thrown) {

@@ -43,18 +43,13 @@ export function readFragment(entry: LooseToolCall): CallFragment {
   return {
     id: textOf(entry.id),
     index: countOf(entry.index),
-    name: readName(custom ?? called),
+    // Some templates leave white space around the name (mlx-lm#1756); no tool's name has any.
+    name: textOf((custom ?? called)?.name).trim(),
     text: typeof text === 'object' && text !== null ? jsonTextOf(text) : textOf(text),
     isCustom: custom !== null,
   };
 }
 
-/** Reads a name without the white space that some templates leave around it (mlx-lm#1756); no tool's name has any. */
-function readName(called: LooseFunctionCall | LooseCustomCall | null): string {
-  return textOf(called?.name).trim();
-}
-
-/** Has the delta Gemini's mark, which says that its text is thinking? */
 export function isThought(delta: LooseMessage): boolean {
   if (delta.extra_content == null) return false;
   const google = objectOf<LooseExtraContent>(delta.extra_content)?.google;
@@ -88,7 +83,6 @@ function readSignatures({ thoughtSignature, thought_signature }: OpaqueCarrier):
   return given.length === 0 ? null : Object.fromEntries(given);
 }
 
-/** Reads `extra_content` without Gemini's mark and without empty values. */
 function readExtraContent(carrier: OpaqueCarrier): ExtraContent | null {
   const vendors = objectOf<LooseExtraContent>(carrier.extra_content);
   return givenIn(vendors && 'google' in vendors ? { ...vendors, google: withoutMark(vendors.google) } : vendors);
@@ -100,7 +94,6 @@ function withoutMark(value: unknown): unknown {
   return Object.fromEntries(Object.entries(google).filter(([name, field]) => name !== 'thought' && isGiven(field)));
 }
 
-/** The fields of an object that have a value; null if none has. */
 function givenIn(value: unknown): Readonly<Record<string, unknown>> | null {
   const given = Object.entries(objectOf(value) ?? {}).filter(([, field]) => isGiven(field));
   return given.length === 0 ? null : Object.fromEntries(given);
@@ -119,7 +112,6 @@ export function joinOpaqueFields(pieces: readonly OpaqueFields[]): OpaqueFields 
   };
 }
 
-/** Joins objects, and the objects in them. */
 function joinObjects(objects: readonly object[]): Readonly<Record<string, unknown>> {
   const byKey = new Map<string, unknown[]>();
   for (const [key, value] of objects.flatMap((object): [string, unknown][] => Object.entries(object))) {

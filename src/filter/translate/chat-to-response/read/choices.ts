@@ -30,7 +30,6 @@ export class ChoiceParts {
     );
   }
 
-  /** May the indexes be numbers of chunks? Then each chunk must be read in full. */
   mayBeNumbered(): boolean {
     return this.#highest !== null;
   }
@@ -86,7 +85,6 @@ function kindOf(name: string): Kind | null {
   return Object.hasOwn(messageKinds, name) ? messageKinds[name as keyof LooseMessage] : null;
 }
 
-/** The choices of a completion or chunk, the one of `index` 0 first. */
 export function readChoices({ choices }: LooseChunk): readonly LooseChoice[] {
   const all = objectsOf<LooseChoice>(choices);
   if (all.length < 2) return all;

@@ -18,12 +18,10 @@ export class CitationList {
     this.#held = held;
   }
 
-  /** Adds the citations that are new, and returns them. */
   add(citations: readonly Annotation[]): Annotation[] {
     return citations.filter((citation) => this.#isNew(citation));
   }
 
-  /** Stops counting the list. */
   discard(): void {
     this.#held.bytes -= this.#bytes;
     this.#bytes = 0;

@@ -37,7 +37,6 @@ export function splitStretches(content: unknown): readonly (readonly unknown[])[
   return stretches;
 }
 
-/** The parts of the content that have a type, but none that is read. */
 export function findUnreadParts(content: unknown): readonly LooseContentPart[] {
   if (!Array.isArray(content)) return [];
   return objectsOf<LooseContentPart>(content).filter(({ type }) => typeof type === 'string' && !readTypes.has(type));
@@ -92,7 +91,6 @@ function readThinking(thinking: unknown): string {
 /** Reads the addresses of pictures in the content of a message or a delta, and in its `images` (OpenRouter, Gemini). */
 export function readPictureUrls({ images, content }: LooseMessage): readonly string[] {
   if (images == null && !Array.isArray(content)) return [];
-  // Some gateways send parts without a type.
   const shown = objectsOf<LooseContentPart>(content).filter(({ type = 'image' }) =>
     (pictureTypes as readonly unknown[]).includes(type),
   );

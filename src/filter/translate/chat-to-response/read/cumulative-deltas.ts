@@ -15,7 +15,6 @@ const textFields = ['content', 'refusal', 'reasoning_content', 'reasoning', 'rea
 /** Finds what is new in the deltas of a server that repeats all text, arguments or details so far in each delta. */
 export class CumulativeDeltas {
   readonly #held: HeldBytes;
-  /** The texts so far, by their places. */
   readonly #before = new Map<string, string>();
   readonly #callIds = new Map<string, string>();
 
@@ -35,7 +34,9 @@ export class CumulativeDeltas {
       own.tool_calls = objectsOf<LooseToolCall>(delta.tool_calls).map((call) => this.#newInCall(call, choice));
     if (Array.isArray(delta.reasoning_details)) {
       const details = objectsOf<LooseReasoningDetail>(delta.reasoning_details);
-      own.reasoning_details = details.map((detail) => this.#newInDetail(detail, choice));
+      own.reasoning_details = details.map((detail) =>
+        this.#newTexts(detail, ['text', 'summary'], `${choice} detail ${countOf(detail.index)} ${textOf(detail.type)}`),
+      );
     }
     return own;
   }
@@ -71,11 +72,6 @@ export class CumulativeDeltas {
       ...(called !== null && { function: this.#newTexts(called, ['arguments'], key) }),
       ...(custom !== null && { custom: this.#newTexts(custom, ['input'], key) }),
     };
-  }
-
-  #newInDetail(detail: LooseReasoningDetail, choice: number): LooseReasoningDetail {
-    const place = `${choice} detail ${countOf(detail.index)} ${textOf(detail.type)}`;
-    return this.#newTexts(detail, ['text', 'summary'], place);
   }
 
   /** A text that does not begin with the text so far is a new one, after a call for example. */

@@ -59,7 +59,6 @@ export class DeltaTemplate {
   }
 }
 
-/** The contents of a JSON string, up to its closing quote. */
 const content = /(?:[^"\\]|\\.)*/sy;
 
 /** V8 copies slices up to this length; a longer slice is a view that keeps the whole chunk alive. */

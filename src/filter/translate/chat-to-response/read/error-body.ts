@@ -7,7 +7,6 @@ export interface ErrorReading {
   readonly code: string;
   readonly type: string;
   readonly param: string | null;
-  /** An HTTP status written in the body. */
   readonly status: number | null;
   /** Seconds, from Gemini's `retryDelay`. */
   readonly retryAfter: number | null;
@@ -42,7 +41,6 @@ function readText(text: string, depth: number): ErrorReading {
 
 /** Reads an error that is already a value: the whole body, the `error` in it, or one entry of a list. */
 export function readErrorValue(value: unknown, depth = 0): ErrorReading {
-  // Servers nest errors twice at most.
   if (depth > 4) return nothing;
   if (typeof value === 'string') return readText(value, depth);
   if (Array.isArray(value)) return readList(value, depth);
@@ -160,7 +158,6 @@ function isPlainText(text: string, contentType: string | null): boolean {
   return !/[\u0000-\u0008\u000e-\u001f\ufffd]/.test(text);
 }
 
-/** The object or array that the text is as JSON; undefined for any other text. */
 function readStructure(text: string): unknown {
   return /^[{[]/.test(text) ? jsonOf(text) : undefined;
 }

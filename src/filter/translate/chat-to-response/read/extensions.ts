@@ -75,7 +75,6 @@ export class Extensions {
     this.passesAll = passesAll;
   }
 
-  /** Keeps a field for that place. Returns false where the client does not get it. */
   keep(name: string, value: unknown, place: ExtensionPlace = 'response'): boolean {
     return (this.passesAll || isExtensionName(name)) && this.keepOurs(name, value, place);
   }
@@ -98,7 +97,6 @@ export class Extensions {
     return Object.fromEntries(Array.from(fields, ([name, json]) => [name, JSON.parse(json)]));
   }
 
-  /** Returns the usage with the upstream's own counts. */
   usageWith(usage: Usage): Usage {
     if (this.#fields.size === 0) return usage;
     return {

@@ -7,7 +7,6 @@ import type {
   LooseToolCall,
 } from '../../../wire/schema/chat-completion.ts';
 
-/** The field of a delta that has its text; for arguments, also the `index` of their call. */
 export type DeltaField =
   | { readonly name: 'content' | 'reasoning_content' | 'reasoning' }
   | { readonly name: 'arguments'; readonly index: number };
@@ -101,7 +100,6 @@ function readArguments(entry: LooseToolCall | null): FastDelta | null {
   return typeof text === 'string' && text !== '' ? { field: { name: 'arguments', index }, text } : null;
 }
 
-/** Is every other field null or `''`? */
 function hasOnly<Shape extends object>(object: Shape, one: keyof Shape, two = one, three = one): boolean {
   for (const name in object) {
     const value = object[name];

@@ -8,8 +8,23 @@ interface AnswerEnd {
   hasCutCall(): boolean;
 }
 
-type Failure = Readonly<ReturnType<typeof failure>>;
-type Meaning = 'completed' | 'called' | 'max_output_tokens' | 'content_filter' | Failure;
+/** The failures that reasons mean, by the code that the client gets. */
+const failures = {
+  upstream_error: ['model_error', 'The upstream ended the answer with an error.'],
+  invalid_tool_call: ['model_error', 'The model called a tool in a way the upstream could not read. Try again.'],
+  request_cancelled: ['server_error', 'The upstream cancelled the request before the answer was complete.'],
+  insufficient_system_resource: [
+    'server_error',
+    'The upstream ran out of resources before the answer was complete. Try again later.',
+  ],
+  repetition: ['model_error', 'The upstream stopped the model because it repeated itself.'],
+  network_error: ['model_error', 'The upstream lost the connection to the model.'],
+} as const satisfies Record<string, readonly [type: ApiErrorType, message: string]>;
+
+/** Characters of a reason that an error repeats: reasons are words, and a longer text is not. */
+const maxReasonLength = 64;
+
+type Meaning = 'completed' | 'called' | 'max_output_tokens' | 'content_filter' | keyof typeof failures;
 
 const meanings = new Map<string, Meaning>();
 function means(meaning: Meaning, ...reasons: readonly string[]): void {
@@ -28,49 +43,14 @@ means('content_filter', 'guardrail_intervened'); // Bedrock
 means('content_filter', 'sensitive', 'error_toxic'); // Zhipu, Cohere
 means('content_filter', 'safety', 'recitation', 'blocklist', 'prohibited_content', 'spii', 'language'); // Gemini
 means('content_filter', 'image_safety', 'image_prohibited_content', 'image_recitation', 'model_armor'); // Gemini, Vertex
-
-function failure(type: ApiErrorType, code: string, message: string) {
-  return { type, code, message };
-}
-
-means(failure('model_error', 'upstream_error', 'The upstream ended the answer with an error.'), 'error');
-means(
-  failure(
-    'model_error',
-    'invalid_tool_call',
-    'The model called a tool in a way the upstream could not read. Try again.',
-  ),
-  'malformed_function_call',
-  'unexpected_tool_call',
-  'too_many_tool_calls',
-  'malformed_response', // Gemini
-  'malformed_tool_use',
-  'malformed_model_output', // Bedrock
-);
-means(
-  failure('server_error', 'request_cancelled', 'The upstream cancelled the request before the answer was complete.'),
-  'abort',
-  'aborted',
-  'cancelled',
-  'cancel',
-  'user_cancel', // vLLM, SGLang, Cohere
-);
-means(
-  failure(
-    'server_error',
-    'insufficient_system_resource',
-    'The upstream ran out of resources before the answer was complete. Try again later.',
-  ),
-  'insufficient_system_resource', // DeepSeek
-);
-means(
-  failure('model_error', 'repetition', 'The upstream stopped the model because it repeated itself.'),
-  'repetition', // vLLM
-);
-means(
-  failure('model_error', 'network_error', 'The upstream lost the connection to the model.'),
-  'network_error', // Zhipu
-);
+means('upstream_error', 'error');
+means('invalid_tool_call', 'malformed_function_call', 'unexpected_tool_call', 'too_many_tool_calls'); // Gemini
+means('invalid_tool_call', 'malformed_response'); // Gemini
+means('invalid_tool_call', 'malformed_tool_use', 'malformed_model_output'); // Bedrock
+means('request_cancelled', 'abort', 'aborted', 'cancelled', 'cancel', 'user_cancel'); // vLLM, SGLang, Cohere
+means('insufficient_system_resource', 'insufficient_system_resource'); // DeepSeek
+means('repetition', 'repetition'); // vLLM
+means('network_error', 'network_error'); // Zhipu
 
 /**
  * Reads a `finish_reason` (docs/answers.md §1.6) in any case. Without a reason the end is normal, since some servers never send one, unless
@@ -82,7 +62,7 @@ export function readOutcome(finishReason: unknown, output: AnswerEnd): Outcome {
     return !output.hasAnswer() || output.hasCutCall()
       ? { status: 'failed', error: truncated() }
       : { status: 'completed', hasCalled: false };
-  const meaning = findMeaning(finishReason) ?? (output.hasAnswer() ? 'completed' : failEmpty(finishReason));
+  const meaning = findMeaning(finishReason) ?? (output.hasAnswer() ? 'completed' : null);
   switch (meaning) {
     case 'completed':
     case 'called':
@@ -90,9 +70,14 @@ export function readOutcome(finishReason: unknown, output: AnswerEnd): Outcome {
     case 'max_output_tokens':
     case 'content_filter':
       return { status: 'incomplete', reason: meaning };
+    case null: {
+      const shown = finishReason.length > maxReasonLength ? '…' : finishReason;
+      const message = `The upstream ended the answer before it began, with the reason “${shown}”.`;
+      return { status: 'failed', error: ApiError.ofModel('upstream_error', message) };
+    }
     default: {
-      const { message, type, code } = meaning;
-      return { status: 'failed', error: new ApiError(message, { status: 502, type, code }) };
+      const [type, message] = failures[meaning];
+      return { status: 'failed', error: new ApiError(message, { status: 502, type, code: meaning }) };
     }
   }
 }
@@ -105,12 +90,11 @@ export function readFinishReason({ finish_reason, native_finish_reason }: LooseC
   const reason = readWord(finish_reason);
   if (native_finish_reason == null || reason === '' || !isNormalEnd(reason)) return reason;
   const native = readWord(native_finish_reason);
-  return typeof findMeaning(native) === 'object' ? native : reason;
+  return Object.hasOwn(failures, findMeaning(native) ?? '') ? native : reason;
 }
 
-/** Is the reason an error, which replaces any other reason? */
 export function isErrorReason(finishReason: string): boolean {
-  return findMeaning(finishReason) === meanings.get('error');
+  return findMeaning(finishReason) === 'upstream_error';
 }
 
 export function isNormalEnd(finishReason: string): boolean {
@@ -132,13 +116,4 @@ function findMeaning(finishReason: string): Meaning | undefined {
   const colon = reason.indexOf(':');
   if (colon < 0) return undefined;
   return meanings.get(reason.slice(colon + 1).trim()) ?? meanings.get(reason.slice(0, colon).trim());
-}
-
-/** Characters of a reason that an error repeats: reasons are words, and a longer text is not. */
-const maxReasonLength = 64;
-
-function failEmpty(finishReason: string): Failure {
-  const shown = finishReason.length > maxReasonLength ? '…' : finishReason;
-  const message = `The upstream ended the answer before it began, with the reason “${shown}”.`;
-  return failure('model_error', 'upstream_error', message);
 }

@@ -6,7 +6,6 @@ import { bytesOfValue, type HeldBytes } from '../../shared/held-bytes.ts';
 /** The API's lowest logprob, which replaces minus infinity, null and anything else that is not a number. */
 const minLogprob = -9999;
 
-/** Reads the `logprobs` of a choice as the Responses API has them (docs/answers.md §1.8). */
 export function readLogprobs(logprobs: unknown): Logprob[] {
   return objectsOf<LooseTokenLogprob>(objectOf<LooseLogprobs>(logprobs)?.content).flatMap((entry) => {
     const token = readTopLogprob(entry);
@@ -29,7 +28,6 @@ function readTopLogprob({ token, logprob, bytes }: LooseTokenLogprob): TopLogpro
 const maxTrailingTokens = 4;
 
 const replacementCharacter = Buffer.from('\uFFFD');
-/** Maximum bytes that a U+FFFD in a token stands for. */
 const maxReplacedBytes = 16;
 
 /** More tokens than text that is held back has: white space before an answer and the beginning of a tag. */
@@ -95,7 +93,6 @@ function findRun(tokens: readonly Logprob[], text: Buffer): readonly [start: num
  * several tokens to the last of them, and often as U+FFFD, which stands for a few bytes of any value.
  */
 function findStart(tokens: readonly Logprob[], end: number, text: Buffer): number | null {
-  /** Bytes at the start of `text` that no token has matched yet. */
   let rest = text.length;
   /** The number of bytes before them for which the U+FFFD of a later token may stand. */
   let replaced = 0;
@@ -135,7 +132,6 @@ function endsWith(text: Buffer, end: number, bytes: readonly number[]): boolean 
   return start >= 0 && bytes.every((byte, at) => byte !== replacementCharacter[0] && byte === text[start + at]);
 }
 
-/** Splits a token's bytes at each U+FFFD, which becomes a piece of its own. */
 function splitBytes(bytes: readonly number[]): Buffer[] {
   let said = Buffer.from(bytes);
   const pieces: Buffer[] = [];

@@ -14,21 +14,19 @@ function readVerdict(value: unknown): unknown {
   return first === undefined ? value : others.reduce<LooseModerationResult>(joined, first);
 }
 
-/** Joins the results of two texts: a flag of one text counts for both, and so does the higher score. */
+/** Joins the values of two texts, by the fields of their results. A flag of one text counts for both, and so does the higher score. */
+const joins = {
+  categories: (a, b) => a === true || b === true,
+  category_scores: (a, b) => Math.max(Number(a ?? 0), Number(b ?? 0)),
+  category_applied_input_types: (a, b) => [...new Set([...arrayOf(a), ...arrayOf(b)])],
+} satisfies Partial<Record<keyof LooseModerationResult, (a: unknown, b: unknown) => unknown>>;
+
 function joined(one: LooseModerationResult, other: LooseModerationResult): LooseModerationResult {
-  return {
-    ...one,
-    flagged: one.flagged === true || other.flagged === true,
-    categories: merged(one.categories, other.categories, (a, b) => a === true || b === true),
-    category_scores: merged(one.category_scores, other.category_scores, (a, b) =>
-      Math.max(Number(a ?? 0), Number(b ?? 0)),
-    ),
-    category_applied_input_types: merged(
-      one.category_applied_input_types,
-      other.category_applied_input_types,
-      (a, b) => [...new Set([...arrayOf(a), ...arrayOf(b)])],
-    ),
-  };
+  const fields = (Object.keys(joins) as (keyof typeof joins)[]).map((name) => [
+    name,
+    merged(one[name], other[name], joins[name]),
+  ]);
+  return { ...one, flagged: one.flagged === true || other.flagged === true, ...Object.fromEntries(fields) };
 }
 
 type Values = Readonly<Record<string, unknown>>;

@@ -36,7 +36,6 @@ function readReasoningField(reasoning: unknown): string {
   return textOf(object?.text) || textOf(object?.content);
 }
 
-/** An entry that is being merged, with all its fields. */
 type Merged<Entry> = { -readonly [Field in keyof Entry]: Entry[Field] };
 type MergedDetail = Merged<LooseReasoningDetail>;
 

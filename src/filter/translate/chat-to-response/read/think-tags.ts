@@ -1,6 +1,5 @@
 import type { Profile } from '../../../upstream/profile.ts';
 
-/** A reader for the text of an answer; null where the profile reads no tags. */
 export function createTagReader(profile: Profile): ThinkTagReader | null {
   return profile.thinkTags === 'off' ? null : new ThinkTagReader(profile);
 }
@@ -39,7 +38,6 @@ const openings = new Map<string, readonly string[] | null>([
 ]);
 const openingTags = [...openings.keys()];
 
-/** After more characters of white space no tag is expected. */
 const maxLeadingSpace = 256;
 
 type Begun =
@@ -81,7 +79,6 @@ export class ThinkTagReader {
     return this.#take(true);
   }
 
-  /** Is that piece thinking, or may it be the beginning of a block? */
   expects(piece: string): boolean {
     if (this.#state.at !== 'start') return this.#state.at === 'thinking';
     return readOpening(this.#buffered + piece, this.#implicitThink, false)?.state.at !== 'answer';
@@ -155,7 +152,6 @@ function readOpening(text: string, implicitThink: boolean, isEnd: boolean): { st
   return { state: { at: 'answer', newlinesToSkip: 0 }, rest: text };
 }
 
-/** The first of those tags in the text, and its position; -1 if there is none. */
 function findFirst(text: string, tags: readonly string[]): { end: number; closingTag: string } {
   let first = { end: -1, closingTag: '' };
   for (const closingTag of tags) {

@@ -20,7 +20,6 @@ import { findUnreadParts } from './content-parts.ts';
 import { type ExtensionPlace, type Extensions, maxNameLength, maxNames, measureExtensionPart } from './extensions.ts';
 import { readModeration } from './moderation.ts';
 
-/** The fields of Chat's usage that hold details, each with the field of a Response's usage. */
 const detailPlaces = [
   ['prompt_tokens_details', 'input_tokens_details'],
   ['prompt_token_details', 'input_tokens_details'],
@@ -33,7 +32,6 @@ const detailPlaces = [
 export class UnreadNames {
   /** Keeps fields of the upstream's own for the client; null where the client gets none. */
   readonly #keeper: Extensions | null;
-  /** Null until there is a name: most answers have none. */
   #found: Map<string, UnknownType> | null = null;
 
   constructor(keeper: Extensions | null) {

@@ -29,7 +29,6 @@ interface NamedCall {
 const cumulativeArguments =
   'The upstream repeats a call’s arguments so far in each piece. Set “cumulativeDeltas: true” in its profile.';
 
-/** Opens the item of a call at the end of the output. */
 export function openCallItem(named: Omit<NamedCall, 'ids'>, call_id: string, parts: WriterParts): OpenCall {
   const { kind } = named.restored;
   const prefix = kind === 'function' ? 'fc' : kind === 'custom' ? 'ctc' : clientTools[kind].idPrefix;
@@ -101,7 +100,6 @@ abstract class CallWriter implements OpenCall {
     this.parts.output.emit({ type, item_id, output_index, delta });
   }
 
-  /** Was a tool of that name offered, so that the arguments must be an object? */
   protected isOffered(): boolean {
     return this.parts.context.toolNames.has(this.named.name);
   }
@@ -158,7 +156,6 @@ class FunctionCallWriter extends CallWriter {
 /** Finds the end of arguments that are `null` or a text. `isObject` is asked with each piece, and parses them once. */
 class HeldArguments {
   readonly #end = new JsonEnd('string');
-  /** The first characters, which tell `null` from a longer word. */
   #start = '';
   #isObject: boolean | null = null;
 

@@ -104,7 +104,6 @@ export class CallTracker {
     return this.#byIdAndIndex.get(`${id} ${index}`) ?? this.#byId.get(id) ?? null;
   }
 
-  /** R1: are they two calls of one id? */
   #isCollision(known: Call, fragment: CallFragment): boolean {
     if (fragment.name === '') return false;
     if (beginsNext(known, fragment)) return true;
@@ -132,7 +131,6 @@ export class CallTracker {
     this.#held.add('name', name.length);
   }
 
-  /** Does the name of a tool, other than `except`, begin with `name`? */
   #begins(name: string, except?: string): boolean {
     for (const tool of this.#toolNames) if (tool.startsWith(name) && tool !== except) return true;
     return false;

@@ -16,7 +16,6 @@ type CallState =
   | { readonly phase: 'open'; readonly item: OpenCall; unsent: string }
   | { readonly phase: 'ended'; readonly item: OpenCall };
 
-/** One tool call as gathered from its fragments. */
 export class Call {
   /** The upstream's id, `''` until one comes. Some servers give two calls the same id. */
   upstreamId = '';
@@ -26,7 +25,6 @@ export class Call {
   /** The earlier call of the same id, which this one may repeat. */
   readonly earlier: Call | null;
   readonly text: CallText;
-  /** The id that the client gets; null until it is asked for. */
   callId: string | null = null;
   #state: CallState = { phase: 'gathering' };
 
@@ -73,7 +71,6 @@ export class Call {
     return true;
   }
 
-  /** Is the text complete, and its item has all of it? */
   isWhole(): boolean {
     if (this.#state.phase === 'open' && this.#state.unsent !== '' && !this.text.isInput) return false;
     return this.text.isWhole();
@@ -135,7 +132,6 @@ class CallText extends GrowingText {
       this.#lastPiece = piece.startsWith(this.#lastPiece) ? piece : null;
       this.#pieces += 1;
     }
-    // Nearly every piece continues where the last one ended.
     return piece.startsWith('{') || this.state === 'placeholder' ? this.#growFromBrace(piece) : this.#append(piece);
   }
 

@@ -1,13 +1,11 @@
 import { jsonOf, objectOf } from '../../../../formats/json/loose.ts';
 import type { Loose } from '../../../wire/schema/chat-completion.ts';
 
-/** The beginning of the arguments, with whatever white space JSON allows. */
 const opening = /^\s*\{\s*"input"\s*:\s*"/;
 
 /** Arguments with more characters before the input have no such opening. */
 const maxOpeningLength = 256;
 
-/** The letters of escapes, and the character that each stands for. */
 const escapes = 'ntrbf"\\/';
 const escaped = '\n\t\r\b\f"\\/';
 
@@ -20,9 +18,7 @@ export class CustomInputDecoder {
   #state: 'opening' | 'string' | 'closed' | 'unknown' = 'opening';
   /** The opening so far; after it, an escape that is not complete. */
   #buffered = '';
-  /** The first half of a surrogate pair at the end of the input so far. */
   #highSurrogate = '';
-  /** The first character after the string that is not blank. */
   #next = '';
 
   /** Takes the next piece of the arguments and returns what it adds to the input. */
@@ -72,28 +68,24 @@ export class CustomInputDecoder {
     this.#buffered = '';
     this.#highSurrogate = '';
     for (let at = 0; at < source.length; ) {
-      const special = nextSpecial(source, at);
-      decoded += source.slice(at, special);
-      if (source[special] === '"') {
+      // One search for both characters: a search for each would read to the end for every backslash.
+      special.lastIndex = at;
+      const end = special.exec(source)?.index ?? source.length;
+      decoded += source.slice(at, end);
+      if (source[end] === '"') {
         this.#state = 'closed';
-        this.#readNext(source.slice(special + 1));
+        this.#readNext(source.slice(end + 1));
         return decoded;
       }
-      at = special + (source[special + 1] === 'u' ? 6 : 2);
-      if (at <= source.length) decoded += unescaped(source.slice(special, at));
-      else this.#buffered = source.slice(special);
+      at = end + (source[end + 1] === 'u' ? 6 : 2);
+      if (at <= source.length) decoded += unescaped(source.slice(end, at));
+      else this.#buffered = source.slice(end);
     }
     const last = decoded.charCodeAt(decoded.length - 1);
     if (!(last >= 0xd800 && last <= 0xdbff)) return decoded;
     this.#highSurrogate = decoded.slice(-1);
     return decoded.slice(0, -1);
   }
-}
-
-/** The offset of the next quote or backslash, in one search: a search for each would read to the end for every backslash. */
-function nextSpecial(text: string, from: number): number {
-  special.lastIndex = from;
-  return special.exec(text)?.index ?? text.length;
 }
 
 const special = /["\\]/g;

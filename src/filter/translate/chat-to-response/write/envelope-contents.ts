@@ -12,7 +12,6 @@ import {
   type ReasoningSource,
 } from '../read/reasoning-source.ts';
 
-/** Fields that one call, or the message, must have back. */
 export interface CarriedExtra {
   readonly fields: OpaqueFields;
   /** Returns the `call_id` of the call, and mints it if none came; `''` for the message. */

@@ -11,7 +11,6 @@ const maxGrowth = 20;
 /** Bytes that events may take for each byte of the request: a tool is announced at most once, in three events. */
 const maxRequestGrowth = 4;
 const leastRoom = 4 * 1024 * 1024;
-/** About what an event takes beside its texts. */
 const eventBytes = 300;
 /** A text is in its delta, in the events that end its part and its item, and in the terminal event. */
 const copiesOfText = 4;
@@ -80,14 +79,12 @@ export class EventLog {
     else this.#events.push(own);
   }
 
-  /** Returns the events that were appended since the last call. */
   take(): ResponseStreamEvent[] {
     const taken = this.#events;
     this.#events = null;
     return taken ?? [];
   }
 
-  /** An estimate of the tokens of the deltas so far, wanted or not. */
   tokens(): number {
     return estimatedOutput(this.#deltas, this.#characters);
   }

@@ -21,7 +21,6 @@ import { PlainItems } from './plain-items.ts';
 import { ReasoningInText } from './reasoning-in-text.ts';
 import { ToolCalls } from './tool-calls.ts';
 
-/** The fields of a completion beside its message. */
 export interface MessageExtras {
   readonly logprobs: readonly Logprob[];
   readonly citations: readonly Annotation[];
@@ -133,7 +132,6 @@ export class OutputWriter {
     this.#plain.cite(citations);
   }
 
-  /** Returns an error when a completed answer holds a call that its client could not run. */
   unrunnableCall(): ApiError | null {
     return this.#calls?.unrunnable() ?? null;
   }

@@ -65,7 +65,6 @@ export interface OpenCall extends OpenItem {
 /** More items than any model makes in an answer. An item may take 20 µs, and all items of one chunk are made in one step. */
 export const maxItems = 2048;
 
-/** What the writers of one answer share. */
 export interface WriterParts {
   readonly output: Output;
   readonly held: HeldBytes;
@@ -182,7 +181,6 @@ export class Output {
     if (index === this.#firstOpen) this.#advance();
   }
 
-  /** Moves on to the next open item, and sends the events that waited until then. */
   #advance(): void {
     do this.#firstOpen += 1;
     while (this.#open[this.#firstOpen] === null);

@@ -57,7 +57,6 @@ export class MessageItemWriter implements OpenItem {
     });
   }
 
-  /** Adds to the open refusal, or closes an open text part and opens a refusal. */
   refusal(delta: string): void {
     this.#partOf('refusal').text.append(delta);
     this.#parts.output.emit({ type: 'response.refusal.delta', ...this.#place(), delta });
@@ -140,7 +139,6 @@ export class ReasoningItemWriter implements OpenItem {
   readonly #text: GrowingText;
   #envelope: EnvelopeContents | null;
 
-  /** `envelope` holds what came before the item did. */
   constructor(parts: WriterParts, envelope: EnvelopeContents | null) {
     const { context, output, held } = parts;
     this.#parts = parts;

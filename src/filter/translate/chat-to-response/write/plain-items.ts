@@ -21,7 +21,6 @@ export class PlainItems {
   space = '';
   #logprobs: AnswerLogprobs | null = null;
   #earlyCitations: CitationList | null = null;
-  /** The contents for the envelope of the next reasoning item. */
   #pendingEnvelope: EnvelopeContents | null = null;
 
   constructor(parts: WriterParts) {
@@ -44,7 +43,6 @@ export class PlainItems {
     return new MessageItemWriter(this.#parts);
   }
 
-  /** Returns the open reasoning item, or opens one. */
   reasoning(): ReasoningItemWriter {
     const open = this.open();
     if (open instanceof ReasoningItemWriter) return open;
@@ -99,7 +97,6 @@ export class PlainItems {
     }
   }
 
-  /** Keeps logprobs until the text that they belong to comes. */
   pushLogprobs(logprobs: readonly Logprob[]): void {
     if (logprobs.length === 0) return;
     this.#logprobs ??= new AnswerLogprobs(this.#parts.held);
@@ -144,7 +141,6 @@ export class PlainItems {
     if (this.open() !== null) this.#parts.output.closeLast();
   }
 
-  /** Writes text, and then the citations that came before it. */
   #begin(delta: string): void {
     this.#write(delta);
     if (this.#earlyCitations === null) return;

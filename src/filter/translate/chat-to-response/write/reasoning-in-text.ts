@@ -36,7 +36,6 @@ export class ReasoningInText {
     this.#tags = createTagReader(parts.context.profile);
   }
 
-  /** Is all text that follows the answer's? */
   isThrough(): boolean {
     return this.#tags?.isThrough() ?? true;
   }
@@ -46,7 +45,6 @@ export class ReasoningInText {
     return this.#first.in === 'field' || (this.#first.in === 'nothing' && this.#tags === null);
   }
 
-  /** Takes the reasoning in a field. */
   reason(text: string): void {
     if (text === '') return;
     if (this.#first.in === 'tags') {
@@ -63,7 +61,6 @@ export class ReasoningInText {
     this.#write(text);
   }
 
-  /** Takes a piece of the text, cut anywhere. */
   read(content: string, isLast: boolean): void {
     if (content === '') return;
     if (this.#tags === null) this.#items.text(content, isLast);
@@ -112,7 +109,6 @@ export class ReasoningInText {
     if (!isBegun || this.#tags?.unshown() != null) this.#tags = createTagReader(this.#parts.context.profile);
   }
 
-  /** Writes what was held back, and closes the items before a call. */
   beforeCall(): void {
     this.flush();
     if (this.#first.in === 'tags') this.#first = nothing;
@@ -205,7 +201,6 @@ class LateCopy {
   /** The field is other text than the block, and does not only continue it. */
   isOther = false;
 
-  /** `shown` is the item that has the text of the block so far. */
   constructor(heldBack: GrowingText, shown: ReasoningItemWriter) {
     this.#heldBack = heldBack;
     this.#shown = shown;
@@ -230,7 +225,6 @@ class LateCopy {
     return more.trim() === '' ? '' : more;
   }
 
-  /** Ends the block. Returns the text to be shown, as `push` does. */
   endBlock(): string {
     if (this.#block !== null) return '';
     this.#block = this.#shown.written().trim();

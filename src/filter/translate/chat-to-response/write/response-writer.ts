@@ -24,7 +24,6 @@ export class ResponseWriter {
   readonly log: EventLog;
   readonly repairs = new Set<Repair>();
   output: OutputWriter;
-  /** The last usage that the upstream sent; each event's Response shows it. */
   usage: Usage | null = null;
   model: string | null = null;
   serviceTier: string | null = null;
@@ -59,7 +58,6 @@ export class ResponseWriter {
     this.#outputLog.came(bytes);
   }
 
-  /** Emits `response.created` and `response.in_progress`, once. */
   start(): void {
     if (this.#started) return;
     this.#started = true;
@@ -85,7 +83,6 @@ export class ResponseWriter {
     }
   }
 
-  /** Writes a whole message to its end. Throws `ApiError` for an error of the model's. */
   addWhole(message: LooseMessage, extras: MessageExtras): void {
     this.output.addWhole(this.#folded === null ? message : withoutCalls(message), extras);
     this.output.finish();
@@ -153,7 +150,6 @@ export class ResponseWriter {
     );
   }
 
-  /** The API's word for the upstream's tier, if there is one. */
   #tier(): string | null {
     const { serviceTiers } = this.#context.profile;
     const given = this.serviceTier;

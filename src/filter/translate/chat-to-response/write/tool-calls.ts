@@ -12,11 +12,9 @@ import type { CarriedExtra } from './envelope-contents.ts';
 import type { WriterParts } from './output.ts';
 import type { ReasoningInText } from './reasoning-in-text.ts';
 
-/** Gathers the tool calls of one answer from fragments, and sends them as items. */
 export class ToolCalls {
   readonly #parts: WriterParts;
   readonly #thinking: ReasoningInText;
-  /** Names of the deferred tools whose search the client got. */
   readonly #announced = new Set<string>();
   readonly #tracker: CallTracker;
   readonly #names: CalledNames;
@@ -63,7 +61,6 @@ export class ToolCalls {
     return extras;
   }
 
-  /** Sends what was gathered. Throws `ApiError` for a call that is not allowed. */
   send(): void {
     if (this.#gathered.size === 0) return;
     const ready = this.#gathered;
@@ -89,7 +86,6 @@ export class ToolCalls {
       if (!call.isSent() && call.name !== '' && !this.#isRepeated(call)) this.#openInOrder(call);
   }
 
-  /** Returns an error when a call holds nothing that its client could run, or half of it. */
   unrunnable(): ApiError | null {
     for (const call of this.#tracker.calls) {
       const error = call.unrunnable();
@@ -183,7 +179,6 @@ export class ToolCalls {
     return true;
   }
 
-  /** Does the call wait for the rest of its name or its arguments? */
   #mayGrow(call: Call): boolean {
     if (this.#areWhole) return false;
     return (call.text.isEmpty() && this.#tracker.isNameOpen(call.name)) || this.#needsMore(call);
