@@ -52,8 +52,9 @@ export function translateCompletion(
   } catch (thrown) {
     error ??= ApiError.from(thrown);
   }
-  if (upstreamError !== null && !writer.hasItems()) throw upstreamError;
-  if (error === null && textOf(choice.finish_reason) === '' && !writer.output.hasItems()) throw notACompletion();
+  const hasItems = writer.output.hasItems();
+  if (upstreamError !== null && (!hasItems || context.answer.fold !== null)) throw upstreamError;
+  if (error === null && textOf(choice.finish_reason) === '' && !hasItems) throw notACompletion();
   const response = writer.end(
     error === null ? readOutcome(choice.finish_reason, writer.output) : { status: 'failed', error },
   );

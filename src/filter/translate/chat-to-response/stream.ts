@@ -170,7 +170,12 @@ export class StreamTranslator {
     const response = this.response;
     this.#unreadNames.addFields(chunk);
     const counts = findUsage(chunk);
-    if (counts !== null) this.#countUsage(counts);
+    if (counts !== null) {
+      // The joined counts are read anew: what contradicted itself in an earlier usage may be complete now.
+      this.#counts = joinUsage(this.#counts, counts);
+      response.repairs.delete('usage');
+      response.usage = readUsage(this.#counts, this.#context.profile, response.repairs);
+    }
     response.model ??= readWord(chunk.model) || null;
     response.serviceTier = readWord(chunk.service_tier) || response.serviceTier;
     const choices = readChoices(chunk);
@@ -184,14 +189,6 @@ export class StreamTranslator {
     const isPlain = !this.#parts.areSeveral && !this.#parts.mayBeNumbered();
     this.#choiceIndex = !isPlain ? several : choices.length === 1 ? choices[0]?.index : this.#choiceIndex;
     if (choices.length === 0) response.output.cite(readCitations(chunk, null));
-  }
-
-  /** Reads the joined counts anew: what contradicted itself in an earlier usage may be complete now. */
-  #countUsage(counts: LooseUsage): void {
-    const response = this.response;
-    this.#counts = joinUsage(this.#counts, counts);
-    response.repairs.delete('usage');
-    response.usage = readUsage(this.#counts, this.#context.profile, response.repairs);
   }
 
   #readChoice(choice: LooseChoice, key: number, chunk: LooseChunk | null, isAnswered: boolean): void {

@@ -19,14 +19,12 @@ export interface CallFragment {
   readonly isCustom: boolean;
 }
 
-const none: readonly LooseToolCall[] = [];
-
 /** Reads the entries of `tool_calls`, or the `function_call` of the older API, which some servers still send (docs/answers.md §1.5). */
 export function readCallEntries(message: LooseMessage): readonly LooseToolCall[] {
   const entries = objectsOf<LooseToolCall>(message.tool_calls);
   if (entries.length > 0 || message.function_call == null) return entries;
   const legacy = objectOf<LooseFunctionCall>(message.function_call);
-  return legacy === null ? none : [{ function: legacy, index: 0 }];
+  return legacy === null ? entries : [{ function: legacy, index: 0 }];
 }
 
 /**

@@ -48,8 +48,6 @@ export class CitationList {
   }
 }
 
-const none: readonly Annotation[] = [];
-
 /**
  * Reads the citations of a completion or chunk and its message or delta (docs/answers.md §1.9), repeats included: the annotations
  * of the message, then `search_results` and `citations` (Perplexity, xAI). A bare URL gets no title and the range 0–0.
@@ -62,7 +60,7 @@ export function readCitations(body: LooseChunk | null, message: LooseMessage | n
   }
   if (body !== null) addPages(found, body);
   if (message !== null) addPages(found, message);
-  return found.length === 0 ? none : found;
+  return found;
 }
 
 /** The types of the annotations that a Response cannot have. */

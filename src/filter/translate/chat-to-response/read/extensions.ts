@@ -56,7 +56,6 @@ const ownFields = {
 };
 export type ExtensionPlace = keyof typeof ownFields;
 
-const noFields = {};
 const maxFieldLength = 64 * 1024;
 
 /**
@@ -92,9 +91,7 @@ export class Extensions {
   }
 
   fields(place: ExtensionPlace = 'response'): Readonly<Record<string, unknown>> {
-    const fields = this.#fields.get(place);
-    if (fields === undefined) return noFields;
-    return Object.fromEntries(Array.from(fields, ([name, json]) => [name, JSON.parse(json)]));
+    return Object.fromEntries(Array.from(this.#fields.get(place) ?? [], ([name, json]) => [name, JSON.parse(json)]));
   }
 
   usageWith(usage: Usage): Usage {

@@ -1,9 +1,5 @@
 import type { Profile } from '../../../upstream/profile.ts';
 
-export function createTagReader(profile: Profile): ThinkTagReader | null {
-  return profile.thinkTags === 'off' ? null : new ThinkTagReader(profile);
-}
-
 /** A piece of `content`, split into thinking and text. Both may be `''`. */
 export interface ThinkTagTexts {
   readonly thinking: string;
@@ -72,6 +68,13 @@ export class ThinkTagReader {
     const isShort = this.#buffered.length <= maxLeadingSpace;
     if (this.#state.at === 'start' && isShort && piece.trim() === '') return { thinking: '', text: '' };
     return this.#take(false);
+  }
+
+  /** Reads content to its end. */
+  readAll(content: string): ThinkTagTexts {
+    const begun = this.push(content);
+    const rest = this.finish();
+    return { thinking: begun.thinking + rest.thinking, text: begun.text + rest.text };
   }
 
   /** Ends the content and returns what was buffered. An unclosed block stays thinking. */

@@ -49,7 +49,9 @@ export class UnreadNames {
     this.#fields(chunk, chunkFields, '', keeper, 'response');
     this.#usage(chunk.usage, keeper);
     if (chunk.x_groq != null) this.#usage(objectOf<LooseGroqExtras>(chunk.x_groq)?.usage, keeper);
-    if (chunk.moderation != null) this.#moderation(readModeration(chunk.moderation));
+    const verdicts = readModeration(chunk.moderation);
+    const isKept = verdicts !== null && this.#keeper?.keepOurs('moderation', verdicts);
+    if (chunk.moderation != null && !isKept) this.#add('field', 'moderation');
     for (const entry of arrayOf(chunk.choices)) {
       const choice = objectOf<LooseChoice>(entry);
       if (choice === null) continue;
@@ -62,10 +64,6 @@ export class UnreadNames {
 
   names(): readonly UnknownType[] {
     return this.#found === null ? [] : [...this.#found.values()];
-  }
-
-  #moderation(verdicts: object | null): void {
-    if (verdicts === null || !this.#keeper?.keepOurs('moderation', verdicts)) this.#add('field', 'moderation');
   }
 
   #message(message: LooseMessage | null, keeper: Extensions | null): void {

@@ -213,11 +213,8 @@ class ClientToolCallWriter extends CallWriter {
 
   constructor(named: NamedCall, parts: WriterParts, tool: ClientTool) {
     // `ToolCalls` waits for the whole of a call that is shown from the start.
-    super(
-      named,
-      parts,
-      tool.isRunnable === undefined ? emptyArguments : readObjectArguments(named.call.text.toString()),
-    );
+    const isShown = tool.isRunnable !== undefined;
+    super(named, parts, isShown ? readObjectArguments(named.call.text.toString()) : emptyArguments);
     this.#tool = tool;
   }
 

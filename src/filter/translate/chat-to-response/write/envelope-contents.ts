@@ -100,11 +100,9 @@ export class EnvelopeContents {
     const { wantsEncryptedReasoning, profile } = this.#context;
     if (wantsEncryptedReasoning || details.length === 0) return details;
     if (profile.reasoningReplay !== 'reasoning_details') return [];
-    return details
-      .filter((detail) => detail.type === 'reasoning.encrypted' || textOf(detail.signature) !== '')
-      .map((detail) =>
-        detail.type === 'reasoning.encrypted' || detail.text !== text ? detail : { ...detail, text: null },
-      );
+    const isEncrypted = ({ type }: LooseReasoningDetail) => type === 'reasoning.encrypted';
+    const kept = details.filter((detail) => isEncrypted(detail) || textOf(detail.signature) !== '');
+    return kept.map((detail) => (isEncrypted(detail) || detail.text !== text ? detail : { ...detail, text: null }));
   }
 
   #fieldsByCall(): Readonly<Record<string, OpaqueFields>> {

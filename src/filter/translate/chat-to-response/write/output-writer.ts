@@ -52,26 +52,24 @@ export class OutputWriter {
   }
 
   /** Writes what a delta adds. Throws `ApiError` for a call that is not allowed. */
-  add(delta: LooseMessage, extras: ChunkExtras): void {
+  add(given: LooseMessage, extras: ChunkExtras): void {
     const isBegun = extras.isMessage && this.hasItems();
-    const message = isBegun ? this.#thinking.withoutTagged(delta) : delta;
-    if (extras.isMessage) this.#forgetHeldText(message, isBegun);
-    this.#addParts(isBegun ? message : this.#lastStretch(message), extras, isBegun);
-  }
-
-  /**
-   * Writes one part after the other, in the order in which a model makes them: each part closes what is open before it, and
-   * logprobs have to be there when the text takes its own. With `repeatsReasoning` the reasoning was written already.
-   */
-  #addParts(delta: LooseMessage, extras: ChunkExtras, repeatsReasoning: boolean): void {
+    const message = isBegun ? this.#thinking.withoutTagged(given) : given;
+    if (extras.isMessage && readContentTexts(message.content).text !== '') {
+      // The whole message has the text of the deltas that was held back.
+      this.#plain.space = '';
+      this.#thinking.forget(isBegun);
+    }
+    const delta = isBegun ? message : this.#lastStretch(message);
+    // Each part closes what is open before it, and logprobs have to be there when the text takes its own.
     this.#plain.pushLogprobs(extras.logprobs);
     const reasoning = readReasoning(delta);
     this.#plain.carry(reasoning, extras.isMessage);
-    if (!repeatsReasoning) this.#thinking.reason(reasoning.text);
+    if (!isBegun) this.#thinking.reason(reasoning.text);
     const content = readContentTexts(delta.content);
     if (isThought(delta)) this.#thinking.readThought(content.text);
     else this.#thinking.read(content.text, extras.isLast);
-    if (delta.audio != null) this.#thinking.read(transcriptOf(delta), extras.isLast);
+    if (delta.audio != null) this.#thinking.read(readTranscript(delta), extras.isLast);
     this.#addBeside(delta, content.refusal, extras.citations);
     this.#plain.carryOwn(delta);
     const calls = this.#callsFor(delta);
@@ -97,7 +95,7 @@ export class OutputWriter {
     this.#plain.carryOwn(given);
     const message = this.#lastStretch(given);
     const content = readContentTexts(message.content);
-    const text = this.#thinking.readWhole(content.text || transcriptOf(message), readReasoning(message).text);
+    const text = this.#thinking.readWhole(content.text || readTranscript(message), readReasoning(message).text);
     this.#plain.carryEnvelope();
     this.#plain.pushLogprobs(extras.logprobs);
     if (text.trim() === '') this.#plain.keepSpace(text);
@@ -200,13 +198,6 @@ export class OutputWriter {
     return { ...message, content: stretches.at(-1) };
   }
 
-  /** Forgets text of the deltas that was held back: the whole message has it too. */
-  #forgetHeldText({ content }: LooseMessage, isBegun: boolean): void {
-    if (readContentTexts(content).text === '') return;
-    this.#plain.space = '';
-    this.#thinking.forget(isBegun);
-  }
-
   #refuse(delta: string): void {
     if (delta === '') return;
     this.#thinking.flush();
@@ -256,6 +247,6 @@ export class OutputWriter {
   }
 }
 
-function transcriptOf({ audio }: LooseMessage): string {
+function readTranscript({ audio }: LooseMessage): string {
   return audio == null ? '' : textOf(objectOf<LooseAudio>(audio)?.transcript);
 }

@@ -3,7 +3,7 @@ import type { LooseMessage } from '../../../wire/schema/chat-completion.ts';
 import { GrowingText } from '../../shared/held-bytes.ts';
 import { readContentTexts } from '../read/content-parts.ts';
 import { readReasoning } from '../read/reasoning-source.ts';
-import { createTagReader, endsBlock, ThinkTagReader, type ThinkTagTexts } from '../read/think-tags.ts';
+import { endsBlock, ThinkTagReader, type ThinkTagTexts } from '../read/think-tags.ts';
 import type { WriterParts } from './output.ts';
 import type { ReasoningItemWriter } from './plain-item-writers.ts';
 import type { PlainItems } from './plain-items.ts';
@@ -33,7 +33,7 @@ export class ReasoningInText {
   constructor(parts: WriterParts, items: PlainItems) {
     this.#parts = parts;
     this.#items = items;
-    this.#tags = createTagReader(parts.context.profile);
+    this.#tags = this.#createTags();
   }
 
   isThrough(): boolean {
@@ -72,20 +72,19 @@ export class ReasoningInText {
 
   /** Takes a piece of text that is marked as a thought. Gemini writes `<thought>` before the first and `</thought>` before the answer. */
   readThought(content: string): void {
-    if (this.#tags?.expects(content)) {
-      this.#addTagged(this.#tags.push(content));
-      return;
+    if (this.#tags?.expects(content)) this.#addTagged(this.#tags.push(content));
+    else {
+      this.flush();
+      this.#tags = null;
+      this.#write(content);
     }
-    this.flush();
-    this.#tags = null;
-    this.#write(content);
   }
 
   /** Takes the whole text and the reasoning in a field. Returns the answer in the text. */
   readWhole(content: string, reasoning: string): string {
     const isBlock = reasoning === '' || endsBlock(content);
     const { thinking, text } =
-      this.#tags === null || !isBlock ? { thinking: '', text: content } : readToEnd(this.#tags, content);
+      this.#tags === null || !isBlock ? { thinking: '', text: content } : this.#tags.readAll(content);
     this.#tags = null;
     this.#endBlock();
     this.reason(reasoning);
@@ -99,14 +98,14 @@ export class ReasoningInText {
     this.flush();
     this.#tags = null;
     const { text, refusal } = readContentTexts(message.content);
-    const content = readToEnd(new ThinkTagReader(this.#parts.context.profile), text).text;
+    const content = new ThinkTagReader(this.#parts.context.profile).readAll(text).text;
     return { ...message, content, refusal: textOf(message.refusal) || refusal };
   }
 
   /** Forgets text that was held back, since a whole message has it too. With `isBegun` there are items already. */
   forget(isBegun: boolean): void {
     if (this.#first.in === 'field') this.#first.block.clear();
-    if (!isBegun || this.#tags?.unshown() != null) this.#tags = createTagReader(this.#parts.context.profile);
+    if (!isBegun || this.#tags?.unshown() != null) this.#tags = this.#createTags();
   }
 
   beforeCall(): void {
@@ -114,7 +113,7 @@ export class ReasoningInText {
     if (this.#first.in === 'tags') this.#first = nothing;
     // `auto` reads tags at the very start of the answer alone.
     const { profile } = this.#parts.context;
-    if (this.#tags !== null) this.#tags = profile.thinkTags === 'on' ? createTagReader(profile) : null;
+    if (this.#tags !== null) this.#tags = profile.thinkTags === 'on' ? new ThinkTagReader(profile) : null;
     this.#items.beforeCall();
   }
 
@@ -134,6 +133,11 @@ export class ReasoningInText {
     this.#addTagged(rest);
     this.#endBlock();
     this.#endCopy();
+  }
+
+  #createTags(): ThinkTagReader | null {
+    const { profile } = this.#parts.context;
+    return profile.thinkTags === 'off' ? null : new ThinkTagReader(profile);
   }
 
   #write(reasoning: string): void {
@@ -182,7 +186,7 @@ export class ReasoningInText {
     if (copy === '') return;
     block.clear();
     this.#first = nothing;
-    const { thinking } = readToEnd(new ThinkTagReader(this.#parts.context.profile), copy);
+    const { thinking } = new ThinkTagReader(this.#parts.context.profile).readAll(copy);
     if (!isCopy(thinking, this.#items.reasoningSoFar())) this.#writeOther(thinking);
   }
 }
@@ -236,10 +240,4 @@ class LateCopy {
 
 function isCopy(text: string, shown: string): boolean {
   return shown.includes(text.trim());
-}
-
-function readToEnd(tags: ThinkTagReader, content: string): ThinkTagTexts {
-  const begun = tags.push(content);
-  const rest = tags.finish();
-  return { thinking: begun.thinking + rest.thinking, text: begun.text + rest.text };
 }

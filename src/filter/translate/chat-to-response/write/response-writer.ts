@@ -88,10 +88,6 @@ export class ResponseWriter {
     this.output.finish();
   }
 
-  hasItems(): boolean {
-    return this.#folded === null && this.output.hasItems();
-  }
-
   /** Closes the output, emits the terminal event, and returns the Response of that event. */
   end(outcome: Outcome): ResponseResource {
     if (outcome.status === 'failed') return this.fail(outcome.error);
@@ -144,21 +140,17 @@ export class ResponseWriter {
   /** An agent would take an answer that ends for a call, but has none, for the end of its task (vllm#53255). */
   #missingCall(hasCalled: boolean): ApiError | null {
     if (!hasCalled || this.output.hasAnswer()) return null;
-    return ApiError.ofModel(
-      'invalid_tool_call',
-      'The upstream ended the answer for a tool call, but sent no tool call.',
-    );
+    const message = 'The upstream ended the answer for a tool call, but sent no tool call.';
+    return ApiError.ofModel('invalid_tool_call', message);
   }
 
   #tier(): string | null {
-    const { serviceTiers } = this.#context.profile;
     const given = this.serviceTier;
     if (given === null || given === '') return null;
-    for (const [tier, word] of Object.entries(serviceTiers))
-      if (word === given && tiersOfAnswers.has(tier)) return tier;
-    if (tiersOfAnswers.has(given)) return given;
-    this.repairs.add('service_tier');
-    return null;
+    const named = Object.entries(this.#context.profile.serviceTiers).filter(([, word]) => word === given);
+    const tier = [...named.map(([name]) => name), given].find((name) => tiersOfAnswers.has(name));
+    if (tier === undefined) this.repairs.add('service_tier');
+    return tier ?? null;
   }
 
   /** OpenAI's API completes an answer of reasoning alone, but agents stop at one without a word. */
