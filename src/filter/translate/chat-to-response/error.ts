@@ -22,10 +22,8 @@ const maxMessageBytes = 2048;
 
 /** The client’s error for an error answer (docs/answers.md §1.11, §1.12), with `retry-after` if known. Never throws. */
 export function translateError(answer: ErrorAnswer, wordings: Wordings = []): ApiError {
-  const local = readLocalReply(answer);
-  if (local !== null) return local;
   const reading = readErrorBody(answer.body, answer.contentType);
-  return buildError(reading, answer.status, wordings, answer.retryAfter);
+  return readLocalReply(answer) ?? buildError(reading, answer.status, wordings, answer.retryAfter);
 }
 
 /**

@@ -36,7 +36,6 @@ export class StreamTranslator {
   readonly #unreadNames: UnreadNames;
   /** Null where deltas are pieces, as nearly everywhere. */
   readonly #cumulative: CumulativeDeltas | null;
-  /** After a finish reason only usage can follow, or another choice. */
   finishReason: string | null = null;
   readonly #parts = new ChoiceParts();
   #finished: number | null = null;
@@ -78,9 +77,8 @@ export class StreamTranslator {
   }
 
   /**
-   * Takes data that is not JSON. A chunk that was torn fails the stream: without it, the rest of a call would run. Data that never was
-   * JSON is skipped; several pieces in a row fail the stream, and so does an end without output or without a finish reason. With `isLast` the
-   * body ended with the data, which `finish` judges.
+   * Takes data that is not JSON. A chunk that was torn fails the stream: without it, the rest of a call would run. Other data is skipped,
+   * and fails the stream where several pieces come in a row. Data with which the body ended (`isLast`) is left to `finish`.
    */
   malformed(text: string, isLast = false): ResponseStreamEvent[] {
     return this.#taken(() => {
@@ -238,10 +236,7 @@ export class StreamTranslator {
     }
   }
 
-  /**
-   * The end of the bytes without `[DONE]` and `finish_reason` is a cut (choice D9); `[DONE]` alone is for `readOutcome`, unless
-   * something in the stream was not a chunk. Throws `ApiError`.
-   */
+  /** Throws `ApiError` where an end without a finish reason is a cut (choice D9): at the end of the body, or where data was no chunk. */
   #checkEnd(reason: 'done' | 'eof'): void {
     if (this.#chunks === 0 && (reason === 'eof' || this.#malformed > 0)) throw this.#invalid();
     if (this.#unread !== null) throw this.#unread;

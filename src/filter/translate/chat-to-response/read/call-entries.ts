@@ -54,13 +54,8 @@ export function isThought(delta: LooseMessage): boolean {
   return objectOf<LooseGoogleExtras>(google)?.thought === true;
 }
 
-type OpaqueCarrier = Pick<
-  LooseToolCall,
-  'extra_content' | 'thoughtSignature' | 'thought_signature' | 'provider_specific_fields' | 'function'
->;
-
 /** The fields of a call or a message that the server wants back where they were; null for none. */
-export function readOpaqueFields(carrier: OpaqueCarrier): OpaqueFields | null {
+export function readOpaqueFields(carrier: LooseToolCall): OpaqueFields | null {
   const content = readExtraContent(carrier);
   // LiteLLM writes its field into the call, or in some versions into the function, and reads both.
   const ofCall = carrier.provider_specific_fields;
@@ -75,13 +70,13 @@ export function readOpaqueFields(carrier: OpaqueCarrier): OpaqueFields | null {
 }
 
 /** Gemini's signature beside the function goes back in the spelling in which it came (pi#9443); null for none. */
-function readSignatures({ thoughtSignature, thought_signature }: OpaqueCarrier): OpaqueFields | null {
+function readSignatures({ thoughtSignature, thought_signature }: LooseToolCall): OpaqueFields | null {
   if (thoughtSignature == null && thought_signature == null) return null;
   const given = Object.entries({ thoughtSignature, thought_signature }).filter(([, text]) => textOf(text) !== '');
   return given.length === 0 ? null : Object.fromEntries(given);
 }
 
-function readExtraContent(carrier: OpaqueCarrier): ExtraContent | null {
+function readExtraContent(carrier: LooseToolCall): ExtraContent | null {
   const vendors = objectOf<LooseExtraContent>(carrier.extra_content);
   return givenIn(vendors && 'google' in vendors ? { ...vendors, google: withoutMark(vendors.google) } : vendors);
 }

@@ -33,7 +33,6 @@ export class DeltaTemplate {
     const length = json.length - head.length - tail.length;
     if (length > 0 && length <= maxCopied && isVerbatim(json, head.length, length))
       return json.slice(head.length, head.length + length);
-    // Both halves include their quote.
     const text = jsonOf(json.slice(head.length - 1, json.length - tail.length + 1));
     return typeof text === 'string' && text !== '' ? text : null;
   }

@@ -64,7 +64,6 @@ const maxFieldLength = 64 * 1024;
  */
 export class Extensions {
   readonly #held: HeldBytes;
-  /** True where events, and fields without a provider's name, are passed as well. */
   readonly passesAll: boolean;
   /** The fields by place and name, as JSON: its length bounds what is kept, and a value too deep to be written has none. */
   readonly #fields = new Map<ExtensionPlace, Map<string, string>>();

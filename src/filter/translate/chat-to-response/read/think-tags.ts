@@ -19,16 +19,14 @@ const allClosingTags = tagPairs.map(([, closing]) => closing);
 const harmonyAnswer = '<|channel|>final<|message|>';
 const harmonyThinking = '<|channel|>analysis<|message|>';
 const harmonyStart = '<|start|>assistant';
+const harmonyEnds = [`<|end|>${harmonyStart}${harmonyAnswer}`, harmonyStart + harmonyAnswer, harmonyAnswer];
 
 /** The tags that may open an answer, each with those that end its thinking; null if the answer follows at once, as after a closing tag. */
 const openings = new Map<string, readonly string[] | null>([
   ...tagPairs.map(([opening, closing]) => [opening, [closing]] as const),
   ...allClosingTags.map((closing) => [closing, null] as const),
   ...['', harmonyStart].flatMap((start): [string, readonly string[] | null][] => [
-    [
-      start + harmonyThinking,
-      [`<|end|>${harmonyStart}${harmonyAnswer}`, `${harmonyStart}${harmonyAnswer}`, harmonyAnswer],
-    ],
+    [start + harmonyThinking, harmonyEnds],
     [start + harmonyAnswer, null],
   ]),
 ]);
@@ -70,7 +68,6 @@ export class ThinkTagReader {
     return this.#take(false);
   }
 
-  /** Reads content to its end. */
   readAll(content: string): ThinkTagTexts {
     const begun = this.push(content);
     const rest = this.finish();
@@ -139,20 +136,15 @@ export class ThinkTagReader {
 /** The state after the start, or null while the text may be the beginning of a tag. White space before a tag belongs to it. */
 function readOpening(text: string, implicitThink: boolean, isEnd: boolean): { state: Begun; rest: string } | null {
   const trimmed = text.trimStart();
-  const mayBeTag = /^[<[]/.test(trimmed);
-  const tag = mayBeTag ? openingTags.find((candidate) => trimmed.startsWith(candidate)) : undefined;
-  if (tag !== undefined) {
-    const closingTags = openings.get(tag) ?? null;
-    const rest = trimmed.slice(tag.length);
-    const newlinesToSkip = allClosingTags.includes(tag) ? 2 : 0;
-    if (closingTags === null) return { state: { at: 'answer', newlinesToSkip }, rest };
-    return { state: { at: 'thinking', opening: tag, closingTags, isFirst: true }, rest };
-  }
+  const tag = openingTags.find((candidate) => trimmed.startsWith(candidate));
   const isShort = text.length <= maxLeadingSpace;
-  if (!isEnd && isShort && openingTags.some((candidate) => candidate.startsWith(trimmed))) return null;
-  if (implicitThink)
-    return { state: { at: 'thinking', opening: '', closingTags: allClosingTags, isFirst: true }, rest: text };
-  return { state: { at: 'answer', newlinesToSkip: 0 }, rest: text };
+  if (tag === undefined && !isEnd && isShort && openingTags.some((candidate) => candidate.startsWith(trimmed)))
+    return null;
+  const rest = tag === undefined ? text : trimmed.slice(tag.length);
+  const closingTags = tag === undefined ? (implicitThink ? allClosingTags : null) : (openings.get(tag) ?? null);
+  if (closingTags !== null) return { state: { at: 'thinking', opening: tag ?? '', closingTags, isFirst: true }, rest };
+  const newlinesToSkip = tag !== undefined && allClosingTags.includes(tag) ? 2 : 0;
+  return { state: { at: 'answer', newlinesToSkip }, rest };
 }
 
 function findFirst(text: string, tags: readonly string[]): { end: number; closingTag: string } {

@@ -23,9 +23,8 @@ const countNames = Object.keys(usageFields) as (keyof LooseUsage)[];
 const detailNames = [...Object.keys(tokenDetailsFields), 'audio_tokens'] as (keyof LooseTokenDetails)[];
 
 /**
- * Joins the usages of a stream. A count stands until a later one that is not 0 replaces it: gateways in front of Claude send the count of
- * the prompt in the first chunk and that of the answer in the last. Counts are cumulative everywhere, so nothing is added up. Only what
- * `readUsage` reads is kept, since an upstream may make up any number of names.
+ * Joins the usages of a stream. Counts are cumulative: one stands until a later one that is not 0 replaces it. Gateways in front of Claude send
+ * the prompt's in the first chunk and the answer's in the last. Names that `readUsage` does not read are dropped.
  */
 export function joinUsage(before: LooseUsage | null, later: LooseUsage): LooseUsage {
   const joined: { -readonly [Name in keyof LooseUsage]: unknown } = {};

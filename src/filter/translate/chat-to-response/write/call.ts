@@ -98,16 +98,14 @@ export class Call {
 }
 
 /**
- * The arguments of a call as they grow, or the input of a native custom call. Servers send an empty object before the arguments, all of them
- * once more at the end, a brace too many behind them, or all so far in each piece.
+ * The arguments of a call as they grow, or the input of a native custom call. Some servers send an empty object before the arguments, all
+ * arguments once more at the end, a brace too many, or in each piece all arguments so far.
  */
 class CallText extends GrowingText {
   readonly isInput: boolean;
   /**
-   * - `growing`: pieces follow.
-   * - `placeholder`: the text is `{}`, which is the arguments only if no more of them come.
-   * - `cut`: something stood behind the object that the arguments are, and was left out.
-   * - `ended`: an input whose end is known. Input can end anywhere, so only what follows ends it.
+   * A `placeholder` is `{}`, which is the arguments only if no others come. Of arguments that were `cut`, something behind their object was left
+   * out. Only input is `ended`: it can end anywhere, so that only what follows ends it.
    */
   state: 'growing' | 'placeholder' | 'cut' | 'ended' = 'growing';
   /** The last piece, while each began with the one before it; then null. */
@@ -193,7 +191,6 @@ class CallText extends GrowingText {
 
   #growFromBrace(piece: string): string {
     if (this.state !== 'placeholder') {
-      // xAI sends the whole arguments again at the end.
       if (piece === this.toString() && isCompleteJson(piece)) return '';
       if (!piece.startsWith('{}') || !this.isEmpty()) return this.#append(piece);
       if (piece === '{}') this.state = 'placeholder';

@@ -97,9 +97,8 @@ function unescaped(sequence: string): string {
 }
 
 /**
- * Reads the input of a custom tool that was offered as a function with one parameter, `input`. Models also rename the parameter,
- * or write the input bare: a single string property counts as the input, and so does text that is not JSON. Text that begins
- * with `{"input":"` is read as in a stream, even if it is cut or not quite JSON.
+ * Reads the input of a custom tool that was offered as a function with the parameter `input`. Models also rename the parameter or write the
+ * input bare, so a single string property counts as the input, and so does text that is not JSON.
  */
 export function readCustomInput(text: string): string {
   const decoder = new CustomInputDecoder();

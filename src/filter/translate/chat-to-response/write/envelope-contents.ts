@@ -91,11 +91,7 @@ export class EnvelopeContents {
     };
   }
 
-  /**
-   * The details that go into an envelope: all of them where the client asked, else the encrypted and the signed ones, and only
-   * where they would be given back. The text of a signed one can be large and is in the item already, so it is null where
-   * it is the item's `text`.
-   */
+  /** All details where the client asked for them, else those that the server needs back. A text that the item has already becomes null. */
   #carried(details: readonly LooseReasoningDetail[], text: string): readonly LooseReasoningDetail[] {
     const { wantsEncryptedReasoning, profile } = this.#context;
     if (wantsEncryptedReasoning || details.length === 0) return details;

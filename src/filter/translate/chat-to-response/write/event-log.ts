@@ -66,7 +66,6 @@ export class EventLog {
       this.held.bytes += event.item.encrypted_content?.length ?? 0;
   }
 
-  /** Appends an event that was counted. */
   append(event: UnnumberedEvent): void {
     if (!this.isWanted) return;
     // The event is completed in place, since nobody else has it: a copy for each token would cost more.

@@ -79,8 +79,7 @@ export class OutputWriter {
   }
 
   /**
-   * Writes the whole message of a JSON completion; called once, before `finish`. Throws as `add` does. Nothing can follow, so it differs
-   * from one large delta:
+   * Writes the whole message of a JSON completion, before `finish`. Throws as `add` does. Nothing can follow, so it differs from a delta:
    *
    * - The item that carries an envelope comes first, as reasoning does, and holds what all calls carry.
    * - Details and thinking blocks go back as they are. Each entry of `tool_calls` is a call of its own, closed before the next.

@@ -9,11 +9,8 @@ import type { ReasoningItemWriter } from './plain-item-writers.ts';
 import type { PlainItems } from './plain-items.ts';
 
 /**
- * Where reasoning came first, in a field or in tags: in the other place it may be a copy (docs/answers.md §1.4). After a call, and once both
- * were compared, reasoning may come anew.
- *
- * - `field`: a block in tags is held back in `block`, and shown at its end unless the field had the same text.
- * - `tags`: the block was shown as it came, and `copy` compares the field with it.
+ * Where reasoning came first, in a field or in tags: in the other place it may be a copy (docs/answers.md §1.4), until both were compared or a
+ * call comes. A block in tags behind a field is held back until its end. A field behind a block is compared as it comes.
  */
 type First =
   | { readonly in: 'nothing' }

@@ -150,10 +150,7 @@ export class ToolCalls {
     this.#sendText(call);
   }
 
-  /**
-   * Before the first call of a deferred tool, sends the client the items with which OpenAI's servers report a search: the
-   * Agents SDKs run no tool that no search has found. The Chat server was offered all tools from the start.
-   */
+  /** Before the first call of a deferred tool, sends the items of a search that found it: the Agents SDKs run no other deferred tool. */
   #announce(name: string): void {
     const { newId, foundTools } = this.#parts.context;
     const tool = foundTools.get(name);
@@ -225,10 +222,9 @@ export class CalledNames {
   }
 
   /**
-   * The Chat name of the tool that a model means. Most models use that name. Servers that do not read gpt-oss's Harmony
-   * format to its end leave `functions.` in front of the name, or a marker behind it (`get_tide<|channel|>commentary`); small
-   * models write brackets behind it; and models call a tool of a namespace by its own name, which is enough where only one has
-   * it, also with a namespace that ends in `__` in front of it. Other names are left as they are.
+   * Finds the Chat name of the tool that a model means. Servers that do not read gpt-oss's Harmony format to its end leave `functions.` in
+   * front of the name, or a marker behind it (`get_tide<|channel|>commentary`); small models write brackets behind it. A tool of a
+   * namespace may be called by its own name, where only one tool has it. Other names are left as they are.
    */
   find(name: string): string {
     if (this.#offered.toolNames.has(name)) return name;
