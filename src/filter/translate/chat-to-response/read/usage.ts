@@ -59,7 +59,7 @@ function promptOf(usage: LooseUsage): number | null {
 
 /**
  * Reads the counts in any vendor's spelling (docs/answers.md §1.7); null for none. The result never contradicts itself: no part is
- * more than its whole, and input and output are the total. `repairs` notes a usage that did.
+ * more than its whole, and input and output are the total. `repairs` notes counts that did.
  */
 export function readUsage(
   usage: LooseUsage | null,
