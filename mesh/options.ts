@@ -5,15 +5,7 @@ import { builtInProfiles, profilesFile } from '../src/filter/index.ts';
 import { usageProblem } from '../src/service/settings/error-texts.ts';
 import { didYouMean } from '../src/service/settings/unknown-names.ts';
 
-export interface MeshOptions {
-  /** Without a port the mesh listens on 10000, or on the next free port. */
-  readonly port: number | undefined;
-  /** Without a URL the mesh runs its embedded upstream. */
-  readonly upstream: URL | undefined;
-  readonly upstreamKey: string | undefined;
-  readonly profile: string | undefined;
-  readonly printEnvoyConfig: boolean;
-}
+export type MeshOptions = NonNullable<ReturnType<typeof parseMeshOptions>>;
 
 export function writeUsageText({ plain, beforeOptions }: typeof thisCommand): string {
   return readFileSync(join(import.meta.dirname, 'usage.txt'), 'utf8')
@@ -23,7 +15,7 @@ export function writeUsageText({ plain, beforeOptions }: typeof thisCommand): st
 }
 
 /** Reads the command line. Returns null for `--help`; throws a message for the user when something is wrong. */
-export function parseMeshOptions(args: readonly string[], environment: NodeJS.ProcessEnv): MeshOptions | null {
+export function parseMeshOptions(args: readonly string[], environment: NodeJS.ProcessEnv) {
   const kept = ['port', 'upstream', 'upstream-key', 'profile'].filter(
     (name) => environment[`npm_config_${name.replace('-', '_')}`] !== undefined,
   );
@@ -40,7 +32,9 @@ export function parseMeshOptions(args: readonly string[], environment: NodeJS.Pr
     throw new Error('--upstream-key needs --upstream.');
   if (values.profile !== undefined) checkProfile(values.profile, environment['UPSTREAM_PROFILES_FILE']);
   return {
+    /** Without a port the mesh listens on 10000, or on the next free port. */
     port: values.port === undefined ? undefined : parsePort(values.port),
+    /** Without a URL the mesh runs its embedded upstream. */
     upstream,
     upstreamKey: upstream === undefined ? undefined : upstreamKey,
     profile: values.profile,

@@ -35,29 +35,7 @@ export type ChatAnswer =
   | ReadAnswer;
 
 /** The facts of a valid answer, by which the probes judge it. */
-export interface ReadAnswer {
-  readonly type: 'answer';
-  readonly streamed: boolean;
-  /** The number of stream events that carried a part of the answer. */
-  readonly deltas: number;
-  readonly done: boolean;
-  /** True if each delta of the stream repeated the text before it. */
-  readonly isCumulative: boolean;
-  /** The whole content of the answer, including reasoning in tags. */
-  readonly text: string;
-  /** The content without reasoning, as a client would see it. */
-  readonly said: string;
-  /** The reasoning beside the text; empty for hidden reasoning, of which only the field is known. */
-  readonly reasoning: string;
-  readonly reasoningFields: readonly string[];
-  readonly calls: readonly AnsweredCall[];
-  readonly finish: string;
-  readonly usage: Response['usage'];
-  /** The number of tokens that have a logprob. */
-  readonly logprobs: number;
-  /** The answer's `system_fingerprint`; `''` without one. */
-  readonly fingerprint: string;
-}
+export type ReadAnswer = ReturnType<typeof collectFacts>;
 
 /** The statuses with which a server, or a proxy in front of it, says that it cannot answer now. */
 const inTrouble = new Set([500, 502, 503, 504, 529]);
@@ -211,8 +189,8 @@ function* readStream(answer: Answer): Generator<void, ChatAnswer> {
   if (!seen.hasChoice) return { type: 'broken', message: describeEmptiness(answer) };
   translator.finish(done ? 'done' : 'eof');
   const finish = translator.summary().finishReason ?? '';
-  const facts = collectFacts(translator.response.final?.output ?? [], seen);
-  return { type: 'answer', streamed: true, done, deltas, finish, usage: translator.response.usage, ...facts };
+  const ends = { streamed: true, done, deltas, finish, usage: translator.response.usage };
+  return collectFacts(translator.response.final?.output ?? [], seen, ends);
 }
 
 function readCompletion(answer: Answer): ChatAnswer {
@@ -224,8 +202,7 @@ function readCompletion(answer: Answer): ChatAnswer {
   const { response, finishReason } = translateCompletion(completion, createContext(false));
   const { output, usage } = response;
   const deltas = output.length === 0 ? 0 : 1;
-  const facts = collectFacts(output, seen);
-  return { type: 'answer', streamed: false, done: false, finish: finishReason ?? '', usage, deltas, ...facts };
+  return collectFacts(output, seen, { streamed: false, done: false, finish: finishReason ?? '', usage, deltas });
 }
 
 /**
@@ -243,25 +220,43 @@ function createContext(stream: boolean) {
 
 const usual = { ...valuesOf(settings.translation, readConfig({})), reasoningEvents: 'summary' as const };
 
-function collectFacts(output: Response['output'], seen: SeenChunks) {
+function collectFacts(output: Response['output'], seen: SeenChunks, ends: AnswerEnds) {
   const text = output
     .flatMap((item) => (item.type === 'message' ? item.content : []))
     .map((part) => (part.type === 'output_text' ? part.text : ''))
     .join('');
   const tags = findTags(text);
   return {
+    type: 'answer' as const,
+    ...ends,
+    /** The whole content of the answer, including reasoning in tags. */
     text,
+    /** The content without reasoning, as a client would see it. */
     said: tags === null ? text : separateTags(text, tags === 'closing').text,
+    /** The reasoning beside the text; empty for hidden reasoning, of which only the field is known. */
     reasoning: output
       .flatMap((item) => (item.type === 'reasoning' ? item.summary : []))
       .map((part) => part.text)
       .join(''),
     reasoningFields: [...seen.reasoningFields],
     calls: output.flatMap(readCall),
+    /** The number of tokens that have a logprob. */
     logprobs: seen.logprobs,
+    /** The answer's `system_fingerprint`; `''` without one. */
     fingerprint: seen.fingerprint,
+    /** True if each delta of the stream repeated the text before it. */
     isCumulative: seen.isCumulative(),
   };
+}
+
+/** What an answer's stream or JSON says of its end. */
+interface AnswerEnds {
+  readonly streamed: boolean;
+  /** The number of stream events that carried a part of the answer. */
+  readonly deltas: number;
+  readonly done: boolean;
+  readonly finish: string;
+  readonly usage: Response['usage'];
 }
 
 function readCall(item: Response['output'][number]): AnsweredCall[] {

@@ -222,22 +222,17 @@ const types: Readonly<Record<string, string>> = {
 
 const paths = new Map(Object.keys(types).map((name) => [`/inspect/${name === 'index.html' ? '' : name}`, name]));
 
-interface PageFile {
-  readonly contentType: string;
-  readonly body: Buffer;
-}
-
 /**
  * Gives the page's file at a path, or undefined where there is none. The bundled service has them next to it: throws if one is
  * missing. Run from source they are built when the first is asked for, which most runs never do; then it rejects if one does
  * not compile.
  */
-export function loadPage(): (path: string) => Promise<PageFile | undefined> {
+function loadPage() {
   const folder = join(dirname(import.meta.filename), 'inspect');
   const fromSource = import.meta.filename.endsWith('.ts');
   const bundled = fromSource ? [] : Object.keys(types).map((name) => [name, readFileSync(join(folder, name))] as const);
   let files: Promise<ReadonlyMap<string, Buffer>> | null = fromSource ? null : Promise.resolve(new Map(bundled));
-  return async (path) => {
+  return async (path: string) => {
     const name = paths.get(path);
     if (name === undefined) return undefined;
     files ??= buildFiles();
