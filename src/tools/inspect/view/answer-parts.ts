@@ -91,7 +91,8 @@ export function findLastResponse(stream: string): unknown {
   for (let index = blocks.length - 1; index >= 0; index -= 1) {
     const data = blocks[index]?.split('\n').find((line) => line.startsWith('data: {'));
     const event = data === undefined ? null : parseShown(data.slice(6));
-    if (typeof event === 'object' && event !== null && 'response' in event) return event.response;
+    const { response } = objectOf<{ response?: unknown }>(event) ?? {};
+    if (response !== undefined) return response;
   }
   return null;
 }
@@ -100,9 +101,8 @@ export function findLastResponse(stream: string): unknown {
 export function findErrorMessage(response: ExchangeFile['client_response']): string | null {
   const last = response?.pieces.map((piece) => ('text' in piece ? piece.text : '')).join('') ?? '';
   const event = isEventStream(response) ? findLastResponse(last) : parseShown(last);
-  const error = typeof event === 'object' && event !== null && 'error' in event ? event.error : null;
-  if (typeof error !== 'object' || error === null || !('message' in error)) return null;
-  return writeWord(error.message);
+  const { message } = objectOf<{ message?: unknown }>(objectOf<{ error?: unknown }>(event)?.error) ?? {};
+  return message === undefined ? null : writeWord(message);
 }
 
 export function isEventStream(response: ExchangeFile['chat_response']): boolean {

@@ -1,3 +1,4 @@
+import { objectOf } from '../../../formats/json/loose.ts';
 import { parseShown } from './timeline.ts';
 
 /** Collects the texts that the deltas of a stream add up to, in Chat chunks and Responses events. */
@@ -32,11 +33,9 @@ export function createDeltaTexts<Source>() {
     /** Adds the next message of the stream: its data, or a comment. `find` returns `source` for it. */
     add(message: string, source: Source): void {
       if (!message.includes('"delta"')) return;
-      const event = parseShown(message);
-      if (typeof event !== 'object' || event === null) return;
-      const { type, output_index, content_index, summary_index, command_index, delta, choices } = event as Readonly<
-        Record<string, unknown>
-      >;
+      const event = objectOf<Record<string, unknown>>(parseShown(message));
+      if (event === null) return;
+      const { type, output_index, content_index, summary_index, command_index, delta, choices } = event;
       collect(delta, [type, output_index, content_index, summary_index, command_index].map(readStep).join(), 0, source);
       for (const choice of Array.isArray(choices) ? choices : [])
         collect(choice?.delta, readStep(choice?.index), 0, source);

@@ -1,3 +1,4 @@
+import { objectOf } from '../../../formats/json/loose.ts';
 import { parseShown } from './timeline.ts';
 
 /** How a value compares with the other side. `moved`: it is there in another place or under another name. */
@@ -181,7 +182,7 @@ export interface Opening {
 
 /** Returns which parts of a request's body, of Responses or Chat, are folded at first, and what is scrolled to. */
 export function chooseOpening(body: unknown): Opening {
-  const { tools, instructions, input, messages } = (typeof body === 'object' ? (body as Json | null) : null) ?? {};
+  const { tools, instructions, input, messages } = objectOf<Json>(body) ?? {};
   const name = Array.isArray(messages) ? 'messages' : 'input';
   const items: readonly (Json | null)[] = [messages, input].find(Array.isArray) ?? [];
   const hidden = items.flatMap((item, index) =>

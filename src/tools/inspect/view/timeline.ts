@@ -1,4 +1,4 @@
-import { jsonOf } from '../../../formats/json/loose.ts';
+import { jsonOf, objectOf, objectsOf } from '../../../formats/json/loose.ts';
 import { scanJson } from '../../../formats/json/scan.ts';
 import type { ExchangeFilePiece } from '../../files/exchange-file.ts';
 import { type ShownEvent, writeEventLine } from './event-lines.ts';
@@ -72,38 +72,35 @@ const maxLabelLength = 400;
 
 export function labelChunk(entry: TimelineEntry): string {
   if (entry.kind !== 'data') return shortenLabel(entry.raw);
-  const chunk = parseShown(entry.raw) as LooseChunk | null;
-  if (typeof chunk !== 'object' || chunk === null) return shortenLabel(entry.raw);
+  const chunk = objectOf<LooseChunk>(parseShown(entry.raw));
+  if (chunk === null) return shortenLabel(entry.raw);
   const words: string[] = [];
-  for (const choice of Array.isArray(chunk.choices) ? chunk.choices : []) {
-    if (typeof choice !== 'object' || choice === null) continue;
-    for (const [name, value] of Object.entries(choice.delta ?? {}))
+  for (const { delta, finish_reason } of objectsOf<LooseChunk>(chunk.choices)) {
+    for (const [name, value] of Object.entries(objectOf<Record<string, unknown>>(delta) ?? {}))
       if (value !== null && value !== '' && !(name === 'role' && words.length > 0))
         words.push(`${name} ${JSON.stringify(value)}`);
-    if (choice.finish_reason != null) words.push(`finish_reason ${writeWord(choice.finish_reason)}`);
+    if (finish_reason != null) words.push(`finish_reason ${writeWord(finish_reason)}`);
   }
-  if (chunk.usage != null)
-    words.push(`usage ${writeWord(chunk.usage.prompt_tokens)}+${writeWord(chunk.usage.completion_tokens)}`);
+  const usage = objectOf<LooseChunk>(chunk.usage);
+  if (usage !== null) words.push(`usage ${writeWord(usage.prompt_tokens)}+${writeWord(usage.completion_tokens)}`);
   if (chunk.error != null) words.push(`error ${JSON.stringify(chunk.error)}`);
   return shortenLabel(words.length === 0 ? entry.raw : words.join('  '));
 }
 
 export function labelEvent(entry: TimelineEntry): string {
   if (entry.kind !== 'data') return shortenLabel(entry.raw);
-  const event = parseShown(entry.raw) as ShownEvent | null;
-  if (typeof event !== 'object' || event === null || typeof event.type !== 'string') return shortenLabel(entry.raw);
+  const event = objectOf<Record<string, unknown>>(parseShown(entry.raw));
+  if (typeof event?.['type'] !== 'string') return shortenLabel(entry.raw);
   try {
-    return shortenLabel(writeEventLine(event));
+    return shortenLabel(writeEventLine(event as ShownEvent));
   } catch {
-    return shortenLabel(event.type); // not one of our events: this stream was passed through
+    return shortenLabel(event['type']); // not one of our events: this stream was passed through
   }
 }
 
-interface LooseChunk {
-  readonly choices?: readonly ({ readonly delta?: object | null; readonly finish_reason?: unknown } | null)[];
-  readonly usage?: { readonly prompt_tokens?: unknown; readonly completion_tokens?: unknown } | null;
-  readonly error?: unknown;
-}
+type LooseName = 'choices' | 'delta' | 'finish_reason' | 'usage' | 'prompt_tokens' | 'completion_tokens' | 'error';
+/** The fields of an upstream's chunk, of its choices and of its usage that a label shows. */
+type LooseChunk = Readonly<Partial<Record<LooseName, unknown>>>;
 
 /** The most levels of a shown value. The code that shows a value calls itself for each level. */
 const maxShownNesting = 500;
