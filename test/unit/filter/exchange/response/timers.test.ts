@@ -127,6 +127,16 @@ describe('an upstream that keeps its stream open after the finish reason', () =>
     expect(said(exchange.tick(2500)).ended).toBe(true);
   });
 
+  test('is given the whole grace once the client reads again', () => {
+    const exchange = begun({ stream: true }, 'text/event-stream', { stallTimeoutMs: 0 });
+    send(exchange, chunk({ content: 'a' }, 'stop'));
+    expect(exchange.tick(0)).toEqual([]);
+    for (let at = 500; at <= 10_000; at += 500) expect(exchange.tick(at, true)).toEqual([]);
+    expect(exchange.tick(10_500)).toEqual([]);
+    expect(exchange.tick(12_499)).toEqual([]);
+    expect(said(exchange.tick(12_500)).ended).toBe(true);
+  });
+
   test('is ended after [DONE] too', () => {
     const exchange = begun({ stream: true }, 'text/event-stream');
     const first = said(
