@@ -64,6 +64,7 @@ describe('headers', () => {
     ['/v1/responses?a=b=c?d', `/v1/responses?a=${redactionMark}?d`],
     ['/v1/responses?a=&limit=2#access_token=t', `/v1/responses?a=&limit=2#access_token=${redactionMark}`],
     ['https://u:p@host:8080/a@b?code=1', `https://${redactionMark}@host:8080/a@b?code=${redactionMark}`],
+    ['https://u:p@ss@host/a@b', `https://${redactionMark}@host/a@b`],
     ['//user@host/', `//${redactionMark}@host/`],
   ])('the address %s is %s, wherever it stands', (address, kept) => {
     for (const name of [':path', 'x-envoy-original-path', 'location', 'referer'])
@@ -125,6 +126,14 @@ describe('headers', () => {
     const redactor = new Redactor();
     redactor.headers(Array.from({ length: 129 }, (_key, index) => ['x-api-key', `key-${1000 + index}`]));
     expect(redactor.text('key-1000 key-1127 key-1128')).toBe(`${redactionMark} ${redactionMark} key-1128`);
+  });
+
+  it('so is one in a body with characters beyond ASCII, in bodies and in texts', () => {
+    const redactor = new Redactor();
+    const bodyOf = (text: string) => redactor.body(Buffer.from(text).toString('latin1'), 'request');
+    bodyOf('{"api_key":"schlüssel-123456"}');
+    expect(bodyOf('not schlüssel-123456')).toBe(`not ${redactionMark}`);
+    expect(redactor.text('not schlüssel-123456')).toBe(`not ${redactionMark}`);
   });
 
   it('so is one that is a part of another, alone and within it, in whichever order they come', () => {
