@@ -28,6 +28,7 @@ describe('ThinkTagReader', () => {
     ['no block', 'a <think>b</think>', { thinking: '', text: 'a <think>b</think>' }],
     ['a second block is text', '<think>a</think>b<think>c</think>', { thinking: 'a', text: 'b<think>c</think>' }],
     ['a closing tag nobody opened', 'a</think>b', { thinking: '', text: 'a</think>b' }],
+    ['a closing tag at the start, and a blank line', '</think>\n\n\nb', { thinking: '', text: '\nb' }],
     ['a start that only looks like a tag', '<thin', { thinking: '', text: '<thin' }],
     ['blank text', ' \n', { thinking: '', text: ' \n' }],
     ['nothing', '', { thinking: '', text: '' }],

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
-import { findUsage, readUsage } from '../../../../../../src/filter/translate/chat-to-response/read/usage.ts';
+import { findUsage, joinUsage, readUsage } from '../../../../../../src/filter/translate/chat-to-response/read/usage.ts';
 import type { Repair } from '../../../../../../src/filter/translate/shared/context.ts';
 import type { Usage } from '../../../../../../src/filter/wire/schema/response-resource.ts';
 import { runs } from '../../../../../support/property-runs.ts';
@@ -57,6 +57,14 @@ test.each<[object, Repair[]]>([
   const repairs = new Set<Repair>();
   readUsage({ ...totals, ...usage }, { reasoningTokensExtra: false }, repairs);
   expect([...repairs]).toEqual(expected);
+});
+
+it('a total beside a prompt of 0 is the answer’s, and contradicts no prompt that came before', () => {
+  const repairs = new Set<Repair>();
+  const joined = joinUsage({ prompt_tokens: 25 }, { prompt_tokens: 0, completion_tokens: 15, total_tokens: 15 });
+  const usage = readUsage(joined, { reasoningTokensExtra: false }, repairs);
+  expect(usage).toMatchObject({ input_tokens: 25, output_tokens: 15, total_tokens: 40 });
+  expect([...repairs]).toEqual([]);
 });
 
 /** No part is more than its whole, and the parts are the total. */
