@@ -44,9 +44,12 @@ afterEach(() => {
   server.closeAllConnections();
 });
 
+function portOf(of: Server): number {
+  return (of.address() as AddressInfo).port;
+}
+
 async function get(path: string, headers: Readonly<Record<string, string>> = {}) {
-  const { port } = server.address() as AddressInfo;
-  const response = await fetch(`http://127.0.0.1:${port}${path}`, { headers });
+  const response = await fetch(`http://127.0.0.1:${portOf(server)}${path}`, { headers });
   return { status: response.status, text: await response.text() };
 }
 
@@ -270,4 +273,24 @@ describe('what is sent on', () => {
     }
     expect((await get('/inspect/models', { 'sec-fetch-site': 'cross-site' })).status).toBe(403);
   });
+});
+
+it('refuses to send what another site asks for, and does not send it', async () => {
+  const received: (string | undefined)[] = [];
+  const proxy = createServer((incoming, response) => {
+    received.push(incoming.headers['user-agent']);
+    response.end('{}');
+  });
+  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+  inspector.close();
+  inspector = createInspector({ store, version: '1', sendTo: `http://127.0.0.1:${portOf(proxy)}/v1`, explainer });
+  const own = `http://127.0.0.1:${portOf(server)}`;
+  const statusOf = async (origin: string) => {
+    const headers = { origin, 'content-type': 'application/json' };
+    return (await fetch(`${own}/inspect/send`, { method: 'POST', headers, body: '{}' })).status;
+  };
+  expect([await statusOf('http://evil.example'), await statusOf(own)]).toEqual([403, 200]);
+  expect(received).toEqual(['responses-extproc/1 inspector']);
+  proxy.close();
+  proxy.closeAllConnections();
 });
