@@ -54,6 +54,10 @@ it('a server that stays silent is asked until --timeout', async () => {
   expect(await ask([silent])).toEqual({ answer: silent, asked: 4, lines: [silence], seconds: 23 });
 });
 
+it('a server that says that it loads is asked until --max-time', async () => {
+  expect(await ask([loading])).toMatchObject({ answer: loading, asked: 61, seconds: 60 });
+});
+
 it('a server that is silent, then says that it loads, has a line for each', async () => {
   const { answer, lines } = await ask([silent, loading, loading, answered]);
   expect({ answer, lines }).toEqual({
