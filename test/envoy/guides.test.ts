@@ -60,6 +60,9 @@ test('your-own-envoy: a configuration that knew nothing of the filter translates
     const answer = await (await mesh.post(body)).text();
     expect(answer).toMatch(/^event: response\.created\n[\s\S]*event: response\.completed\n/);
   }
+  mesh.upstream.script('list', { body: ['{"object":"list","data":[{"id":"qwen3"}]}'] });
+  const list = await fetch(`${mesh.url}/v1/models?client_version=1`, { headers: { 'x-test-script': 'list' } });
+  expect(await list.json()).toMatchObject({ data: [{ id: 'qwen3' }], models: [{ slug: 'qwen3' }] });
   mesh.upstream.script('untouched', { body: [completion({ content: 'Hello.' })] });
   const chat = await mesh.post({ model: 'untouched', messages: [] }, { path: '/v1/chat/completions' });
   expect(await chat.json()).toMatchObject({ object: 'chat.completion' });

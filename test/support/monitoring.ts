@@ -16,7 +16,7 @@ export interface Rules {
     readonly rules: readonly {
       readonly alert: string;
       readonly expr: string;
-      readonly annotations: { readonly runbook_url?: string };
+      readonly annotations: { readonly summary?: string; readonly runbook_url?: string };
     }[];
   }[];
 }

@@ -76,3 +76,11 @@ it('says how a session of each client ended after each fault', () => {
     }
   expect(shown).toBe(faultTableOf(endings));
 });
+
+it('Codex is told to wait half an hour for the first event, in milliseconds', () => {
+  const pages = ['clients.md', 'guides/codex-for-a-team.md'];
+  for (const name of pages) {
+    const page = readFileSync(new URL(`../../../docs/${name}`, import.meta.url), 'utf8');
+    expect(/stream_idle_timeout_ms = (\d+)/.exec(page)?.[1], name).toBe(String(30 * 60 * 1000));
+  }
+});

@@ -43,6 +43,13 @@ describe('docs/watching.md', () => {
     expect(namedUnder('Alerts')).toEqual(rules.map(({ alert }) => alert));
   });
 
+  it('a certificate is reported a week before its end, as the alert says', () => {
+    const { expr = '', annotations } = rules.find(({ alert }) => alert === 'ResponsesExtprocCertificateExpires') ?? {};
+    const [, days, seconds] = /time\(\) \+ (\d+) \* (\d+)$/.exec(expr) ?? [];
+    expect([Number(days), Number(seconds)]).toEqual([7, 24 * 60 * 60]);
+    expect(annotations?.summary).toContain('within a week');
+  });
+
   it('names the headers that the service adds to an event stream', () => {
     const { 'content-type': _, ...own } =
       translatedHeaders(new Map(), { stream: true, dropped: ['user'] }, 'id').set ?? {};

@@ -1,6 +1,9 @@
+import { readFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { PassThrough } from 'node:stream';
 import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { findCluster } from '../../../../mesh/envoy-config.ts';
 import { turnError } from '../../../../src/service/websocket/errors.ts';
 import {
   answerHttp,
@@ -113,6 +116,13 @@ describe('a request that is no handshake', () => {
     answerHttp(requestOf(url), response as unknown as ServerResponse, () => isDraining);
     return [...head, body];
   };
+
+  it('has its health where envoy.yaml looks for it', () => {
+    const file = readFileSync(new URL('../../../../envoy/envoy.yaml', import.meta.url), 'utf8');
+    const asked = findCluster(parse(file), 'responses_extproc_websocket')['health_checks'];
+    const [{ http_health_check: check }] = asked as [{ http_health_check: { path: string } }];
+    expect([answered(check.path), answered(check.path, true)].map(([status]) => status)).toEqual([200, 503]);
+  });
 
   it('is told what this listener is for; health is answered', () => {
     expect(answered('/healthz')).toEqual([200, { 'content-type': 'text/plain' }, 'ok\n']);
