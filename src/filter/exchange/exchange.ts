@@ -29,6 +29,7 @@ export class Exchange {
   #nextUpdate = 1;
   #responseId: string | null = null;
   readonly #held = { request: 0, response: 0 };
+  #cutBy: ApiError | null = null;
 
   constructor(options: ExchangeOptions) {
     const newId: NewId = (prefix) => {
@@ -95,10 +96,15 @@ export class Exchange {
     return this.#closed ? [] : this.#checked(this.#responseLeg.tick(at, blocked), null);
   }
 
-  /** Ends the answer with this error in few bytes, for want of memory. Null where the call has to end instead. */
-  shed(error: ApiError): Replies | null {
-    const replies = this.#closed ? null : this.#responseLeg.shed(error);
-    return replies === null ? null : this.#checked(replies, null);
+  /**
+   * Ends the answer with this error in few bytes, for want of memory. Null where the call has to end instead, as it has where the client
+   * reads nothing (`isRead`): then the exchange has failed with this error.
+   */
+  shed(error: ApiError, isRead = true): Replies | null {
+    const replies = this.#closed || !isRead ? null : this.#responseLeg.shed(error);
+    if (replies !== null) return this.#checked(replies, null);
+    this.#cutBy = error;
+    return null;
   }
 
   summary(): ExchangeSummary {
@@ -114,6 +120,7 @@ export class Exchange {
       response: this.#responseLeg.report(),
       responsePhase: this.#responseLeg.phase(),
       responseId: this.#responseId,
+      cutBy: this.#cutBy,
     };
   }
 

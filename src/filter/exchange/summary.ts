@@ -15,7 +15,8 @@ import type { BodyModes, ExchangeReply, Replies, UsageMetadata } from './types.t
  * - `refused`: this service sent the response. The upstream was not called, but in `STREAMED` it may have had the headers.
  * - `local_reply`: Envoy answered by itself, for a reason that is not the upstream's: a rate limit, authentication.
  * - `upstream_error`: the client was sent an HTTP error for what the upstream did.
- * - `completed`, `incomplete`, `failed`: the Response's own status. Without an upstream's status it was not asked.
+ * - `completed`, `incomplete`, `failed`: the Response's own status. Without an upstream's status it was not asked. A call that was cut for
+ *   want of memory has `failed`.
  */
 export type ExchangeOutcome =
   | 'open'
@@ -84,6 +85,8 @@ export interface ExchangeReports {
   readonly response: ResponseLegReport;
   readonly responsePhase: ResponsePhase;
   readonly responseId: string | null;
+  /** The error with which the call was cut while the exchange was open; null if it was not. */
+  readonly cutBy: ApiError | null;
 }
 
 /** Facts that Envoy is told of an exchange while it runs, for budgets and access logs. */
@@ -93,7 +96,8 @@ export type BilledFacts = Pick<ExchangeSummary, 'outcome' | 'model' | 'upstreamM
 export function billedFactsOf(reports: ExchangeReports): BilledFacts {
   const { requestOutcome, response } = reports;
   const { usage } = response;
-  const outcome = outcomeOf(reports);
+  const open = outcomeOf(reports);
+  const outcome = open === 'open' && reports.cutBy !== null ? 'failed' : open;
   return {
     outcome,
     model: 'context' in requestOutcome ? requestOutcome.context.echo.model : null,
@@ -108,9 +112,9 @@ export function billedFactsOf(reports: ExchangeReports): BilledFacts {
 
 /** Gathers all that may be recorded of an exchange. */
 export function summaryOf(reports: ExchangeReports): ExchangeSummary {
-  const { modes, profile, request, requestOutcome, response, responseId } = reports;
+  const { modes, profile, request, requestOutcome, response, responseId, cutBy } = reports;
   const { outcome, model, upstreamModel, tokens, estimate } = billedFactsOf(reports);
-  const error: ApiError | null = request.error ?? response.error;
+  const error = request.error ?? response.error ?? (outcome === 'failed' ? cutBy : null);
   const translated = 'context' in requestOutcome ? requestOutcome : null;
   return {
     ...request.facts,

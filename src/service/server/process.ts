@@ -128,12 +128,14 @@ export class ProcessCall implements GrpcCallListener, TickListener, Holder {
     try {
       const state = this.#state;
       // A client that does not read would not read the error either, and half an event cannot be ended.
-      const canSend = (state.phase === 'idle' || state.phase === 'queued') && !this.#call.isBlocked();
-      const replies = canSend ? state.opened.exchange.shed(error) : null;
-      if (canSend && replies !== null) {
-        this.#reply(state, replies);
-        this.resume();
-        return;
+      if ('opened' in state) {
+        const canSend = state.phase !== 'sending' && !this.#call.isBlocked();
+        const replies = state.opened.exchange.shed(error, canSend);
+        if (replies !== null) {
+          this.#reply(state, replies);
+          this.resume();
+          return;
+        }
       }
       // Envoy makes a 503 of the status where no answer has begun. A blocked call would not read it.
       if (!this.#call.isBlocked()) this.#finish(status.RESOURCE_EXHAUSTED, error.message);

@@ -67,7 +67,7 @@ export const metricRows = {
       'protocol_error',
       'crashed',
     ],
-    more: '`completed`, `incomplete` and `failed` are the Response’s status. `refused`: the service rejected the request. `local_reply`: Envoy answered by itself, for example to a missing key. `upstream_error`: the Chat server answered with an error. `passed`: the request was not translated. `aborted`: the client disconnected or the Chat server reset the connection; Envoy’s response flags (`DC`, `UC`, `UR`) say which. `protocol_error` and `crashed` are defects.',
+    more: '`completed`, `incomplete` and `failed` are the Response’s status. A call that was cut because memory is short has `failed`, too. `refused`: the service rejected the request. `local_reply`: Envoy answered by itself, for example to a missing key. `upstream_error`: the Chat server answered with an error. `passed`: the request was not translated. `aborted`: the client disconnected or the Chat server reset the connection; Envoy’s response flags (`DC`, `UC`, `UR`) say which. `protocol_error` and `crashed` are defects.',
   },
   refusals: {
     name: 'responses_extproc_refusals_total',

@@ -181,6 +181,29 @@ test('a call that the guard fails because of its own message opens no second exc
   ticker.stop();
 });
 
+test.each([
+  ['before the upstream answers', false, 'end'],
+  ['while its caller reads nothing', true, 'cancel'],
+])('a call that is cut for want of memory %s has failed, and is not aborted', (_, isBlocked, expected) => {
+  const ticker = createTicker(1000);
+  const holders: Holder[] = [];
+  const seen: unknown[] = [];
+  const end = (how: string) => () => void seen.push(how);
+  const listener = new ProcessCall(
+    { ...idleCall, isBlocked: () => isBlocked, end: end('end'), cancel: end('cancel') },
+    callOptions({
+      open: noting(holders),
+      observers: [({ how, summary: { outcome, errorCode } }) => void seen.push([how, outcome, errorCode])],
+      ticker,
+    }),
+  );
+  if (isBlocked) beginStream(sender(listener));
+  else sender(listener)(headers);
+  holders[0]?.shed(new ApiError('short', { status: 503, type: 'server_error', code: 'server_overloaded' }));
+  expect(seen).toEqual([['done', 'failed', 'server_overloaded'], expected]);
+  ticker.stop();
+});
+
 test('bursts of many answers wait in a busy turn, tokens do not, and nothing is lost when the caller half-closes', async () => {
   const ticker = createTicker(1000);
   const queues = busyQueues();

@@ -81,11 +81,25 @@ describe('an answer that is ended for want of memory', () => {
     expect(shed(exchange)).toBeNull();
   });
 
-  test.each<BodyMode>(['BUFFERED', 'STREAMED', 'BUFFERED_PARTIAL'])('cannot be ended in %s', (response) => {
-    expect(shed(begun('text/event-stream', '', { response }))).toBeNull();
+  test.each<BodyMode>(['BUFFERED', 'STREAMED', 'BUFFERED_PARTIAL'])('fails with its call in %s', (response) => {
+    const exchange = begun('text/event-stream', '', { response });
+    expect(shed(exchange)).toBeNull();
+    expect(exchange.summary()).toMatchObject({ outcome: 'failed', errorCode: 'server_overloaded' });
   });
 
-  test('cannot be ended before the upstream has sent headers', () => {
+  test('fails with its call where the client reads nothing', () => {
+    const exchange = begun('text/event-stream', text);
+    expect(exchange.shed(short, false)).toBeNull();
+    expect(exchange.summary()).toMatchObject({ outcome: 'failed', status: 200, errorCode: 'server_overloaded' });
+  });
+
+  test('stays what it is where it is complete, although its call ends', () => {
+    const exchange = begun('text/event-stream', text + end);
+    expect(exchange.shed(short, false)).toBeNull();
+    expect(exchange.summary()).toMatchObject({ outcome: 'completed', errorCode: null });
+  });
+
+  test('fails with its call before the upstream has sent headers', () => {
     const exchange = new Exchange(exchangeOptions());
     repliesOf(exchange, {
       type: 'request_headers',
@@ -93,5 +107,6 @@ describe('an answer that is ended for want of memory', () => {
       endOfStream: false,
     });
     expect(shed(exchange)).toBeNull();
+    expect(exchange.summary()).toMatchObject({ outcome: 'failed', status: null, errorCode: 'server_overloaded' });
   });
 });
