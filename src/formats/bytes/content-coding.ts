@@ -13,11 +13,11 @@ import { maxZstdWindowLog, ZstdFrames } from './zstd-frames.ts';
 export type ContentCoding = keyof typeof codecs;
 
 export interface ContentDecoder {
-  /** Encoded bytes cut anywhere in, the bytes they decode to out: of a damaged body those before the damage. */
+  /** Decodes bytes that are cut anywhere. Of a damaged body, what is before the damage is returned. */
   push(bytes: Uint8Array): Buffer;
-  /** Bytes of what was decoded that its layers keep, because what comes may repeat them. */
+  /** Bytes that are kept of what was decoded, because later bytes may repeat them. */
   windowBytes(): number;
-  /** Why nothing more can be decoded; null until then. */
+  /** Returns why nothing more can be decoded; null until then. */
   failure(): ContentCodingError | null;
 }
 
@@ -31,10 +31,10 @@ export class ContentCodingError extends Error {
   }
 }
 
-/** Text compresses 5 to 50 times; a body that grows more than this beyond the first MiB is an attack. */
+/** Text compresses 5 to 50 times; a body that grows more than 200 times, beyond its first MiB, is an attack. */
 const maxRatio = 200;
 const ratioFreeBytes = 1024 * 1024;
-/** Input is decoded in slices of bounded output, so that a bomb is stopped. Of a damaged slice zlib gives nothing. */
+/** Input is decoded in slices, so that the ratio is checked between them. Of a damaged slice zlib returns nothing. */
 const sliceBytes = 1024;
 const maxOutputLength = 16 * 1024 * 1024;
 const maxCodings = 3;
@@ -53,7 +53,7 @@ export function parseContentCodings(header: string | null): readonly ContentCodi
 
 const noCodings: readonly ContentCoding[] = [];
 
-/** A decoder for a body that arrives in pieces; it emits all output that the input so far allows. */
+/** Creates a decoder for a body that arrives in pieces; it returns all output that the input so far allows. */
 export function createContentDecoder(codings: readonly ContentCoding[]): ContentDecoder {
   if (codings.length === 0) return identity;
   const layers = codings.toReversed().map(createLayer);
@@ -98,24 +98,26 @@ type Engine = Gunzip | Inflate | InflateRaw | BrotliDecompress | ZstdDecompress;
 type Frames = Pick<ZstdFrames, 'windowBytes' | 'endOfFrame'>;
 
 interface Codec {
-  /** An engine for pieces, chosen by the first byte. */
+  /** Opens an engine for a body in pieces that begins with this byte. */
   open(first: number): Engine;
-  /** The frames of a body that begins with these bytes. */
+  /** Returns what finds the frames of a body that begins with these bytes. */
   frames(start: Uint8Array): Frames;
   /** Decodes a whole body; throws with the code ERR_BUFFER_TOO_LARGE beyond the limit. */
   decode(bytes: Uint8Array, options: { readonly maxOutputLength: number }): Buffer;
 }
 
-// A decompressor gives out all it can whatever the flush, so an event does not wait in it for the next one. minizlib writes its
-// defaults into the object it is given; its types omit `maxOutputLength` and `params`, which it passes to node:zlib with the others.
+/**
+ * The options of an engine. With `flush: 0` it still returns all it can, so that no event waits in it for the next one. minizlib writes
+ * its defaults into the object; its types omit `maxOutputLength` and `params`, which it passes on to node:zlib.
+ */
 function bounded(params = {}): ZlibBaseOptions {
   const options = { flush: 0, maxOutputLength, params };
   return options;
 }
 
-/** For an engine that finds the ends of what it decodes itself. */
-const framesOf = (windowBytes: number): Frames => ({ windowBytes, endOfFrame: ({ length }: Uint8Array) => length });
-const deflateFrames = () => framesOf(32 * 1024);
+/** A single frame, for an engine that finds the ends of what it decodes itself. */
+const oneFrame = (windowBytes: number): Frames => ({ windowBytes, endOfFrame: ({ length }: Uint8Array) => length });
+const deflateFrames = () => oneFrame(32 * 1024);
 const gzip: Codec = { open: () => new Gunzip(bounded()), frames: deflateFrames, decode: gunzipSync };
 
 /** A whole body is written by one compressor, which makes few: each takes some 18 µs. */
@@ -133,7 +135,7 @@ const codecs = {
   },
   br: {
     open: () => new BrotliDecompress(bounded()),
-    frames: (start) => framesOf(brotliWindow(start)),
+    frames: (start) => oneFrame(readBrotliWindow(start)),
     decode: brotliDecompressSync,
   },
   zstd: {
@@ -143,8 +145,8 @@ const codecs = {
   },
 } satisfies Record<string, Codec>;
 
-/** RFC 7932 §9.1. */
-function brotliWindow([first = 0]: Uint8Array): number {
+/** Reads the size of the window from the first byte (RFC 7932 §9.1). */
+function readBrotliWindow([first = 0]: Uint8Array): number {
   if ((first & 1) === 0) return 1 << 16;
   const [high, low] = [(first >> 1) & 7, (first >> 4) & 7];
   return 1 << (high !== 0 ? 17 + high : low === 0 ? 17 : 8 + low);
@@ -178,7 +180,7 @@ function isZlibHeader(first: number): boolean {
 
 function createLayer(coding: ContentCoding): ContentDecoder {
   let engine: Engine | null = null;
-  let frames = framesOf(0);
+  let frames = oneFrame(0);
   let failure: ContentCodingError | null = null;
   let out: Buffer[] = [];
   let bytesIn = 0;
@@ -212,7 +214,7 @@ function createLayer(coding: ContentCoding): ContentDecoder {
         }
       }
       const decoded = out;
-      // Nothing of it is kept until the next piece, which may never come.
+      // The output must not stay here until the next piece, which may never come.
       out = [];
       return decoded.length === 1 ? (decoded[0] as Buffer) : Buffer.concat(decoded);
     },

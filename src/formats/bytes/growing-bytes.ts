@@ -1,9 +1,6 @@
 import { Buffer } from 'node:buffer';
 
-/**
- * Bytes that come in pieces and are wanted whole. They are gathered in one buffer that doubles: thousands of separate
- * pieces would fragment the C library's heap, which does not give such memory back.
- */
+/** Gathers bytes that come in pieces in one buffer that doubles: thousands of separate pieces would fragment the C library's heap for good. */
 export class GrowingBytes {
   #buffer: Buffer | null = null;
   #length = 0;
@@ -13,12 +10,11 @@ export class GrowingBytes {
   }
 
   /**
-   * `expected` are the bytes that there will be in all, as far as is known: room for them is made once. `isLast`: they are read and cleared
-   * at once, so a view of others' memory will do.
+   * Appends a piece. `expected` is the number of bytes in all, if known: room for them is made at once. `isLast`: the bytes are read and
+   * cleared right away, so the first piece is not copied out of memory that others share.
    */
   append(bytes: Uint8Array, expected = 0, isLast = false): void {
     if (this.#buffer === null) {
-      // Most are complete at once, or nearly.
       const view = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
       this.#buffer = isLast ? view : ownBytes(view);
       this.#length = bytes.length;
@@ -36,7 +32,7 @@ export class GrowingBytes {
     this.#length = length;
   }
 
-  /** All bytes so far, as a view. */
+  /** Returns a view of all bytes so far. */
   whole(): Buffer {
     if (this.#buffer === null) return noBytes;
     return this.#buffer.length === this.#length ? this.#buffer : this.#buffer.subarray(0, this.#length);
@@ -48,20 +44,20 @@ export class GrowingBytes {
   }
 }
 
-/** The largest announced size that is believed before the bytes come. */
+/** Room for more than 16 MiB is not made before the bytes have come, whatever was announced. */
 const maxAnnouncedBytes = 16 * 1024 * 1024;
 
 const noBytes = Buffer.alloc(0);
 
 /**
- * The bytes for whoever keeps them: copied where they are a view of less than half of what is in memory for them, as what was cut
- * out of one read of a socket is, and small buffers are that Node cuts out of its pool of 8 KiB.
+ * Returns bytes to keep. A view of less than half of its memory is copied, since it would keep all of that alive: one read of a socket, or
+ * Node's pool of 8 KiB for small buffers.
  */
 export function ownBytes(bytes: Buffer): Buffer {
   return bytes.length * 2 < bytes.buffer.byteLength ? joinBytes([bytes]) : bytes;
 }
 
-/** The bytes of all pieces in one buffer of their own. */
+/** Joins the pieces in a new buffer of exactly their size. */
 export function joinBytes(pieces: readonly Uint8Array[]): Buffer {
   const bytes = Buffer.allocUnsafeSlow(pieces.reduce((sum, piece) => sum + piece.length, 0));
   let at = 0;

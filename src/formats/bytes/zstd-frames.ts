@@ -1,4 +1,4 @@
-/** The least that the decoder takes, however small the window is. */
+/** zstd's decoder takes this much memory, however small the window is. */
 const minWindowBytes = 128 * 1024;
 /** A window of zstd is at most 8 MiB in a content coding (RFC 9659). */
 export const maxZstdWindowLog = 23;
@@ -10,21 +10,20 @@ const dictionaryIdBytes = [0, 1, 2, 4];
 const contentSizeBytes = [0, 2, 4, 8];
 
 /**
- * Finds the ends of the frames of zstd in a body that comes in pieces: there may be several, as of a writer that encodes each event by
- * itself (RFC 8878 §3), and Node decodes only the first of what it is given at once (nodejs/node#64741).
+ * Finds the ends of zstd frames in a body that comes in pieces. Node decodes only the first frame of a piece (nodejs/node#64741), and a
+ * server that encodes each event by itself writes many (RFC 8878 §3).
  */
 export class ZstdFrames {
   /** The largest window that a frame so far asks for. */
   windowBytes = 0;
-  /** The header of a frame or of a block, or the end of the frame, that comes next; `foreign`: this is no zstd. */
+  /** What comes after `#left` bytes: the header of a frame or of a block, or the end of the frame; `foreign`: this is no zstd. */
   #next: 'frame' | 'block' | 'end' | 'foreign' = 'frame';
-  /** Bytes until then. */
   #left = 0;
-  /** The beginning of a header. */
+  /** The bytes of an incomplete header. */
   #head: number[] = [];
   #checksumBytes = 0;
 
-  /** The offset behind the frame to which the byte at `from` belongs, or the end of the piece. */
+  /** Returns the offset behind the frame to which the byte at `from` belongs, or the end of the piece. */
   endOfFrame(bytes: Uint8Array, from: number): number {
     let at = from;
     while (at < bytes.length && this.#next !== 'foreign') {
@@ -47,9 +46,9 @@ export class ZstdFrames {
 
   #readFrame(head: readonly number[]): void {
     if (head.length < 5) return;
-    const magic = numberIn(head, 0, 4);
+    const magic = readNumber(head, 0, 4);
     if (magic >= skippableMagic && magic < skippableMagic + 16) {
-      if (head.length === 8) this.#go('end', numberIn(head, 4, 4));
+      if (head.length === 8) this.#go('end', readNumber(head, 4, 4));
       return;
     }
     if (magic !== frameMagic) {
@@ -62,8 +61,8 @@ export class ZstdFrames {
     const sizeAt = idAt + (dictionaryIdBytes[descriptor & 3] ?? 0);
     const sizeBytes = contentSizeBytes[descriptor >> 6] || (isSingleSegment ? 1 : 0);
     if (head.length < sizeAt + sizeBytes) return;
-    const size = numberIn(head, sizeAt, sizeBytes) + (sizeBytes === 2 ? 256 : 0);
-    const window = isSingleSegment ? size : windowOf(head[5] ?? 0);
+    const size = readNumber(head, sizeAt, sizeBytes) + (sizeBytes === 2 ? 256 : 0);
+    const window = isSingleSegment ? size : readWindow(head[5] ?? 0);
     this.windowBytes = Math.max(this.windowBytes, minWindowBytes, Math.min(window, 1 << maxZstdWindowLog));
     this.#checksumBytes = (descriptor & 4) === 0 ? 0 : 4;
     this.#go('block', 0);
@@ -71,7 +70,7 @@ export class ZstdFrames {
 
   #readBlock(head: readonly number[]): void {
     if (head.length < 3) return;
-    const header = numberIn(head, 0, 3);
+    const header = readNumber(head, 0, 3);
     const isLast = (header & 1) === 1;
     const isRepeatedByte = ((header >> 1) & 3) === 1;
     const bytes = isRepeatedByte ? 1 : header >> 3;
@@ -86,13 +85,13 @@ export class ZstdFrames {
   }
 }
 
-/** RFC 8878 §3.1.1.1.2. */
-function windowOf(descriptor: number): number {
+/** Reads the size of the window from a window descriptor (RFC 8878 §3.1.1.1.2). */
+function readWindow(descriptor: number): number {
   const base = 2 ** (10 + (descriptor >> 3));
   return base + (base / 8) * (descriptor & 7);
 }
 
-/** The number in so many bytes, the lowest first. */
-function numberIn(bytes: readonly number[], start: number, count: number): number {
+/** Reads a little-endian number of `count` bytes. */
+function readNumber(bytes: readonly number[], start: number, count: number): number {
   return bytes.slice(start, start + count).reduceRight((sum, byte) => sum * 256 + byte, 0);
 }

@@ -1,27 +1,20 @@
-import {
-  isCredentialField,
-  isCredentialHeader,
-  maxNameLength,
-  redactionMark,
-} from '../../formats/credentials/names.ts';
-import { type OnRedacted, redactUrl } from '../../formats/credentials/urls.ts';
+import { isCredentialField, isCredentialHeader, maxNameLength, redactionMark } from './names.ts';
+import { type OnRedacted, redactUrl } from './urls.ts';
 
-/** Objects whose fields are headers. */
+/** The names of objects whose fields are headers. */
 const headersField = /^((http|extra|default|custom|request)_?)?headers$/i;
 const url = /(?:\\?\/){2}(?:[^\s"'<>\\]|\\\/|\\u0026){0,8192}/y;
 const number = /[-.\d][-+.\deE]*/y;
 
 /**
- * A body without its credentials: the text, numbers and lists of fields that are called like credentials, also in JSON inside a
- * string; of URLs the user and what their parameters carry. The body is bytes that are read as Latin-1, and need not be JSON. It
- * jumps from colon to colon, of which a long prompt has few: decoding a long history would take longer than everything else that
- * recording does.
+ * Redacts the credentials of a body, also in JSON inside a string: texts, numbers and lists of fields with a credential's name, and
+ * of URLs the user and the parameters. `text` is bytes that are read as Latin-1, and need not be JSON. The search jumps from colon to
+ * colon, of which a long prompt has few: parsing a long history would take longer than everything else that recording does.
  */
 export function redactJson(text: string, onRedacted: OnRedacted): string {
   const kept: string[] = [];
-  /** Up to where the text is kept, or left out. */
   let done = 0;
-  /** The backslashes before the quotes of the headers' object that is being read; null outside of one. */
+  /** The number of backslashes before the quotes of the headers' object that is being read; null outside of one. */
   let headers: number | null = null;
 
   function replace(start: number, end: number, shown: string): number {
@@ -37,9 +30,9 @@ export function redactJson(text: string, onRedacted: OnRedacted): string {
     return shown === found ? start + found.length : replace(start, start + found.length, shown);
   }
 
-  /** The place up to which the field is read. */
+  /** Redacts the value of a field that has a credential's name. Returns the place up to which the field is read. */
   function readField(colon: number): number {
-    const field = fieldBefore(text, colon);
+    const field = findFieldBefore(text, colon);
     if (field === null) return colon + 1;
     const { name, backslashes } = field;
     const inHeaders = headers === backslashes;
@@ -52,18 +45,18 @@ export function redactJson(text: string, onRedacted: OnRedacted): string {
     }
     if (text[valueAt] === '{' && headersField.test(name)) headers = backslashes;
     else if (inHeaders) {
-      // They end where a brace follows a value, or a value is not a string.
-      const end = endOfString(text, valueAt, backslashes);
+      // The headers end where a brace follows a value, or a value is not a string.
+      const end = findEndOfString(text, valueAt, backslashes);
       if (end === null || text[skipSpace(text, end, 1)] === '}') headers = null;
     }
     return colon + 1;
   }
 
-  /** Replaces a string, a number, and those in a list. The place after it; the same place for anything else. */
+  /** Redacts a string, a number, or a list of them. Returns the place behind it; the same place for anything else. */
   function replaceValue(start: number, backslashes: number): number {
     if (isNumber(text, start)) return replaceNumber(start, backslashes);
     if (text[start] !== '[') {
-      const end = endOfString(text, start, backslashes);
+      const end = findEndOfString(text, start, backslashes);
       return end === null ? start : replaceString(start + backslashes + 1, backslashes);
     }
     let depth = 0;
@@ -79,9 +72,9 @@ export function redactJson(text: string, onRedacted: OnRedacted): string {
     return at;
   }
 
-  /** Replaces what is in a string, up to its end or that of the text. */
+  /** Redacts the content of a string that may have no end. */
   function replaceString(start: number, backslashes: number): number {
-    const quote = closingQuoteOf(text, start, backslashes);
+    const quote = findClosingQuote(text, start, backslashes);
     const end = quote === null ? text.length : quote - backslashes;
     if (quote !== null) onRedacted(Buffer.from(text.slice(start, end), 'latin1').toString());
     replace(start, end, redactionMark);
@@ -102,8 +95,8 @@ export function redactJson(text: string, onRedacted: OnRedacted): string {
   return kept.join('');
 }
 
-/** The name in quotes before the colon; null unless a credential may have that name. */
-function fieldBefore(text: string, colon: number): { readonly name: string; readonly backslashes: number } | null {
+/** Finds the name in quotes before the colon; null for one that is too long for a credential's. */
+function findFieldBefore(text: string, colon: number): { readonly name: string; readonly backslashes: number } | null {
   const closing = skipSpace(text, colon - 1, -1);
   if (text[closing] !== '"') return null;
   const backslashes = countBackslashes(text, closing);
@@ -117,21 +110,21 @@ function fieldBefore(text: string, colon: number): { readonly name: string; read
   return { name: name.replace(/\\+u([0-9a-f]{4})/gi, character), backslashes };
 }
 
-/** Two slashes, as JSON may write them. */
+/** Do two slashes of a URL begin here, escaped or not? */
 function isSlash(text: string, at: number): boolean {
   return text[at + 1] === '/' && (text[at] === '/' || text[at] === '\\');
 }
 
-/** The place after the string that begins there; null if there is no string. */
-function endOfString(text: string, start: number, backslashes: number): number | null {
+/** Finds the place behind the string that begins here; null if there is no string. */
+function findEndOfString(text: string, start: number, backslashes: number): number | null {
   const quote = start + backslashes;
   if (text[quote] !== '"' || countBackslashes(text, quote) !== backslashes) return null;
-  const closing = closingQuoteOf(text, quote + 1, backslashes);
+  const closing = findClosingQuote(text, quote + 1, backslashes);
   return closing === null ? text.length : closing + 1;
 }
 
-/** The quote that ends a string whose own quotes have that many backslashes: those inside it have more. Null if there is none. */
-function closingQuoteOf(text: string, from: number, backslashes: number): number | null {
+/** Finds the quote that ends a string: quotes inside it have more backslashes than its own. */
+function findClosingQuote(text: string, from: number, backslashes: number): number | null {
   for (let quote = text.indexOf('"', from); quote !== -1; quote = text.indexOf('"', quote + 1)) {
     const count = countBackslashes(text, quote, from);
     // Backslashes in the value itself come in pairs for each level.

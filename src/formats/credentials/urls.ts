@@ -7,22 +7,22 @@ export type OnRedacted = (value: string) => void;
 const plainParameters = new Set(['api-version', 'client_version', 'limit', 'after', 'before', 'order', 'alt']);
 
 /**
- * The address of a request (`:path`, `location`, `referer`) without user name and password, and without the values of its
- * query and fragment except for a few parameters that are known to be harmless.
+ * Redacts the address of a request (`:path`, `location`, `referer`): user name and password, and the parameters of query and fragment
+ * except for a few that are known to be harmless.
  */
 export function redactAddress(url: string, onRedacted?: OnRedacted): string {
   return redactParts(url, (name) => !plainParameters.has(name), onRedacted);
 }
 
 /**
- * A URL among other text without user name and password, and without the values of parameters that are called like
- * credentials. Slashes and ampersands may be written as JSON allows (`\/`, `\u0026`).
+ * Redacts a URL among other text: user name and password, and parameters with a credential's name. Slashes and ampersands may be
+ * written as JSON allows (`\/`, `\u0026`).
  */
 export function redactUrl(url: string, onRedacted?: OnRedacted): string {
   return redactParts(url, isCredentialHeader, onRedacted);
 }
 
-/** Each URL in a text that has a host, as `redactUrl` shows it. */
+/** Redacts each URL with a host in a text, as `redactUrl` does. */
 export function redactUrls(text: string, onRedacted?: OnRedacted): string {
   if (!text.includes('://')) return text;
   return text.replace(/:\/\/[^\s"'<>\\]+/g, (url) => `:${redactUrl(url.slice(1), onRedacted)}`);
@@ -32,18 +32,17 @@ function redactParts(url: string, isSecret: (name: string) => boolean, onRedacte
   const queryAt = url.search(/[?#]/);
   const base = withoutUser(queryAt === -1 ? url : url.slice(0, queryAt), onRedacted);
   if (queryAt === -1) return base;
-  // Pairs stand between separators, which stay as they are.
   const parts = url.slice(queryAt).split(/([?#&;]|\\u0026)/);
   const shown = parts.map((part) => {
     const equals = part.indexOf('=');
-    if (equals === -1 || equals === part.length - 1 || !isSecret(decoded(part.slice(0, equals)))) return part;
+    if (equals === -1 || equals === part.length - 1 || !isSecret(decodeLoosely(part.slice(0, equals)))) return part;
     onRedacted?.(part.slice(equals + 1));
     return `${part.slice(0, equals)}=${redactionMark}`;
   });
   return base + shown.join('');
 }
 
-/** `//user:password@host` and `https://user:password@host`, also with escaped slashes. */
+/** Redacts the user of `//user:password@host` and `https://user:password@host`, also with escaped slashes. */
 function withoutUser(base: string, onRedacted?: OnRedacted): string {
   const start = /^(?:[a-z][a-z0-9+.-]*:)?(?:\\?\/){2}/i.exec(base)?.[0].length;
   if (start === undefined) return base;
@@ -57,16 +56,16 @@ function withoutUser(base: string, onRedacted?: OnRedacted): string {
   return `${base.slice(0, start)}${redactionMark}${base.slice(at)}`;
 }
 
-/** A parameter's name as its server reads it. */
-function decoded(name: string): string {
+/** Decodes a text, by default the name of a parameter or a value from a URL; returns it unchanged if it cannot be decoded. */
+export function decodeLoosely(text: string, decode: (text: string) => string = decodeURIComponent): string {
   try {
-    return decodeURIComponent(name);
+    return decode(text);
   } catch {
-    return name;
+    return text;
   }
 }
 
-/** Text after the name of a scheme, as servers quote the header that they refuse; a word without a digit is prose. */
+/** A credential behind the name of its scheme, as servers quote the header that they refuse; a word without a digit is prose. */
 const afterScheme = /\b(bearer|basic|digest|negotiate|apikey|token)(\s{1,8})(?=[^\s"'<>,;]{0,400}\d)[\w.~+/=:-]{8,}/gi;
 
 /** A name and its value, as in a header, a query, an assignment or JSON: `x-api-key: …`, `key=…`, `"password": "…"`. */
@@ -77,8 +76,8 @@ const knownKeys =
   /\b(?:sk-(?=[\w-]{0,200}\d)[\w-]{16,}|gh[pousr]_\w{20,}|github_pat_\w{20,}|glpat-[\w-]{16,}|xox[abeprs]-[\w-]{10,}|(?:AKIA|ASIA)[A-Z0-9]{16}|AIza[\w-]{30,}|hf_[A-Za-z0-9]{20,}|gsk_[A-Za-z0-9]{20,}|xai-[A-Za-z0-9]{20,}|nvapi-[\w-]{20,}|eyJ[\w-]{8,400}\.eyJ[\w-]{8,}\.[\w-]*)/g;
 
 /**
- * A message that a server or a library wrote, without the credentials that such messages quote: those after the name of a
- * scheme or behind a name, keys of a known form, user names and passwords of URLs. Lookahead is bounded, so it is linear in the text.
+ * Redacts the credentials that messages of servers and libraries quote: behind the name of a scheme or of a field, keys of a known form,
+ * user names and passwords of URLs. Lookahead is bounded, so the time is linear in the text.
  */
 export function redactText(text: string): string {
   return redactUrls(text)
@@ -89,7 +88,7 @@ export function redactText(text: string): string {
     .replace(knownKeys, redactionMark);
 }
 
-/** Behind a colon, a short word without a digit is prose; behind `key` or `token`, a number is a count. */
+/** Is a value behind a name a credential? Behind a colon, a short word without a digit is prose; behind `key` or `token`, a number is a count. */
 function isNamedCredential(name: string, sign: string, value: string): boolean {
   if (value === redactionMark) return false;
   if (sign === ':' && !/\d/.test(value) && value.length < 16) return false;

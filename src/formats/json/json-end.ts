@@ -2,23 +2,20 @@ import { OpenString } from './scan.ts';
 
 type State = 'start' | 'inside' | 'string' | 'whole' | 'other';
 
-/** Finds the end of JSON that arrives in pieces, in linear time. Validity is not checked: no more will arrive. */
+/** Finds the end of JSON that arrives in pieces, in linear time. Validity is not checked. */
 export class JsonEnd {
   readonly #string = new OpenString();
   #depth = 0;
   #state: State;
   readonly #of: 'object' | 'string' | 'any';
 
-  /**
-   * The end to look for: the closing brace of the object, or the closing quote of the string, that it must begin with, or the
-   * last bracket of any value.
-   */
+  /** `of`: JSON that begins with an object or a string ends with its closing brace or quote, `any` JSON with its last bracket. */
   constructor(of: 'object' | 'string' | 'any') {
     this.#of = of;
     this.#state = of === 'any' ? 'inside' : 'start';
   }
 
-  /** Takes the next piece as text. Returns the offset of what follows the JSON; -1 while it is incomplete. */
+  /** Reads the next piece as text. Returns the offset behind the JSON; -1 while it is incomplete. */
   push(text: string): number {
     let at = 0;
     while (at < text.length && this.#state !== 'whole') {
@@ -39,12 +36,11 @@ export class JsonEnd {
     return copy;
   }
 
-  /** Takes the next piece as UTF-8; a piece of text and one of bytes are not mixed. Brackets, quotes and backslashes are the same in Latin-1. */
+  /** Reads the next piece as UTF-8, of which Latin-1 has the same brackets, quotes and backslashes. */
   pushBytes(bytes: Uint8Array): void {
     this.push(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1'));
   }
 
-  /** Has the closing bracket arrived? */
   isWhole(): boolean {
     return this.#state === 'whole';
   }

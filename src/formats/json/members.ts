@@ -1,12 +1,12 @@
 import { closingQuoteInBytes } from './scan.ts';
 
-/** Where a value is in the bytes of the JSON around it. */
+/** The place of a value in the bytes of the JSON around it. */
 export interface ByteRange {
   readonly start: number;
   readonly end: number;
 }
 
-/** A member of an object, or an element of a list, whose name is `''`. */
+/** A member of an object, or an element of a list: its name is `''`. */
 export interface Member extends ByteRange {
   readonly name: string;
 }
@@ -14,17 +14,16 @@ export interface Member extends ByteRange {
 export interface Members extends ByteRange {
   readonly type: 'object' | 'list';
   readonly members: readonly Member[];
-  /** There are more than were to be read; `end` is then that of the last. */
+  /** There are more members; `end` is then the end of the last one that was read. */
   readonly isCut: boolean;
 }
 
 /**
- * Where the values of the object or list are that begins at `start`, at most `most` of them, without parsing any: a
- * conversation of megabytes is passed on, or compared, as it came. Their own nesting is counted, not followed, so that
- * depth costs nothing. Null where there is neither, it does not end, or is not JSON between its values; the values
+ * Finds the first `most` members of the object or list that begins at `start`, without parsing them: a conversation of megabytes is passed
+ * on, or compared, as it came. Null where neither begins, where it does not end, and for what is not JSON between the values; the values
  * themselves are not checked.
  */
-export function membersOf(bytes: Buffer, start: number, most: number): Members | null {
+export function findMembers(bytes: Buffer, start: number, most: number): Members | null {
   const opening = skipSpace(bytes, start);
   const isObject = bytes[opening] === openBrace;
   if (!isObject && bytes[opening] !== openBracket) return null;
@@ -35,10 +34,10 @@ export function membersOf(bytes: Buffer, start: number, most: number): Members |
   if (bytes[at] === closing) return { type, start: opening, end: at + 1, members, isCut: false };
   for (;;) {
     if (members.length === most) return { type, start: opening, end: at, members, isCut: true };
-    const name = isObject ? nameAt(bytes, at) : { text: '', end: at };
+    const name = isObject ? readName(bytes, at) : { text: '', end: at };
     if (name === null) return null;
     const valueStart = skipSpace(bytes, name.end);
-    const end = valueEnd(bytes, valueStart);
+    const end = findValueEnd(bytes, valueStart);
     if (end <= valueStart) return null;
     members.push({ name: name.text, start: valueStart, end });
     at = skipSpace(bytes, end);
@@ -48,14 +47,14 @@ export function membersOf(bytes: Buffer, start: number, most: number): Members |
   }
 }
 
-/** Offset of the first byte from `start` on that is not white space. */
+/** Returns the offset of the first byte from `start` on that is not white space. */
 export function skipSpace(bytes: Buffer, start: number): number {
   let at = start;
   while (isSpace(bytes[at])) at++;
   return at;
 }
 
-function nameAt(bytes: Buffer, at: number): { readonly text: string; readonly end: number } | null {
+function readName(bytes: Buffer, at: number): { readonly text: string; readonly end: number } | null {
   if (bytes[at] !== quote) return null;
   const end = closingQuoteInBytes(bytes, at) + 1;
   const colonAt = skipSpace(bytes, end);
@@ -67,8 +66,8 @@ function nameAt(bytes: Buffer, at: number): { readonly text: string; readonly en
   }
 }
 
-/** Offset after the value that begins at `start`; not after `start` if there is none or it does not end. */
-export function valueEnd(bytes: Buffer, start: number): number {
+/** Returns the offset behind the value that begins at `start`; at most `start` if there is no value, or if it does not end. */
+export function findValueEnd(bytes: Buffer, start: number): number {
   let depth = 0;
   for (let at = start; at < bytes.length; at++) {
     switch (bytes[at]) {

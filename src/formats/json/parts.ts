@@ -1,6 +1,6 @@
 import { isRawJSON, parseExactly } from './exact.ts';
 
-/** JSON kept as bytes: outside V8's heap, no larger than its text, and written any number of times uncopied. */
+/** JSON that is kept as bytes: outside V8's heap, no larger than its text, and written any number of times without a copy. */
 export class JsonBytes {
   readonly bytes: Buffer;
 
@@ -8,15 +8,14 @@ export class JsonBytes {
     this.bytes = Buffer.from(withoutLineSeparators(json));
   }
 
-  /** Returns the value that `JSON.stringify` writes. */
   toJSON(): unknown {
     return parseExactly(this.bytes.toString());
   }
 }
 
 /**
- * JSON in which U+2028, U+2029 and U+0085 are escaped: JSON has them in strings alone, and some readers of event streams (httpx's
- * `iter_lines`, httpx-sse before 0.4.2) take them for line ends.
+ * Escapes U+2028, U+2029 and U+0085, which some readers of event streams (httpx's `iter_lines`, httpx-sse before 0.4.2) take for line
+ * ends. JSON has them in strings alone.
  */
 export function withoutLineSeparators(json: string): string {
   return hasLineSeparator(json) ? json.replaceAll(lineSeparators, escaped) : json;
@@ -36,19 +35,19 @@ function escaped(separator: string): string {
 const partLength = 16 * 1024;
 
 /**
- * The text of `JSON.stringify(value)` in parts, so that a large value never exists as one string: strings of some 16
- * KiB, and values kept as bytes as they are. A part may end within a string, never within a character. How large a value is is
- * counted once, not again at each level around it: the time is linear at every depth.
+ * Writes `JSON.stringify(value)` in parts, so that a large value never exists as one string: texts of some 16 KiB, and `JsonBytes` as they
+ * are. A part may end within a string, never within a character. Sizes are counted once for all levels, so the time is linear at every
+ * depth.
  */
 export function* jsonParts(value: unknown): Generator<string | Buffer> {
   const large = new Set<object>();
   countCharacters(value, large);
-  const last = yield* partsOf(value, large, '');
+  const last = yield* writeParts(value, large, '');
   if (last !== '') yield last;
 }
 
-/** The parts of a value after the text `before`. Returns the text that is not a whole part yet. */
-function* partsOf(value: unknown, large: ReadonlySet<object>, before: string): Generator<string | Buffer, string> {
+/** Writes the parts of a value behind the text `before`. Returns the text that is not a whole part yet. */
+function* writeParts(value: unknown, large: ReadonlySet<object>, before: string): Generator<string | Buffer, string> {
   if (typeof value === 'string' && value.length > partLength) return yield* stringParts(value, before);
   if (typeof value !== 'object' || value === null || !large.has(value))
     return before + (JSON.stringify(value) ?? 'null');
@@ -65,7 +64,7 @@ function* partsOf(value: unknown, large: ReadonlySet<object>, before: string): G
     if (entry === undefined && !isList) continue;
     text += isList ? comma : `${comma}${JSON.stringify(name)}:`;
     comma = ',';
-    text = yield* partsOf(entry, large, text);
+    text = yield* writeParts(entry, large, text);
     if (text.length < partLength) continue;
     yield text;
     text = '';
@@ -86,7 +85,7 @@ function* stringParts(text: string, before: string): Generator<string, string> {
   return '"';
 }
 
-/** How long a value is as JSON, roughly. Adds to `large` the objects in it that are more than a part, or kept as bytes. */
+/** Estimates how long a value is as JSON. Adds to `large` the objects in it that are longer than a part, or kept as bytes. */
 function countCharacters(value: unknown, large: Set<object>): number {
   if (typeof value === 'string') return value.length + 2;
   if (typeof value !== 'object' || value === null) return 8;

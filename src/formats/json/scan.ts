@@ -1,7 +1,7 @@
 /**
- * One pass over JSON before it is parsed. It stops where either limit is crossed. Gives the offset of the character at which it is
- * nested too deep (the parser itself would go on until memory runs out), null if nowhere; whether a number is long enough to be
- * worth a slower, exact parse; and an upper bound of its values: each bracket and each comma counts as one.
+ * Reads JSON once before it is parsed, and stops where it exceeds a limit. Returns the offset at which it is nested too deep (the parser
+ * itself would go on until memory runs out), or null; whether a number is long enough to need the slower exact parser; and an upper
+ * bound of the values: each bracket and each comma counts as one.
  */
 export function scanJson(
   text: string,
@@ -41,14 +41,14 @@ export function scanJson(
   return { tooDeepAt: null, mayLoseNumbers, values };
 }
 
-/** Does the JSON hold more values than that, by the count of `scanJson`? A text that is too short for so many is not read. */
+/** Does the JSON hold more values, as `scanJson` counts them? A text that is too short for so many is not read. */
 export function hasMoreValues(text: string, maxValues: number): boolean {
   return text.length > maxValues && scanJson(text, { maxValues }).values > maxValues;
 }
 
 /**
- * The closing quote of the string that opens at `start`, or the end of the text. The native search reads a string in a fraction of
- * the time that a loop over its characters takes, also a short one.
+ * Finds the closing quote of the string that opens at `start`, else the end of the text. The native search takes a fraction of the time of
+ * a loop over the characters, also in a short string.
  */
 export function closingQuote(text: string, start: number): number {
   for (let quote = text.indexOf('"', start + 1); quote !== -1; quote = text.indexOf('"', quote + 1)) {
@@ -59,12 +59,12 @@ export function closingQuote(text: string, start: number): number {
   return text.length;
 }
 
-/** A string whose text comes in pieces, cut anywhere, also within an escape. */
+/** Finds the end of a string whose text comes in pieces, cut anywhere, also within an escape. */
 export class OpenString {
-  /** The piece before ended with the backslash of an escape. */
+  /** The last piece ended with the backslash of an escape. */
   isEscaped = false;
 
-  /** Reads on from there, behind the opening quote. Returns the offset behind the closing one; -1 where the piece ends before it. */
+  /** Reads a piece from an offset behind the opening quote. Returns the offset behind the closing quote; -1 if the piece has none. */
   end(text: string, from: number): number {
     let at = this.isEscaped ? from + 1 : from;
     for (let code = text.charCodeAt(at); at < text.length; code = text.charCodeAt(at)) {
@@ -79,9 +79,8 @@ export class OpenString {
 }
 
 /**
- * The closing quote in bytes, where text is not to be made of them. `start` may be anywhere in it except
- * at the backslash of an escape. Most strings are short; long ones are texts or images, for which the native search is
- * fifty times faster.
+ * Finds the closing quote in bytes, so that no text is made of them. `start` may be anywhere in the string except at the backslash of an
+ * escape. Most strings are short; for long texts and images, the native search is fifty times faster.
  */
 export function closingQuoteInBytes(bytes: Uint8Array, start: number): number {
   let at = start + 1;
@@ -100,20 +99,19 @@ export function closingQuoteInBytes(bytes: Uint8Array, start: number): number {
   return bytes.length;
 }
 
-/** Whether a character, or a byte of UTF-8, is one of the digits of a JSON number. */
 export function isDigit(code: number): boolean {
   return code >= 0x30 && code <= 0x39;
 }
 
 /**
- * Levels of foreign JSON that is parsed to be written again. `JSON.stringify` calls itself for each of them, and Node 24's stack ends at
- * some 5,000. An item of this service's own answers may have 2,500.
+ * The most levels of foreign JSON that is written again: `JSON.stringify` calls itself for each level, and Node 24's stack ends at some
+ * 5,000. An item of this service's own answers may have 2,500.
  */
 const maxNesting = 3_000;
 
 /**
- * The value of foreign JSON that `JSON.stringify` can write. Throws `SyntaxError` if the text is not JSON, `RangeError` if it holds more than
- * `maxValues` values or is nested too deep. A text that is too short for either is not scanned.
+ * Parses foreign JSON that `JSON.stringify` can write again. Throws `SyntaxError` if the text is not JSON, `RangeError` if it has more than
+ * `maxValues` values or is nested too deep.
  */
 export function parseBounded(text: string, maxValues: number): unknown {
   if (text.length > Math.min(maxValues, 2 * maxNesting)) {

@@ -1,9 +1,9 @@
 import { isDigit, OpenString } from './scan.ts';
 
 /**
- * Writes `120000.0` as `120000`, which is the same number: models write it (Grok, xAI), and tools that read an integer refuse it, as
- * Codex's do (codex#33452, opencodex#2316, #2443). Takes the JSON of an object in pieces cut anywhere; any other text passes. Only what
- * follows the point is held back, until the number ends; `1.5` stays.
+ * Rewrites `120000.0` as `120000`: models write it (Grok, xAI), and tools that read an integer refuse it, as Codex's do (codex#33452,
+ * opencodex#2316, #2443). The text is the JSON of an object in pieces, cut anywhere; any other text passes. Only what follows the
+ * point is held back, until the number ends; `1.5` stays.
  */
 export class WholeNumbers {
   readonly #onRepair: () => void;
@@ -45,19 +45,19 @@ export class WholeNumbers {
     return this.#state === 'fraction' ? out : out + text.slice(from);
   }
 
-  /** Returns the text that is still held back: it broke off in a number. */
+  /** Returns the text that is held back where the last piece ended within a number. */
   finish(): string {
     const heldBack = this.#heldBack;
     this.#heldBack = '';
     return heldBack;
   }
 
-  /** The number has ended, unless that character is a part of it too. */
+  /** Returns the held-back zeros, unless the next character shows that the number has ended. */
   #endFraction(next: string): string {
     const isWhole = this.#heldBack.length > 1 && /[,}\]\s]/.test(next);
     const heldBack = isWhole ? '' : this.#heldBack;
     this.#heldBack = '';
-    // What is left of a number with another fraction has no second point.
+    // The rest of a number with another fraction has no second point.
     this.#state = 'between';
     if (isWhole) this.#onRepair();
     return heldBack;
@@ -81,7 +81,7 @@ export class WholeNumbers {
   }
 }
 
-/** The whole arguments. */
+/** Rewrites arguments that are not cut. */
 export function withWholeNumbers(text: string): string {
   if (!text.includes('.0')) return text;
   const numbers = new WholeNumbers(() => {});

@@ -7,10 +7,10 @@ export interface SseData {
 }
 
 /**
- * Reads an event's data: `[DONE]` (some servers quote it), or JSON. Data of several lines is one value, or else one value
- * per line: some servers omit the blank line in front of `[DONE]`. Empty data has no value, nor has a line that
- * is a comment (`data: : OPENROUTER PROCESSING`, from a gateway that takes comments for data: mnfst/llm-gateway#2053); what is not
- * JSON is null. Throws `SseLimitError` for more lines than `maxLines`.
+ * Reads an event's data: `[DONE]` (some servers quote it), or JSON; null for anything else. Data of several lines is one value, or else
+ * one value per line, since some servers omit the blank line in front of `[DONE]`. Empty data has no value, nor has a line that is a
+ * comment, from a gateway that takes comments for data (`data: : OPENROUTER PROCESSING`, mnfst/llm-gateway#2053). Throws `SseLimitError`
+ * for more lines than `maxLines`.
  */
 export function readSseData(data: string, maxLines = Number.POSITIVE_INFINITY): SseData | null {
   if (data.length < 32) {
@@ -24,7 +24,7 @@ export function readSseData(data: string, maxLines = Number.POSITIVE_INFINITY): 
   }
 }
 
-/** Line by line, so that nothing is made of what stands behind a line that is not JSON. */
+/** Reads line by line, so that no value is made of what follows a line that is not JSON. */
 function readLines(data: string, maxLines: number): SseData | null {
   const values: unknown[] = [];
   let lines = 0;

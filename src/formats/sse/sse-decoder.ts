@@ -6,7 +6,7 @@ export type SseMessage =
   | { readonly type: 'event'; readonly event: string | null; readonly data: string }
   | { readonly type: 'comment' };
 
-/** One event is larger than the limit, or has more lines: the upstream is broken, or its body is not an event stream. */
+/** An event is larger than the limit, or has more lines: the upstream is broken, or its body is not an event stream. */
 export class SseLimitError extends Error {
   override readonly name = 'SseLimitError';
 }
@@ -19,34 +19,34 @@ const openingBraceByte = 0x7b;
 const dataField = Buffer.from('data');
 const eventField = Buffer.from('event');
 const errorField = Buffer.from('error');
-/** All that is left of a line of data that was torn in its field's name: data that begins like JSON and is not. */
+/** Stands for a line of data that was torn in the name of its field: data that begins like JSON and is not. */
 const tornData: SseMessage = { type: 'event', event: null, data: '{' };
 const comment: SseMessage = { type: 'comment' };
 const noBytes = Buffer.alloc(0);
 const lineFeed = Buffer.from('\n');
 
 /**
- * Reads the event stream format (WHATWG HTML §9.2.6) from bytes cut anywhere, even inside a character or between CR
- * and LF. Text is decoded a line at a time; the work is linear in the bytes however small the pieces are. Beyond the
- * standard, a line that begins with `{` is an event of its own: some servers send errors or all chunks without `data:`. So is
- * the field `error` (llama.cpp, GPUStack), the event of that name without data, and data that is an object in front of another: some
- * proxies put two chunks into one event, some servers omit all blank lines.
+ * Reads the event stream format (WHATWG HTML §9.2.6) from bytes cut anywhere, even inside a character or between CR and LF. Text is decoded
+ * a line at a time; the work is linear in the bytes however small the pieces are. Beyond the standard, these are events of their own:
+ * a line that begins with `{` (some servers send errors or all chunks without `data:`), the field `error` (llama.cpp, GPUStack), an event
+ * `error` without data, and data that is an object in front of another (some proxies put two chunks into one event, some servers omit
+ * all blank lines).
  *
  * If a piece completes some events and then exceeds the limit, those events are returned and the next call throws.
- * Why this is written by hand: docs/decisions/0007-hand-written-decoders.md.
+ * docs/decisions/0007-hand-written-decoders.md says why this is written by hand.
  */
 export class SseDecoder {
   readonly #maxEventBytes: number;
-  // The incomplete line. Its buffer doubles when it is full, so that pieces of one byte are not quadratic.
+  /** The incomplete line, in a buffer that doubles when it is full, so that pieces of one byte are not quadratic. */
   #line = noBytes;
   #lineSize = 0;
   #data: string | null = null;
-  /** Data of several lines, as bytes: a text that is joined line by line takes ten times as much. */
+  /** Data of several lines, as bytes: a text that is joined line by line takes ten times as much memory. */
   readonly #lines = new GrowingBytes();
   #dataSize = 0;
   #event: string | null = null;
-  /** The comment of an event `error`, which is its message where it has no data (ai-dynamo/dynamo#8674). */
-  #words = '';
+  /** The comment of an event `error`: its message where it has no data (ai-dynamo/dynamo#8674). */
+  #errorComment = '';
   #atStart = true;
   #afterCr = false;
   #overflow = false;
@@ -56,14 +56,14 @@ export class SseDecoder {
     this.#maxEventBytes = maxEventBytes;
   }
 
-  /** Bytes cut anywhere in; the messages they complete out. Throws `SseLimitError`. */
+  /** Returns the messages that these bytes complete. Throws `SseLimitError`. */
   push(bytes: Uint8Array): SseMessage[] {
     if (!this.#overflow)
       this.#read(Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
     return this.#take();
   }
 
-  /** The end of the body: an event that lacks its blank line still counts. Throws `SseLimitError`. */
+  /** Ends the body, and returns an event that lacks its blank line. Throws `SseLimitError`. */
   finish(): SseMessage[] {
     if (!this.#overflow) {
       if (this.#lineSize > 0) this.#endLine(this.#line, 0, 0);
@@ -72,7 +72,7 @@ export class SseDecoder {
     return this.#take();
   }
 
-  /** Bytes buffered for an event that is not complete. */
+  /** Returns the number of bytes that are buffered for an event. */
   pending(): number {
     return this.#lineSize + this.#dataSize;
   }
@@ -83,8 +83,7 @@ export class SseDecoder {
       this.#afterCr = false;
       if (bytes[0] === lineFeedByte) at = 1;
     }
-    // JSON escapes line ends, so a CR can only be a line end of the stream: usually there is none, and one search shows
-    // it.
+    // JSON escapes line ends, so a CR can only be a line end of the stream; usually one search shows that there is none.
     let cr = bytes.indexOf(carriageReturnByte, at);
     let lf = bytes.indexOf(lineFeedByte, at);
     while (cr !== -1 || lf !== -1) {
@@ -120,7 +119,7 @@ export class SseDecoder {
     this.#lineSize = size;
   }
 
-  /** Reads the line that consists of the buffered bytes and those from `start` to `end`. */
+  /** Reads the line of the buffered bytes and those from `start` to `end`. */
   #endLine(bytes: Buffer, start: number, end: number): void {
     if (this.#lineSize === 0) {
       this.#readLine(bytes, start, end);
@@ -134,7 +133,7 @@ export class SseDecoder {
   }
 
   #readLine(bytes: Buffer, begin: number, end: number): void {
-    const start = this.#atStart ? begin + bomBytes(bytes, begin, end) : begin;
+    const start = this.#atStart ? begin + byteOrderMarkBytes(bytes, begin, end) : begin;
     this.#atStart = false;
     if (start === end) {
       this.#endEvent();
@@ -143,8 +142,8 @@ export class SseDecoder {
     switch (bytes[start]) {
       case colonByte:
         if (this.#event !== 'error') this.#emit(comment);
-        else if (this.#words === '') {
-          this.#words = bytes.toString('utf8', start + 1, end).trim();
+        else if (this.#errorComment === '') {
+          this.#errorComment = bytes.toString('utf8', start + 1, end).trim();
           this.#dataSize += end - begin;
         }
         return;
@@ -153,7 +152,7 @@ export class SseDecoder {
         this.#emit({ type: 'event', event: null, data: bytes.toString('utf8', start, end) });
         return;
     }
-    const ofData = valueStart(dataField, bytes, start, end);
+    const ofData = findValue(dataField, bytes, start, end);
     if (ofData !== -1) {
       if (this.#data !== null && bytes[ofData] === openingBraceByte && this.#isObject(this.#data)) {
         this.#emit({ type: 'event', event: this.#event, data: this.#data });
@@ -169,13 +168,13 @@ export class SseDecoder {
       this.#dataSize += end - begin;
       return;
     }
-    const ofEvent = valueStart(eventField, bytes, start, end);
+    const ofEvent = findValue(eventField, bytes, start, end);
     if (ofEvent !== -1) {
       this.#event = bytes.toString('utf8', ofEvent, end) || null;
       this.#dataSize += end - begin;
       return;
     }
-    const ofError = valueStart(errorField, bytes, start, end);
+    const ofError = findValue(errorField, bytes, start, end);
     if (ofError === -1) {
       const size = end - start;
       if (size < dataField.length && bytes.compare(dataField, 0, size, start, end) === 0) this.#emit(tornData);
@@ -185,18 +184,18 @@ export class SseDecoder {
     this.#emit({ type: 'event', event: 'error', data: bytes.toString('utf8', ofError, end) });
   }
 
-  /** Is the data one line that looks like an object? No JSON goes on with another one behind it. */
+  /** Is the data one line that looks like an object, which another object cannot continue? */
   #isObject(data: string): boolean {
     return this.#lines.length === 0 && data.startsWith('{') && data.endsWith('}');
   }
 
   #endEvent(): void {
     if (this.#data !== null) this.#emit({ type: 'event', event: this.#event, data: this.#wholeData(this.#data) });
-    else if (this.#event === 'error') this.#emit({ type: 'event', event: 'error', data: this.#words });
+    else if (this.#event === 'error') this.#emit({ type: 'event', event: 'error', data: this.#errorComment });
     this.#data = null;
     this.#dataSize = 0;
     this.#event = null;
-    this.#words = '';
+    this.#errorComment = '';
   }
 
   #wholeData(first: string): string {
@@ -228,8 +227,8 @@ export class SseDecoder {
   }
 }
 
-/** Offset of that field's value in a line; -1 if the line is another field. */
-function valueStart(field: Buffer, bytes: Buffer, start: number, end: number): number {
+/** Returns the offset of the field's value in a line; -1 if the line is another field. */
+function findValue(field: Buffer, bytes: Buffer, start: number, end: number): number {
   const colon = start + field.length;
   if (colon > end) return -1;
   for (let index = 0; index < field.length; index++) if (bytes[start + index] !== field[index]) return -1;
@@ -238,7 +237,6 @@ function valueStart(field: Buffer, bytes: Buffer, start: number, end: number): n
   return colon + 1 < end && bytes[colon + 1] === spaceByte ? colon + 2 : colon + 1;
 }
 
-/** Size of the byte order mark, if the stream begins with one. */
-function bomBytes(bytes: Buffer, start: number, end: number): 0 | 3 {
+function byteOrderMarkBytes(bytes: Buffer, start: number, end: number): 0 | 3 {
   return end - start >= 3 && bytes[start] === 0xef && bytes[start + 1] === 0xbb && bytes[start + 2] === 0xbf ? 3 : 0;
 }

@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer';
 import { joinBytes } from '../../formats/bytes/growing-bytes.ts';
 import { arrayOf, objectOf } from '../../formats/json/loose.ts';
-import { membersOf } from '../../formats/json/members.ts';
+import { findMembers } from '../../formats/json/members.ts';
 import { maxFields } from './raw-fields.ts';
 
 /**
@@ -107,9 +107,9 @@ const triggerType = Buffer.from('"compaction_trigger"');
 function dropTrigger(items: Buffer): Buffer | null {
   if (!items.includes(triggerType)) return items;
   const bytes = joinBytes([openBracket, items, closeBracket]);
-  const list = membersOf(bytes, 0, Number.POSITIVE_INFINITY)?.members ?? [];
+  const list = findMembers(bytes, 0, Number.POSITIVE_INFINITY)?.members ?? [];
   const [last, before] = [list.at(-1), list.at(-2)];
-  const fields = last === undefined ? [] : (membersOf(bytes, last.start, maxFields)?.members ?? []);
+  const fields = last === undefined ? [] : (findMembers(bytes, last.start, maxFields)?.members ?? []);
   const type = fields.findLast(({ name }) => name === 'type');
   if (type === undefined || !bytes.subarray(type.start, type.end).equals(triggerType)) return items;
   return before === undefined ? null : bytes.subarray(1, before.end);

@@ -1,5 +1,5 @@
 import type { Buffer } from 'node:buffer';
-import { membersOf, skipSpace } from '../../formats/json/members.ts';
+import { findMembers, skipSpace } from '../../formats/json/members.ts';
 import { parseBounded } from '../../formats/json/scan.ts';
 
 /** The fields of a JSON object, each value as the bytes in which it was sent. */
@@ -14,7 +14,7 @@ export const maxFields = 1000;
  * them. Null for bytes that are not an object. Throws as `parseBounded`, and `RangeError` for more than `maxFields` fields.
  */
 export function readRawFields(bytes: Buffer, maxValues: number): RawFields | null {
-  const object = membersOf(bytes, 0, maxFields);
+  const object = findMembers(bytes, 0, maxFields);
   if (object?.type !== 'object') return null;
   if (object.isCut) throw new RangeError(`The message has too many fields: more than ${maxFields}.`);
   if (skipSpace(bytes, object.end) !== bytes.length) return null;

@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer';
 import { estimatedTokens } from '../../filter/index.ts';
-import { membersOf, skipSpace, valueEnd } from '../../formats/json/members.ts';
+import { findMembers, skipSpace, findValueEnd } from '../../formats/json/members.ts';
 import { type Conversation, readInputItems } from './conversations.ts';
 import { invalid, readOrRefuse, type TurnError } from './errors.ts';
 import { maxFields, type RawFields, readOwnField } from './raw-fields.ts';
@@ -77,7 +77,7 @@ export function parseTurnRequest(
 function asksToPrewarm(fields: RawFields): boolean {
   if (fields.get('generate')?.equals(no)) return true;
   const cache = fields.get('prompt_cache_options');
-  const options = cache === undefined ? [] : (membersOf(cache, 0, maxFields)?.members ?? []);
+  const options = cache === undefined ? [] : (findMembers(cache, 0, maxFields)?.members ?? []);
   const prewarm = options.findLast(({ name }) => name === 'prewarm');
   return prewarm !== undefined && cache?.subarray(prewarm.start, prewarm.end).equals(yes) === true;
 }
@@ -126,7 +126,7 @@ export function findMediaBytes(items: Buffer): number[] {
       at = colonAt;
       if (items[colonAt] !== colon) continue;
       const start = skipSpace(items, colonAt + 1);
-      at = Math.max(valueEnd(items, start), start);
+      at = Math.max(findValueEnd(items, start), start);
       found.push(at - start);
       count += 1;
     }

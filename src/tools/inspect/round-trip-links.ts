@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { type ByteRange, type Member, membersOf } from '../../formats/json/members.ts';
+import { type ByteRange, findMembers, type Member } from '../../formats/json/members.ts';
 import type { ExchangeStore, StoredExchange } from './exchange-store.ts';
 import type { RoundTripLink } from './recording.ts';
 import { promptFields } from './view/round-trip-changes.ts';
@@ -62,7 +62,7 @@ type ChatRequest = NonNullable<ReturnType<typeof readChatRequest>>;
 export function readChatRequest(bytes: Buffer) {
   const fields = readFields(bytes, 0);
   const messages = fields.get('messages');
-  const list = messages === undefined ? null : membersOf(bytes, messages.start, maxMessages);
+  const list = messages === undefined ? null : findMembers(bytes, messages.start, maxMessages);
   if (list?.type !== 'list' || list.isCut) return null;
   const hashes = promptFields.flatMap((name) => {
     const range = fields.get(name);
@@ -89,7 +89,7 @@ function readRole(bytes: Buffer, { start }: ByteRange) {
 
 /** The fields of the object at `start`, by name; none where there is no object. */
 export function readFields(bytes: Buffer, start: number): ReadonlyMap<string, Member> {
-  const object = membersOf(bytes, start, maxFields);
+  const object = findMembers(bytes, start, maxFields);
   return new Map(object?.type === 'object' ? object.members.map((member) => [member.name, member]) : []);
 }
 

@@ -1,4 +1,4 @@
-import { membersOf, type ByteRange as Range } from '../../formats/json/members.ts';
+import { findMembers, type ByteRange as Range } from '../../formats/json/members.ts';
 import type { StoredExchange } from './exchange-store.ts';
 import { maxMessages, readFields } from './round-trip-links.ts';
 
@@ -23,7 +23,7 @@ export function noteWords(exchange: StoredExchange): void {
 /** Finds the user's last text in a Responses request, and what follows it: tool results, or images. */
 export function readAsked(bytes: Buffer): Pick<StoredExchange, 'said' | 'given'> {
   const input = readFields(bytes, 0).get('input');
-  const items = input === undefined ? null : membersOf(bytes, input.start, maxMessages);
+  const items = input === undefined ? null : findMembers(bytes, input.start, maxMessages);
   if (items?.type !== 'list') return { said: joinLines(readTextAt(bytes, input)), given: null };
   const given = new Map<string, number>();
   const count = (what: string) => given.set(what, (given.get(what) ?? 0) + 1);
@@ -59,7 +59,7 @@ function readMedia(bytes: Buffer, content?: Range): readonly string[] {
 
 /** The fields of each part of a message's content; none if the content is no list. */
 function readParts(bytes: Buffer, content?: Range): readonly ReturnType<typeof readFields>[] {
-  const parts = content === undefined ? null : membersOf(bytes, content.start, maxMessages);
+  const parts = content === undefined ? null : findMembers(bytes, content.start, maxMessages);
   return parts?.type === 'list' ? parts.members.map(({ start }) => readFields(bytes, start)) : [];
 }
 
@@ -69,7 +69,7 @@ export function readAnswered(bytes: Buffer): Pick<StoredExchange, 'answered' | '
   const top = readFields(bytes, last === -1 ? 0 : last + '\ndata: '.length);
   const response = top.get('response');
   const output = (response === undefined ? top : readFields(bytes, response.start)).get('output');
-  const items = output === undefined ? null : membersOf(bytes, output.start, maxMessages);
+  const items = output === undefined ? null : findMembers(bytes, output.start, maxMessages);
   const names = new Set<string>();
   let answered: string | null = null;
   for (const { start } of items?.type === 'list' ? items.members : []) {

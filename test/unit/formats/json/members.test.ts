@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { membersOf } from '../../../../src/formats/json/members.ts';
+import { findMembers } from '../../../../src/formats/json/members.ts';
 
 const noLimit = Number.POSITIVE_INFINITY;
 
 /** Names and values, as they were written. */
 const textsOf = (text: string, most = noLimit) => {
   const bytes = Buffer.from(text);
-  return membersOf(bytes, 0, most)?.members.map(({ name, start, end }) => [name, bytes.toString('utf8', start, end)]);
+  return findMembers(bytes, 0, most)?.members.map(({ name, start, end }) => [name, bytes.toString('utf8', start, end)]);
 };
 
 describe('the members of JSON bytes', () => {
@@ -19,7 +19,7 @@ describe('the members of JSON bytes', () => {
         const entries = Object.entries(JSON.parse(text) as object);
         const expected = Array.isArray(value) ? entries.map(([, entry]): unknown[] => ['', entry]) : entries;
         expect(textsOf(text)?.map(([name, json = '']) => [name, JSON.parse(json)])).toEqual(expected);
-        expect(membersOf(Buffer.from(`${text} 1`), 0, noLimit)?.end).toBe(Buffer.byteLength(text));
+        expect(findMembers(Buffer.from(`${text} 1`), 0, noLimit)?.end).toBe(Buffer.byteLength(text));
       }),
     );
   });
@@ -29,8 +29,8 @@ describe('the members of JSON bytes', () => {
       ['a', '1'],
       ['b', '[2]'],
     ]);
-    expect(membersOf(Buffer.from('[1,2]'), 0, 2)).toMatchObject({ type: 'list', end: 5, isCut: false });
-    expect(membersOf(Buffer.from('[1,2,3]'), 0, 2)).toMatchObject({ isCut: true });
+    expect(findMembers(Buffer.from('[1,2]'), 0, 2)).toMatchObject({ type: 'list', end: 5, isCut: false });
+    expect(findMembers(Buffer.from('[1,2,3]'), 0, 2)).toMatchObject({ isCut: true });
   });
 
   it('may be nested as deep as they like', () => {
