@@ -10,7 +10,7 @@
 export { Exchange } from './exchange/exchange.ts';
 export type { ExchangeOptions, ExchangeSettings } from './exchange/options.ts';
 export { ProtocolError, requestMoves, responseMoves } from './exchange/phases.ts';
-export { type Route, routeOf } from './exchange/request/route.ts';
+export { chooseRoute, type Route } from './exchange/request/route.ts';
 export type { Schedule, Steps } from './exchange/steps.ts';
 export type { ExchangeSummary } from './exchange/summary.ts';
 export type {

@@ -5,27 +5,27 @@ import { RequestLeg } from './request/request-leg.ts';
 import { ResponseLeg } from './response/response-leg.ts';
 import { runSteps, type Schedule, type Steps } from './steps.ts';
 import {
-  billedFactsOf,
   type ExchangeReports,
   type ExchangeSummary,
+  gatherBilledFacts,
   nextUpdateAfter,
-  summaryOf,
-  usageMetadataOf,
+  summarize,
   withMetadata,
+  writeUsageMetadata,
 } from './summary.ts';
 import { type ExchangeEvent, type Hold, isRequestEvent, type Replies } from './types.ts';
 
-/** One HTTP request and its response: Envoy's messages in, the replies to them out. No clock, no sockets. */
+/** Replies to Envoy's messages about one HTTP request and its response. It knows no clock and no sockets. */
 export class Exchange {
   readonly #options: ExchangeOptions;
   readonly #tap: ExchangeTap | undefined;
   readonly #requestLeg: RequestLeg;
   readonly #responseLeg: ResponseLeg;
-  /** An immediate response ends the exchange: messages already in flight when it was sent get no reply. */
+  /** An immediate response has ended the exchange: messages that were in flight get no reply. */
   #closed = false;
-  /** The state that Envoy's metadata shows so far: nothing, that the request was sent upstream, or how the answer ended. */
+  /** The metadata that Envoy has so far: none, that the request was sent upstream (`begin`), or how the answer ended. */
   #metadataSent: 'nothing' | 'begin' | 'end' = 'nothing';
-  /** Output tokens at which Envoy is told again. */
+  /** The number of output tokens at which metadata is sent again. */
   #nextUpdate = 1;
   #responseId: string | null = null;
   readonly #held = { request: 0, response: 0 };
@@ -40,22 +40,22 @@ export class Exchange {
     const clock = { now: options.clock.now, newId };
     this.#options = options;
     this.#tap = options.tap;
-    this.#requestLeg = new RequestLeg({ ...options, clock, hold: this.#holdOf('request') });
+    this.#requestLeg = new RequestLeg({ ...options, clock, hold: this.#holdFor('request') });
     this.#responseLeg = new ResponseLeg(
-      { ...options, hold: this.#holdOf('response') },
+      { ...options, hold: this.#holdFor('response') },
       () => this.#requestLeg.report().facts.requestId,
     );
   }
 
-  /** Tells what both legs hold as one number. */
-  #holdOf(leg: 'request' | 'response'): Hold {
+  /** Makes a leg's report of held bytes one for both legs. */
+  #holdFor(leg: 'request' | 'response'): Hold {
     return (bytes, body) => {
       this.#held[leg] = bytes;
       return this.#options.hold(this.#held.request + this.#held.response, body);
     };
   }
 
-  /** The replies to one message, all taken before the next. Throws `ProtocolError` for one that may not come now. */
+  /** Returns the replies to one message, to be sent before the next is handled. Throws `ProtocolError` for a message that may not come now. */
   handle(event: ExchangeEvent): Replies {
     this.#tap?.onEvent(event);
     if (this.#closed) return [];
@@ -74,7 +74,7 @@ export class Exchange {
   }
 
   /**
-   * Replies in steps to the end of a large request body, or to a long or compressed piece of an answer. `refusal` is asked at the first
+   * Replies in steps to the end of a large request body, or to a long or compressed piece of an answer. `refusal` is asked in the first step
    * of a request, which may have waited.
    */
   *handleInSteps(event: ExchangeEvent, refusal?: () => ApiError | null): Steps<Replies> {
@@ -88,9 +88,9 @@ export class Exchange {
   }
 
   /**
-   * The replies that are due because time has passed: heartbeats, timeouts. `at` is in milliseconds of any monotonic
-   * clock; call it about once a second. `blocked` is true while nothing is taken from the proxy, because it does not read or
-   * something of this exchange waits: such silence is neither side's, no timer counts it, and there are no replies.
+   * Returns the replies that are due because time has passed: heartbeats, timeouts. To be called about once a second; `at` is in milliseconds
+   * of any monotonic clock. While nothing is read from Envoy (`blocked`), because it does not read either or a message waits, nothing is
+   * due, and the time counts as nobody's silence.
    */
   tick(at: number, blocked = false): Replies {
     return this.#closed ? [] : this.#checked(this.#responseLeg.tick(at, blocked), null);
@@ -108,7 +108,7 @@ export class Exchange {
   }
 
   summary(): ExchangeSummary {
-    return summaryOf(this.#reports());
+    return summarize(this.#reports());
   }
 
   #reports(): ExchangeReports {
@@ -124,7 +124,7 @@ export class Exchange {
     };
   }
 
-  /** The first delta of a stream is in a reply that was given: text, reasoning or arguments. */
+  /** Has a reply carried the first delta of a stream: text, reasoning or arguments? */
   hasToken(): boolean {
     return this.#responseLeg.answer()?.hasToken === true;
   }
@@ -135,13 +135,12 @@ export class Exchange {
       if (replies.length === 0) return replies;
       for (const reply of replies) this.#closed ||= reply.type === 'immediate_response';
     }
-    return this.#isDue() ? withMetadata(replies, usageMetadataOf(billedFactsOf(this.#reports()))) : replies;
+    return this.#isDue() ? withMetadata(replies, writeUsageMetadata(gatherBilledFacts(this.#reports()))) : replies;
   }
 
   /**
-   * Do these replies carry metadata? Yes with the request for the upstream, since tokens cost from then on; at times while
-   * the output grows; and once when the answer is complete. Not at the end of the body, since a client that has read
-   * `[DONE]` may be gone by then.
+   * Is metadata due with these replies? It is with the request for the upstream, since tokens cost from then on; at times while the output
+   * grows; and once when the answer is complete. At the end of the body it would be too late: a client that has read `[DONE]` may be gone.
    */
   #isDue(): boolean {
     if (this.#metadataSent === 'end') return false;

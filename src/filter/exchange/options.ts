@@ -3,7 +3,7 @@ import type { TranslationSettings } from '../translate/shared/settings.ts';
 import type { ApiError } from '../wire/schema/api-error.ts';
 import type { BodyModes, ExchangeEvent, ExchangeReply, Hold, Replies } from './types.ts';
 
-/** The settings of an exchange, and its dependencies. Times are milliseconds; 0 turns a timer off. */
+/** The settings of an exchange, and its dependencies. Times are in milliseconds; 0 turns a timer off. */
 export interface ExchangeOptions extends ExchangeSettings {
   readonly settings: TranslationSettings;
   /** Refuses every request that would be translated: overload, or a route with an unknown profile. */
@@ -14,10 +14,10 @@ export interface ExchangeOptions extends ExchangeSettings {
   readonly tap?: ExchangeTap | undefined;
 }
 
-/** Settings that an operator may choose about an exchange. The table of settings has a row for each. */
+/** The settings of an exchange that an operator may change; the table of settings has a row for each. */
 export interface ExchangeSettings {
   readonly upstreamPath: string | null;
-  /** Name of the request header that is set from `prompt_cache_key`. */
+  /** The request header that is set from `prompt_cache_key`. */
   readonly sessionHeader: string | null;
   readonly sessionHashKey: string | null;
   readonly modes: BodyModes;
@@ -31,17 +31,17 @@ export interface ExchangeSettings {
   readonly heartbeatMs: number;
 }
 
-/** Sees what an exchange takes and gives, and changes nothing. Its methods may neither throw nor wait. */
+/** Observes what an exchange receives and sends. Its methods may neither throw nor wait. */
 export interface ExchangeTap {
-  /** A message of Envoy's, before it is handled. */
+  /** Called with each message of Envoy's, before it is handled. */
   onEvent(event: ExchangeEvent): void;
-  /** A message of the upstream's stream became that many events for the client. */
+  /** Called for each message of the upstream's stream, with the number of the client's events that it became. */
   onMessage(events: number): void;
-  /** Replies in order, those of a long answer one at a time; without a message where time passed or memory is low. */
+  /** Called with replies in order, with one at a time of a long answer; `event` is null where time has passed or memory is low. */
   onReplies(replies: readonly ExchangeReply[], event: ExchangeEvent | null): void;
 }
 
-/** These replies, which the tap sees as they are given. */
+/** Returns the same replies, and shows them to the tap as they are sent. */
 export function tapped(tap: ExchangeTap, replies: Replies, event: ExchangeEvent | null): Replies {
   if (!Array.isArray(replies)) return tappedEach(tap, replies, event);
   tap.onReplies(replies, event);

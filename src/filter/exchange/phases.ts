@@ -4,15 +4,15 @@ import type { UnknownType } from '../translate/shared/dropped.ts';
 import type { Moves } from '../translate/shared/moves.ts';
 import type { RequestEvent, ResponseEvent } from './types.ts';
 
-/** The proxy violated the protocol as this service knows it. Ends the gRPC call with a status; clients never see its text. */
+/** Envoy violated the protocol as this service knows it. Ends the gRPC call with a status; clients never see its text. */
 export class ProtocolError extends Error {
   override readonly name = 'ProtocolError';
 }
 
 /**
- * The legal moves of the two legs: phase → event → the phases it may lead to. An event that a phase does not list is a
- * protocol error of Envoy's and ends the call; a move that is not listed is a bug in this service. `tick` is the passing of time, and a
- * cut for want of memory. `docs/architecture.md` shows both tables as diagrams, generated from here.
+ * The legal moves of the two legs: phase → event → the phases it may lead to. An event that a phase does not list is a protocol error of
+ * Envoy's and ends the call; a move that is not listed is a bug in this service. `tick` is the passing of time, or a cut for want of memory.
+ * `docs/architecture.md` shows both tables as diagrams, which are generated from here.
  */
 export const requestMoves = {
   awaiting_headers: { request_headers: ['collecting_body', 'passing', 'passed', 'refused'] },
@@ -24,7 +24,7 @@ export const requestMoves = {
   translated: { request_body: ['translated'], request_trailers: ['translated'] },
   passing: { request_body: ['passing', 'passed'], request_trailers: ['passed'] },
   passed: { request_body: ['passed'], request_trailers: ['passed'] },
-  // Messages that were in flight when the immediate response was sent.
+  // These messages were in flight when the immediate response was sent.
   answered: { request_body: ['answered'], request_trailers: ['answered'] },
   refused: { request_body: ['refused'], request_trailers: ['refused'] },
 } as const satisfies Moves<RequestEvent['type']>;
@@ -57,9 +57,9 @@ export function checkEvent(moves: Moves<string>, phase: string, event: string): 
 
 /** The outcome of the request, as far as the response leg needs it. */
 export type RequestOutcome =
-  /** `unseen`: no message of the request has come. */
+  /** `unseen`: Envoy has sent no message of the request. */
   | { readonly type: 'unseen' | 'open' }
-  /** `operation`: completes the answer, or null. */
+  /** `operation` completes the answer, if it is not null. */
   | { readonly type: 'passed'; readonly operation: PassedOperation | null }
   /** `answered`: the client has its Response, and the upstream was not asked. */
   | {

@@ -7,14 +7,14 @@ import type { ExchangeEvent, ExchangeReply } from './types.ts';
 
 type BodyOrTrailers = Exclude<ExchangeEvent, { type: 'request_headers' | 'response_headers' }>;
 
-/** Replies that pass Envoy's own bytes through: full duplex repeats them, the other modes change nothing. */
+/** Passes Envoy's own bytes through: full duplex repeats them, the other modes change nothing. */
 export function passThrough(event: BodyOrTrailers, fullDuplex: boolean): ExchangeReply[] {
   if (!('body' in event)) return [{ type: event.type }];
   const { type, body, endOfStream } = event;
   return fullDuplex ? [{ type, body, endOfStream }] : [{ type, endOfStream }];
 }
 
-/** Replies after the last byte was sent: the message is discarded, with an empty reply if every message needs one. */
+/** Discards a message that comes after the last byte was sent, with an empty reply where every message needs one. */
 export function discard(event: BodyOrTrailers, fullDuplex: boolean): ExchangeReply[] {
   if (fullDuplex) return [];
   if (!('body' in event)) return [translatedTrailers(event.type)];
@@ -23,23 +23,23 @@ export function discard(event: BodyOrTrailers, fullDuplex: boolean): ExchangeRep
 
 const noBytes = Buffer.alloc(0);
 
-/** Bytes of one streamed body reply: Envoy accepts messages of up to 64 KiB, and the fields around the body need a few. */
+/** The most bytes of one streamed body reply: Envoy accepts messages of up to 64 KiB, and the fields around the body need a few. */
 export const maxPieceBytes = 62_000;
 
-/** The bytes in pieces of at most `maxPieceBytes`, cut anywhere; no pieces for no bytes. */
+/** Cuts bytes into pieces of at most `maxPieceBytes`; no bytes into no pieces. */
 export function cutBytes(bytes: Buffer): Buffer[] {
   const pieces: Buffer[] = [];
   for (let at = 0; at < bytes.length; at += maxPieceBytes) pieces.push(bytes.subarray(at, at + maxPieceBytes));
   return pieces;
 }
 
-/** Pieces that end between events; one beyond the limit is a piece, as some clients lose an event that is cut. */
+/** Cuts bytes between events. An event beyond the limit stays whole, since some clients lose an event that is cut. */
 export function cutEvents(bytes: Buffer): Buffer[] {
   if (bytes.length <= maxPieceBytes) return bytes.length === 0 ? [] : [bytes];
   const pieces: Buffer[] = [];
   let at = 0;
   while (bytes.length - at > maxPieceBytes) {
-    // Data is one line of JSON: a blank line is always the end of an event.
+    // Data is one line of JSON, so a blank line is always the end of an event.
     let end = bytes.lastIndexOf('\n\n', at + maxPieceBytes - 2);
     if (end < at) end = bytes.indexOf('\n\n', at);
     if (end === -1) break;
@@ -52,7 +52,7 @@ export function cutEvents(bytes: Buffer): Buffer[] {
 
 type ImmediateResponse = Extract<ExchangeReply, { type: 'immediate_response' }>;
 
-/** The reply that ends the exchange with an API error. Names in `headers` are lower-case. */
+/** Writes the reply that ends the exchange with an API error. Names in `headers` are lower-case. */
 export function immediateResponse(error: ApiError, headers: Readonly<Record<string, string>>): ImmediateResponse {
   return {
     type: 'immediate_response',
@@ -63,7 +63,7 @@ export function immediateResponse(error: ApiError, headers: Readonly<Record<stri
   };
 }
 
-/** The reply that ends the exchange with a complete Response without output. */
+/** Writes the reply that ends the exchange with a complete Response without output. */
 export function immediateAnswer(
   context: ResponseContext,
   { dropped, requestId }: { readonly dropped: readonly string[]; readonly requestId: string | null },

@@ -1,7 +1,7 @@
 import type { ApiError } from '../wire/schema/api-error.ts';
 import type { ExchangeReply, HeaderMap, HeaderMutation } from './types.ts';
 
-/** Digests of a body's bytes, in headers or trailers (RFC 9530, 3230, 1864): stale once it is translated. */
+/** Digests of a body's bytes, in headers or trailers (RFC 9530, 3230, 1864), which are wrong for the translated body. */
 export const digestFields = ['content-md5', 'digest', 'content-digest', 'repr-digest'] as const;
 
 /** Headers that describe the upstream's bytes or their location, and are wrong for the translated body. */
@@ -14,17 +14,17 @@ const staleHeaders = [
   'content-location',
   // A redirect becomes a 502; its target may be internal.
   'location',
-  // They sign fields that have changed (RFC 9421).
+  // Signatures are of fields that have changed (RFC 9421).
   'signature',
   'signature-input',
   ...digestFields,
 ];
 
-/** Headers of an upstream's error that clients act on; an immediate response has no others of the upstream's. */
+/** The headers of an upstream's error that clients act on: an immediate response repeats only these. */
 const forwardedErrorHeaders =
   /^(retry-after|retry-after-ms|x-should-retry|(x-|anthropic-)?ratelimit-.+|(x-)?request-id|openai-processing-ms|openai-version|cf-ray|www-authenticate|x-codex-.+)$/;
 
-/** Characters of `x-responses-dropped`: clients limit the size of headers. */
+/** The most characters of `x-responses-dropped`, since clients limit the size of headers. */
 const maxDroppedLength = 2048;
 
 export interface AnswerFacts {
@@ -33,7 +33,7 @@ export interface AnswerFacts {
   readonly dropped: readonly string[];
 }
 
-/** The changes to the upstream's headers for a translated body. */
+/** Changes the upstream's headers for a translated body. */
 export function translatedHeaders(
   headers: HeaderMap,
   { stream, dropped }: AnswerFacts,
@@ -46,23 +46,22 @@ export function translatedHeaders(
   const short = list.length <= maxDroppedLength ? list : `${list.slice(0, maxDroppedLength)}, ...`;
   const left = list === '' ? {} : { 'x-responses-dropped': short };
   const status = Number(headers.get(':status')) >= 300 ? { ':status': '200' } : {};
-  return mutation(headers, { ...status, ...type, ...left, ...idOf(headers, requestId) });
+  return mutation(headers, { ...status, ...type, ...left, ...requestIdHeader(headers, requestId) });
 }
 
-/** The changes to the upstream's headers for an error: its status, and its own headers. */
+/** Changes the upstream's headers for an error: its status, and its own headers. */
 export function errorHeaders(headers: HeaderMap, error: ApiError, requestId: string | null): HeaderMutation {
-  const set = { ...idOf(headers, requestId), ...error.headers, 'content-type': 'application/json' };
+  const set = { ...requestIdHeader(headers, requestId), ...error.headers, 'content-type': 'application/json' };
   return mutation(headers, { ':status': String(error.status), ...set });
 }
 
-/** The changes with the length of the body, where it is known and not set by the proxy; none stay none. */
+/** Adds the length of a body that Envoy does not count itself; no changes stay none. */
 export function withContentLength({ set, remove }: HeaderMutation, length: number): HeaderMutation {
   if (remove === undefined) return {};
   const others = remove.filter((name) => name !== 'content-length');
   return { set: { ...set, 'content-length': String(length) }, remove: others };
 }
 
-/** The upstream's headers that an immediate response repeats. */
 export function keptHeaders(headers: HeaderMap): Record<string, string> {
   return Object.fromEntries([...headers].filter(([name]) => forwardedErrorHeaders.test(name)));
 }
@@ -71,12 +70,12 @@ function mutation(headers: HeaderMap, set: Record<string, string>): Required<Hea
   return { set, remove: ['content-length', ...staleHeaders.filter((name) => headers.has(name))] };
 }
 
-/** The upstream's own request id takes precedence: its operator searches for that one. */
-function idOf(headers: HeaderMap, requestId: string | null): Record<string, string> {
+/** Sets the request id, unless the upstream has set its own: its operator searches for that one. */
+function requestIdHeader(headers: HeaderMap, requestId: string | null): Record<string, string> {
   return requestId === null || headers.has('x-request-id') ? {} : { 'x-request-id': requestId };
 }
 
-/** The reply that passes the trailers of a translated body, without digests of the original bytes. */
+/** Passes the trailers of a translated body, without digests of the original bytes. */
 export function translatedTrailers(
   type: 'request_trailers' | 'response_trailers',
 ): Extract<ExchangeReply, { type: 'request_trailers' | 'response_trailers' }> {

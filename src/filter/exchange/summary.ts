@@ -10,13 +10,15 @@ import type { ResponseLegReport } from './response/response-leg.ts';
 import type { BodyModes, ExchangeReply, Replies, UsageMetadata } from './types.ts';
 
 /**
+ * The outcome of an exchange:
+ *
  * - `open`: not finished; a call that ends in this state was aborted.
  * - `passed`: not a request for this service, nothing was changed.
  * - `refused`: this service sent the response. The upstream was not called, but in `STREAMED` it may have had the headers.
  * - `local_reply`: Envoy answered by itself, for a reason that is not the upstream's: a rate limit, authentication.
  * - `upstream_error`: the client was sent an HTTP error for what the upstream did.
- * - `completed`, `incomplete`, `failed`: the Response's own status. Without an upstream's status it was not asked. A call that was cut for
- *   want of memory has `failed`.
+ * - `completed`, `incomplete`, `failed`: the Response's own status; without an `upstreamStatus`, this service made the Response. A call that
+ *   was cut for want of memory has `failed`.
  */
 export type ExchangeOutcome =
   | 'open'
@@ -28,15 +30,15 @@ export type ExchangeOutcome =
   | 'incomplete'
   | 'failed';
 
-/** The counts of a Response's `usage`, those of its details beside their totals: access logs and the inspector have these names. */
+/** The counts of a Response's `usage` in one object, with the names that access logs and the inspector have. */
 export type TokenCounts = Omit<Usage, `${string}_details`> &
   Usage['input_tokens_details'] &
   Usage['output_tokens_details'];
 
-/** An estimate, for as long as the upstream has not counted; no Response's `usage` has it. */
+/** Estimated counts, while the upstream has sent none; no Response's `usage` has them. */
 export type EstimatedTokens = Pick<TokenCounts, 'input_tokens' | 'output_tokens' | 'total_tokens'>;
 
-/** Facts that may be recorded of an exchange: sizes and names, never content. The one home of each such fact. */
+/** What may be recorded of an exchange: sizes and names, never content. */
 export interface ExchangeSummary
   extends HeaderFacts,
     Pick<RequestLegReport, 'asked'>,
@@ -49,7 +51,7 @@ export interface ExchangeSummary
   readonly upstreamModel: string | null;
   readonly stream: boolean | null;
   readonly responseId: string | null;
-  /** Sampling parameters; null where they are the API's defaults. */
+  /** Sampling parameters; null for the API's defaults. */
   readonly parameters: {
     readonly temperature: number | null;
     readonly topP: number | null;
@@ -58,15 +60,15 @@ export interface ExchangeSummary
   /** The status sent to the client; null until then. */
   readonly status: number | null;
   readonly errorCode: string | null;
-  /** The underlying exception where an error came from our own code; for the log only. */
+  /** The exception behind an error of this service's own, for the log only. */
   readonly errorCause: unknown;
   /** Null where the upstream reported no usage. */
   readonly tokens: TokenCounts | null;
-  /** Stands in for `tokens`; null where the upstream reported usage, and where nothing is to be paid. */
+  /** Null where the upstream reported usage, and where nothing is to be paid. */
   readonly estimate: EstimatedTokens | null;
-  /** Names of what was dropped from the request, as named in `x-responses-dropped`. */
+  /** The names in `x-responses-dropped`, not shortened. */
   readonly dropped: readonly string[];
-  /** Types in the request, and events and fields of the answer, that this version does not know. */
+  /** The types in the request, and the events and fields of the answer, that this version does not know. */
   readonly unknownTypes: readonly UnknownType[];
   readonly repairs: readonly Repair[];
   readonly bytes: {
@@ -89,31 +91,29 @@ export interface ExchangeReports {
   readonly cutBy: ApiError | null;
 }
 
-/** Facts that Envoy is told of an exchange while it runs, for budgets and access logs. */
+/** The facts that Envoy gets while an exchange runs, for budgets and access logs. */
 export type BilledFacts = Pick<ExchangeSummary, 'outcome' | 'model' | 'upstreamModel' | 'tokens' | 'estimate'>;
 
-/** Gathers the facts that Envoy is told, from reports that may still change. */
-export function billedFactsOf(reports: ExchangeReports): BilledFacts {
-  const { requestOutcome, response } = reports;
+export function gatherBilledFacts(reports: ExchangeReports): BilledFacts {
+  const { requestOutcome, response, cutBy } = reports;
   const { usage } = response;
-  const open = outcomeOf(reports);
-  const outcome = open === 'open' && reports.cutBy !== null ? 'failed' : open;
+  const own = decideOutcome(reports);
+  const outcome = own === 'open' && cutBy !== null ? 'failed' : own;
   return {
     outcome,
     model: 'context' in requestOutcome ? requestOutcome.context.echo.model : null,
     upstreamModel: response.model,
-    tokens: usage === null ? null : tokensOf(usage),
+    tokens: usage === null ? null : countTokens(usage),
     estimate:
       usage === null && costs(outcome) && !(response.error !== null && isToldInStream(response.error))
-        ? estimateOf(reports)
+        ? estimateTokens(reports)
         : null,
   };
 }
 
-/** Gathers all that may be recorded of an exchange. */
-export function summaryOf(reports: ExchangeReports): ExchangeSummary {
+export function summarize(reports: ExchangeReports): ExchangeSummary {
   const { modes, profile, request, requestOutcome, response, responseId, cutBy } = reports;
-  const { outcome, model, upstreamModel, tokens, estimate } = billedFactsOf(reports);
+  const { outcome, model, upstreamModel, tokens, estimate } = gatherBilledFacts(reports);
   const error = request.error ?? response.error ?? (outcome === 'failed' ? cutBy : null);
   const translated = 'context' in requestOutcome ? requestOutcome : null;
   return {
@@ -126,7 +126,7 @@ export function summaryOf(reports: ExchangeReports): ExchangeSummary {
     upstreamModel,
     stream: translated?.context.stream ?? null,
     responseId,
-    parameters: parametersOf(translated?.context.echo),
+    parameters: readParameters(translated?.context.echo),
     status: request.error?.status ?? (requestOutcome.type === 'answered' ? 200 : response.clientStatus),
     upstreamStatus: response.upstreamStatus,
     errorCode: error?.code ?? null,
@@ -147,7 +147,7 @@ export function summaryOf(reports: ExchangeReports): ExchangeSummary {
   };
 }
 
-function outcomeOf({ request, requestOutcome, response, responsePhase }: ExchangeReports): ExchangeOutcome {
+function decideOutcome({ request, requestOutcome, response, responsePhase }: ExchangeReports): ExchangeOutcome {
   const { error, status, clientStatus, responder } = response;
   if (request.error !== null) return 'refused';
   if (requestOutcome.type === 'answered') return 'completed';
@@ -159,8 +159,8 @@ function outcomeOf({ request, requestOutcome, response, responsePhase }: Exchang
   return status === 'completed' || status === 'incomplete' || status === 'failed' ? status : 'open';
 }
 
-/** The echo has the API's defaults for fields that the request left out: the client did not ask for them. */
-function parametersOf(echo: CreateResponseEcho | undefined): ExchangeSummary['parameters'] {
+/** Reads the parameters that the client has chosen: the echo has the API's defaults for the others. */
+function readParameters(echo: CreateResponseEcho | undefined): ExchangeSummary['parameters'] {
   const set = (value: number | undefined) => (value === undefined || value === 1 ? null : value);
   return {
     temperature: set(echo?.temperature),
@@ -169,8 +169,8 @@ function parametersOf(echo: CreateResponseEcho | undefined): ExchangeSummary['pa
   };
 }
 
-/** Field by field: of a rest of an object and several spreads V8 makes a dictionary, for each answer. */
-function tokensOf(usage: Usage): TokenCounts {
+/** Copies field by field: of a rest and several spreads, V8 would make a dictionary, for each answer. */
+function countTokens(usage: Usage): TokenCounts {
   return {
     input_tokens: usage.input_tokens,
     output_tokens: usage.output_tokens,
@@ -181,27 +181,27 @@ function tokensOf(usage: Usage): TokenCounts {
   };
 }
 
-/** Whether tokens are to be paid: not for an HTTP error, nor for what was not translated. */
+/** Are tokens to be paid? HTTP errors and requests that were not translated cost none. */
 export function costs(outcome: ExchangeOutcome): boolean {
   return outcome === 'open' || outcome === 'completed' || outcome === 'incomplete' || outcome === 'failed';
 }
 
-function estimateOf({ requestOutcome, response }: ExchangeReports): EstimatedTokens | null {
+function estimateTokens({ requestOutcome, response }: ExchangeReports): EstimatedTokens | null {
   const input = requestOutcome.type === 'translated' ? requestOutcome.inputTokens : null;
   if (input === null) return null;
   const output = response.outputTokens;
   return { input_tokens: input, output_tokens: output, total_tokens: input + output };
 }
 
-/** The most output tokens between two updates: an update takes 2 µs, a third of what this service takes for a token. */
+/** The most output tokens between two updates of the metadata: one takes 2 µs, a third of what a token takes. */
 const tokensBetweenUpdates = 64;
 
-/** The number of output tokens at which the next update is due: at 1, 4, 16 and 64, then at every 64. */
+/** Returns the number of output tokens at which the next update is due: 1, 4, 16 and 64, then every 64. */
 export function nextUpdateAfter(outputTokens: number): number {
   return Math.min(4 * outputTokens, outputTokens + tokensBetweenUpdates);
 }
 
-/** The replies, the first of them with the metadata. */
+/** Adds the metadata to the first reply. */
 export function withMetadata(replies: Replies, metadata: UsageMetadata): Replies {
   if (!Array.isArray(replies)) return withMetadataOnFirst(replies, metadata);
   const [first, ...rest] = replies;
@@ -219,13 +219,13 @@ function* withMetadataOnFirst(
 }
 
 /**
- * The metadata for Envoy at this point of the exchange. Envoy keeps the last value of each field until the client's stream
- * ends; budgets and the access log see that value. So an exchange that is still open is called `aborted`, which it is
- * unless more metadata follows, and a field that was sent once is sent again.
+ * Writes the metadata for Envoy at this point of the exchange. Envoy keeps the last value of each field until the client's stream ends;
+ * budgets and the access log see that value. So an exchange that is still open is called `aborted`, which it is unless more metadata
+ * follows, and a field that was sent once is sent again.
  */
-export function usageMetadataOf({ outcome, model, upstreamModel, tokens, estimate }: BilledFacts): UsageMetadata {
+export function writeUsageMetadata({ outcome, model, upstreamModel, tokens, estimate }: BilledFacts): UsageMetadata {
   const metadata: Record<string, string | number> = {
-    ...paid({ outcome, tokens, estimate }),
+    ...writePaidTokens({ outcome, tokens, estimate }),
     outcome: outcome === 'open' ? 'aborted' : outcome,
   };
   // Names chosen by clients and upstreams may be of any length.
@@ -234,8 +234,8 @@ export function usageMetadataOf({ outcome, model, upstreamModel, tokens, estimat
   return metadata;
 }
 
-/** The tokens to pay for; zeros replace an estimate that was sent before. */
-function paid({ outcome, tokens, estimate }: Omit<BilledFacts, 'model' | 'upstreamModel'>): UsageMetadata {
+/** Writes the tokens to pay for; zeros replace an estimate that was sent before. */
+function writePaidTokens({ outcome, tokens, estimate }: Omit<BilledFacts, 'model' | 'upstreamModel'>): UsageMetadata {
   if (!costs(outcome)) return nothingToPay;
   if (tokens !== null) return { ...tokens, tokens_from: 'upstream' };
   return estimate === null ? {} : { ...estimate, tokens_from: 'estimate' };

@@ -7,7 +7,7 @@ import {
   type HeaderMutation,
   type Profile,
   RecordedProvenance,
-  routeOf,
+  chooseRoute,
 } from '../../filter/index.ts';
 import { parseExactly } from '../../formats/json/exact.ts';
 import { createExchangeFactory } from '../../service/server/exchanges.ts';
@@ -170,7 +170,7 @@ export function parseServiceJson(bytes: Uint8Array): unknown {
 
 /** Whether the request asks for the model catalog, and so has no body. */
 export function isForCatalog(method: string, path: string): boolean {
-  const route = routeOf(new Map(Object.entries({ ':method': method, ':path': path })));
+  const route = chooseRoute(new Map(Object.entries({ ':method': method, ':path': path })));
   return route.type === 'pass' && route.operation !== null;
 }
 

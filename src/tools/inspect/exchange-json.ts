@@ -1,4 +1,4 @@
-import { routeOf } from '../../filter/index.ts';
+import { chooseRoute } from '../../filter/index.ts';
 import type { ExchangeFile, ExchangeFilePiece } from '../files/exchange-file.ts';
 import { buildPiece, exchangeFileHead } from '../files/exchange-file.ts';
 import type { Head, StoredExchange } from './exchange-store.ts';
@@ -50,7 +50,7 @@ export function buildExchangeRow(exchange: StoredExchange) {
  * pass or be refused.
  */
 export function findEndpoint(method: string, path: string): string | null {
-  const route = routeOf(new Map(Object.entries({ ':method': method, ':path': path })));
+  const route = chooseRoute(new Map(Object.entries({ ':method': method, ':path': path })));
   return route.type === 'translate' ? (route.operation.path.at(-1) ?? null) : null;
 }
 

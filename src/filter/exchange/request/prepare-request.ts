@@ -10,29 +10,28 @@ import type { Steps } from '../steps.ts';
 import type { HeaderMap } from '../types.ts';
 import { readRequestBody } from './request-body.ts';
 
-/** A client's request that is complete. */
 export interface TranslatableRequest {
   readonly operation: TranslatedOperation;
   readonly headers: HeaderMap;
   readonly bytes: Uint8Array;
 }
 
-/** The request to send upstream, and what translating its response needs. */
+/** The upstream's request, and what the translation of its response needs. */
 export interface PreparedRequest extends Pick<TranslatedRequest, 'context' | 'dropped' | 'unknownTypes'> {
   readonly body: Buffer;
   readonly model: string;
   /** A substitute for the prompt cache key; null if there is a key, or none is wanted. */
   readonly sessionHash: string | null;
-  /** Tokens of the body, estimated; null where no model answers it. */
+  /** The estimated tokens of the body; null where no model answers it. */
   readonly inputTokens: number | null;
 }
 
-/** At 5 ms a megabyte (docs/decisions/0006-cpu-of-a-request.md) a smaller body is done well within 100 ms. */
+/** A larger body is translated in steps: at 5 ms a megabyte (docs/decisions/0006-cpu-of-a-request.md), a smaller one takes 20 ms. */
 export const largeBodyBytes = 4 * 1024 * 1024;
 /** A larger body waits in a queue: one read of a connection may complete hundreds of them, at a millisecond or two each. */
 export const queuedBodyBytes = 256 * 1024;
 
-/** Turns the client's whole body into the upstream's; calls `onRead` with its JSON. Throws `ApiError`. */
+/** Translates the client's whole body; calls `onRead` with its JSON. Throws `ApiError`. */
 export function* prepareRequest(
   { operation, headers, bytes }: TranslatableRequest,
   options: Pick<ExchangeOptions, 'settings' | 'bodyLimits' | 'hold' | 'clock' | 'sessionHeader' | 'sessionHashKey'>,
@@ -49,7 +48,7 @@ export function* prepareRequest(
   const { model } = chat;
   const hasKey = Boolean(translated.context.echo.prompt_cache_key);
   const sessionHash =
-    hasKey || sessionHeader === null || sessionHashKey === null ? null : sessionHashOf(chat, sessionHashKey);
+    hasKey || sessionHeader === null || sessionHashKey === null ? null : hashSession(chat, sessionHashKey);
   const prepared = (body: Buffer): PreparedRequest => ({
     body,
     model,
@@ -74,10 +73,10 @@ export function* prepareRequest(
 }
 
 /**
- * Identifies a conversation without a key: each of its requests begins with the same instructions, tools and first user
- * message. Hashed with a secret, so that the header, which is forwarded and logged, reveals nothing of them.
+ * Identifies a conversation without a key, of which each request begins with the same instructions, tools and first user message. The hash
+ * has a secret, so that the header, which is forwarded and logged, reveals nothing of them.
  */
-function sessionHashOf({ model, messages, tools }: ChatCompletionRequest, secret: string): string {
+function hashSession({ model, messages, tools }: ChatCompletionRequest, secret: string): string {
   const first = messages.findIndex(({ role }) => role === 'user');
   const beginning = first === -1 ? messages : messages.slice(0, first + 1);
   const identity = JSON.stringify([model, tools ?? [], beginning]);

@@ -6,9 +6,8 @@ import type { Steps } from '../steps.ts';
 import type { HeaderMap, Hold } from '../types.ts';
 
 /**
- * A request body as a value: content coding undone, UTF-8 and JSON read. Numbers that a JavaScript number would change
- * are kept as their text (`JSON.rawJSON`). Throws `ApiError`: 413 over the limits, 415 for other kinds of content, 400
- * for what is not JSON or nested too deep. Bytes are limited as sent, and after decompression.
+ * Reads a request body: content coding, UTF-8 and JSON. Throws `ApiError`: 413 over the limits, before or after decompression, 415 for
+ * other kinds of content, 400 for what is not JSON or nested too deep.
  */
 export function* readRequestBody(
   bytes: Uint8Array,
@@ -19,7 +18,7 @@ export function* readRequestBody(
   checkContentType(headers.get('content-type') ?? '');
   if (bytes.length > limits.maxRequestBytes) throw tooLarge(`exceeds ${limits.maxRequestBytes} bytes`);
   const plain = decompress(bytes, headers.get('content-encoding') ?? '', limits.maxRequestBytes);
-  // Before parsing: a small body may become a large value.
+  // Asked before parsing, since a small body may become a large value.
   const overload = plain === bytes ? null : hold(bytes.length + plain.length, bytes.length + plain.length);
   if (overload !== null) throw overload;
   if (plain.length === 0)
@@ -30,7 +29,7 @@ export function* readRequestBody(
   return parse();
 }
 
-/** JSON by any of its names; a request that names no type is taken for JSON. */
+/** Accepts JSON by any of its names; a request that names no type is taken for JSON. */
 function checkContentType(contentType: string): void {
   if (contentType === 'application/json' || contentType.trim() === '') return;
   const [type = '', ...parameters] = contentType.toLowerCase().split(';');
@@ -63,13 +62,13 @@ function tooLarge(why: string): ApiError {
   return ApiError.requestTooLarge(`The request body is too large: it ${why}. Shorten 'input', or send fewer files.`);
 }
 
-/** Reused: creating one costs more than decoding a small body. */
+/** One decoder for all requests: creating one costs more than decoding a small body. */
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 /**
- * UTF-8 JSON as a value; a byte order mark is skipped. A number that a JavaScript number would change becomes a
- * `JSON.rawJSON` object, which is written as it was read: schemas hold 64-bit bounds. A body of more than `maxValues` is
- * refused. Throws `ApiError` (400, or 413 for too many values). The first step is reading the bytes as text, and what it returns the second.
+ * Reads UTF-8 and checks the limits of its JSON; the returned function parses it, in another step. A byte order mark is skipped. A number
+ * that a JavaScript number would change, such as a 64-bit bound in a schema, becomes a `JSON.rawJSON` object, which is written as it was
+ * read. Both throw `ApiError` (400, or 413 for too many values).
  */
 export function checkJson(
   bytes: Uint8Array,
@@ -92,26 +91,26 @@ export function checkJson(
     const message = `The request body is nested too deeply: more than ${maxNesting} levels of objects and arrays at character ${tooDeepAt}. Flatten it, or send the nested part as text.`;
     throw ApiError.invalidRequest('nesting_too_deep', null, message);
   }
-  // Upper bound of what a body takes while it is translated, with garbage made on the way: itself, its text, its strings, the
-  // text of the upstream's body and of what the response repeats, 200 bytes for each value and its key; outside the heap the
-  // upstream's body in pieces, whole, and in the message that carries it. `npm test -- sizing` has the costliest shapes.
+  // An upper bound of what a body takes while it is translated, with garbage: itself, its text, its strings, the text of the upstream's body
+  // and of what the response repeats, 200 bytes for each value and its key; outside the heap, the upstream's body in pieces, whole, and in
+  // the message that carries it. `npm test -- sizing` has the costliest shapes.
   const overload = bytes.length < smallBodyBytes ? null : hold(13 * bytes.length + 200 * values, bytes.length);
   if (overload !== null) throw overload;
   return () => {
     try {
       return mayLoseNumbers ? parseExactly(text) : JSON.parse(text);
     } catch (cause) {
-      const message = `The request body is not valid JSON: ${reasonOf(cause)}. Send one JSON object.`;
+      const message = `The request body is not valid JSON: ${readReason(cause)}. Send one JSON object.`;
       throw new ApiError(message, { status: 400, code: 'invalid_json', cause });
     }
   };
 }
 
-/** Fewer bytes are translated before anything could be counted. */
+/** A smaller body is translated before anything could be done for want of memory. */
 const smallBodyBytes = 64 * 1024;
 
-/** The parser's reason, without the piece of the body it quotes. */
-function reasonOf(cause: unknown): string {
+/** Reads the parser's reason, without the piece of the body that it quotes. */
+function readReason(cause: unknown): string {
   const message = cause instanceof Error ? cause.message : String(cause);
   return message.replace(/, (\.\.\.)?".*$/s, '').replace(/\.$/, '');
 }

@@ -1,8 +1,8 @@
 import { digestFields } from '../response-headers.ts';
 import type { Attributes, HeaderMap, HeaderMutation } from '../types.ts';
-import { pathAndQuery } from './route.ts';
+import { splitTarget } from './route.ts';
 
-/** Headers that ask for a part of a response, or for none if it has not changed: such a response cannot be translated. */
+/** Headers that ask for a part of a response, or for no body if it has not changed: such a response cannot be translated. */
 const conditionalHeaders = [
   'if-match',
   'if-none-match',
@@ -12,37 +12,30 @@ const conditionalHeaders = [
   'range',
 ];
 
-/** Headers that describe the client's bytes, which are not the ones sent upstream, and those above. */
+/** Headers that are wrong for the upstream's body, since they describe the client's bytes, and conditional ones. */
 const staleHeaders = ['content-encoding', 'expect', ...conditionalHeaders, ...digestFields];
 
-/** The changes to the client's headers for a translated body; `contentLength` is null where it is not known yet. */
+/** Changes the client's headers for a translated body; `contentLength` is null while it is not known. */
 export function upstreamHeaders(
   headers: HeaderMap,
-  {
-    path,
-    accept,
-    contentLength,
-    session,
-  }: Readonly<Record<'path' | 'accept', string>> & {
+  given: {
+    readonly path: string;
+    readonly accept: string;
     readonly contentLength: number | null;
     readonly session?: Readonly<Record<string, string>>;
   },
 ): HeaderMutation {
-  const set: Record<string, string> = {
-    ':path': path,
-    'content-type': 'application/json',
-    accept,
-    // A compressed response would have to be decompressed first; servers that compress anyway are still supported.
-    'accept-encoding': 'identity',
-    ...session,
-  };
+  const { path, accept, contentLength, session } = given;
+  // A compressed response would have to be decompressed first; servers that compress anyway are supported.
+  const identity = { 'content-type': 'application/json', accept, 'accept-encoding': 'identity' };
+  const set: Record<string, string> = { ':path': path, ...identity, ...session };
   const remove = staleHeaders.filter((name) => headers.has(name));
   if (contentLength === null) remove.push('content-length');
   else set['content-length'] = String(contentLength);
   return { set, remove };
 }
 
-/** The header of that name that routes a conversation's requests to one upstream; none without a key or its substitute. */
+/** Writes the header that routes a conversation's requests to one upstream; none without a key or its substitute. */
 export function sessionHeaders(name: string | null, cacheKey: string | null): Readonly<Record<string, string>> {
   if (name === null || cacheKey === null || cacheKey === '') return {};
   // A key may be any text; a header's value may not.
@@ -50,32 +43,30 @@ export function sessionHeaders(name: string | null, cacheKey: string | null): Re
   return { [name]: isPlain ? cacheKey : Buffer.from(cacheKey).toString('base64url') };
 }
 
-/** The changes that ask for a complete, uncompressed list of models. */
+/** Changes the headers so that they ask for a complete, uncompressed list of models. */
 export function wholeAndPlain(headers: HeaderMap): HeaderMutation {
   const remove = conditionalHeaders.filter((name) => headers.has(name));
   return { set: { 'accept-encoding': 'identity' }, remove };
 }
 
-/** Facts from the headers that a log line needs. */
-export type HeaderFacts = Readonly<ReturnType<typeof factsOf>>;
+export type HeaderFacts = Readonly<ReturnType<typeof readHeaderFacts>>;
 
-/** Reads from a request's headers the facts that a log line needs. */
-export function factsOf(headers: HeaderMap) {
+/** Reads from a request's headers what a log line or a trace needs. */
+export function readHeaderFacts(headers: HeaderMap) {
   return {
     requestId: headers.get('x-request-id') ?? null,
     method: headers.get(':method') ?? '',
-    /** Without the query, which may hold secrets. */
-    path: pathAndQuery(headers.get(':path') ?? '')[0],
-    /** The host the client asked. */
+    /** The path without the query, which may hold secrets. */
+    path: splitTarget(headers.get(':path') ?? '')[0],
     authority: headers.get(':authority') ?? null,
-    /** The `traceparent` header of the client's trace (W3C Trace Context). */
+    /** The client's trace (W3C Trace Context). */
     traceParent: headers.get('traceparent') ?? null,
     traceState: headers.get('tracestate') ?? null,
   };
 }
 
-/** The headers of a request that Envoy's attributes tell, where it sends no others. */
-export function headersOf(attributes: Attributes): HeaderMap {
+/** Reads the headers that are among Envoy's attributes, of a request whose headers never come. */
+export function readRequestAttributes(attributes: Attributes): HeaderMap {
   const headers = new Map<string, string>();
   for (const [attribute, header] of headersOfAttributes) {
     const value = attributes.get(attribute);
@@ -90,8 +81,8 @@ const headersOfAttributes = [
   ['request.path', ':path'],
 ] as const;
 
-/** Bytes according to `content-length`; 0 if it is missing or not a length. */
-export function lengthOf(headers: HeaderMap): number {
+/** Reads `content-length`; 0 if it is missing or not a length. */
+export function readLength(headers: HeaderMap): number {
   const text = headers.get('content-length') ?? '';
   return /^\d+$/.test(text) ? Number(text) : 0;
 }

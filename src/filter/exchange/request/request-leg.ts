@@ -2,7 +2,6 @@ import { GrowingBytes } from '../../../formats/bytes/growing-bytes.ts';
 import { objectOf } from '../../../formats/json/loose.ts';
 import { responses } from '../../translate/operations/responses.ts';
 import type { TranslatedOperation } from '../../translate/request-to-chat/translated-operation.ts';
-import type { ResponseContext } from '../../translate/shared/context.ts';
 import { bytesOfKept, bytesOfValue } from '../../translate/shared/held-bytes.ts';
 import { checkMove } from '../../translate/shared/moves.ts';
 import { ApiError } from '../../wire/schema/api-error.ts';
@@ -16,19 +15,19 @@ import type { Schedule, Steps } from '../steps.ts';
 import type { Attributes, BodyMode, BodyModes, ExchangeReply, HeaderMap, RequestEvent } from '../types.ts';
 import { largeBodyBytes, type PreparedRequest, prepareRequest, queuedBodyBytes } from './prepare-request.ts';
 import {
-  factsOf,
   type HeaderFacts,
-  headersOf,
-  lengthOf,
+  readHeaderFacts,
+  readLength,
+  readRequestAttributes,
   sessionHeaders,
   upstreamHeaders,
   wholeAndPlain,
 } from './request-headers.ts';
-import { pathNeedsModel, type RequestPath, routeOf, upstreamPath } from './route.ts';
+import { chooseRoute, pathNeedsModel, type RequestPath, upstreamPath } from './route.ts';
 
 export interface RequestLegReport {
   readonly facts: HeaderFacts;
-  /** Values from the body, of a refused request too; null if absent or invalid. */
+  /** Fields of the body, also of a refused request; null if absent or invalid. */
   readonly asked: { readonly model: string | null; readonly stream: boolean | null };
   readonly error: ApiError | null;
   readonly clientBytes: number;
@@ -38,7 +37,7 @@ export interface RequestLegReport {
 type BodyEvent = Extract<RequestEvent, { type: 'request_body' }>;
 
 const noBytes = Buffer.alloc(0);
-/** What an exchange keeps of a smaller request is not counted: it is no more than any exchange has. */
+/** What an exchange keeps of a smaller request is not counted, since it is no more than any exchange has. */
 const smallBodyBytes = 4 * 1024;
 
 /** Carries the client's request to the upstream, in every body mode. */
@@ -48,7 +47,7 @@ export class RequestLeg {
   #template = '';
   #phase: RequestPhase = 'awaiting_headers';
   outcome: RequestOutcome = { type: 'unseen' };
-  /** Dropped once the request is translated, since a response may take long; `#facts` keeps the values for the log. */
+  /** The client's headers until the request is translated, since a response may take long; `#facts` keeps some for the log. */
   #headers: HeaderMap = noHeaders;
   #facts: HeaderFacts | null = null;
   #path: RequestPath = noPath;
@@ -66,8 +65,8 @@ export class RequestLeg {
   }
 
   /**
-   * The replies to one message, or the steps to them where it completes a body: until the last the leg takes no other message. `refusal` is
-   * asked first, since the message may have waited. Throws `ProtocolError` for a message that the phase does not allow.
+   * Returns the replies to one message, or the steps to them if it completes a body; no other message is handled before the last step.
+   * `refusal` is asked first, since the message may have waited. Throws `ProtocolError` for a message that the phase does not allow.
    */
   handle(event: RequestEvent, refusal?: () => ApiError | null): ExchangeReply[] | Steps<ExchangeReply[]> {
     checkEvent(requestMoves, this.#phase, event.type);
@@ -79,7 +78,7 @@ export class RequestLeg {
     }
   }
 
-  /** Chooses by the size of the body that this message completes, since all of it is translated then. */
+  /** Chooses by the size of the body that this message completes: all of it is translated then. */
   chooseSchedule(event: RequestEvent): Schedule {
     if (this.#phase !== 'collecting_body' || event.type === 'request_headers') return 'at_once';
     if (event.type === 'request_body' && !event.endOfStream && this.#mode !== 'BUFFERED') return 'at_once';
@@ -88,14 +87,14 @@ export class RequestLeg {
     return bytes > queuedBodyBytes ? 'queued_once' : 'at_once';
   }
 
-  /** Takes the facts of a request that another filter has answered, so that its headers never come. */
+  /** Notes the facts of a request that another filter has answered: its headers never come. */
   onAnswered(attributes: Attributes): void {
-    if (this.#phase === 'awaiting_headers') this.#facts = factsOf(headersOf(attributes));
+    if (this.#phase === 'awaiting_headers') this.#facts = readHeaderFacts(readRequestAttributes(attributes));
   }
 
   report(): RequestLegReport {
     return {
-      facts: this.#facts ?? factsOf(this.#headers),
+      facts: this.#facts ?? readHeaderFacts(this.#headers),
       asked: this.#asked,
       error: this.#error,
       clientBytes: this.#clientBytes,
@@ -129,7 +128,7 @@ export class RequestLeg {
   #onHeaders({ type, headers, endOfStream }: Extract<RequestEvent, { type: 'request_headers' }>): ExchangeReply[] {
     this.#headers = headers;
     this.outcome = open;
-    const route = routeOf(headers);
+    const route = chooseRoute(headers);
     if (route.type === 'refuse') throw route.error;
     if (route.type === 'pass') {
       if (route.withoutBody && !endOfStream) {
@@ -144,7 +143,7 @@ export class RequestLeg {
     this.#template = route.operation.upstreamPath(settings.profile, chatPath ?? settings.profile.path);
     throwIfAny(refusal);
     checkModes(modes, this.#template);
-    this.#announcedBytes = lengthOf(headers);
+    this.#announcedBytes = readLength(headers);
     this.#checkSize(this.#announcedBytes);
     if (endOfStream)
       throw ApiError.invalidRequest('missing_body', null, 'The request has no body. Send one JSON object.');
@@ -190,7 +189,7 @@ export class RequestLeg {
     try {
       const request = { operation: this.#operation, headers: this.#headers, bytes };
       const prepared = yield* prepareRequest(request, this.#options, (body) => {
-        this.#asked = askedOf(body);
+        this.#asked = readAsked(body);
       });
       return this.#send(event, prepared);
     } catch (thrown) {
@@ -202,14 +201,16 @@ export class RequestLeg {
     const path = upstreamPath(this.#template, this.#path, prepared.model);
     const { body, context, dropped, unknownTypes, sessionHash, inputTokens } = prepared;
     if (!context.answer.asksUpstream) return this.#answer(event, prepared);
-    this.#letGo();
+    this.#release();
     const { hold, sessionHeader } = this.#options;
     const found = context.foundTools.size === 0 ? 0 : bytesOfValue([...context.foundTools.values()]);
-    // What a small body leaves on the heap does not justify the 3 µs of counting all its values.
+    // Counting all values takes 3 µs, which what a small body leaves on the heap is not worth.
     const isSmall = this.#clientBytes < smallBodyBytes && !this.#headers.has('content-encoding');
     const kept = isSmall ? null : keepLarge(context.echo);
-    // What the response repeats, or is read by, stays in memory until it has ended.
-    hold((kept === null ? 0 : kept.bytes + bytesOfNames(context, dropped, unknownTypes)) + found);
+    // The response repeats some of the request, and is read by some: both stay in memory until it has ended.
+    const { toolNames, restoredTools, earlierCallIds, allowedTools, echo } = context;
+    const names = [toolNames, restoredTools, earlierCallIds, allowedTools, echo.input_transformations];
+    hold((kept === null ? 0 : kept.bytes + bytesOfKept(...names, [dropped, unknownTypes])) + found);
     const answered = kept === null ? context : { ...context, echo: kept.echo, requestBytes: body.length };
     this.outcome = { type: 'translated', context: answered, dropped, unknownTypes, inputTokens };
     this.#upstreamBytes = body.length;
@@ -218,7 +219,7 @@ export class RequestLeg {
     const session = sessionHeaders(sessionHeader, sessionHash ?? context.echo.prompt_cache_key);
     const contentLength = this.#mode === 'BUFFERED' ? body.length : null;
     const headers = upstreamHeaders(this.#headers, { path, accept, contentLength, session });
-    this.#facts = factsOf(this.#headers);
+    this.#facts = readHeaderFacts(this.#headers);
     this.#headers = noHeaders;
     switch (this.#mode) {
       case 'FULL_DUPLEX_STREAMED': {
@@ -242,7 +243,7 @@ export class RequestLeg {
   #onTrailers(): Steps<ExchangeReply[]> {
     if (this.#mode === 'FULL_DUPLEX_STREAMED')
       return this.#translate('request_trailers', this.#body?.whole() ?? noBytes);
-    // Every body message already has its reply; no message is left to carry the translated body.
+    // Each message of the body has its reply already, so no message is left to carry the translated body.
     const { request } = this.#options.modes;
     const message = `A request with trailers cannot be translated in the request body mode ${request}. Send the request without trailers.`;
     throw ApiError.invalidRequest('unsupported_trailers', null, message);
@@ -258,23 +259,23 @@ export class RequestLeg {
     return isMore ? passThrough(event, fullDuplex) : discard(event, fullDuplex);
   }
 
-  /** The Response needs nothing of the upstream. */
+  /** Answers with a Response for which the upstream is not needed. */
   #answer(event: RequestEvent['type'], { context, dropped, unknownTypes }: PreparedRequest): ExchangeReply[] {
     const answer = immediateAnswer(context, { dropped, requestId: this.#headers.get('x-request-id') ?? null });
-    this.#letGo();
+    this.#release();
     this.outcome = { type: 'answered', context, dropped, unknownTypes, inputTokens: null };
     this.#move(event, 'answered');
     return [answer];
   }
 
-  #letGo(): void {
+  #release(): void {
     this.#body = null;
     this.#options.hold(0);
   }
 
   #refuse(event: RequestEvent['type'], refusal: ApiError): ExchangeReply[] {
     this.#move(event, 'refused');
-    this.#letGo();
+    this.#release();
     this.#error = refusal;
     const id = this.#headers.get('x-request-id');
     return [immediateResponse(refusal, id === undefined ? {} : { 'x-request-id': id })];
@@ -293,15 +294,7 @@ const open: RequestOutcome = { type: 'open' };
 const noHeaders: HeaderMap = new Map();
 const noPath: RequestPath = { prefix: '', apiVersion: '' };
 
-/** The bytes of the names and ids that an answer is read by, and of those that are told of its request. */
-function bytesOfNames(
-  { toolNames, restoredTools, earlierCallIds, allowedTools, echo }: ResponseContext,
-  ...told: readonly (readonly unknown[])[]
-): number {
-  return bytesOfKept(toolNames, restoredTools, earlierCallIds, allowedTools, echo.input_transformations, told);
-}
-
-function askedOf(body: unknown): RequestLegReport['asked'] {
+function readAsked(body: unknown): RequestLegReport['asked'] {
   const { model, stream } = objectOf<Loose<'model' | 'stream'>>(body) ?? {};
   return { model: typeof model === 'string' ? model : null, stream: typeof stream === 'boolean' ? stream : null };
 }

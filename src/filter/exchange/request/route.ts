@@ -4,36 +4,33 @@ import { operations } from '../../translate/translate-request.ts';
 import { ApiError } from '../../wire/schema/api-error.ts';
 import type { HeaderMap } from '../types.ts';
 
-/** The way to handle a request, decided by its headers alone. */
+/** The way to handle a request, chosen by its headers alone. */
 export type Route =
   | { readonly type: 'translate'; readonly path: RequestPath; readonly operation: TranslatedOperation }
   | { readonly type: 'refuse'; readonly error: ApiError }
-  /**
-   * `operation`: completes the answer, or null. `withoutBody`: passes only without a body, which would reach the upstream
-   * untranslated.
-   */
+  /** `operation` completes the answer, if it is not null. `withoutBody`: the request passes only without a body. */
   | { readonly type: 'pass'; readonly operation: PassedOperation | null; readonly withoutBody: boolean };
 
-/** The parts of `:path` around `/v1/responses` that matter to the upstream. */
+/** The parts of `:path` around `/v1/responses` that go upstream. */
 export interface RequestPath {
-  /** Everything before `/v1/responses`, as the client wrote it; mostly empty. */
+  /** The beginning of the path, as the client wrote it; mostly empty. */
   readonly prefix: string;
   /** The query's `api-version=…`, which Azure requires; otherwise empty. */
   readonly apiVersion: string;
 }
 
-/** Returns the route of a request by its path: an operation, stored state, another spelling, or any other path. */
-export function routeOf(headers: HeaderMap): Route {
+/** Chooses by the path: an operation, stored state, another spelling of a path of the API, or any other path. */
+export function chooseRoute(headers: HeaderMap): Route {
   const method = headers.get(':method') ?? 'GET';
   const target = headers.get(':path') ?? '';
-  const [path, query] = pathAndQuery(target);
+  const [path, query] = splitTarget(target);
   const raw = (path.endsWith('/') ? path.slice(0, -1) : path).split('/');
   const segments = path.includes('%') ? raw.map(decodeSegment) : raw;
   const at = segments.findLastIndex((segment, index) => segment === 'v1' && isOwn(segments[index + 1]));
   if (at === -1) {
-    const meant = meantPath(path);
+    const meant = findMeantPath(path);
     if (meant !== null) return { type: 'refuse', error: notFound(`Not found. Did you mean ${meant}?`) };
-    return { type: 'pass', operation: passedOperation(method, segments, query), withoutBody: false };
+    return { type: 'pass', operation: findPassedOperation(method, segments, query), withoutBody: false };
   }
   if (segments[at + 1] === 'conversations') return { type: 'refuse', error: nothingStored('Conversations are') };
   const operation = translated.find(({ path: its }) => isEnd(its, segments, at));
@@ -43,7 +40,7 @@ export function routeOf(headers: HeaderMap): Route {
     const message = 'WebSockets are not available here. Use HTTP, with "stream": true for events.';
     return { type: 'refuse', error: new ApiError(message, { status: 426, code: 'websocket_not_supported' }) };
   }
-  // A browser's CORS preflight, answered by the upstream or by Envoy's own filter.
+  // A browser's CORS preflight is answered by the upstream or by Envoy's own filter.
   if (method === 'OPTIONS') return { type: 'pass', operation: null, withoutBody: true };
   // The list of stored responses.
   if (method === 'GET' && at + 2 === segments.length) return { type: 'refuse', error: nothingStored('Responses are') };
@@ -57,7 +54,7 @@ export function routeOf(headers: HeaderMap): Route {
 }
 
 /** Splits a request target at the first `?`; the query is empty without one. */
-export function pathAndQuery(target: string): readonly [path: string, query: string] {
+export function splitTarget(target: string): readonly [path: string, query: string] {
   const at = target.indexOf('?');
   return at === -1 ? [target, ''] : [target.slice(0, at), target.slice(at + 1)];
 }
@@ -65,7 +62,7 @@ export function pathAndQuery(target: string): readonly [path: string, query: str
 const translated = operations.filter((operation) => operation.type === 'translated');
 const passed = operations.filter((operation) => operation.type === 'passed');
 
-function passedOperation(method: string, segments: readonly string[], query: string): PassedOperation | null {
+function findPassedOperation(method: string, segments: readonly string[], query: string): PassedOperation | null {
   const isAsked = ({ method: its, path, parameter }: PassedOperation) =>
     method === its &&
     isEnd(path, segments, segments.length - path.length) &&
@@ -73,15 +70,15 @@ function passedOperation(method: string, segments: readonly string[], query: str
   return passed.find(isAsked) ?? null;
 }
 
-/** Whether `path` is what the segments end in, from `at` on. */
+/** Is `path` what the segments end in, from `at` on? */
 function isEnd(path: readonly string[], segments: readonly string[], at: number): boolean {
   return at + path.length === segments.length && path.every((segment, index) => segment === segments[at + index]);
 }
 
 /**
- * The upstream's path: `template` in place of `/v1/responses`, the prefix kept, `{model}` filled in, the query dropped
- * but for Azure's `api-version`, unless the template has a query of its own. A client that has the upstream's base in
- * its URL (`/openai/v1/responses` for Groq) has the beginning of the template there already: it is not repeated.
+ * Writes the upstream's path: `template` in place of `/v1/responses`, behind the prefix, with `{model}` filled in. The query is dropped but
+ * for Azure's `api-version`, unless the template has a query of its own. A client with the upstream's base in its URL
+ * (`/openai/v1/responses` for Groq) has sent the beginning of the template already, which is not repeated.
  */
 export function upstreamPath(template: string, { prefix, apiVersion }: RequestPath, model: string): string {
   if (prefix === '' && apiVersion === '' && !pathNeedsModel(template)) return template;
@@ -94,9 +91,8 @@ export function upstreamPath(template: string, { prefix, apiVersion }: RequestPa
 }
 
 /**
- * The model as one segment of a path. Throws `ApiError` for a name that cannot be one: `.` and `..` are removed by
- * whoever normalises the path, percent-encoded or not (RFC 3986 §5.2.4 and §6.2.2.2), and with them a segment of the
- * operator's; a lone surrogate has no encoding.
+ * Encodes the model as one segment of a path. Throws `ApiError` for a name that cannot be one: whoever normalises the path removes `.` and
+ * `..`, percent-encoded or not (RFC 3986 §5.2.4 and §6.2.2.2), with a segment of the operator's; a lone surrogate has no encoding.
  */
 function encodeModel(model: string): string {
   if (model === '.' || model === '..' || /\p{Surrogate}/u.test(model))
@@ -108,12 +104,12 @@ function encodeModel(model: string): string {
   return encodeURIComponent(model);
 }
 
-/** The template contains the model, so the path depends on the body. */
+/** Does the path contain the model, and so depend on the body? */
 export function pathNeedsModel(template: string): boolean {
   return template.includes('{model}');
 }
 
-/** `/v1/%72esponses` is `/v1/responses` (RFC 3986 §6.2.2.2); a segment that cannot be decoded is left as it is. */
+/** Decodes a segment, since `/v1/%72esponses` is `/v1/responses` (RFC 3986 §6.2.2.2); one that cannot be decoded stays as it is. */
 function decodeSegment(segment: string): string {
   try {
     return decodeURIComponent(segment);
@@ -123,10 +119,10 @@ function decodeSegment(segment: string): string {
 }
 
 /**
- * The path of this API that a server may take `path` for, or null. Servers differ in what they are lenient with (case, `;x`
- * of RFC 3986 §3.3, empty segments, dots, escapes), and what one of them takes for the same must not reach it untranslated.
+ * Finds the path of this API for which a lenient server may take `path`: another case, `;x` of RFC 3986 §3.3, empty segments, dots,
+ * escapes. Such a request must not reach the server untranslated.
  */
-function meantPath(path: string): string | null {
+function findMeantPath(path: string): string | null {
   const segments: string[] = [];
   for (const part of path.split('/').map(decodeSegment).join('/').split(/[/\\]/)) {
     const segment = (part.split(';', 1)[0] ?? '').replaceAll(/[\0-\x20]/g, '').toLowerCase();

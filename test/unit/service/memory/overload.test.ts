@@ -188,7 +188,7 @@ describe('a body', () => {
     expect(holdAt(928, 12 * MiB, MiB, taken)).toBeNull();
     expect(holdAt(960, 12 * MiB, MiB, taken), 'it does not grow').toBeNull();
     expect(holdAt(960, 13 * MiB, 0, taken), 'what is no body is in memory already').toBeNull();
-    expect(holdAt(949.999, MiB, 1)).toBeNull();
+    expect(holdAt(950, MiB, 1)).toBeNull();
     expect([refusals, collections], 'the process is small').toEqual([['memory', 'memory'], []]);
   });
 
@@ -204,7 +204,7 @@ describe('a body', () => {
     expect(hold({ size: 850, sizeAfter: 750 }, 99 * MiB, MiB)).toEqual([true, ['urgent']]);
     expect(hold({ size: 850, sizeAfter: 750 }, 101 * MiB, MiB), 'it is not allocated yet').toEqual([false, ['urgent']]);
     expect(hold({ live: 949, size: 600 }, MiB, MiB)).toEqual([false, ['urgent']]);
-    expect(hold({ live: 949, size: 598 }, MiB, MiB), 'garbage is not what fills the heap').toEqual([false, []]);
+    expect(hold({ live: 949, size: 599 }, MiB, MiB), 'garbage is not what fills the heap').toEqual([false, []]);
   });
 
   it('is never refused for shrinking, nor once its holder has ended', () => {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import {
-  factsOf,
-  lengthOf,
+  readHeaderFacts,
+  readLength,
   upstreamHeaders,
   wholeAndPlain,
 } from '../../../../../src/filter/exchange/request/request-headers.ts';
@@ -47,8 +47,8 @@ test.each([
   ['12 ', 0],
   ['', 0],
 ])('a content-length of %j is %i bytes', (value, bytes) => {
-  expect(lengthOf(headersOf({ 'content-length': value }))).toBe(bytes);
-  expect(lengthOf(headersOf({}))).toBe(0);
+  expect(readLength(headersOf({ 'content-length': value }))).toBe(bytes);
+  expect(readLength(headersOf({}))).toBe(0);
 });
 
 test('the facts of a request are those of its headers, its path without the query', () => {
@@ -58,10 +58,10 @@ test('the facts of a request are those of its headers, its path without the quer
     ':authority': 'a.test',
     traceparent: '00-1-2-01',
   };
-  expect(factsOf(headersOf({ ...headers, tracestate: 'v=1', 'x-request-id': '1' }))).toEqual({
+  expect(readHeaderFacts(headersOf({ ...headers, tracestate: 'v=1', 'x-request-id': '1' }))).toEqual({
     ...{ requestId: '1', method: 'POST', path: '/v1/responses', authority: 'a.test' },
     ...{ traceParent: '00-1-2-01', traceState: 'v=1' },
   });
   const none = { requestId: null, authority: null, traceParent: null, traceState: null };
-  expect(factsOf(new Map())).toEqual({ ...none, method: '', path: '' });
+  expect(readHeaderFacts(new Map())).toEqual({ ...none, method: '', path: '' });
 });

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { routeOf, upstreamPath } from '../../../../../src/filter/exchange/request/route.ts';
+import { chooseRoute, upstreamPath } from '../../../../../src/filter/exchange/request/route.ts';
 import { catalog } from '../../../../../src/filter/translate/operations/catalog.ts';
 import { compact } from '../../../../../src/filter/translate/operations/compaction.ts';
 import { inputTokens } from '../../../../../src/filter/translate/operations/input-tokens.ts';
 import { headersOf } from '../../../../support/exchange-options.ts';
 
 function route(method: string, path: string, more: Record<string, string> = {}) {
-  return routeOf(headersOf({ ':method': method, ':path': path, ...more }));
+  return chooseRoute(headersOf({ ':method': method, ':path': path, ...more }));
 }
 
 function pathFor(path: string, template = '/v1/chat/completions', model = 'm'): string {
