@@ -2,7 +2,7 @@ import { EventStreamReader } from './event-stream-reader.ts';
 import { AnswerState, nothing, type UpstreamBodyOptions, type UpstreamBodyReader } from './upstream-body-reader.ts';
 import { createWholeBodyReader } from './whole-body-reader.ts';
 
-/** The reader for an upstream body, chosen by status and content type; if the type is not conclusive, by the first bytes. */
+/** Creates the reader of an upstream body: by status and content type or, if the type tells nothing, by the first bytes. */
 export function createUpstreamBodyReader(options: UpstreamBodyOptions): UpstreamBodyReader {
   const { status, context } = options;
   if (status >= 300 || context === null) return createWholeBodyReader('error', options);
@@ -10,13 +10,13 @@ export function createUpstreamBodyReader(options: UpstreamBodyOptions): Upstream
     if (kind === 'events' && context.answer.streams) return new EventStreamReader(context, options, state);
     return createWholeBodyReader(kind === 'events' ? 'neither' : kind, options, state);
   };
-  const kind = kindOfType(options.contentType);
+  const kind = readContentType(options.contentType);
   return kind === null ? createSniffer(create) : create(kind);
 }
 
 type Kind = 'events' | 'json' | 'neither';
 
-/** One JSON value per line: `EventStreamReader` treats a line that begins with `{` as an event of its own. */
+/** Types with a JSON value on each line, which `EventStreamReader` takes for events. */
 const linesOfJson = new Set([
   'application/x-ndjson',
   'application/ndjson',
@@ -24,18 +24,18 @@ const linesOfJson = new Set([
   'application/stream+json',
 ]);
 
-/** Null for types that are missing or too generic to decide by. */
-function kindOfType(contentType: string | null): Kind | null {
+/** Chooses by the content type; null if there is none, or one that tells nothing. */
+function readContentType(contentType: string | null): Kind | null {
   if (contentType === 'application/json') return 'json';
   const type = contentType?.split(';', 1)[0]?.trim().toLowerCase() ?? '';
   if (type === 'text/event-stream' || linesOfJson.has(type)) return 'events';
   return type === 'application/json' || type.endsWith('+json') ? 'json' : null;
 }
 
-/** Enough to see the first word after any leading white space. */
+/** The first word, behind white space, is within so many bytes. */
 const maxSniffBytes = 1024;
 
-/** Chooses by the first bytes after white space, then delegates to the chosen reader, which takes over the state. */
+/** Creates a reader that chooses another by the first bytes, and leaves body and state to it. */
 function createSniffer(create: (kind: Kind, state: AnswerState) => UpstreamBodyReader): UpstreamBodyReader {
   const state = new AnswerState();
   let buffered: Buffer = nothing;
@@ -52,7 +52,7 @@ function createSniffer(create: (kind: Kind, state: AnswerState) => UpstreamBodyR
       if (reader !== null) return reader.push(bytes, isLast);
       buffered = buffered.length === 0 ? bytes : Buffer.concat([buffered, bytes]);
       state.bufferedBytes = buffered.length;
-      const kind = kindOfBytes(buffered);
+      const kind = readFirstWord(buffered);
       return kind === null ? nothing : decide(kind).push(buffered, isLast);
     },
     start: () => reader?.start() ?? nothing,
@@ -68,7 +68,7 @@ function createSniffer(create: (kind: Kind, state: AnswerState) => UpstreamBodyR
 /** The bytes of U+FEFF in UTF-8, as Latin-1. */
 const byteOrderMark = '\u00ef\u00bb\u00bf';
 
-function kindOfBytes(bytes: Buffer): Kind | null {
+function readFirstWord(bytes: Buffer): Kind | null {
   const start = bytes
     .subarray(0, maxSniffBytes)
     .toString('latin1')

@@ -9,11 +9,11 @@ import type { BodyMode, ExchangeReply, HeaderMutation, Replies } from '../types.
 /** The state of the upstream's body: more may come, it has ended, or it has ended with trailers. */
 export type BodyEnd = 'open' | 'body' | 'trailers';
 
-/** Whole events, or JSON cut anywhere; a long body is generated as it is sent. */
+/** Pieces of whole events, or of JSON cut anywhere; a long body is generated as it is sent. */
 export type Pieces = readonly Buffer[] | LongBody;
 
-/** The replies with a part of the response, null if no message is left to reply to; `headers` until committed. */
-export function bodyReplies(
+/** Writes the replies with a part of the response; null if no message is left to reply to. `headers` are null once committed. */
+export function writeBody(
   mode: BodyMode,
   pieces: Pieces,
   end: BodyEnd,
@@ -21,7 +21,7 @@ export function bodyReplies(
 ): Replies | null {
   switch (mode) {
     case 'FULL_DUPLEX_STREAMED':
-      return fullDuplexReplies(pieces, end, headers);
+      return writeFullDuplex(pieces, end, headers);
     case 'BUFFERED':
     case 'BUFFERED_PARTIAL': {
       if (end === 'trailers') return null;
@@ -32,14 +32,14 @@ export function bodyReplies(
     }
     case 'STREAMED':
     case 'NONE':
-      // A reply to trailers carries no body: bytes delivered only now are lost, so the readers emit all they can before.
+      // A reply to trailers carries no body, so the readers return all they can before.
       if (end === 'trailers') return [translatedTrailers('response_trailers')];
       return [{ type: 'response_body', body: Buffer.concat([...pieces]), endOfStream: end === 'body' }];
   }
 }
 
-function fullDuplexReplies(pieces: Pieces, end: BodyEnd, headers: HeaderMutation | null): Replies {
-  if (pieces instanceof LongBody) return longReplies(pieces, end, headers);
+function writeFullDuplex(pieces: Pieces, end: BodyEnd, headers: HeaderMutation | null): Replies {
+  if (pieces instanceof LongBody) return writeLongBody(pieces, end, headers);
   const replies: ExchangeReply[] = headers === null ? [] : [{ type: 'response_headers', headers }];
   const last = end === 'body' ? pieces.length - 1 : -1;
   pieces.forEach((body, at) => {
@@ -50,7 +50,11 @@ function fullDuplexReplies(pieces: Pieces, end: BodyEnd, headers: HeaderMutation
   return replies;
 }
 
-function* longReplies(pieces: LongBody, end: BodyEnd, headers: HeaderMutation | null): Generator<ExchangeReply, void> {
+function* writeLongBody(
+  pieces: LongBody,
+  end: BodyEnd,
+  headers: HeaderMutation | null,
+): Generator<ExchangeReply, void> {
   if (headers !== null) yield { type: 'response_headers', headers };
   for (const body of pieces) yield { type: 'response_body', body, endOfStream: false };
   if (end === 'body') yield { type: 'response_body', body: noBytes, endOfStream: true };
@@ -59,17 +63,17 @@ function* longReplies(pieces: LongBody, end: BodyEnd, headers: HeaderMutation | 
 
 const noBytes = Buffer.alloc(0);
 
-/** Bytes for the client: whole, or if there are many, in pieces that are generated as they are sent. */
+/** Bytes for the client; many of them are generated as they are sent. */
 export type ClientBytes = Buffer | LongBody;
 
-/** From this size on a body is generated piece by piece. */
+/** From this size on, a body is generated as it is sent. */
 export const longBodyBytes = 256 * 1024;
 
-/** A body that is generated while it is sent, a message to Envoy at a time, so that its parts are not copied. */
+/** A body that is generated as it is sent, one message to Envoy at a time, so that its parts are not joinBodies. */
 export class LongBody implements Iterable<Buffer> {
   readonly #parts: () => Iterable<string | Buffer>;
 
-  /** `parts` gives its bytes from the start, each time it is called. A part of less than a piece is never cut. */
+  /** Each call of `parts` starts at the beginning of the body. A part is cut only if it is longer than a piece. */
   constructor(parts: () => Iterable<string | Buffer>) {
     this.#parts = parts;
   }
@@ -93,24 +97,22 @@ export class LongBody implements Iterable<Buffer> {
   }
 }
 
-/** A value as JSON. */
-export function jsonBytes(value: object | null, isLong: boolean): ClientBytes {
+export function encodeJson(value: object | null, isLong: boolean): ClientBytes {
   return isLong ? new LongBody(() => jsonParts(value)) : Buffer.from(JSON.stringify(value));
 }
 
-/** Events, and after the last of them the end of the stream. */
-export function eventBytes(events: readonly ResponseStreamEvent[], isEnd: boolean, isLong: boolean): ClientBytes {
-  if (isLong) return longEvents(events, isEnd);
+/** Encodes events, and with the last of them the end of the stream. */
+export function encodeEvents(events: readonly ResponseStreamEvent[], isEnd: boolean, isLong: boolean): ClientBytes {
+  if (isLong) return encodeLongEvents(events, isEnd);
   const bytes = encodeSseEvents(events);
   return isEnd ? Buffer.concat([bytes, doneEvent]) : bytes;
 }
 
 /**
- * Events as `encodeSseEvents` writes them. A piece may end within the JSON of an event, since an event that is larger than any
- * read of a client is cut on the way in any case, but never between the two line feeds after it, which some parsers expect in
- * one piece.
+ * Encodes events as `encodeSseEvents` does. A piece may end within the JSON of an event, which is cut on the way in any case if it is larger
+ * than a client's read, but never between the two line feeds behind it: some parsers expect both in one piece.
  */
-export function longEvents(events: readonly ResponseStreamEvent[], isEnd: boolean): LongBody {
+export function encodeLongEvents(events: readonly ResponseStreamEvent[], isEnd: boolean): LongBody {
   return new LongBody(function* () {
     for (const event of events) {
       if (isExtension(event)) {
@@ -125,8 +127,7 @@ export function longEvents(events: readonly ResponseStreamEvent[], isEnd: boolea
   });
 }
 
-/** All of them, in order. */
-export function joined(...bodies: readonly ClientBytes[]): ClientBytes {
+export function joinBodies(...bodies: readonly ClientBytes[]): ClientBytes {
   const given = bodies.filter((body) => body instanceof LongBody || body.length > 0);
   const [only = Buffer.alloc(0)] = given;
   if (given.length <= 1) return only;

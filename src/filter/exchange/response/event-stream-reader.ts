@@ -8,7 +8,7 @@ import { ApiError } from '../../wire/schema/api-error.ts';
 import { isDelta, type ResponseStreamEvent } from '../../wire/schema/stream-events.ts';
 import { keepAliveComment } from '../../wire/sse/encode-events.ts';
 import { repeatsMuch } from '../kept-echo.ts';
-import { type ClientBytes, eventBytes, joined, jsonBytes, longBodyBytes } from './delivery.ts';
+import { type ClientBytes, encodeEvents, encodeJson, joinBodies, longBodyBytes } from './delivery.ts';
 import {
   AnswerState,
   mostValuesFor,
@@ -20,9 +20,8 @@ import {
 } from './upstream-body-reader.ts';
 
 /**
- * Reads an event stream. A client that asked for a stream gets each event as it arrives, but nothing before the first is
- * read: an error that arrives first becomes an HTTP status while the headers can still carry it. A client that asked for
- * JSON gets the response of the terminal event.
+ * Reads an event stream. A client that asked for a stream gets each event as it arrives, but nothing before the first is read: an error that
+ * comes first becomes an HTTP status while headers can still be changed. A client that asked for JSON gets the Response of the last event.
  */
 export class EventStreamReader implements UpstreamBodyReader {
   readonly #context: ResponseContext;
@@ -37,9 +36,7 @@ export class EventStreamReader implements UpstreamBodyReader {
   constructor(context: ResponseContext, options: UpstreamBodyOptions, state = new AnswerState()) {
     this.#context = context;
     this.#options = options;
-    this.#decoder = new SseDecoder({
-      maxEventBytes: options.limits.maxSseEventBytes,
-    });
+    this.#decoder = new SseDecoder({ maxEventBytes: options.limits.maxSseEventBytes });
     this.#translator = new StreamTranslator(context);
     this.#repeatsMuch = repeatsMuch(context.echo);
     this.state = state;
@@ -77,14 +74,14 @@ export class EventStreamReader implements UpstreamBodyReader {
     try {
       translator.response.came(bytes.length);
       const out = this.#read(this.#decoder.push(bytes));
-      // The terminal event repeats the whole output, so all of it is kept; the chunks around it are not.
+      // All of the output is kept, since the last event repeats it.
       if (translator.holds() > limits.maxResponseBytes && !translator.ended())
-        return joined(out, this.#fail(tooLarge('an output', limits.maxResponseBytes)));
+        return joinBodies(out, this.#fail(tooLarge('an output', limits.maxResponseBytes)));
       if (!committed || translator.ended() || translator.finishReason === null || translator.response.usage === null)
         return out;
-      // Where headers are committed (STREAMED), each message has one reply. The next one may be trailers, whose reply carries no body: an
-      // answer that has its usage and its reason ends now, not at `[DONE]`.
-      return joined(out, this.#encode(translator.finish('done')));
+      // Where headers are committed (STREAMED), an answer ends once it has its usage and its reason, not at `[DONE]`: each message has one
+      // reply there, and the next message may be trailers, whose reply carries no body.
+      return joinBodies(out, this.#encode(translator.finish('done')));
     } catch (thrown) {
       return this.#failWith(thrown);
     }
@@ -95,7 +92,7 @@ export class EventStreamReader implements UpstreamBodyReader {
     try {
       this.#isLast = true;
       const out = this.#read(this.#decoder.finish());
-      return translator.ended() ? out : joined(out, this.#encode(translator.finish('eof')));
+      return translator.ended() ? out : joinBodies(out, this.#encode(translator.finish('eof')));
     } catch (thrown) {
       return this.#failWith(thrown);
     }
@@ -113,7 +110,7 @@ export class EventStreamReader implements UpstreamBodyReader {
       const more = translated ?? (state.decision === null ? translator.start() : []);
       if (translated === null && state.decision !== null) comments = true;
       this.#options.onMessage?.(more.length);
-      events = bothOf(events, more);
+      events = append(events, more);
       // The first message alone decides, so that the outcome does not depend on how the bytes were cut.
       if (state.decision === null && translator.response.failure === null && this.#context.stream && events.length > 0)
         state.decision = 'translated';
@@ -121,7 +118,7 @@ export class EventStreamReader implements UpstreamBodyReader {
     return this.#encode(events, comments);
   }
 
-  /** Null for data that is a comment. */
+  /** Translates a message; null for data that is a comment. */
   #translate({ event, data: text }: Extract<SseMessage, { type: 'event' }>): ResponseStreamEvent[] | null {
     const translator = this.#translator;
     // Fast path: a plain delta is translated from its JSON text without parsing it (`DeltaTemplate`).
@@ -137,11 +134,10 @@ export class EventStreamReader implements UpstreamBodyReader {
     if (values.length === 0 && !done && isCommentInData(text)) return null;
     if (values.length === 1 && !done) return translator.push(values[0], event, text);
     let events: ResponseStreamEvent[] = [];
-    for (const value of values) events = bothOf(events, translator.push(value, event));
-    return done ? bothOf(events, translator.finish('done')) : events;
+    for (const value of values) events = append(events, translator.push(value, event));
+    return done ? append(events, translator.finish('done')) : events;
   }
 
-  /** The client's bytes for these events. The terminal event is passed in only once. */
   #encode(events: readonly ResponseStreamEvent[], keepalive = false): ClientBytes {
     const { state } = this;
     const translator = this.#translator;
@@ -154,17 +150,17 @@ export class EventStreamReader implements UpstreamBodyReader {
     state.decision = 'translated';
     if (!state.hasToken) state.hasToken = events.some(isDelta);
     const areLong = this.#isLong() && events.some((event) => !isDelta(event) || event.delta.length >= longBodyBytes);
-    return eventBytes(events, translator.ended(), areLong);
+    return encodeEvents(events, translator.ended(), areLong);
   }
 
   #encodeWhole(): ClientBytes {
     const response = this.#translator.response.final;
     if (response === null) return nothing;
     this.state.decision = 'translated';
-    return jsonBytes(this.#context.answer.bodyOf(response), this.#isLong());
+    return encodeJson(this.#context.answer.bodyOf(response), this.#isLong());
   }
 
-  /** Can an event that repeats the kept output be long? */
+  /** May an event that repeats the kept output be long? */
   #isLong(): boolean {
     return this.#repeatsMuch || this.#translator.holds() >= longBodyBytes;
   }
@@ -180,8 +176,8 @@ export class EventStreamReader implements UpstreamBodyReader {
   }
 }
 
-/** Both lists in order. One is nearly always empty; then the other is returned as it is. */
-function bothOf(events: ResponseStreamEvent[], more: ResponseStreamEvent[]): ResponseStreamEvent[] {
+/** Appends events; one of the lists is nearly always empty, and then the other is returned as it is. */
+function append(events: ResponseStreamEvent[], more: ResponseStreamEvent[]): ResponseStreamEvent[] {
   if (events.length === 0) return more;
   for (const event of more) events.push(event);
   return events;

@@ -5,15 +5,14 @@ import type { ApiError } from '../../wire/schema/api-error.ts';
 import { AnswerState, type BodyDecision, nothing, type UpstreamBodyReader } from './upstream-body-reader.ts';
 
 /**
- * Buffers the answer to an operation that is passed, and returns what `complete` makes of it; the original bytes if that is
- * null, or if the answer is not JSON, is nested very deep, holds very many values, or is larger than `maxBytes`. Of a larger
- * one, the beginning is returned as soon as that is known; the reader takes nothing more of it.
+ * Buffers the answer to an operation that is passed, and returns what `complete` makes of it. The original bytes are returned if that is
+ * null, if the answer is not JSON, is nested too deep or has too many values, or as soon as it is larger than `maxBytes`.
  */
 export function createPassedReader(complete: (answer: unknown) => object | null, maxBytes: number): UpstreamBodyReader {
   const body = new GrowingBytes();
   const state = new AnswerState();
 
-  /** Takes all that was buffered; what becomes of it is decided. */
+  /** Returns what was buffered, of which the decision is made. */
   function take(decision: BodyDecision): Buffer {
     const bytes = body.whole();
     body.clear();
@@ -22,7 +21,7 @@ export function createPassedReader(complete: (answer: unknown) => object | null,
     return bytes;
   }
 
-  /** Drops all that was buffered; the leg reports the error. */
+  /** Drops what was buffered; the leg reports the error. */
   function fail(error: ApiError): Buffer {
     state.isComplete = true;
     take(error);
@@ -52,7 +51,7 @@ export function createPassedReader(complete: (answer: unknown) => object | null,
   };
 }
 
-/** Lists of models have four levels. Writing JSON takes stack for each; reading it does not. */
+/** Lists of models have four levels. Writing JSON takes stack for each level; reading it does not. */
 const maxNesting = 128;
 /** A gateway's list of models has some 30,000. */
 const maxValues = 100_000;

@@ -24,12 +24,12 @@ import type {
 import { createUpstreamBodyReader } from './choose-reader.ts';
 import {
   type BodyEnd,
-  bodyReplies,
   type ClientBytes,
-  joined,
+  joinBodies,
   LongBody,
   longBodyBytes,
   type Pieces,
+  writeBody,
 } from './delivery.ts';
 import { createPassedReader } from './passed-reader.ts';
 import {
@@ -40,12 +40,12 @@ import {
 } from './upstream-body-reader.ts';
 
 export interface ResponseLegReport extends UpstreamBodyReport {
-  /** Null until it comes, and where the upstream sent none. */
+  /** Null while there is none, and if Envoy made the response. */
   readonly upstreamStatus: number | null;
   readonly responder: Responder;
   /** The status sent to the client; null until then. */
   readonly clientStatus: number | null;
-  /** Bytes of the upstream's body, before decompression. */
+  /** The bytes of the upstream's body before decompression. */
   readonly upstreamBytes: number;
   readonly clientBytes: number;
 }
@@ -60,7 +60,7 @@ interface OpenBody extends AnswerFacts {
   readonly isEncoded: boolean;
 }
 
-/** The data of the leg in each phase; once a body has ended, its result. */
+/** The phase of the leg, with the body it reads, or the state of the answer that has ended. */
 type LegState =
   | { readonly phase: 'awaiting_headers' | 'passing' | 'passed' }
   | { readonly phase: 'holding_headers' | 'sending_body'; readonly body: OpenBody }
@@ -69,14 +69,14 @@ type LegState =
 const noBytes = Buffer.alloc(0);
 
 /**
- * A piece of an answer takes a turn from this size on: more than comes of a model's tokens at once. One read of a connection may
- * have such pieces of many streams, and 60 kB of the costliest events take some 10 ms.
+ * A larger piece of an answer is queued; a model's tokens come in smaller ones. One read of a connection may have such pieces of many
+ * streams, and 60 kB of the costliest events take some 10 ms.
  */
 const burstBytes = 32 * 1024;
-/** A longer piece is read in steps of so many bytes, as one is that may become longer. */
+/** A longer or compressed piece is read in steps of so many bytes. */
 const stepBytes = 64 * 1024;
 
-/** How long an upstream may keep its stream open after the finish reason: usage may follow. */
+/** An upstream may keep its stream open for so long after the finish reason, since usage may follow. */
 const finishGraceMs = 2000;
 
 const noHeaders: HeaderMap = new Map();
@@ -90,9 +90,9 @@ export class ResponseLeg {
   readonly #lastClientWrite = new Stopwatch();
   readonly #finish = new Stopwatch();
   #state: LegState = { phase: 'awaiting_headers' };
-  /** The event that this phase was last found to allow: nearly always the next one is of the same kind. */
+  /** The kind of event that this phase was last found to allow: nearly always the next event is of the same kind. */
   #allowed: ResponseEvent['type'] | null = null;
-  /** The upstream's, until those of the client are committed: a stream may last long. */
+  /** The upstream's headers until the client's are committed, since a stream may last long. */
   #headers: HeaderMap = noHeaders;
   #refusal: ApiError | null = null;
   #status: number | null = null;
@@ -107,7 +107,7 @@ export class ResponseLeg {
     this.#mode = options.modes.response;
   }
 
-  /** The replies to one message, if any is due. Throws `ProtocolError` for one that the phase does not allow. */
+  /** Returns the replies to one message, if any is due. Throws `ProtocolError` for a message that the phase does not allow. */
   handle(event: ResponseEvent, request: RequestOutcome): Replies {
     const state = this.#state;
     this.#arrive(event);
@@ -133,7 +133,7 @@ export class ResponseLeg {
     return event.body.length > burstBytes ? 'queued_once' : 'at_once';
   }
 
-  /** The replies to one piece of a body, in steps. */
+  /** Handles one piece of a body in steps. */
   *handleInSteps(event: BodyEvent, request: RequestOutcome): Steps<Replies> {
     const current = this.#openBody();
     if (current === null) return this.handle(event, request);
@@ -144,7 +144,7 @@ export class ResponseLeg {
     return out === null ? [] : this.#deliverRead(event, current, out);
   }
 
-  /** The replies that are due because time has passed; arguments as in `Exchange.tick`. */
+  /** Returns the replies that are due because time has passed; `Exchange.tick` has the same arguments. */
   tick(at: number, blocked: boolean): Replies {
     const body = this.#openBody();
     if (!this.#isFullDuplex() || body === null) return [];
@@ -154,9 +154,8 @@ export class ResponseLeg {
   }
 
   /**
-   * The replies that end the answer in few bytes: one that is complete as it is, any other with this error; its output so
-   * far is not repeated, and is freed. Null where that is not possible: before the headers, after the end, or in a body
-   * mode other than full duplex.
+   * Ends the answer in few bytes: one that is complete as it is, any other with this error, without its output so far. Null before the
+   * headers, after the end, and in any body mode other than full duplex.
    */
   shed(error: ApiError): Replies | null {
     const body = this.#openBody();
@@ -164,7 +163,7 @@ export class ResponseLeg {
     return this.#deliver('tick', body, body.reader.end(error, true), 'body');
   }
 
-  /** State of the answer for logs and metrics; null where the answer is not translated. */
+  /** Returns the state of an answer that is translated, for logs and metrics. */
   answer(): Readonly<AnswerState> | null {
     return 'answer' in this.#state ? this.#state.answer : (this.#openBody()?.reader.state ?? null);
   }
@@ -173,7 +172,7 @@ export class ResponseLeg {
     return this.#state.phase;
   }
 
-  /** The client's answer is complete, whether or not the upstream's has ended. */
+  /** Is the client's answer complete, whether or not the upstream's has ended? */
   isComplete(): boolean {
     const { phase } = this.#state;
     return phase === 'ended' || phase === 'passed' || this.answer()?.isComplete === true;
@@ -220,11 +219,11 @@ export class ResponseLeg {
   #onHeaders({ type, headers, endOfStream, attributes }: HeadersEvent, request: RequestOutcome): Replies {
     const status = Number(headers.get(':status') ?? 0);
     this.#status = status;
-    this.#responder = responderOf(attributes, request.type === 'unseen');
+    this.#responder = readResponder(attributes, request.type === 'unseen');
     this.#clientStatus = status;
     const { settings, bodyLimits: limits, tap } = this.#options;
     const operation = request.type === 'passed' && this.#canHold(status, headers) ? request.operation : null;
-    // What Envoy itself answers without an error is for the client as it is: a preflight of CORS, a redirect to a login.
+    // A response of Envoy's own without an error passes: a preflight of CORS, a redirect to a login.
     const isLocal = this.#responder === 'proxy' && status < 400;
     if (isLocal || (request.type === 'passed' && (operation === null || endOfStream))) {
       this.#move(type, { phase: endOfStream ? 'passed' : 'passing' });
@@ -272,7 +271,7 @@ export class ResponseLeg {
     return [{ type, headers: errorHeaders(headers, error, this.#requestId()) }];
   }
 
-  /** Can the headers wait for the end of this answer, so that it can be added to? It has to be plain JSON. */
+  /** Can the headers wait for the end of this answer, which must be plain JSON? */
   #canHold(status: number, headers: HeaderMap): boolean {
     const canWait = this.#isFullDuplex() || this.#mode === 'BUFFERED';
     const type = headers.get('content-type') ?? '';
@@ -292,11 +291,11 @@ export class ResponseLeg {
   #deliverRead(event: BodyEvent, current: OpenBody, out: ClientBytes): Replies {
     const { type } = event;
     return this.#isLast(event)
-      ? this.#deliver(type, current, joined(out, current.reader.end()), 'body')
+      ? this.#deliver(type, current, joinBodies(out, current.reader.end()), 'body')
       : this.#deliver(type, current, out, 'open');
   }
 
-  /** In BUFFERED a single message carries the whole body, with or without trailers after it. */
+  /** Is it the last piece? In BUFFERED, one message carries the whole body, with or without trailers behind it. */
   #isLast({ endOfStream }: BodyEvent): boolean {
     return endOfStream || this.#mode === 'BUFFERED';
   }
@@ -306,7 +305,7 @@ export class ResponseLeg {
     return this.#checked(current, current.reader.push(this.#decode(current, event.body), this.#isLast(event)));
   }
 
-  /** Null where the answer is ended meanwhile. */
+  /** Reads a piece in steps; null if the answer has ended meanwhile. */
   *#readInSteps(current: OpenBody, body: Uint8Array): Steps<ClientBytes | null> {
     const { reader } = current;
     if (reader.state.isComplete) return noBytes;
@@ -317,55 +316,55 @@ export class ResponseLeg {
       if (this.#openBody() !== current) return null;
       out.push(reader.push(plain.subarray(at, at + stepBytes)));
     }
-    return this.#checked(current, joined(...out));
+    return this.#checked(current, joinBodies(...out));
   }
 
   #decode({ decoder, reader }: OpenBody, body: Uint8Array): Buffer {
     const plain = decoder.push(body);
     const windows = decoder.windowBytes();
-    // In memory now, and garbage soon.
+    // The decoded bytes and the windows are in memory now, and garbage soon.
     if (windows > 0) this.#options.hold(reader.state.bufferedBytes + windows + plain.length);
     return plain;
   }
 
-  /** The bytes that were read, and the end of the answer where it is damaged or memory is short. */
+  /** Ends the answer if it is damaged or memory is short. */
   #checked({ decoder, reader }: OpenBody, out: ClientBytes): ClientBytes {
     const damage = decoder.failure();
     if (damage !== null) {
       const undecodable = ApiError.invalidUpstream('The upstream’s response cannot be decompressed.', damage);
-      // Of an error the status says enough.
-      return joined(out, reader.end((this.#status ?? 0) >= 300 ? undefined : undecodable));
+      // The status of an error says enough.
+      return joinBodies(out, reader.end((this.#status ?? 0) >= 300 ? undefined : undecodable));
     }
     const { bufferedBytes, parsesWhole } = reader.state;
     const overload = this.#options.hold(bufferedBytes + decoder.windowBytes(), parsesWhole ? bufferedBytes : 0);
-    return overload === null ? out : joined(out, reader.end(overload));
+    return overload === null ? out : joinBodies(out, reader.end(overload));
   }
 
-  /** Sends what the reader has decided on: nothing yet, a part of the client's body, or an error in its place. */
+  /** Writes the replies that the reader has decided on: none yet, a part of the client's body, or an error in its place. */
   #deliver(cause: Cause, current: OpenBody, out: ClientBytes, end: BodyEnd): Replies {
     const { decision } = current.reader.state;
     if (decision instanceof ApiError) return this.#replace(cause, decision, end);
     // The headers wait for the decision, and nothing can be sent before them.
     if (decision === null && this.#isFullDuplex()) return [];
     const isFirst = this.#state.phase === 'holding_headers';
-    // An error that is told within a stream.
+    // The error is in the stream.
     if (isFirst && decision === 'translated' && (this.#status ?? 0) >= 300) this.#clientStatus = 200;
     let headers: HeaderMutation | null = null;
     if (isFirst) headers = decision === 'untouched' ? {} : translatedHeaders(this.#headers, current, this.#requestId());
-    const replies = bodyReplies(this.#mode, piecesOf(out, current.stream), end, headers);
+    const replies = writeBody(this.#mode, cutBody(out, current.stream), end, headers);
     if (replies === null) return this.#refuse(cause, ApiError.invalidUpstream('The upstream’s response is empty.'));
     if (end !== 'open') return this.#commit(cause, replies, this.#ended());
-    // Half of an untouched body must not be ended as if it were whole: it passes, and Envoy's timeouts reset it.
+    // Half of an untouched body must not end as if it were whole: the rest passes, and Envoy's timeouts reset it.
     if (decision === 'untouched') return this.#commit(cause, replies, { phase: 'passing' });
     return this.#commit(cause, replies, isFirst ? { phase: 'sending_body', body: current } : this.#state);
   }
 
   #replace(cause: Cause, error: ApiError, end: BodyEnd): Replies {
     const headers = errorHeaders(this.#headers, error, this.#requestId());
-    // Else only an immediate response can take the response's place.
+    // In other body modes, and before the end, only an immediate response can take the response's place.
     const canReplace = end !== 'open' && (this.#isFullDuplex() || this.#mode === 'BUFFERED');
     const pieces = cutBytes(Buffer.from(error.toJson()));
-    const replies = canReplace ? bodyReplies(this.#mode, pieces, end, headers) : null;
+    const replies = canReplace ? writeBody(this.#mode, pieces, end, headers) : null;
     return replies === null ? this.#refuse(cause, error) : this.#commit(cause, replies, this.#ended(), error);
   }
 
@@ -413,7 +412,7 @@ export class ResponseLeg {
     return isMore ? passThrough(event, this.#isFullDuplex()) : discard(event, this.#isFullDuplex());
   }
 
-  /** Timeouts and heartbeats; only full duplex allows replies that answer no message. */
+  /** Sends what timeouts and heartbeats demand; only full duplex allows replies to no message. */
   #onTick(at: number, current: OpenBody): Replies {
     const { stallTimeoutMs, heartbeatMs } = this.#options;
     const { reader, stream } = current;
@@ -441,23 +440,23 @@ export class ResponseLeg {
 
 const isJsonType = /^application\/json\s*(;|$)/i;
 
-function piecesOf(bytes: ClientBytes, areEvents: boolean): Pieces {
+function cutBody(bytes: ClientBytes, areEvents: boolean): Pieces {
   if (bytes instanceof LongBody) return bytes;
   if (areEvents) return cutEvents(bytes);
   return bytes.length < longBodyBytes ? cutBytes(bytes) : new LongBody(() => [bytes]);
 }
 
 /**
- * Who made a response: the upstream; Envoy's router, because the upstream could not be reached or did not answer; or Envoy for a reason
- * of its own, such as a rate limit or a missing token (Envoy calls both a local reply).
+ * The maker of a response: the upstream; Envoy's router, because the upstream could not be reached or did not answer; or Envoy (`proxy`) for
+ * a reason of its own, such as a rate limit or a missing token.
  */
 export type Responder = 'upstream' | 'router' | 'proxy';
 
 /**
- * The maker of a response, by `response.code_details` and `upstream.address`. `isFirst`: no message of its request has come, so a filter
- * before this one has answered. Without attributes any other response counts as the upstream's.
+ * Reads from `response.code_details` and `upstream.address` who made a response. `isFirst`: no message of the request has come, so a filter
+ * before this one has answered. Without attributes, any other response counts as the upstream's.
  */
-export function responderOf(attributes: Attributes | undefined, isFirst: boolean): Responder {
+export function readResponder(attributes: Attributes | undefined, isFirst: boolean): Responder {
   const details = attributes?.get('response.code_details');
   if (details === undefined) return isFirst ? 'proxy' : 'upstream';
   if (details === 'via_upstream') return 'upstream';
@@ -469,12 +468,12 @@ export class Stopwatch {
   #touched = true;
   #since = 0;
 
-  /** Something happened: restarts at the next tick. */
+  /** Restarts at the next tick. */
   touch(): void {
     this.#touched = true;
   }
 
-  /** Milliseconds since the first tick after the last `touch`. */
+  /** Returns the milliseconds since the first tick after the last `touch`. */
   elapsed(at: number): number {
     if (this.#touched) this.#since = at;
     this.#touched = false;

@@ -7,7 +7,7 @@ import type { ResponseContext } from '../../translate/shared/context.ts';
 import { ApiError } from '../../wire/schema/api-error.ts';
 import { isDelta } from '../../wire/schema/stream-events.ts';
 import { repeatsMuch } from '../kept-echo.ts';
-import { type ClientBytes, eventBytes, jsonBytes, longBodyBytes } from './delivery.ts';
+import { type ClientBytes, encodeEvents, encodeJson, longBodyBytes } from './delivery.ts';
 import {
   AnswerState,
   emptyReport,
@@ -21,8 +21,8 @@ import {
 } from './upstream-body-reader.ts';
 
 /**
- * Reads a body that can only be translated as a whole: a completion, or an error. `error`: under an error status, or before the
- * request was translated; `neither`: a 2xx of another type.
+ * Reads a body that can only be translated as a whole. `error`: it came under an error status, or before the request was translated;
+ * `neither`: a 2xx that is neither JSON nor events.
  */
 export function createWholeBodyReader(
   kind: 'json' | 'error' | 'neither',
@@ -53,13 +53,13 @@ export function createWholeBodyReader(
     const translator = new StreamTranslator(context);
     const events = translator.fail(error);
     const isLong = repeatsMuch(context.echo);
-    return context.stream ? eventBytes(events, true, isLong) : jsonBytes(translator.response.final, isLong);
+    return context.stream ? encodeEvents(events, true, isLong) : encodeJson(translator.response.final, isLong);
   }
 
   function translatedError(): ApiError {
     if (status < 300) return ApiError.invalidUpstream('The upstream responded before it received the request.');
     const { contentType, retryAfter } = options;
-    // One that is longer than is read may be cut within a character, which is left out.
+    // A long error may be cut within a character, which is left out.
     const text = new TextDecoder().decode(body.whole(), { stream: true });
     const answer = { status, contentType, body: text, retryAfter };
     return translateError(answer, context?.profile.contextOverflow);
@@ -73,7 +73,7 @@ export function createWholeBodyReader(
     const { body: translated, events, report } = requested.answer.readJson(answer, requested, length);
     decide('translated', { ...report, events: events.length });
     state.hasToken = events.some(isDelta);
-    return requested.stream ? eventBytes(events, true, isLong) : jsonBytes(translated, isLong);
+    return requested.stream ? encodeEvents(events, true, isLong) : encodeJson(translated, isLong);
   }
 
   function finish(): ClientBytes {
@@ -90,10 +90,10 @@ export function createWholeBodyReader(
       if (state.isComplete) return nothing;
       if (kind === 'neither') return refuse(ApiError.invalidUpstream(notAnApi));
       if (kind === 'json' && body.length + bytes.length > limit) return refuse(tooLarge('a response', limit));
-      // The beginning of an error is enough to translate it.
+      // Of an error, the beginning is enough.
       body.append(bytes.subarray(0, limit - body.length), 0, isLast);
       state.bufferedBytes = body.length;
-      // Where each message has one reply, the next message may be trailers, and a reply to them carries no body.
+      // Where headers are committed, the next message may be trailers, whose reply carries no body.
       if (!committed) return nothing;
       jsonEnd.pushBytes(bytes);
       return jsonEnd.isWhole() ? finish() : nothing;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Exchange } from '../../../../../src/filter/exchange/exchange.ts';
-import { responderOf } from '../../../../../src/filter/exchange/response/response-leg.ts';
+import { readResponder } from '../../../../../src/filter/exchange/response/response-leg.ts';
 import type { Attributes, ExchangeReply } from '../../../../../src/filter/exchange/types.ts';
 import { exchangeOptions, headersOf, repliesOf } from '../../../../support/exchange-options.ts';
 
@@ -87,5 +87,5 @@ it.each([
   ['upstream_reset_before_response_started{connection_termination}', true, 'router'],
 ])('%s, with an upstream’s address: %s, was made by the %s', (details, hasUpstream, expected) => {
   const attributes = told({ 'response.code_details': details, ...(hasUpstream && { 'upstream.address': '[::1]:1' }) });
-  for (const isFirst of [true, false]) expect(responderOf(attributes, isFirst)).toBe(expected);
+  for (const isFirst of [true, false]) expect(readResponder(attributes, isFirst)).toBe(expected);
 });

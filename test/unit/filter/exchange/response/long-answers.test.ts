@@ -2,9 +2,9 @@ import { describe, expect, test } from 'vitest';
 import { Exchange } from '../../../../../src/filter/exchange/exchange.ts';
 import {
   type ClientBytes,
-  joined,
+  encodeLongEvents,
+  joinBodies,
   LongBody,
-  longEvents,
 } from '../../../../../src/filter/exchange/response/delivery.ts';
 import { createPassedReader } from '../../../../../src/filter/exchange/response/passed-reader.ts';
 import type { UpstreamBodyReader } from '../../../../../src/filter/exchange/response/upstream-body-reader.ts';
@@ -89,7 +89,7 @@ describe('a long answer', () => {
   test('has both line feeds after an event in one piece, wherever they fall', () => {
     const ids = { item_id: 'a', output_index: 0, content_index: 0, sequence_number: 0 };
     const piecesOf = (size: number) => [
-      ...longEvents([{ type: 'response.reasoning.done', ...ids, text: 'x'.repeat(size) }], false),
+      ...encodeLongEvents([{ type: 'response.reasoning.done', ...ids, text: 'x'.repeat(size) }], false),
     ];
     const around = Buffer.concat(piecesOf(0)).length;
     const pieces = piecesOf(124_001 - around);
@@ -101,13 +101,13 @@ describe('a long answer', () => {
     const long = () => new LongBody(() => ['long ', Buffer.from('one')]);
     const short = Buffer.from(' short ');
     const nothing = Buffer.alloc(0);
-    const text = (first: ClientBytes, second: ClientBytes) => wholeOf(joined(first, second)).toString();
+    const text = (first: ClientBytes, second: ClientBytes) => wholeOf(joinBodies(first, second)).toString();
     expect(text(long(), short)).toBe('long one short ');
     expect(text(short, long())).toBe(' short long one');
     expect(text(long(), long())).toBe('long onelong one');
     expect(text(short, short)).toBe(' short  short ');
-    expect(joined(nothing, short)).toBe(short);
-    expect(joined(short, nothing)).toBe(short);
+    expect(joinBodies(nothing, short)).toBe(short);
+    expect(joinBodies(short, nothing)).toBe(short);
     expect(text(nothing, long())).toBe('long one');
   });
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { longEvents } from '../../../../../src/filter/exchange/response/delivery.ts';
+import { encodeLongEvents } from '../../../../../src/filter/exchange/response/delivery.ts';
 import type { ResponseStreamEvent } from '../../../../../src/filter/wire/schema/stream-events.ts';
 import { doneEvent, encodeSseEvents, keepAliveComment } from '../../../../../src/filter/wire/sse/encode-events.ts';
 import { codePoint } from '../../../../support/code-point.ts';
@@ -51,7 +51,7 @@ it('no character that a client might take for a line end stands in an event', ()
   const bytes = encodeSseEvents(list).toString();
   expect(bytes).not.toMatch(/[\u0085\u2028\u2029]/);
   expect(bytes).toContain(String.raw`"delta":"a\u0085b\u2028c\u2029d"`);
-  expect(wholeOf(longEvents(list, false)).toString()).toBe(bytes);
+  expect(wholeOf(encodeLongEvents(list, false)).toString()).toBe(bytes);
 });
 
 it('each event is its type and one line of the JSON that JSON.stringify gives (property)', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { longEvents } from '../../../../../../src/filter/exchange/response/delivery.ts';
+import { encodeLongEvents } from '../../../../../../src/filter/exchange/response/delivery.ts';
 import { translateCompletion } from '../../../../../../src/filter/translate/chat-to-response/completion.ts';
 import { StreamTranslator } from '../../../../../../src/filter/translate/chat-to-response/stream.ts';
 import { ApiError } from '../../../../../../src/filter/wire/schema/api-error.ts';
@@ -67,7 +67,7 @@ describe('an event of the upstream’s own', () => {
 
   it('is the same among long events', () => {
     const events = [...translatorOf().push({ a: 1 }, 'acme:trace'), ...translatorOf().push({}, 'acme:empty')];
-    expect(wholeOf(longEvents(events, false))).toEqual(encodeSseEvents(events));
+    expect(wholeOf(encodeLongEvents(events, false))).toEqual(encodeSseEvents(events));
   });
 });
 
