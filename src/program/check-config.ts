@@ -7,20 +7,17 @@ import { type Config, ConfigError, redactConfig } from '../service/settings/conf
 import { messageOf } from '../service/settings/error-texts.ts';
 import { version } from '../service/telemetry/version.ts';
 
-/**
- * Checks what a variable's own form cannot: files that cannot be read or do not match, tools that do not exist. Throws
- * `ConfigError` naming every such variable.
- */
+/** Checks what needs more than a variable's text: files, and tools that exist. Throws `ConfigError` that names every wrong variable. */
 export function checkConfig(config: Config): void {
   const files = readTlsSettings(config);
   const problems = tlsVariables.flatMap((name) =>
-    config[name] === '' ? [] : problemOf(`${name}: cannot be read`, () => accessSync(config[name], constants.R_OK)),
+    config[name] === '' ? [] : tryUse(`${name}: cannot be read`, () => accessSync(config[name], constants.R_OK)),
   );
   const unknown = config.DROPPED_TOOLS.filter((name) => !isHostedTool(name) && !name.includes(':')); // `vendor:tool`
   if (unknown.length > 0) problems.push(`DROPPED_TOOLS: unknown hosted tool ${unknown.join(', ')}`);
   if (problems.length === 0 && files !== null) {
     const names = tlsVariables.slice(0, files.length).join(', ');
-    problems.push(...problemOf(`${names}: cannot be used`, () => readTlsFiles(files)));
+    problems.push(...tryUse(`${names}: cannot be used`, () => readTlsFiles(files)));
   }
   if (problems.length > 0) throw new ConfigError(problems);
   readOperatorFiles(config);
@@ -28,7 +25,7 @@ export function checkConfig(config: Config): void {
 
 const tlsVariables = ['TLS_CERT_FILE', 'TLS_KEY_FILE', 'TLS_CLIENT_CA_FILE'] as const;
 
-function problemOf(problem: string, use: () => void): string[] {
+function tryUse(problem: string, use: () => void): string[] {
   try {
     use();
     return [];

@@ -1,7 +1,6 @@
 /**
- * The oldest Node of each line that serves reliably, the last being the oldest of all later lines. Older ones treat Envoy's stream
- * resets as an attack (22.22), or throw for a header named `constructor` when its values are read (the others). Equal to
- * package.json's `engines`.
+ * The oldest Node of each line that serves reliably; later lines have no limit. An older 22 treats Envoy's stream resets as an attack, and
+ * older ones of the other lines throw when the values of a header named `constructor` are read. package.json has the same `engines`.
  */
 export const oldestNodes = ['22.22.2', '24.14.1', '25.8.2', '26.0.0'] as const;
 
@@ -12,11 +11,11 @@ if (tooOld !== null) {
   process.exit(1);
 }
 
-/** The error for a version of Node that is too old; null for any other. */
+/** Returns the error for a version of Node that is too old. */
 export function nodeTooOld(version: string): string | null {
-  const [major, minor, patch] = numbersOf(version);
+  const [major, minor, patch] = parseVersion(version);
   const isEnough = oldestNodes.some((oldest, index) => {
-    const [ofLine, leastMinor, leastPatch] = numbersOf(oldest);
+    const [ofLine, leastMinor, leastPatch] = parseVersion(oldest);
     if (major !== ofLine) return index === oldestNodes.length - 1 && major > ofLine;
     return minor > leastMinor || (minor === leastMinor && patch >= leastPatch);
   });
@@ -25,7 +24,7 @@ export function nodeTooOld(version: string): string | null {
     : `This is Node ${version}; responses-extproc needs Node ${oldestNodes.join(', ')} or later: older ones have a bug with which a request can end the process.`;
 }
 
-function numbersOf(version: string): readonly [major: number, minor: number, patch: number] {
+function parseVersion(version: string): readonly [major: number, minor: number, patch: number] {
   const [major = 0, minor = 0, patch = 0] = version.split('.').map(Number);
   return [major, minor, patch];
 }

@@ -4,19 +4,18 @@ import { settingsIn } from '../service/settings/setting.ts';
 import { settings } from '../service/settings/settings-table.ts';
 import { didYouMean } from '../service/settings/unknown-names.ts';
 
-/** The command that the process was given; `wrong_usage` has the message for standard error. */
 export type Command =
   | { readonly type: 'serve' | 'help' | 'version' | 'print_config' }
   | { readonly type: SubcommandName; readonly args: readonly string[] }
   | { readonly type: 'wrong_usage'; readonly message: string };
 
-/** Commands besides serving, with the line that `--help` has for each. */
+/** The commands besides serving, with their lines in `--help`. */
 const subcommands = {
   explain: 'show what becomes of a Responses request, field by field, and of a recorded answer',
   doctor: 'probe a Chat server and name the profile that fits it',
 } as const;
 
-/** Commands of the package for npm, which its program runs without the service (scripts/npm-bin.mjs); in a clone, npm scripts. */
+/** Commands of the npm package that need no service (scripts/npm-bin.mjs); in a clone they are npm scripts. */
 const packageCommands = {
   try: 'run the service with an Envoy and a demo server on this machine (in a clone: npm start)',
   envoy: 'run that Envoy with options of your own: envoy -c FILE (in a clone: npm run envoy -- -c FILE)',
@@ -30,7 +29,7 @@ const options = {
   'print-config': { type: 'boolean' },
 } as const;
 
-/** Reads the command line (without `node` and the file). An unknown flag is wrong usage, never ignored. */
+/** Reads the arguments behind `node` and the file. */
 export function readCommand(args: readonly string[]): Command {
   const [first = '', ...rest] = args;
   if (Object.hasOwn(subcommands, first)) return { type: first as SubcommandName, args: rest };
@@ -52,7 +51,6 @@ function commandProblem(name: string): string {
   return `There is no command ${name} here.${elsewhere}`;
 }
 
-/** The text of `--help`: the options, and every environment variable with its default. */
 export function helpText(): string {
   const variables = settingsIn(settings).map(({ variable, fallback, meaning, form }) => {
     const about = form.values === null ? meaning : `${meaning} ${form.values}`;

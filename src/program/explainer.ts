@@ -5,41 +5,39 @@ import type { Explainer } from '../tools/inspect/explain-once.ts';
 import type { ExplainAnswer } from './explain-worker.ts';
 
 /**
- * Limits of an explanation: `explain` runs a request some hundred times, and of a long one that takes seconds. The process ends so long
- * after the last page was closed: a page that filters closes its stream and opens another.
+ * Limits of the process that explains: `explain` translates a request some hundred times, which may take seconds. The process ends
+ * `restAfterMs` after the last page was closed, since a page that filters closes its stream and opens another.
  */
 const usualLimits = { timeoutMs: 30_000, heapMiB: 256, restAfterMs: 10_000 };
 
 const worker = join(dirname(import.meta.filename), `explain-worker${extname(import.meta.filename)}`);
 
 /**
- * Explains requests in a process of its own: neither its work nor its memory is the service's. It lives while a page is open,
- * since to start one takes longer than most explanations. One that takes too long, or that nobody waits for, is ended with it.
+ * Explains requests in a process of its own, which takes neither CPU time nor memory of the service. The process lives while a page is open,
+ * since a start takes longer than most explanations, and ends with an explanation that takes too long or that nobody waits for.
  */
 export function createExplainer({ timeoutMs, heapMiB, restAfterMs } = usualLimits): Explainer {
   let child: ChildProcess | null = null;
   let isWanted = false;
   let resting: NodeJS.Timeout | undefined;
 
-  function started(): ChildProcess {
+  function start(): ChildProcess {
     if (child !== null) return child;
-    const made = fork(worker, [], {
+    const started = fork(worker, [], {
       execArgv: [`--max-old-space-size=${heapMiB}`],
       // A body is passed as its bytes.
       serialization: 'advanced',
-      // V8 writes a report when the heap is full, which would stand in the service's log.
+      // V8 writes a report when the heap is full, which would be in the service's log.
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     });
-    made.once('exit', () => forget(made));
-    made.on('error', () => forget(made));
-    made.unref();
-    made.channel?.unref();
-    child = made;
-    return made;
-  }
-
-  function forget(ended: ChildProcess): void {
-    if (child === ended) child = null;
+    const forget = () => {
+      if (child === started) child = null;
+    };
+    started.once('exit', forget).on('error', forget);
+    started.unref();
+    started.channel?.unref();
+    child = started;
+    return started;
   }
 
   function end(): void {
@@ -56,7 +54,7 @@ export function createExplainer({ timeoutMs, heapMiB, restAfterMs } = usualLimit
     prepare() {
       isWanted = true;
       clearTimeout(resting);
-      started();
+      start();
     },
     rest() {
       isWanted = false;
@@ -65,13 +63,13 @@ export function createExplainer({ timeoutMs, heapMiB, restAfterMs } = usualLimit
     async explain(request, signal) {
       clearTimeout(resting);
       try {
-        const answer = await answerOf(started(), request, AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]));
+        const answer = await ask(start(), request, AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]));
         if ('problem' in answer) throw new Error(answer.problem);
         return Buffer.from(answer.gzip);
       } catch (error) {
         if (!(error instanceof Unanswered)) throw error;
         end();
-        if (isWanted) started();
+        if (isWanted) start();
         signal.throwIfAborted();
         throw new Error(`Explaining it took longer than ${timeoutMs / 1000} s, or too much memory.`);
       } finally {
@@ -85,10 +83,10 @@ export function createExplainer({ timeoutMs, heapMiB, restAfterMs } = usualLimit
   };
 }
 
-/** The process ended, or is not waited for any longer. */
+/** The process has ended, or nobody waits for its answer. */
 class Unanswered extends Error {}
 
-async function answerOf(child: ChildProcess, request: ExplainedRequest, signal: AbortSignal): Promise<ExplainAnswer> {
+async function ask(child: ChildProcess, request: ExplainedRequest, signal: AbortSignal): Promise<ExplainAnswer> {
   const { promise, resolve, reject } = Promise.withResolvers<ExplainAnswer>();
   const unanswered = () => reject(new Unanswered());
   child.once('message', resolve).once('exit', unanswered).once('error', unanswered);

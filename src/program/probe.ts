@@ -1,10 +1,8 @@
 import { parseHostPort } from '../service/server/admin.ts';
 import { readConfig } from '../service/settings/config.ts';
 
-/**
- * The image's HEALTHCHECK: requests the running service's `/readyz` and exits with 0 or 1. A distroless image has no curl,
- * and the gRPC port may require a client certificate, which the admin port never does.
- */
+// The image's HEALTHCHECK requests `/readyz` and exits with 0 or 1: a distroless image has no curl, and the gRPC port may require a client
+// certificate.
 const { ADMIN_LISTEN } = readConfig(process.env);
 if (ADMIN_LISTEN === 'off') fail('ADMIN_LISTEN is off: give the container another health check, or disable it');
 const { host, port } = parseHostPort(ADMIN_LISTEN);

@@ -3,8 +3,8 @@ import { totalmem } from 'node:os';
 import { heapLimit } from '../service/memory/heap.ts';
 import type { Config } from '../service/settings/config.ts';
 
-/** The memory of this process in bytes: the heap that V8 was given, and what the machine or container has in all. */
-export function memoryOfProcess(): { readonly heap: number; readonly total: number } {
+/** Reads the memory of this process in bytes: the heap that V8 was given, and what the machine or its container has in all. */
+export function readMemory(): { readonly heap: number; readonly total: number } {
   const flags = [...process.execArgv, ...(process.env['NODE_OPTIONS'] ?? '').split(/\s+/)];
   return {
     heap: heapLimit(flags),
@@ -13,43 +13,43 @@ export function memoryOfProcess(): { readonly heap: number; readonly total: numb
 }
 
 /**
- * Reads the size of this process in bytes; the last one seen while it cannot be read. Linux tells it in pages in `file`, which stays open, at a
- * fifth of the cost of `process.memoryUsage.rss`: a large request asks some ten times.
+ * Creates a function that returns the size of this process in bytes. Linux has it in pages in `file`, which stays open; reading that takes a
+ * fifth of the time of `process.memoryUsage.rss`, and a large request reads some ten times.
  */
-export function residentReader(file = '/proc/self/statm'): () => number {
-  const read = readerOf(file);
-  let resident = 0;
+export function createSizeReader(file = '/proc/self/statm'): () => number {
+  const read = openSizeReader(file);
+  let size = 0;
   return () => {
     try {
-      resident = read();
+      size = read();
     } catch {
-      // Where a file is opened for it, every descriptor may be taken by a connection.
+      // `process.memoryUsage.rss` opens a file, and connections may take every descriptor. The last size stands in.
     }
-    return resident;
+    return size;
   };
 }
 
-function readerOf(file: string): () => number {
+function openSizeReader(file: string): () => number {
   const text = Buffer.alloc(128);
   try {
     const open = openSync(file, 'r');
     const pages = () => Number(text.toString('latin1', 0, readSync(open, text, 0, text.length, 0)).split(' ')[1]);
-    // A power of two, so what is allocated between the two readings changes nothing.
+    // Rounded to a power of two, since memory may be allocated between the two readings.
     const pageBytes = 2 ** Math.round(Math.log2(process.memoryUsage.rss() / pages()));
     if (Number.isFinite(pageBytes)) return () => pages() * pageBytes;
   } catch {
-    // Only Linux has it.
+    // Only Linux has this file.
   }
   return () => process.memoryUsage.rss();
 }
 
-/** A body is parsed in one go, into up to 21 times its size: it may be so much of the heap, less what the service itself needs. */
+/** The largest body, as a share of the heap without what the service itself needs: it is parsed at once, into up to 21 times its size. */
 const maxBodyHeapShare = 1 / 30;
 const ownHeapBytes = 32 * 1024 * 1024;
-/** Buffered bodies live outside the JavaScript heap, and are copied once or twice on the way. */
+/** The buffered bodies' share of the memory: they are outside the heap, and copied once or twice on the way. */
 const maxBufferedMemoryShare = 1 / 4;
 
-/** The configuration, with those sizes lowered that do not fit this process's memory; `lowered` says which, and why. */
+/** Lowers the sizes of a configuration that do not fit this process's memory; `lowered` says which, and why. */
 export function fitToMemory(
   config: Config,
   memory: { readonly heap: number; readonly total: number },

@@ -8,20 +8,19 @@ import { version } from '../service/telemetry/version.ts';
 import type { Subcommand } from '../tools/cli/terminal.ts';
 import { checkConfig } from './check-config.ts';
 import { helpText, readCommand } from './command-line.ts';
-import { fitToMemory, memoryOfProcess } from './process-memory.ts';
+import { fitToMemory, readMemory } from './process-memory.ts';
 import { serve } from './serve.ts';
 import { supervise } from './supervise.ts';
 
-/** For somebody who starts the service from a terminal and expects a web server. */
+/** The hint for somebody who starts the service from a terminal and expects a web server. */
 const aloneHint =
   'This is the gRPC half: an Envoy sends it the requests. To try both on this machine: npx responses-extproc try, or npm start in a clone.';
 
-/** How long the end of the process waits for a log reader that is slow. */
+/** The end of the process waits for a slow reader of the log for so long. */
 const logDrainTimeoutMs = 1_500;
 
-/** Command line → configuration → log → server; then signals. The only file that ends the process. */
 const command = readCommand(process.argv.slice(2));
-/** When the service listens, or what was asked for instead is done. */
+/** Resolves once the service listens, or another command is done. */
 export const started = main().catch((error: unknown) => {
   const message = error instanceof ConfigError ? error.message : String(error);
   // JSON, as in the log, unless standard error is a terminal.
@@ -47,7 +46,7 @@ async function main(): Promise<void> {
     case 'print_config':
       printConfig();
       return;
-    // Loaded on demand, so that the service does not start slower.
+    // Tools are loaded on demand, so that the service does not start slower.
     case 'explain':
       await runSubcommand((await import('../tools/explain/explain-command.ts')).explain, command.args);
       return;
@@ -66,15 +65,15 @@ async function runSubcommand(subcommand: Subcommand, args: readonly string[]): P
   process.exitCode = await subcommand(args, { env, stdin, stdout, stderr });
 }
 
-/** The configuration in use: the environment's, with sizes lowered to what fits this process's memory. */
-function configOf() {
+/** Reads the configuration, with sizes lowered to what fits this process's memory. */
+function readFittingConfig() {
   const config = readConfig(process.env);
   checkConfig(config);
-  return fitToMemory(config, memoryOfProcess());
+  return fitToMemory(config, readMemory());
 }
 
 function printConfig(): void {
-  const { config } = configOf();
+  const { config } = readFittingConfig();
   const profiles = openProfiles(config);
   const shown = { ...redactConfig(config), ...describeProfiles(profiles) };
   process.stdout.write(`${JSON.stringify(shown, null, 2)}\n`);
@@ -82,12 +81,12 @@ function printConfig(): void {
 }
 
 async function run(): Promise<void> {
-  const { config, lowered } = configOf();
+  const { config, lowered } = readFittingConfig();
   const output = createLogOutput(1);
   const log = createLog(config.LOG_LEVEL, output, workerNumber());
-  // Node would wait for a hanging write as long as the log's reader does not read.
+  // Node would wait for a hanging write for as long as nobody reads the log.
   process.once('exit', () => output.flushAtExit() || process.kill(process.pid, 'SIGKILL'));
-  process.stderr.on('error', () => {}); // its reader is gone: no reason to end
+  process.stderr.on('error', () => {}); // without a reader, the service goes on
   const isWorker = workerNumber() !== null;
   if (process.stderr.isTTY && !isWorker) process.stderr.write(`${aloneHint}\n`);
   if (!isWorker) for (const reason of lowered) log.warn({ reason }, 'limit lowered to fit in memory');
@@ -103,16 +102,16 @@ async function run(): Promise<void> {
     await output.drain(logDrainTimeoutMs);
     process.exit(exitCode);
   };
-  // A defect: what the process holds may be wrong from now on, so it takes nothing new, but calls that run are not cut with it.
+  // After a defect, what the process holds may be wrong: no new call is taken, and running calls may end.
   process.on('uncaughtException', (thrown, origin) => {
     exitCode = 1;
     log.fatal(causeOf(thrown), 'uncaught exception');
     stop({ defect: origin }).catch(() => process.exit(exitCode));
   });
-  // A repeated SIGTERM changes nothing: systemd signals every process of a service, and the supervisor its workers too.
+  // A second SIGTERM changes nothing: systemd signals every process of a service, and the supervisor signals its workers too.
   process.on('SIGTERM', (signal) => void stop({ signal }));
   process.on('SIGINT', (signal) => {
-    // A terminal signals every process; a worker waits for the supervisor's SIGTERM.
+    // A terminal signals every process, but a worker waits for the supervisor's SIGTERM.
     if (isWorker) return;
     // A second Ctrl-C skips the drain.
     if (stopping) process.exit(1);

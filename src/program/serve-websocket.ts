@@ -11,12 +11,12 @@ import { contain } from '../service/telemetry/observer.ts';
 import type { WebSocketObserver } from '../service/websocket/client-socket.ts';
 import type { WebSocketEndpoint } from '../service/websocket/websocket-server.ts';
 
-/** Clients choose close codes: only those with a defined meaning have their own label. */
+/** The close codes with a label of their own in metrics: those with a defined meaning, since clients may send any. */
 const knownCodes = new Set([1000, 1001, 1002, 1003, 1005, 1006, 1007, 1008, 1009, 1011, 1012, 1013]);
 
 /**
- * Opens the listener for WebSockets of `WEBSOCKET_LISTEN`; its turns, closes and refusals are counted, the last two also logged.
- * Its code and the library are loaded here, so that a service without it does not start slower. Rejects when the address is taken.
+ * Opens the listener of `WEBSOCKET_LISTEN`, and observes it for metrics and the log. Its code is loaded here, so that a service without it
+ * does not start slower. Rejects if the address is taken.
  */
 export async function openWebSocket(
   config: Config,
@@ -29,7 +29,7 @@ export async function openWebSocket(
   const { startWebSocketEndpoint } = await import('../service/websocket/websocket-server.ts');
   const logRefusal = createSampledInfo(log, 'websocket refused');
   const address = config.WEBSOCKET_LISTEN;
-  // With workers the supervisor does this: another worker may just have bound it.
+  // With workers, only the supervisor removes a socket, which another worker may just have bound.
   if (!isWorker) await removeStaleSocket(address);
   const path = /^unix:(?:\/\/)?(.+)$/.exec(address)?.[1];
   const observer: WebSocketObserver = {

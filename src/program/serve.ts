@@ -16,10 +16,10 @@ import type { ExchangeObserver } from '../service/telemetry/observer.ts';
 import { version } from '../service/telemetry/version.ts';
 import type { WebSocketEndpoint } from '../service/websocket/websocket-server.ts';
 import { describeConfig } from './check-config.ts';
-import { memoryOfProcess, residentReader } from './process-memory.ts';
+import { createSizeReader, readMemory } from './process-memory.ts';
 import { openWebSocket } from './serve-websocket.ts';
 
-/** The service in this process: all of it, or one worker's share. Throws when it cannot listen. */
+/** Runs the service in this process, alone or as a worker. Throws if it cannot listen. */
 export async function serve(config: Config, log: Log, output: LogOutput) {
   // grpc-js would write lines of its own to standard error.
   const fromGrpc = (text: unknown) => log.warn({ reason: String(text) }, 'warning of the gRPC library');
@@ -41,7 +41,7 @@ export async function serve(config: Config, log: Log, output: LogOutput) {
   });
   const guard = createGuard(config, (limit) => metrics.overload.inc({ limit }));
   const tracing = await loadTracing(config, log, metrics);
-  const tls = tlsOf(config, log, metrics);
+  const tls = loadTls(config, log, metrics);
   const profiles = watchProfiles(config, log, metrics);
   let webSocket: WebSocketEndpoint | null = null;
   const messageOf = (requestId: string) => webSocket?.findMessage(requestId) ?? null;
@@ -117,9 +117,9 @@ export async function serve(config: Config, log: Log, output: LogOutput) {
 }
 
 function createGuard(config: Config, onRefused: (limit: OverloadReason) => void): OverloadGuard {
-  const memory = memoryOfProcess();
+  const memory = readMemory();
   const limits = { maxExchanges: config.MAX_EXCHANGES, maxBufferedBytes: config.MAX_BUFFERED_BYTES };
-  const resident = { limit: memory.total / config.WORKERS, bytes: residentReader() };
+  const resident = { limit: memory.total / config.WORKERS, bytes: createSizeReader() };
   return new OverloadGuard(limits, createHeapGauge(memory.heap), onRefused, resident);
 }
 
@@ -132,7 +132,7 @@ function watchProfiles(config: Config, log: Log, metrics: Metrics): ProfileSourc
   return profiles;
 }
 
-/** Recording costs memory and time: none of its code is loaded where it is off. */
+/** Loads the inspector, which costs memory and time, only where it is on. */
 async function loadInspection(
   config: Config,
   messageOf: WebSocketEndpoint['findMessage'],
@@ -148,7 +148,7 @@ async function loadInspection(
   return { recorder: createRecorder(store, messageOf, failed), inspector };
 }
 
-/** Logs where the inspector is, and what it exposes: a warning, unless only this machine can reach it. */
+/** Logs the inspector's address and what it exposes: as a warning, unless only this machine can reach it. */
 function logInspector(log: Log, address: string): void {
   const level = /^(127\.|\[::1\]:)/.test(address) ? 'info' : 'warn';
   log[level](
@@ -157,7 +157,7 @@ function logInspector(log: Log, address: string): void {
   );
 }
 
-/** The OpenTelemetry packages cost memory and start-up time: they are loaded only when there is somewhere to send spans. */
+/** Loads the OpenTelemetry packages, which cost memory and start-up time, only if there is somewhere to send spans. */
 async function loadTracing(config: Config, log: Log, metrics: Metrics) {
   const { OTEL_EXPORTER_OTLP_ENDPOINT: base, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: own } = config;
   if (base === '' && own === '') return null;
@@ -176,7 +176,7 @@ async function loadTracing(config: Config, log: Log, metrics: Metrics) {
   });
 }
 
-function tlsOf(config: Config, log: Log, metrics: Metrics): TlsCredentials | null {
+function loadTls(config: Config, log: Log, metrics: Metrics): TlsCredentials | null {
   const files = readTlsSettings(config);
   if (files === null) return null;
   const showExpiry = () => metrics.certificateExpiry.set(tls.certificate().validToDate.getTime() / 1000);

@@ -1,12 +1,12 @@
 import { totalmem } from 'node:os';
 import { expect, it, vi } from 'vitest';
-import { memoryOfProcess, residentReader } from '../../../src/program/process-memory.ts';
+import { createSizeReader, readMemory } from '../../../src/program/process-memory.ts';
 import { heapLimit } from '../../../src/service/memory/heap.ts';
 
 const MiB = 1024 * 1024;
 
 it('the memory of a process is V8’s heap and what the machine or the container has', () => {
-  const { heap, total } = memoryOfProcess();
+  const { heap, total } = readMemory();
   const flags = [...process.execArgv, ...(process.env['NODE_OPTIONS'] ?? '').split(' ')];
   expect(heap).toBe(heapLimit(flags));
   const most = process.constrainedMemory();
@@ -15,13 +15,13 @@ it('the memory of a process is V8’s heap and what the machine or the container
 
 it('the flags that size the heap may come from the environment', () => {
   vi.stubEnv('NODE_OPTIONS', '--trace-warnings  --max-semi-space-size=1');
-  const { heap } = memoryOfProcess();
+  const { heap } = readMemory();
   vi.unstubAllEnvs();
   expect(heap).toBe(heapLimit(['--max-semi-space-size=1']));
 });
 
 it('the size of the process is what Node says it is, also after it has grown', () => {
-  const residentBytes = residentReader();
+  const residentBytes = createSizeReader();
   const isAsNodeSays = () => Math.abs(residentBytes() / process.memoryUsage.rss() - 1) < 0.25;
   expect(isAsNodeSays()).toBe(true);
   const grown = Buffer.alloc(128 * MiB, 1);
@@ -31,11 +31,11 @@ it('the size of the process is what Node says it is, also after it has grown', (
 
 it('a file that says something else is not believed', () => {
   for (const file of ['/proc/self/cmdline', '/dev/zero', import.meta.dirname])
-    expect(residentReader(file)()).toBeGreaterThan(7 * MiB);
+    expect(createSizeReader(file)()).toBeGreaterThan(7 * MiB);
 });
 
 it('where no file tells it, the size stays what it was while Node cannot read it', () => {
-  const residentBytes = residentReader('/proc/none');
+  const residentBytes = createSizeReader('/proc/none');
   const rss = vi.spyOn(process.memoryUsage, 'rss').mockReturnValueOnce(7 * MiB);
   expect(residentBytes()).toBe(7 * MiB);
   rss.mockImplementationOnce(() => {
