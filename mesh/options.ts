@@ -2,8 +2,7 @@ import { readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { builtInProfiles, profilesFile } from '../src/filter/index.ts';
-import { usageProblem } from '../src/service/settings/error-texts.ts';
-import { didYouMean } from '../src/service/settings/unknown-names.ts';
+import { didYouMean, usageProblem } from '../src/service/settings/error-texts.ts';
 
 export type MeshOptions = NonNullable<ReturnType<typeof parseMeshOptions>>;
 

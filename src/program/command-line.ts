@@ -1,8 +1,7 @@
 import { parseArgs } from 'node:util';
-import { usageProblem } from '../service/settings/error-texts.ts';
+import { didYouMean, usageProblem } from '../service/settings/error-texts.ts';
 import { settingsIn } from '../service/settings/setting.ts';
 import { settings } from '../service/settings/settings-table.ts';
-import { didYouMean } from '../service/settings/unknown-names.ts';
 
 export type Command =
   | { readonly type: 'serve' | 'help' | 'version' | 'print_config' }

@@ -15,7 +15,7 @@ export function explainSetupOf(overrides: SettingsOverrides): Setup {
   return { config: config as Config, profile, files };
 }
 
-/** The inverse of `valuesOf`: adds each value, and the content of each file, by its variable. */
+/** The inverse of `readValues`: adds each value, and the content of each file, by its variable. */
 function addValues(
   table: SettingTable,
   values: object,

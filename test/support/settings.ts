@@ -3,7 +3,7 @@ import type { Profile } from '../../src/filter/upstream/profile.ts';
 import { builtInProfiles } from '../../src/filter/upstream/profiles.ts';
 import { readProfilesFile } from '../../src/filter/upstream/profiles-file.ts';
 import { readConfig } from '../../src/service/settings/config.ts';
-import { valuesOf } from '../../src/service/settings/setting.ts';
+import { readValues } from '../../src/service/settings/setting.ts';
 import { settings } from '../../src/service/settings/settings-table.ts';
 
 type Nested = 'limits' | 'compaction' | 'catalog';
@@ -15,10 +15,10 @@ export type SettingsOverrides = Partial<Omit<TranslationSettings, 'profile' | Ne
 } & { readonly [Name in Nested]?: Partial<TranslationSettings[Name]> };
 
 const config = readConfig({});
-const defaults = valuesOf(settings.translation, config);
+const defaults = readValues(settings.translation, config);
 
 /** The default settings of an exchange. */
-export const defaultExchangeSettings = valuesOf(settings.exchange, config);
+export const defaultExchangeSettings = readValues(settings.exchange, config);
 
 /** The defaults of the configuration, with these differences, and with short prompts. */
 export function createTestSettings({

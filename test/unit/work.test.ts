@@ -57,7 +57,15 @@ describe('nothing is left out (else: add a family to test/support/work)', () => 
 
   /** What sees no list, no text and no object of others: parts of headers, errors, and words for an operator. */
   const unmeasured = new Set([
-    ...['discard', 'readRequestAttributes', 'withContentLength', 'keptHeaders', 'translatedTrailers', 'tooLarge', 'isHostedTool'],
+    ...[
+      'discard',
+      'readRequestAttributes',
+      'withContentLength',
+      'keptHeaders',
+      'translatedTrailers',
+      'tooLarge',
+      'isHostedTool',
+    ],
     ...['tooManyItems', 'tooManyValues'],
     ...['profilesFile', 'profilesFileJsonSchema', 'takenBy'],
   ]);

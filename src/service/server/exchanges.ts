@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { ApiError, type BodyModes, Exchange, type ExchangeOptions, type Profile } from '../../filter/index.ts';
 import type { Admission } from '../memory/overload.ts';
 import type { Config } from '../settings/config.ts';
-import { valuesOf } from '../settings/setting.ts';
+import { readValues } from '../settings/setting.ts';
 import { settings } from '../settings/settings-table.ts';
 import type { CallMetadata } from '../telemetry/observer.ts';
 import { type OperatorFiles, readOperatorFiles } from './operator-files.ts';
@@ -36,11 +36,11 @@ export function createExchangeFactory(
     readonly files?: OperatorFiles | undefined;
   } = {},
 ) {
-  const ofExchange = valuesOf(settings.exchange, config, files);
+  const ofExchange = readValues(settings.exchange, config, files);
   const { maxResponseBytes, maxSseEventBytes } = ofExchange.bodyLimits;
   // A small heap lowers `maxResponseBytes` alone (`fitToMemory`).
   const bodyLimits = { ...ofExchange.bodyLimits, maxSseEventBytes: Math.min(maxSseEventBytes, maxResponseBytes) };
-  const ofTranslation = valuesOf(settings.translation, config, files);
+  const ofTranslation = readValues(settings.translation, config, files);
 
   function configuredProfile(): Profile {
     const profile = profiles.profileOf(config.UPSTREAM_PROFILE);

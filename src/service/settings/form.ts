@@ -1,12 +1,12 @@
-/** How the text of a variable is read. */
+/** The form of a variable's text. */
 export interface Form<Value> {
-  /** The value; undefined where the text has another form. */
+  /** Returns the value; undefined for text of another form. */
   read(text: string): Value | undefined;
   /** The form that the text must have, for messages. */
   readonly takes: string;
   /** The values in a sentence of the documentation; null where the variable's meaning says it. */
   readonly values: string | null;
-  /** JSON schema of the value in a YAML file, where it need not be text. Helm reads its patterns by RE2: no look-ahead. */
+  /** The JSON schema of the value in a YAML file, where it need not be text. Helm reads patterns by RE2, without look-ahead. */
   readonly json: JsonSchema;
   /** The values worth trying to find out what the variable changes. */
   readonly others: readonly Value[];
@@ -14,7 +14,6 @@ export interface Form<Value> {
 
 type JsonSchema = Readonly<Record<string, unknown>>;
 
-/** One of these words. */
 export function choice<const Word extends string>(...words: readonly Word[]): Form<Word> {
   return {
     read: (text) => words.find((word) => word === text),
@@ -33,7 +32,6 @@ export const flag: Form<boolean> = {
   others: [true, false],
 };
 
-/** A whole number. */
 export function count(least: number, most: number): Form<number> {
   return {
     read: (text) => (/^\d+$/.test(text) && Number(text) >= least && Number(text) <= most ? Number(text) : undefined),
@@ -49,17 +47,16 @@ export function count(least: number, most: number): Form<number> {
   };
 }
 
-/** A count above which something is refused. Trying lower ones would tell nothing. */
+/** A count above which something is refused: trying lower ones would tell nothing. */
 export function limit(least: number, most: number): Form<number> {
   return { ...count(least, most), others: [most] };
 }
 
-/** Milliseconds: they change when something happens, not how a request is translated. */
+/** Milliseconds change when something happens, not how a request is translated: no other is worth trying. */
 export function milliseconds(least: number, most: number): Form<number> {
   return { ...count(least, most), others: [] };
 }
 
-/** A number from 0 to 1. */
 export const share: Form<number> = {
   read: (text) => (/^(0|1|[01]?\.\d+)$/.test(text) && Number(text) <= 1 ? Number(text) : undefined),
   takes: 'a number from 0 to 1',
@@ -73,7 +70,6 @@ export const share: Form<number> = {
   others: [],
 };
 
-/** Words separated by commas. */
 export const list: Form<readonly string[]> = {
   read: (text) =>
     text
@@ -86,7 +82,6 @@ export const list: Form<readonly string[]> = {
   others: [],
 };
 
-/** Text that `fits` accepts. */
 export function text(
   takes: string,
   fits: (given: string) => boolean,

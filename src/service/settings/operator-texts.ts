@@ -1,7 +1,7 @@
 import { isJsonObject } from '../../formats/json/exact.ts';
 import { messageOf } from './error-texts.ts';
 
-/** The default of `COMPACTION_PROMPT_FILE`: the prompt that compacts a conversation. */
+/** The prompt for the summary of a conversation, unless `COMPACTION_PROMPT_FILE` has another. */
 export const defaultCompactionPrompt = `The conversation above is about to be replaced by a summary of it, which you write now. Whoever continues has nothing else: what you leave out is lost.
 
 Do not continue the work, do not call tools, and do not answer earlier messages. Write only the summary, in the language of the conversation, with these sections:
@@ -16,8 +16,8 @@ Do not continue the work, do not call tools, and do not answer earlier messages.
 If an earlier summary is part of the conversation, carry over what is still true. Be complete first and brief second.`;
 
 /**
- * The system prompt that the catalog gives Codex, unless `MODEL_CATALOG_FILE` has another. Codex does not read an entry without such a text, and gives the model no
- * other instructions.
+ * The system prompt in the catalog for Codex, unless `MODEL_CATALOG_FILE` has another. Codex ignores an entry without one, and sends the model
+ * no other instructions.
  */
 export const defaultCatalogInstructions = `You are a coding agent that runs in a terminal, on the user's computer. You work in their project with the tools you are given, and you keep working until what they asked for is done or you need something only they can give.
 
@@ -37,10 +37,7 @@ How to answer
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/**
- * The content of `MODEL_CATALOG_FILE`: fields of the catalog by model, and under `*` for all. Throws an `Error` that names
- * the model and the field which is wrong.
- */
+/** Reads `MODEL_CATALOG_FILE`: fields of the catalog by model, under `*` for all. Throws an `Error` that names the wrong model and field. */
 export function readCatalog(text: string): ReadonlyMap<string, Fields> {
   let file: unknown;
   try {
@@ -49,10 +46,10 @@ export function readCatalog(text: string): ReadonlyMap<string, Fields> {
     throw new Error(`it is not JSON: ${messageOf(error)}`);
   }
   if (!isJsonObject(file)) throw new Error('it is not an object');
-  return new Map(Object.entries(file).map(([model, fields]) => [model, fieldsOf(model, fields)]));
+  return new Map(Object.entries(file).map(([model, fields]) => [model, readFields(model, fields)]));
 }
 
-function fieldsOf(model: string, fields: unknown): Fields {
+function readFields(model: string, fields: unknown): Fields {
   if (!isJsonObject(fields)) throw new Error(`'${model}' must be an object of fields (got ${JSON.stringify(fields)})`);
   if ('slug' in fields)
     throw new Error(`'${model}': 'slug' is the model's name, by which Codex finds it; leave it out`);

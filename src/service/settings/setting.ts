@@ -1,20 +1,20 @@
 import { type Form, filePath } from './form.ts';
 
-/** One setting: a variable of the environment, and what the code gets for it. */
+/** A variable of the environment, and the value that the code gets for it. */
 export interface Setting<Variable extends string = string, Value = unknown, Used = unknown> {
   readonly variable: Variable;
   readonly form: Form<Value>;
-  /** The text that stands in when the variable is unset or empty. */
+  /** The text of a variable that is unset or empty. */
   readonly fallback: string;
-  /** A sentence or two, for the documentation and `--help`. */
+  /** A sentence or two for the documentation and `--help`. */
   readonly meaning: string;
-  /** Who sets it, and when, for the documentation: a guide, a client, an incident. A variable that nobody sets is a constant. */
+  /** The guide, client or incident for which the variable is set, for the documentation. A variable that nobody sets is a constant. */
   readonly setBy: string;
-  /** The values worth trying, besides this one, to find out what it changed in a request with this body. */
+  /** Returns other values worth trying, to find out what the value changed in a request with this body. */
   others(value: Value, body: unknown): readonly Value[];
-  /** Turns the value of the variable into what the service works with. `content` is that of the file that the value names, if it names one. */
+  /** Returns what the service works with. `content` is that of the file that the value names, if it names one. */
   use(value: Value, content: unknown): Used;
-  /** How the file that it names is read; null for any other setting. */
+  /** The form of the file that the value names; null if it names none. */
   readonly file: FileForm<unknown> | null;
 }
 
@@ -22,13 +22,13 @@ export interface FileForm<Content> {
   readonly maxBytes: number;
   /** The form that the text must have, for messages. */
   readonly takes: string;
-  /** The content of the file's text. Throws an `Error` that says in plain English what is wrong with it. */
+  /** Reads the file's text. Throws an `Error` that says in plain English what is wrong with it. */
   read(text: string): Content;
-  /** Contents worth trying, as `others` of a setting. */
+  /** Other contents worth trying. */
   readonly others: readonly Content[];
 }
 
-/** A setting whose value the code takes as it is. */
+/** Makes a setting whose value the code gets as it is. */
 export function setting<const Variable extends string, Value>(
   variable: Variable,
   form: Form<Value>,
@@ -40,7 +40,7 @@ export function setting<const Variable extends string, Value>(
   return { variable, form, fallback, meaning, setBy, others, use: (value) => value, file: null };
 }
 
-/** A setting that may be left out: the code gets null for `none`, its default. */
+/** Makes a setting that may be left out: the code gets null for `none`, the default. */
 export function optional<const Variable extends string, Value extends string | number>(
   variable: Variable,
   form: Form<Value>,
@@ -53,7 +53,7 @@ export function optional<const Variable extends string, Value extends string | n
   return { ...setting(variable, form, String(none), meaning, setBy, others), use };
 }
 
-/** A setting that names a file, read at the start: the code gets its content, or `unset` without one. */
+/** Makes a setting that names a file, which is read at the start: the code gets its content, or `unset` without one. */
 export function readContent<const Variable extends string, Content>(
   variable: Variable,
   meaning: string,
@@ -66,13 +66,9 @@ export function readContent<const Variable extends string, Content>(
   return { ...setting(variable, filePath, '', meaning, setBy, () => []), use, file };
 }
 
-/**
- * Settings by their names in the code, nested to any depth; a list where the code reads them from `Config`. A number or a text in place
- * of a setting is the same everywhere.
- */
+/** Settings by their names in the code, nested to any depth, or listed if the code reads them from `Config`. A number or a text is no setting. */
 export type SettingTable = readonly Setting[] | { readonly [name: string]: Setting | SettingTable | number | string };
 
-/** Every setting of a table. */
 export type SettingIn<Table> = Table extends number | string
   ? never
   : Table extends Setting
@@ -81,7 +77,7 @@ export type SettingIn<Table> = Table extends number | string
       ? One
       : { [Name in keyof Table]: SettingIn<Table[Name]> }[keyof Table];
 
-/** Values that the code gets of a table: the same shape, with values in place of settings. */
+/** The shape of a table with values in place of settings. */
 export type ValuesOf<Table> = {
   readonly [Name in keyof Table]: Table[Name] extends number | string
     ? Table[Name]
@@ -90,7 +86,7 @@ export type ValuesOf<Table> = {
       : ValuesOf<Table[Name]>;
 };
 
-/** The table of settings that a value of that shape is made of: a row for each of its fields. */
+/** The table for values of this shape, with a row for each field. */
 export type TableOf<Values> = {
   readonly [Name in keyof Values]:
     | Setting<string, unknown, Values[Name]>
@@ -98,12 +94,11 @@ export type TableOf<Values> = {
     | (Values[Name] extends number | string ? Values[Name] : never);
 };
 
-/** Whether the entry of a table is a setting, not a table of its own or a value that is the same everywhere. */
 export function isSetting(entry: Setting | SettingTable | number | string): entry is Setting {
   return typeof entry === 'object' && 'variable' in entry && typeof entry.variable === 'string';
 }
 
-/** Every setting of a table, each once, in its order. */
+/** Lists the settings of a table, each once. */
 export function settingsIn(table: SettingTable): readonly Setting[] {
   const found = Object.values(table).flatMap((entry) => {
     if (typeof entry !== 'object') return [];
@@ -112,15 +107,15 @@ export function settingsIn(table: SettingTable): readonly Setting[] {
   return [...new Set(found)];
 }
 
-/** The values of a table. `config` and `contents` are by variable; a variable without contents has no file. */
-export function valuesOf<Table extends SettingTable>(
+/** Reads the values of a table. `config` and `contents` are by variable; a variable without contents has no file. */
+export function readValues<Table extends SettingTable>(
   table: Table,
   config: Readonly<Record<string, unknown>>,
   contents: Readonly<Record<string, unknown>> = {},
 ): ValuesOf<Table> {
   const entries = Object.entries(table).map(([name, entry]) => {
     if (typeof entry !== 'object') return [name, entry];
-    if (!isSetting(entry)) return [name, valuesOf(entry, config, contents)];
+    if (!isSetting(entry)) return [name, readValues(entry, config, contents)];
     return [name, entry.use(config[entry.variable], contents[entry.variable] ?? null)];
   });
   return Object.fromEntries(entries) as ValuesOf<Table>;

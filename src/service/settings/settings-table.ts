@@ -7,7 +7,7 @@ import { optional, readContent, setting, type TableOf } from './setting.ts';
 const MiB = 1024 * 1024;
 const mostBytes = 2 ** 31 - 1;
 
-/** `HOST:PORT` or `[IPV6]:PORT`, with a port that exists. */
+/** Is it `HOST:PORT` or `[IPV6]:PORT`, with a port that exists? */
 function isHostAndPort(given: string): boolean {
   const port = /^(?:\[[\da-f:]+\]|[^\s:/]+):(\d{1,5})$/i.exec(given)?.[1];
   return port !== undefined && Number(port) <= 65_535;
@@ -30,7 +30,7 @@ const hostNames = {
   },
 };
 
-/** Settings of the process, read by their variables: where it listens, its limits, what it logs, how it stops. */
+/** Settings of the process: its addresses, limits, log and end. */
 const ofProcess = [
   setting(
     'LISTEN',
@@ -160,7 +160,6 @@ const ofProcess = [
   ),
 ];
 
-/** The listener for WebSockets. */
 const ofWebSocket = [
   setting(
     'WEBSOCKET_LISTEN',
@@ -199,7 +198,6 @@ const ofWebSocket = [
   ),
 ];
 
-/** Which upstream is behind the proxy. */
 const ofUpstream = [
   setting(
     'UPSTREAM_PROFILE',
@@ -225,7 +223,7 @@ function readSecret(given: string): string | null {
 
 const bodyMode = choice('NONE', 'BUFFERED', 'STREAMED', 'BUFFERED_PARTIAL', 'FULL_DUPLEX_STREAMED');
 
-/** Settings of each exchange: `ExchangeOptions` has the same names. */
+/** Settings of each exchange, by the names in `ExchangeOptions`. */
 const ofExchange = {
   upstreamPath: optional(
     'UPSTREAM_PATH',
@@ -314,7 +312,7 @@ const contextWindow = optional(
 
 const prompt = { maxBytes: 64 * 1024, takes: 'text', read: (given: string) => given, others: ['Another text.'] };
 
-/** Settings of the translation: `TranslationSettings` has the same names. */
+/** Settings of the translation, by the names in `TranslationSettings`. */
 const ofTranslation = {
   defaultModel: optional(
     'DEFAULT_MODEL',
@@ -463,7 +461,7 @@ const ofTranslation = {
   },
 } satisfies TableOf<OperatorSettings>;
 
-/** Every setting, once, by what it applies to. Everything else that names settings is made from this. */
+/** All settings. Whatever else names settings is made from this. */
 export const settings = {
   process: ofProcess,
   upstream: ofUpstream,

@@ -14,7 +14,7 @@ import { jsonOf, objectOf } from '../../formats/json/loose.ts';
 import { readSseData } from '../../formats/sse/data.ts';
 import { SseDecoder, SseLimitError } from '../../formats/sse/sse-decoder.ts';
 import { readConfig } from '../../service/settings/config.ts';
-import { valuesOf } from '../../service/settings/setting.ts';
+import { readValues } from '../../service/settings/setting.ts';
 import { settings } from '../../service/settings/settings-table.ts';
 import { toolNames } from './chat-body.ts';
 import type { Answer } from './findings.ts';
@@ -218,7 +218,7 @@ function createContext(stream: boolean) {
   return translateRequest({ model: 'm', input: 'x', stream, tools }, { ...usual, profile }, clock).context;
 }
 
-const usual = { ...valuesOf(settings.translation, readConfig({})), reasoningEvents: 'summary' as const };
+const usual = { ...readValues(settings.translation, readConfig({})), reasoningEvents: 'summary' as const };
 
 function collectFacts(output: Response['output'], seen: SeenChunks, ends: AnswerEnds) {
   const text = output

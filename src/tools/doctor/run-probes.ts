@@ -1,4 +1,4 @@
-import { editsBetween } from '../../service/settings/unknown-names.ts';
+import { editsBetween } from '../../service/settings/error-texts.ts';
 import { giveUpReading, readChatAnswer, readChatAnswerInSteps, shortenToLine } from './chat-answer.ts';
 import {
   type Answer,

@@ -1,5 +1,6 @@
 import {
   type ApiErrorObject,
+  chooseRoute,
   Exchange,
   type ExchangeOptions,
   type ExchangeReply,
@@ -7,7 +8,6 @@ import {
   type HeaderMutation,
   type Profile,
   RecordedProvenance,
-  chooseRoute,
 } from '../../filter/index.ts';
 import { parseExactly } from '../../formats/json/exact.ts';
 import { createExchangeFactory } from '../../service/server/exchanges.ts';

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { readOperatorFiles } from '../../../../src/service/server/operator-files.ts';
 import { ConfigError, readConfig } from '../../../../src/service/settings/config.ts';
 import { defaultCompactionPrompt } from '../../../../src/service/settings/operator-texts.ts';
-import { valuesOf } from '../../../../src/service/settings/setting.ts';
+import { readValues } from '../../../../src/service/settings/setting.ts';
 import { settings } from '../../../../src/service/settings/settings-table.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'operator-files-'));
@@ -20,8 +20,8 @@ function read(name: string, content: string | Buffer | null) {
 function settingsOf(environment: Record<string, string>) {
   const config = readConfig(environment);
   const files = readOperatorFiles(config);
-  const { compaction, catalog } = valuesOf(settings.translation, config, files);
-  const { sessionHashKey } = valuesOf(settings.exchange, config, files);
+  const { compaction, catalog } = readValues(settings.translation, config, files);
+  const { sessionHashKey } = readValues(settings.exchange, config, files);
   const { instructions, overrides } = catalog;
   return { prompt: compaction.prompt, instructions, overrides, sessionHashKey };
 }
