@@ -2,9 +2,9 @@
 import {
   type MetricRow,
   metricRows,
+  readType,
   stateRows,
   supervisorRows,
-  typeOf,
   webSocketRows,
 } from '../../src/service/telemetry/metric-rows.ts';
 import { documentsWith, type Generator, markdownTable } from './generator.ts';
@@ -28,7 +28,7 @@ function table(): string {
   ].toSorted((one, other) => (one.row.name < other.row.name ? -1 : 1));
   const below = rows.flatMap(({ row, below }) => (below === null ? [] : [`- ${linkTo(row)}: ${below}`]));
   const cells = rows.map(({ row: { name, labels = [], ...row }, what }) => [
-    `<a id="metric-${name}"></a>\`${name}\`<br>${typeOf({ name, ...row })}`,
+    `<a id="metric-${name}"></a>\`${name}\`<br>${readType({ name, ...row })}`,
     labels.map((label) => `\`${label}\``).join(', '),
     what,
   ]);

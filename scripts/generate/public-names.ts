@@ -18,9 +18,9 @@ import { settings } from '../../src/service/settings/settings-table.ts';
 import {
   type MetricRow,
   metricRows,
+  readType,
   stateRows,
   supervisorRows,
-  typeOf,
   webSocketRows,
 } from '../../src/service/telemetry/metric-rows.ts';
 import { helpText as doctorHelp } from '../../src/tools/doctor/doctor-options.ts';
@@ -44,7 +44,7 @@ export function namesInSources(): PublicNames {
     metrics: Object.fromEntries(
       [metricRows, stateRows, webSocketRows, supervisorRows]
         .flatMap((rows) => Object.values<MetricRow>(rows))
-        .map((row) => [row.name, [typeOf(row), ...(row.labels ?? [])].join(' ')]),
+        .map((row) => [row.name, [readType(row), ...(row.labels ?? [])].join(' ')]),
     ),
     flags: Object.fromEntries(Object.entries(profileFlags).map(([name, { usual }]) => [name, jsonWithPatterns(usual)])),
     chart: Object.fromEntries(leaves(parse(readFileSync(join(root, 'deploy/chart/values.yaml'), 'utf8')))),

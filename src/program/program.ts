@@ -1,7 +1,7 @@
 import { describeProfiles, openProfiles } from '../service/server/profile-source.ts';
 import { workerNumber } from '../service/server/workers.ts';
 import { ConfigError, readConfig, redactConfig } from '../service/settings/config.ts';
-import { causeOf } from '../service/telemetry/exchange-log.ts';
+import { describeCause } from '../service/telemetry/exchange-log.ts';
 import { createLog, escapeLine, type LogMessage } from '../service/telemetry/log.ts';
 import { createLogOutput } from '../service/telemetry/log-output.ts';
 import { version } from '../service/telemetry/version.ts';
@@ -105,7 +105,7 @@ async function run(): Promise<void> {
   // After a defect, what the process holds may be wrong: no new call is taken, and running calls may end.
   process.on('uncaughtException', (thrown, origin) => {
     exitCode = 1;
-    log.fatal(causeOf(thrown), 'uncaught exception');
+    log.fatal(describeCause(thrown), 'uncaught exception');
     stop({ defect: origin }).catch(() => process.exit(exitCode));
   });
   // A second SIGTERM changes nothing: systemd signals every process of a service, and the supervisor signals its workers too.

@@ -3,7 +3,7 @@ import { parseHostPort } from '../service/server/admin.ts';
 import { removeStaleSocket } from '../service/server/server.ts';
 import type { Config } from '../service/settings/config.ts';
 import { settings } from '../service/settings/settings-table.ts';
-import { causeOf } from '../service/telemetry/exchange-log.ts';
+import { describeCause } from '../service/telemetry/exchange-log.ts';
 import { createSampledInfo, type Log } from '../service/telemetry/log.ts';
 import { webSocketRows } from '../service/telemetry/metric-rows.ts';
 import { type Metrics, readAtScrapes } from '../service/telemetry/metrics.ts';
@@ -33,7 +33,7 @@ export async function openWebSocket(
   if (!isWorker) await removeStaleSocket(address);
   const path = /^unix:(?:\/\/)?(.+)$/.exec(address)?.[1];
   const observer: WebSocketObserver = {
-    failed: (thrown) => log.error(causeOf(thrown), 'internal error'),
+    failed: (thrown) => log.error(describeCause(thrown), 'internal error'),
     turnEnded: (outcome) => metrics.webSocketTurns.inc({ outcome }),
     refused(refusal, message) {
       const { id, status, error } = refusal;

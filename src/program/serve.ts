@@ -7,7 +7,7 @@ import { createService } from '../service/server/server.ts';
 import { createTlsCredentials, readTlsSettings, type TlsCredentials } from '../service/server/tls.ts';
 import { joinSupervisor } from '../service/server/workers.ts';
 import type { Config } from '../service/settings/config.ts';
-import { causeOf, createExchangeLog } from '../service/telemetry/exchange-log.ts';
+import { createExchangeLog, describeCause } from '../service/telemetry/exchange-log.ts';
 import { createExchangeMetrics, providerNameOf } from '../service/telemetry/exchange-metrics.ts';
 import { createOccasionalWarning, type Log } from '../service/telemetry/log.ts';
 import type { LogOutput } from '../service/telemetry/log-output.ts';
@@ -46,7 +46,7 @@ export async function serve(config: Config, log: Log, output: LogOutput) {
   let webSocket: WebSocketEndpoint | null = null;
   const messageOf = (requestId: string) => webSocket?.findMessage(requestId) ?? null;
   const warnOfRecorder = createOccasionalWarning(log, 'internal error');
-  const recorderFailed = (thrown: unknown) => warnOfRecorder(1, causeOf(thrown));
+  const recorderFailed = (thrown: unknown) => warnOfRecorder(1, describeCause(thrown));
   const inspection = config.INSPECT === 'on' ? await loadInspection(config, messageOf, recorderFailed) : null;
   const observers: ExchangeObserver[] = [createExchangeLog(log, output), createExchangeMetrics(metrics)];
   if (inspection !== null) observers.push(inspection.recorder.observer);
@@ -70,7 +70,7 @@ export async function serve(config: Config, log: Log, output: LogOutput) {
       warnOfHandshake(1, { reason, address });
     },
     onMisconfigured: (problem) => log.error({ problem }, 'misconfigured route'),
-    onFault: (thrown) => log.error(causeOf(thrown), 'internal error'),
+    onFault: (thrown) => log.error(describeCause(thrown), 'internal error'),
   });
 
   const listen = await service.listen();

@@ -1,7 +1,7 @@
 import type { ExchangeSummary } from '../../filter/index.ts';
 import type { CallEnd } from './observer.ts';
 
-/** Codes this service gives to what an upstream did. */
+/** Codes that this service gives to errors of upstreams. */
 const own = `
   client_closed_request context_length_exceeded insufficient_quota invalid_api_key invalid_encoding empty_summary
   invalid_json invalid_request invalid_tool_call invalid_upstream_response method_not_allowed model_error
@@ -25,16 +25,16 @@ const published = `
 const known = new Set(`${own} ${published}`.trim().split(/\s+/));
 
 /**
- * An exchange's error code as the log and traces may show it. A refusal's code is ours. Any other may be an upstream's
- * `error.code`, which is content of a body: only codes that are known are shown, the rest as `other`.
+ * Returns the error code that the log and traces may show. A refusal's code is this service's. Any other may be an upstream's `error.code`,
+ * which is content of a body: codes that are not known are shown as `other`.
  */
 export function shownErrorCode({ errorCode, outcome }: Pick<ExchangeSummary, 'errorCode' | 'outcome'>): string | null {
   if (errorCode === null || outcome === 'refused') return errorCode;
   return known.has(errorCode.toLowerCase()) || /^http_\d{3}$/.test(errorCode) ? errorCode : 'other';
 }
 
-/** `error.type` of an exchange in traces and metrics, as OpenTelemetry’s conventions have it; null if it went well. */
-export function errorTypeOf(summary: ExchangeSummary, how: CallEnd): string | null {
+/** Returns OpenTelemetry’s `error.type` of an exchange, for traces and metrics; null if the exchange went well. */
+export function findErrorType(summary: ExchangeSummary, how: CallEnd): string | null {
   const { outcome, status } = summary;
   if (how !== 'done') return how;
   if (outcome === 'completed' || outcome === 'incomplete') return null;

@@ -5,33 +5,33 @@ import { createLineWriter, type Log } from './log.ts';
 import type { CallEnd, CallMetadata, ExchangeObserver } from './observer.ts';
 
 /**
- * Logs one line per exchange when it ends: names, outcome, sizes and durations. Never a body, a client's header, or a
- * message that may repeat what the client wrote. `destination` is the one that the log writes to.
+ * Logs one line per exchange when it ends: names, outcome, sizes and durations; never a body, a client's header, or a message that may repeat
+ * what the client wrote. `destination` is the log's.
  */
 export function createExchangeLog(log: Log, destination: DestinationStream): ExchangeObserver {
   const write = createLineWriter(log, destination);
   return ({ how, summary, times, metadata, cause }) => {
-    const level = levelOf(summary, how);
+    const level = chooseLevel(summary, how);
     if (!log.isLevelEnabled(level)) return;
     const line = {
-      ...lineOf(summary, parentOf(metadata, summary)?.traceId ?? null),
-      // For an exchange that was still open, how the call ended is more informative than the outcome.
+      ...describeExchange(summary, readTraceParent(metadata, summary)?.traceId ?? null),
+      // The end of the call says more than the outcome of an exchange that was still open.
       ...(how === 'done' ? {} : { outcome: how }),
       duration_ms: Math.round(times.duration),
       first_byte_ms: times.firstByte === null ? null : Math.round(times.firstByte),
-      ...causeOf(cause ?? summary.errorCause),
+      ...describeCause(cause ?? summary.errorCause),
     };
     write(level, line, 'exchange');
   };
 }
 
-function levelOf({ outcome, errorCode }: ExchangeSummary, how: CallEnd): 'error' | 'warn' | 'info' | 'debug' {
+function chooseLevel({ outcome, errorCode }: ExchangeSummary, how: CallEnd): 'error' | 'warn' | 'info' | 'debug' {
   if (how === 'crashed' || errorCode === 'proxy_misconfigured') return 'error';
   if (how === 'protocol_error') return 'warn';
   return outcome === 'passed' ? 'debug' : 'info';
 }
 
-function lineOf(summary: ExchangeSummary, traceId: string | null): object {
+function describeExchange(summary: ExchangeSummary, traceId: string | null): object {
   const { modes, tokens, bytes } = summary;
   return {
     request_id: short(summary.requestId),
@@ -58,7 +58,7 @@ function lineOf(summary: ExchangeSummary, traceId: string | null): object {
   };
 }
 
-/** A request can have more dropped parts than a log line should list; the counter has them all. */
+/** A line lists at most so many dropped parts of a request; the counter has them all. */
 const maxDroppedNames = 20;
 
 /** Names chosen by clients and upstreams may be of any length. */
@@ -66,29 +66,26 @@ function short(name: string | null): string | null {
   return name === null || name.length <= 200 ? name : `${name.slice(0, 200)}…`;
 }
 
-/** An error's class and stack without its message, which may hold what a client or an upstream wrote. */
-export function causeOf(cause: unknown): object {
+/** Describes an error by class and stack, without its message, which may hold what a client or an upstream wrote. */
+export function describeCause(cause: unknown): object {
   if (!(cause instanceof Error)) return {};
   const stack = cause.stack?.split('\n').filter((line) => line.startsWith('    at ')) ?? [];
   return { cause: cause.name, at: stack.slice(0, 5).map((line) => line.trim()) };
 }
 
 /** The caller's span (W3C Trace Context, level 1, §3.2). */
-export type TraceParent = NonNullable<ReturnType<typeof parentOf>>;
+export type TraceParent = NonNullable<ReturnType<typeof readTraceParent>>;
 
-/** The version `ff`, and ids of zeros, are invalid. */
+/** A valid `traceparent`: not the version `ff`, and no id of zeros. */
 const pattern = /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(?:-|$)/;
 
-/**
- * The parent of an exchange's span. With tracing on, Envoy opens the call inside its own span and sends that in the
- * call's metadata; otherwise the client's `traceparent` header is used.
- */
-export function parentOf(metadata: CallMetadata, { traceParent }: Pick<ExchangeSummary, 'traceParent'>) {
-  return parseTraceParent(metadata['traceparent']?.toString()) ?? parseTraceParent(traceParent);
+/** Reads the parent of an exchange's span: Envoy's span, in the call's metadata, if Envoy traces; else the client's `traceparent`. */
+export function readTraceParent(metadata: CallMetadata, { traceParent }: Pick<ExchangeSummary, 'traceParent'>) {
+  return readHeader(metadata['traceparent']?.toString()) ?? readHeader(traceParent);
 }
 
-/** The value of a `traceparent` header, or null where it is missing or invalid. */
-function parseTraceParent(value: string | null = null) {
+/** Reads a `traceparent` header; null if it is missing or invalid. */
+function readHeader(value: string | null = null) {
   const match = pattern.exec(String(value));
   if (match === null) return null;
   const [, traceId = '', spanId = '', flags] = match;

@@ -2,28 +2,24 @@ import { constants, fstatSync, openSync, write, writeSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 
-/** Where log lines go. Even if their reader is gone, nothing here throws, waits, or keeps the process alive. */
+/** The output of log lines. Even if their reader is gone, it neither throws, nor waits, nor keeps the process alive. */
 export type LogOutput = ReturnType<typeof createLogOutput>;
 
-/**
- * One write for many lines: each wakes a thread of the pool, which at thousands of exchanges a second costs more than the
- * lines. They wait at most this many milliseconds.
- */
+/** Lines wait at most 200 ms, for one write of many: each write wakes a thread of the pool, which costs more than the lines. */
 const flushDelayMs = 200;
 const flushBytes = 64 * 1024;
-/** Bytes that may wait for a slow reader; lines beyond them are lost. */
+/** So many bytes may wait for a slow reader; further lines are lost. */
 const maxWaitingBytes = 1024 * 1024;
 const retryDelayMs = 50;
-/** A write that takes longer has no reader. */
+/** A write that takes longer counts as one without a reader. */
 const hungAfterMs = 1_000;
 
-/** Writes to a file descriptor that is already open. */
 export function createLogOutput(fd: number) {
-  const target = withoutWaiting(fd);
+  const target = openWithoutWaiting(fd);
   let waiting: string[] = [];
   let waitingBytes = 0;
   let lost = 0;
-  /** When the current write began. */
+  /** The time at which the current write began. */
   let writingSince: number | null = null;
   let flushing: Promise<void> | null = null;
   let timer: NodeJS.Timeout | undefined;
@@ -49,7 +45,7 @@ export function createLogOutput(fd: number) {
         } catch (error) {
           if ((error as NodeJS.ErrnoException).code === 'EAGAIN') await sleep(retryDelayMs, null, { ref: false });
           else {
-            // EPIPE, ENOSPC, EIO, …: these lines are lost. The next ones are tried again, since a disk does not stay full.
+            // EPIPE, ENOSPC, EIO, …: these lines are lost. Later ones may not be, since a disk does not stay full.
             lost += lines.length;
             break;
           }
@@ -70,17 +66,16 @@ export function createLogOutput(fd: number) {
       if (waitingBytes >= flushBytes) void flush();
       else timer ??= setTimeout(flush, flushDelayMs).unref();
     },
-    /** Lines that could not be written: the reader is gone or too slow, or the disk is full. */
     get lost() {
       return lost;
     },
-    /** Resolves when everything is written, or after that many milliseconds. */
+    /** Resolves once all is written, or the time is over. */
     async drain(timeoutMs: number): Promise<void> {
       const deadline = new AbortController();
       await Promise.race([flush(), sleep(timeoutMs, null, { signal: deadline.signal }).catch(() => {})]);
       deadline.abort();
     },
-    /** Writes the waiting lines synchronously before the process exits. Returns false if a write hangs and must not be waited for. */
+    /** Writes the waiting lines synchronously before the process exits. Returns false if a write hangs. */
     flushAtExit(): boolean {
       if (writingSince !== null && performance.now() - writingSince > hungAfterMs) return false;
       try {
@@ -95,11 +90,10 @@ export function createLogOutput(fd: number) {
 }
 
 /**
- * The pipe of `fd`, opened again so that a write to it never waits: a pipe that nobody reads would block a thread of the pool
- * forever, and the exit of the process with it. Anything else, or a pipe that cannot be reopened, is used as it is. (A
- * file must stay as it is: its position is shared with standard error.)
+ * Opens the pipe of `fd` again, so that a write never waits: a pipe that nobody reads would block a thread of the pool, and the exit of the
+ * process with it. Any other `fd` stays as it is; a file shares its position with standard error.
  */
-function withoutWaiting(fd: number): number {
+function openWithoutWaiting(fd: number): number {
   try {
     if (!fstatSync(fd).isFIFO()) return fd;
     return openSync(`/proc/self/fd/${fd}`, constants.O_WRONLY | constants.O_NONBLOCK);

@@ -1,7 +1,7 @@
 import pino, { type DestinationStream, type Logger } from 'pino';
 import type { Config } from '../settings/config.ts';
 
-/** The `msg` of every line. docs/watching.md says what each means. */
+/** The `msg` of every line; docs/watching.md explains each. */
 export const logMessages = [
   'available again: ready',
   'cannot start',
@@ -31,14 +31,13 @@ export const logMessages = [
 ] as const;
 export type LogMessage = (typeof logMessages)[number];
 
-/** Writes a line; whatever changes from one to the next goes into the fields. */
 interface WriteLine {
   (message: LogMessage): void;
   (fields: object, message: LogMessage): void;
 }
 export type Log = Pick<Logger, 'bindings' | 'isLevelEnabled'> & Readonly<Record<pino.Level, WriteLine>>;
 
-/** A logger that writes JSON lines to `destination`; with `worker`, each says which worker it is from. */
+/** Creates a logger that writes JSON lines to `destination`, with the worker's number in each. */
 export function createLog(
   level: Config['LOG_LEVEL'],
   destination: DestinationStream,
@@ -50,40 +49,36 @@ export function createLog(
   return pino({ level, base, timestamp: pino.stdTimeFunctions.isoTime, formatters }, escaped);
 }
 
-/** Writes a line of a level, with fields that JSON has. */
 type LineWriter = (level: pino.Level, fields: object, message: LogMessage) => void;
 
 /**
- * Writes lines as `log` would write them to its `destination`, whether or not their level is enabled.
+ * Creates a writer of lines as `log` writes them to its `destination`, whether or not their level is enabled.
  *
- * Fast path, for the line of each exchange: pino puts a line together of some hundred pieces, which is a tenth of what a small JSON
- * answer takes. Delete it when it saves less than 3 % of one.
+ * Fast path, for the line of each exchange: pino makes a line of some hundred pieces, in a tenth of the time of a small JSON answer. It is to
+ * be deleted once it saves less than 3 % of that.
  */
 export function createLineWriter(log: Log, destination: DestinationStream): LineWriter {
-  const base = fieldsOf(log.bindings());
+  const base = writeFields(log.bindings());
   return (level, fields, message) => {
     const head = `{"level":"${level}"${pino.stdTimeFunctions.isoTime()}${base}`;
-    destination.write(escapeLine(`${head}${fieldsOf(fields)},"msg":${JSON.stringify(message)}}\n`));
+    destination.write(escapeLine(`${head}${writeFields(fields)},"msg":${JSON.stringify(message)}}\n`));
   };
 }
 
-function fieldsOf(fields: object): string {
+function writeFields(fields: object): string {
   const json = JSON.stringify(fields);
   return json === '{}' ? '' : `,${json.slice(1, -1)}`;
 }
 
-/** Characters that JSON leaves as they are, and some readers take for the end of a line or a command: logs escape them. */
+/** Characters that JSON does not escape, and some readers take for the end of a line or a command. */
 const unsafe = /[\u007f-\u009f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/g;
 
-/** The same JSON without such characters. */
+/** Escapes the unsafe characters of a line of JSON. */
 export function escapeLine(json: string): string {
   return json.replace(unsafe, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
-/**
- * A log of something that happens in floods: the first lines of each second, then none until the next, whose first line has how many
- * were left out as `unlogged`. The metrics still count every one.
- */
+/** Creates a log for floods: of the first lines of each second, with the number of those left out before as `unlogged`. Metrics count all. */
 export function createSampledInfo(
   log: Log,
   message: LogMessage,
@@ -109,13 +104,9 @@ export function createSampledInfo(
 
 const linesPerSecond = 10;
 
-/** How often a recurring problem is logged. */
 const warningIntervalMs = 60_000;
 
-/**
- * A warning that is logged once a minute at most, with how many times `count` was reported since the last line. The
- * metrics still count every one.
- */
+/** Creates a warning that is logged once a minute at most, with the sum of `count` since the last line. Metrics count all. */
 export function createOccasionalWarning(
   log: Log,
   message: LogMessage,

@@ -1,39 +1,38 @@
 import type { Counter, Gauge, Histogram } from 'prom-client';
 import { repairKinds } from '../../filter/index.ts';
 
-/** A metric: what it is made from, and what its row in `docs/watching.md` says. With buckets it is a histogram. */
+/** The row of a metric, here and in `docs/watching.md`. With buckets it is a histogram. */
 export interface MetricRow {
-  /** By Prometheus' conventions: a counter's ends in `_total`, no gauge's does. */
+  /** By Prometheus' conventions, the name of a counter ends in `_total`, and no gauge's does. */
   readonly name: string;
-  /** Plain text, also in each scrape. */
+  /** Plain text for each scrape. */
   readonly help: string;
   readonly labels?: readonly string[];
-  /** Further text for the documentation alone, in Markdown. */
+  /** Further text for the documentation, in Markdown. */
   readonly more?: string;
   readonly buckets?: readonly number[];
-  /** Values of the first label that are 0 from the start: a series that first appears with 1 shows no rate for its first event. */
+  /** Values of the first label that have a series of 0 from the start: one that begins with 1 shows no rate for its first event. */
   readonly values?: readonly string[];
 }
 
-/** Metrics that are read at each scrape, by their names in the state that they are read from. */
+/** Metrics that are read at each scrape, by their names in the state. */
 export type ReadRows = Readonly<Record<string, Pick<MetricRow, 'name' | 'help' | 'more'>>>;
 
-/** The object of a row: `metrics.exchanges.inc({ outcome })`. */
+/** The class of a row's metric. */
 export type MetricOf<Row extends MetricRow> = Row extends { readonly buckets: readonly number[] }
   ? Histogram<LabelsOf<Row>>
   : Row['name'] extends `${string}_total`
     ? Counter<LabelsOf<Row>>
     : Gauge<LabelsOf<Row>>;
 
-/** Returns the Prometheus type of a metric: with buckets a histogram, by the suffix `_total` a counter, else a gauge. */
-export function typeOf({ name, buckets }: MetricRow): 'counter' | 'gauge' | 'histogram' {
+export function readType({ name, buckets }: MetricRow): 'counter' | 'gauge' | 'histogram' {
   if (buckets !== undefined) return 'histogram';
   return name.endsWith('_total') ? 'counter' : 'gauge';
 }
 
 type LabelsOf<Row> = Row extends { readonly labels: readonly (infer Label extends string)[] } ? Label : never;
 
-/** From an answer on the same machine to an agent that thinks for ten minutes. */
+/** Buckets from an answer on the same machine to an agent that thinks for ten minutes. */
 const secondsOfAnswers = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
 const secondsOfWork = [0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1];
 
@@ -48,13 +47,12 @@ const reloadResults = ['taken', 'rejected'];
 /** Kinds of names in `x-responses-dropped`, as the counter's label: docs/mapping.md, "Reading x-responses-dropped". */
 export const droppedKinds = ['content', 'reasoning', 'tool', 'field'] as const;
 
-/** All metrics that are updated as things happen, in the order of the documentation. */
+/** The metrics that are updated as things happen, in the order of the documentation. */
 export const metricRows = {
   exchanges: {
     name: 'responses_extproc_exchanges_total',
     help: 'Finished exchanges, by outcome and profile.',
     labels: ['outcome', 'profile'],
-    // The exchange's own outcome, or how the call was broken off.
     values: [
       'completed',
       'incomplete',
@@ -271,10 +269,10 @@ export const supervisorRows = {
 type DroppedKind = (typeof droppedKinds)[number];
 
 /**
- * The kind of a name: an item or a part that the model does not see, earlier reasoning, a tool that it is not offered, or a
+ * Reads the kind of a dropped name: an item or a part that the model does not see, earlier reasoning, a tool that it is not offered, or a
  * field that is not sent. The first three have an index before their type; a field is named once for all of its places.
  */
-export function droppedKind(name: string): DroppedKind {
+export function readDroppedKind(name: string): DroppedKind {
   const ofTool = /\btools\[\d+\]\.(?!tools\[)(strict$|parameters\.)?/.exec(name);
   if (ofTool !== null) return ofTool[1] === undefined ? 'tool' : 'field';
   if (name === 'input[].reasoning' || name.endsWith('.item_reference')) return 'reasoning';

@@ -4,24 +4,23 @@ import {
   type MetricRow,
   metricRows,
   type ReadRows,
+  readType,
   stateRows,
   supervisorRows,
-  typeOf,
 } from './metric-rows.ts';
 
 export interface MetricsOptions {
   readonly version: string;
-  /** Models with their own label at once; others count as `other`. */
+  /** So many models have a label of their own; others count as `other`. */
   readonly maxModels?: number;
-  /** The configured profile; series that are 0 from the start have it. */
+  /** The configured profile, of the series that are 0 from the start. */
   readonly profile: string;
-  /** The worker's number, a label on all of its series, so that counters reset per worker; null without workers. */
+  /** The label of all series, so that counters reset per worker; null without workers. */
   readonly worker: number | null;
-  /** Read at each scrape. */
+  /** Returns values for a scrape. */
   readonly state: () => StateOf<typeof stateRows>;
 }
 
-/** The values of such metrics at the time of a scrape. */
 type StateOf<Rows extends ReadRows> = Readonly<Record<keyof Rows, number | boolean>>;
 
 /** The metrics of one process, by their names in `metric-rows.ts`. */
@@ -30,17 +29,20 @@ export type Metrics = { readonly [Name in keyof typeof metricRows]: MetricOf<(ty
   readonly modelLabel: BoundedLabel;
 };
 
-/** Some servers accept any model name, however long. */
+/** Longer labels are cut: some servers accept a model's name of any length. */
 const maxLabelLength = 120;
 
-/** The metrics of one process, including Node's own. */
+/** Creates the metrics of one process, with Node's own. */
 export function createMetrics({ version, maxModels = 50, profile, worker, state }: MetricsOptions): Metrics {
   const registry = new Registry();
   if (worker !== null) registry.setDefaultLabels({ worker: String(worker) });
   collectDefaultMetrics({ register: registry });
-  const entries = Object.entries<MetricRow>(metricRows).map(([name, row]) => [name, metricOf(row, registry, profile)]);
+  const entries = Object.entries<MetricRow>(metricRows).map(([name, row]) => [
+    name,
+    createMetric(row, registry, profile),
+  ]);
   readAtScrapes(stateRows, state, registry);
-  // Each is of the class that its row says.
+  // Each metric is of the class that its row says.
   const metrics = Object.fromEntries(entries) as Omit<Metrics, 'registry' | 'modelLabel'>;
   metrics.build.set({ version, node: process.versions.node }, 1);
   const modelLabel = createBoundedLabel(maxModels, (model) => {
@@ -51,17 +53,16 @@ export function createMetrics({ version, maxModels = 50, profile, worker, state 
   return { ...metrics, registry, modelLabel };
 }
 
-/** The supervisor's own metrics, in addition to its workers'. */
 export function createSupervisorMetrics(state: () => StateOf<typeof supervisorRows>): Registry {
   const registry = new Registry();
   readAtScrapes(supervisorRows, state, registry);
   return registry;
 }
 
-function metricOf(row: MetricRow, registry: Registry, profile: string) {
+function createMetric(row: MetricRow, registry: Registry, profile: string) {
   const { name, help, labels = [], buckets = [], values = [] } = row;
   const options = { name, help, labelNames: labels, registers: [registry] };
-  const type = typeOf(row);
+  const type = readType(row);
   if (type === 'histogram') return new Histogram({ ...options, buckets: [...buckets] });
   if (type === 'gauge') return new Gauge(options);
   const counter = new Counter(options);
@@ -71,7 +72,7 @@ function metricOf(row: MetricRow, registry: Registry, profile: string) {
   return counter;
 }
 
-/** Adds the metrics of these rows, which each scrape takes from the state as it is then. */
+/** Adds the metrics of these rows, whose values each scrape reads from the state. */
 export function readAtScrapes<Rows extends ReadRows>(rows: Rows, state: () => StateOf<Rows>, registry: Registry): void {
   for (const [key, row] of Object.entries(rows)) {
     const { name, help } = row;
@@ -79,24 +80,22 @@ export function readAtScrapes<Rows extends ReadRows>(rows: Rows, state: () => St
       metric.reset();
       metric.inc(Number(state()[key]));
     };
-    const Class = typeOf(row) === 'counter' ? Counter : Gauge;
+    const Class = readType(row) === 'counter' ? Counter : Gauge;
     const metric: Counter | Gauge = new Class({ name, help, registers: [registry], collect });
   }
 }
 
-/** The label of all names that do not have their own. */
 export const otherLabel = 'other';
 
-/** A name that was not used for this long makes room for another. */
+/** A label that was not used for an hour makes room for another. */
 export const labelIdleMs = 60 * 60 * 1000;
 
-/** The label of a name. With `isNew` false a name that has no label of its own does not get one. */
+/** Returns the label of a name. With `isNew` false, no new label is made. */
 export type BoundedLabel = (name: string, isNew?: boolean) => string;
 
 /**
- * Labels for at most `most` names at once; any other name is `other`. Names come from clients, which may invent them: one
- * that was not used for an hour makes room for a new one, and `forget` frees its time series, so that invented names never
- * displace real ones permanently. `now` gives milliseconds.
+ * Creates labels for at most `most` names at once; any other name is `other`. Clients may invent names: a label that was not used for an
+ * hour makes room for a new one, and `forget` frees its time series, so that invented names never displace real ones for good.
  */
 export function createBoundedLabel(
   most: number,
@@ -119,7 +118,7 @@ export function createBoundedLabel(
   };
 }
 
-/** Frees all series of the metric whose label `name` has that value. */
+/** Frees all series of a metric whose label `name` has this value. */
 export async function forgetSeries(metric: Metric, name: string, value: string): Promise<void> {
   const { values } = await metric.get();
   for (const { labels } of values) {

@@ -12,36 +12,34 @@ import {
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
 import type { ExchangeSummary } from '../../filter/index.ts';
-import { errorTypeOf } from './error-codes.ts';
-import { parentOf, type TraceParent } from './exchange-log.ts';
+import { findErrorType } from './error-codes.ts';
+import { readTraceParent, type TraceParent } from './exchange-log.ts';
 import type { CallEnd, ExchangeObserver } from './observer.ts';
 
 export interface TracingOptions {
-  /** URL that takes traces by OTLP/HTTP. */
+  /** The URL for traces by OTLP/HTTP. */
   readonly url: string;
   readonly serviceName: string;
   readonly version: string;
-  /** Share, 0 to 1, of the traces that begin here which are recorded; a caller's own decision is kept. */
+  /** The share, 0 to 1, of the traces that begin here to be recorded; a caller's own decision is kept. */
   readonly ratio: number;
-  /** The provider's name for a profile. Given, since a bundle of its own would have all profiles a second time. */
+  /** Returns the provider's name for a profile. An import would put all profiles into this module's bundle, too. */
   readonly providerOf: (profile: string) => string;
   /** Called with the number of spans that did not reach the collector. */
   readonly onLost: (spans: number, reason: string) => void;
 }
 
-/** Between two exports. */
 const exportDelayMs = 1_000;
-/** How long the end of the process waits for the collector. */
+/** The end of the process waits for the collector for so long. */
 const closeTimeoutMs = 2_000;
 
 /**
- * Spans by OpenTelemetry. This module is loaded only when an endpoint is set (`loadTracing` in `serve.ts`): without one,
- * none of its packages is loaded and exchanges pay nothing for tracing. The headers that the exporter sends come from
- * `OTEL_EXPORTER_OTLP_HEADERS`, which it reads itself.
+ * Creates spans by OpenTelemetry. This module and its packages are loaded only if an endpoint is set (`loadTracing` in `serve.ts`). The
+ * exporter itself reads the headers that it sends from `OTEL_EXPORTER_OTLP_HEADERS`.
  */
 export function createTracing({ url, serviceName, version, ratio, providerOf, onLost }: TracingOptions) {
   const provider = new TracerProvider({
-    // The operator's values (`OTEL_RESOURCE_ATTRIBUTES`) override the defaults made here.
+    // The operator's values (`OTEL_RESOURCE_ATTRIBUTES`) override these defaults.
     resource: defaultResource()
       .merge(resourceFromAttributes({ 'service.instance.id': randomUUID() }))
       .merge(detectResources({ detectors: [envDetector] }))
@@ -57,15 +55,12 @@ export function createTracing({ url, serviceName, version, ratio, providerOf, on
     ],
   });
   const tracer = provider.getTracer('responses-extproc', version);
-  /**
-   * One span per translated exchange, named and described by OpenTelemetry's conventions for generative AI
-   * (open-telemetry/semantic-conventions-genai). Contents are never recorded.
-   */
+  // One span per translated exchange, by OpenTelemetry's conventions for generative AI (open-telemetry/semantic-conventions-genai).
   const observer: ExchangeObserver = ({ how, summary, times, metadata }) => {
-    // Without headers there was no request; of what Envoy answers by itself, its own span tells.
+    // Without headers there was no request, and Envoy's own answers are in its own span.
     if (summary.outcome === 'passed' || summary.outcome === 'local_reply' || summary.method === '') return;
     const wait = times.firstByte === null || summary.events === 0 ? null : times.firstByte / 1000;
-    const error = errorTypeOf(summary, how);
+    const error = findErrorType(summary, how);
     const span = tracer.startSpan(
       summary.model === null ? 'chat' : `chat ${summary.model.slice(0, 120)}`,
       {
@@ -73,10 +68,10 @@ export function createTracing({ url, serviceName, version, ratio, providerOf, on
         startTime: Date.now() - times.duration,
         attributes: {
           'gen_ai.provider.name': providerOf(summary.profile),
-          ...attributesOf(summary, how, wait, error),
+          ...writeAttributes(summary, how, wait, error),
         },
       },
-      contextOf(parentOf(metadata, summary), summary.traceState),
+      createContext(readTraceParent(metadata, summary), summary.traceState),
     );
     if (error !== null) span.setStatus({ code: SpanStatusCode.ERROR, message: error });
     span.end();
@@ -95,7 +90,7 @@ export function createTracing({ url, serviceName, version, ratio, providerOf, on
   };
 }
 
-function contextOf(parent: TraceParent | null, traceState: string | null): Context {
+function createContext(parent: TraceParent | null, traceState: string | null): Context {
   if (parent === null) return ROOT_CONTEXT;
   return trace.setSpanContext(ROOT_CONTEXT, {
     traceId: parent.traceId,
@@ -106,7 +101,7 @@ function contextOf(parent: TraceParent | null, traceState: string | null): Conte
   });
 }
 
-function attributesOf(
+function writeAttributes(
   summary: ExchangeSummary,
   how: CallEnd,
   secondsToFirstChunk: number | null,
@@ -123,7 +118,7 @@ function attributesOf(
       'gen_ai.request.top_p': summary.parameters.topP,
       'gen_ai.request.max_tokens': summary.parameters.maxOutputTokens,
       'gen_ai.response.id': summary.responseId,
-      ...serverOf(summary.authority),
+      ...readServer(summary.authority),
       'gen_ai.response.model': summary.upstreamModel,
       'gen_ai.response.finish_reasons': summary.finishReason === null ? null : [summary.finishReason],
       'gen_ai.response.time_to_first_chunk': summary.stream ? secondsToFirstChunk : null,
@@ -142,19 +137,18 @@ function attributesOf(
   };
 }
 
-/** `host`, `host:port` or `[IPv6]:port` as attributes. */
-function serverOf(authority: string | null): Record<string, string | number | undefined> {
+/** Reads `host`, `host:port` or `[IPv6]:port` as attributes. */
+function readServer(authority: string | null): Record<string, string | number | undefined> {
   const [, six, host, port] = /^(?:\[([^\]]+)\]|([^:]+))(?::(\d+))?$/.exec(authority ?? '') ?? [];
   return { 'server.address': six ?? host, 'server.port': port === undefined ? port : Number(port) };
 }
 
-/** The attributes that are known. */
 function given<Value>(attributes: Readonly<Record<string, Value | null | undefined>>): Record<string, Value> {
   const isKnown = (entry: [string, unknown]): entry is [string, Value & {}] => (entry[1] ?? null) !== null;
   return Object.fromEntries(Object.entries(attributes).filter(isKnown));
 }
 
-/** The exporter itself does not report a collector that is gone, wrong, or refuses. */
+/** Reports spans that are lost, because the collector is gone, wrong, or refuses: the exporter itself does not. */
 function reportLosses(exporter: SpanExporter, onLost: TracingOptions['onLost']): SpanExporter {
   return {
     export(spans, done) {

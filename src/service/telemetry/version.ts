@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 
 const manifest = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'));
 
-/** This service's version, as package.json says; the same from sources and from `dist/`. */
+/** The version in package.json, which is at the same place from sources and from `dist/`. */
 export const version: string = manifest.version;
 
-/** The repository's URL for a browser, if package.json names one: the published package's does. */
+/** The repository's URL for a browser, if package.json names one, as the published package's does. */
 export const repository: string | null = manifest.repository?.url?.replace(/^git\+/, '').replace(/\.git$/, '') ?? null;

@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { droppedKind } from '../../../../src/service/telemetry/metric-rows.ts';
+import { readDroppedKind } from '../../../../src/service/telemetry/metric-rows.ts';
 
 const root = join(import.meta.dirname, '../../../..');
 
@@ -14,7 +14,7 @@ const names = new Map(
 );
 
 /** The names of a kind, with one index for all. */
-const of = (kind: string) => [...names].filter(([, name]) => droppedKind(name) === kind).map(([shown]) => shown);
+const of = (kind: string) => [...names].filter(([, name]) => readDroppedKind(name) === kind).map(([shown]) => shown);
 
 test('a tool that the model is not offered', () => {
   expect(of('tool')).toEqual(expect.arrayContaining(['tools[0].web_search', 'tool_choice.tools[0].web_search']));
@@ -30,7 +30,7 @@ test.each<[string, string]>([
   ['tools[0].tools[0].web_search', 'tool'],
   ['input[1].tools[0].web_search', 'tool'],
 ])('%s, of a tool within another or within an item, is a %s', (name, kind) => {
-  expect(droppedKind(name)).toBe(kind);
+  expect(readDroppedKind(name)).toBe(kind);
 });
 
 test('an item or a part that the model does not see', () => {
@@ -41,7 +41,7 @@ test('an item or a part that the model does not see', () => {
       'input[0].output[0].input_file',
     ]),
   );
-  expect(droppedKind('input[].content')).toBe('content');
+  expect(readDroppedKind('input[].content')).toBe('content');
   for (const name of of('content')) expect(name).toMatch(/^input\[0\]\.([\w:]+|(content|output)\[0\]\.[\w:]+)$/);
 });
 

@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
-import { metricRows, stateRows, supervisorRows, typeOf } from '../../../../src/service/telemetry/metric-rows.ts';
+import { metricRows, readType, stateRows, supervisorRows } from '../../../../src/service/telemetry/metric-rows.ts';
 import {
   createBoundedLabel,
   createMetrics,
@@ -55,7 +55,7 @@ it.each(Object.keys(metricRows))('something counts in metrics.%s', (name) => {
 it('what is read at each scrape is told as the type that its name says', async () => {
   const text = (await createTestMetrics().registry.metrics()) + (await createTestSupervisorMetrics().metrics());
   for (const row of Object.values({ ...stateRows, ...supervisorRows }))
-    expect(text).toContain(`# TYPE ${row.name} ${typeOf(row)}\n`);
+    expect(text).toContain(`# TYPE ${row.name} ${readType(row)}\n`);
   expect(text).toContain(`\n${stateRows.exchanges.name} 3\n`);
 });
 

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { afterEach, beforeEach, expect, it, onTestFinished, vi } from 'vitest';
-import { parentOf } from '../../../../src/service/telemetry/exchange-log.ts';
+import { readTraceParent } from '../../../../src/service/telemetry/exchange-log.ts';
 import type { EndedCall } from '../../../../src/service/telemetry/observer.ts';
 import { createTracing } from '../../../../src/service/telemetry/tracing.ts';
 import { endedCall, streamed, times } from '../../../support/ended-call.ts';
@@ -186,7 +186,7 @@ it.each([
   ['trace', `00-${'0'.repeat(32)}-${spanId}-01`],
   ['span', `00-${traceId}-${'0'.repeat(16)}-01`],
 ])('the %s 0 is no parent, in the log neither', (_, traceParent) => {
-  expect(parentOf({}, { traceParent })).toBeNull();
+  expect(readTraceParent({}, { traceParent })).toBeNull();
 });
 
 it('the state of the trace goes along with its parent', async () => {
