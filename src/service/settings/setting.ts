@@ -28,16 +28,17 @@ export interface FileForm<Content> {
   readonly others: readonly Content[];
 }
 
+/** The text about a setting in its row; `others` are by default those of the form. */
+type About<Value> = Pick<Setting<string, Value>, 'meaning' | 'setBy'> & Partial<Pick<Setting<string, Value>, 'others'>>;
+
 /** Makes a setting whose value the code gets as it is. */
 export function setting<const Variable extends string, Value>(
   variable: Variable,
   form: Form<Value>,
   fallback: string,
-  meaning: string,
-  setBy: string,
-  others: Setting<Variable, Value>['others'] = () => form.others,
+  about: About<Value>,
 ): Setting<Variable, Value, Value> {
-  return { variable, form, fallback, meaning, setBy, others, use: (value) => value, file: null };
+  return { variable, form, fallback, others: () => form.others, ...about, use: (value) => value, file: null };
 }
 
 /** Makes a setting that may be left out: the code gets null for `none`, the default. */
@@ -45,25 +46,19 @@ export function optional<const Variable extends string, Value extends string | n
   variable: Variable,
   form: Form<Value>,
   none: Value,
-  meaning: string,
-  setBy: string,
-  others: Setting<Variable, Value>['others'] = () => form.others,
+  about: About<Value>,
 ): Setting<Variable, Value, Value | null> {
-  const use = (value: Value) => (value === none ? null : value);
-  return { ...setting(variable, form, String(none), meaning, setBy, others), use };
+  return { ...setting(variable, form, String(none), about), use: (value) => (value === none ? null : value) };
 }
 
 /** Makes a setting that names a file, which is read at the start: the code gets its content, or `unset` without one. */
 export function readContent<const Variable extends string, Content>(
   variable: Variable,
-  meaning: string,
-  setBy: string,
-  file: FileForm<Content>,
-  unset: Content,
+  { file, unset, ...about }: About<string> & { readonly file: FileForm<Content>; readonly unset: Content },
 ): Setting<Variable, string, Content> {
-  // `readContents` has put it through `file.read`.
+  // `readContents` has put the content through `file.read`.
   const use = (_path: string, content: unknown) => (content === null ? unset : (content as Content));
-  return { ...setting(variable, filePath, '', meaning, setBy, () => []), use, file };
+  return { ...setting(variable, filePath, '', { others: () => [], ...about }), use, file };
 }
 
 /** Settings by their names in the code, nested to any depth, or listed if the code reads them from `Config`. A number or a text is no setting. */

@@ -119,7 +119,7 @@ describe('a row without the rest of its recipe', () => {
     copy,
     'src/service/settings/settings-table.ts',
     'const ofProcess = [',
-    `  setting('SHINE', count(0, 1), '0', 'How it shines.', 'nobody'),`,
+    `  setting('SHINE', count(0, 1), '0', { meaning: 'How it shines.', setBy: 'nobody' }),`,
   );
   addBelow(
     copy,
