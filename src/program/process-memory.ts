@@ -12,10 +12,7 @@ export function readMemory(): { readonly heap: number; readonly total: number } 
   };
 }
 
-/**
- * Creates a function that returns the size of this process in bytes. Linux has it in pages in `file`, which stays open; reading that takes a
- * fifth of the time of `process.memoryUsage.rss`, and a large request reads some ten times.
- */
+/** Creates a reader of this process's size in bytes. Linux has it in `file`, which is read in a fifth of the time of `process.memoryUsage.rss`. */
 export function createSizeReader(file = '/proc/self/statm'): () => number {
   const read = openSizeReader(file);
   let size = 0;

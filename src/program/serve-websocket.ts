@@ -14,10 +14,7 @@ import type { WebSocketEndpoint } from '../service/websocket/websocket-server.ts
 /** The close codes with a label of their own in metrics: those with a defined meaning, since clients may send any. */
 const knownCodes = new Set([1000, 1001, 1002, 1003, 1005, 1006, 1007, 1008, 1009, 1011, 1012, 1013]);
 
-/**
- * Opens the listener of `WEBSOCKET_LISTEN`, and observes it for metrics and the log. Its code is loaded here, so that a service without it
- * does not start slower. Rejects if the address is taken.
- */
+/** Opens the listener of `WEBSOCKET_LISTEN`, whose code is loaded here, and observes it for metrics and log. Rejects if the address is taken. */
 export async function openWebSocket(
   config: Config,
   guard: OverloadGuard,

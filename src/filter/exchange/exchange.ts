@@ -73,10 +73,7 @@ export class Exchange {
     return isRequestEvent(event) ? this.#requestLeg.chooseSchedule(event) : this.#responseLeg.chooseSchedule(event);
   }
 
-  /**
-   * Replies in steps to the end of a large request body, or to a long or compressed piece of an answer. `refusal` is asked in the first step
-   * of a request, which may have waited.
-   */
+  /** Handles a large, long or compressed body in steps. `refusal` is asked in the first step of a request, which may have waited. */
   *handleInSteps(event: ExchangeEvent, refusal?: () => ApiError | null): Steps<Replies> {
     if (!isRequestEvent(event) && event.type !== 'response_body') return this.handle(event);
     this.#tap?.onEvent(event);
@@ -96,10 +93,7 @@ export class Exchange {
     return this.#closed ? [] : this.#checked(this.#responseLeg.tick(at, blocked), null);
   }
 
-  /**
-   * Ends the answer with this error in few bytes, for want of memory. Null where the call has to end instead, as it has where the client
-   * reads nothing (`isRead`): then the exchange has failed with this error.
-   */
+  /** Ends the answer in few bytes, for want of memory. Null if the call has to end, as where nobody reads (`isRead`): the exchange has failed then. */
   shed(error: ApiError, isRead = true): Replies | null {
     const replies = this.#closed || !isRead ? null : this.#responseLeg.shed(error);
     if (replies !== null) return this.#checked(replies, null);

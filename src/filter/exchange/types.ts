@@ -28,10 +28,7 @@ export interface BodyModes {
   readonly response: BodyMode;
 }
 
-/**
- * Reports how many bytes an exchange holds from now on; `body` of them belong to a body that is yet to be parsed. Returns the error for the
- * client if there is no room for what will be made of that body; nothing is counted then.
- */
+/** Reports the bytes that an exchange holds, `body` of them yet to be parsed. Returns an error, and counts nothing, if memory lacks room for that. */
 export type Hold = (bytes: number, body?: number) => ApiError | null;
 
 /** The texts among the filter's `response_attributes`, by CEL names. Envoy sends them with a response's headers. */

@@ -210,10 +210,7 @@ function readEnd(bytes: Buffer, end: number): number {
   return ending(readVarint(bytes, end), end);
 }
 
-/**
- * The low 32 bits of a tag, length, bool or enum. These have at most five bytes, or ten: a negative enum is sign-extended. What
- * has six to nine is refused, since libraries do not agree where it ends.
- */
+/** Reads the low 32 bits of at most five bytes, or ten of a negative enum. Libraries do not agree where six to nine end: they are refused. */
 function readVarint(bytes: Buffer, end: number): number {
   let value = 0;
   for (let shift = 0; shift < 70 && at < end; shift += 7) {

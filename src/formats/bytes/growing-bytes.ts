@@ -9,10 +9,7 @@ export class GrowingBytes {
     return this.#length;
   }
 
-  /**
-   * Appends a piece. `expected` is the number of bytes in all, if known: room for them is made at once. `isLast`: the bytes are read and
-   * cleared right away, so the first piece is not copied out of memory that others share.
-   */
+  /** Appends a piece. Room for `expected` bytes in all is made at once. `isLast`: the bytes are read right away, so a first piece is not copied. */
   append(bytes: Uint8Array, expected = 0, isLast = false): void {
     if (this.#buffer === null) {
       const view = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
@@ -49,10 +46,7 @@ const maxAnnouncedBytes = 16 * 1024 * 1024;
 
 const noBytes = Buffer.alloc(0);
 
-/**
- * Returns bytes to keep. A view of less than half of its memory is copied, since it would keep all of that alive: one read of a socket, or
- * Node's pool of 8 KiB for small buffers.
- */
+/** Returns bytes to keep: a view of less than half of its memory, such as Node's pool or one read of a socket, is copied, not kept alive. */
 export function ownBytes(bytes: Buffer): Buffer {
   return bytes.length * 2 < bytes.buffer.byteLength ? joinBytes([bytes]) : bytes;
 }

@@ -9,10 +9,7 @@ const skippableMagic = 0x184d2a50;
 const dictionaryIdBytes = [0, 1, 2, 4];
 const contentSizeBytes = [0, 2, 4, 8];
 
-/**
- * Finds the ends of zstd frames in a body that comes in pieces. Node decodes only the first frame of a piece (nodejs/node#64741), and a
- * server that encodes each event by itself writes many (RFC 8878 §3).
- */
+/** Finds the ends of zstd frames in a body that comes in pieces: Node decodes only the first frame of a piece (nodejs/node#64741). */
 export class ZstdFrames {
   /** The largest window that a frame so far asks for. */
   windowBytes = 0;

@@ -28,10 +28,7 @@ export const isCredentialHeader = remember((name) => {
   return words.some((word) => headerWord.test(word) || inOneWord.test(word)) || hasOwnedKey(words);
 });
 
-/**
- * Does a field of JSON carry a credential, such as `aws_secret_access_key` or `refreshToken`? A name with a hyphen is a header's, as in
- * `headers` of an MCP tool.
- */
+/** Does a field of JSON (`refreshToken`) carry a credential? A name with a hyphen is a header's, as in `headers` of an MCP tool. */
 export const isCredentialField = remember((name) => {
   if (name.includes('-')) return isCredentialHeader(name);
   const words = splitWords(name);

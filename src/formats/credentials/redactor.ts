@@ -5,10 +5,7 @@ import { decodeLoosely, redactAddress, redactText } from './urls.ts';
 /** `error`: the answer of a server that refused, or whatever follows an error inside a 200. It quotes what the server was sent. */
 export type BodyKind = 'request' | 'answer' | 'error';
 
-/**
- * Redacts the credentials of one exchange, in both directions: by the names of headers, parameters and fields, and wherever a value found
- * that way occurs again. docs/inspector.md says what is found, and what is not.
- */
+/** Redacts the credentials of one exchange by names, and wherever a value found so occurs again. docs/inspector.md says what is not found. */
 export class Redactor {
   readonly #known = new KnownValues();
 
@@ -91,10 +88,7 @@ class KnownValues {
   }
 }
 
-/**
- * Redacts a value, and whatever begins as it does. Only its first 64 characters are searched for, since V8's search for a longer text may
- * advance one character at a time.
- */
+/** Redacts a value, and whatever has its first 64 characters: V8's search for a longer text may advance one character at a time. */
 function withoutValue(text: string, value: string): string {
   const beginning = value.slice(0, searchedLength);
   const kept: string[] = [];

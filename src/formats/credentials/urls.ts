@@ -6,18 +6,12 @@ export type OnRedacted = (value: string) => void;
 /** Query parameters that are part of the protocol and hold no secret. */
 const plainParameters = new Set(['api-version', 'client_version', 'limit', 'after', 'before', 'order', 'alt']);
 
-/**
- * Redacts the address of a request (`:path`, `location`, `referer`): user name and password, and the parameters of query and fragment
- * except for a few that are known to be harmless.
- */
+/** Redacts user, password and nearly all parameters of a request's address (`:path`, `location`, `referer`); a few are known to be harmless. */
 export function redactAddress(url: string, onRedacted?: OnRedacted): string {
   return redactParts(url, (name) => !plainParameters.has(name), onRedacted);
 }
 
-/**
- * Redacts a URL among other text: user name and password, and parameters with a credential's name. Slashes and ampersands may be
- * written as JSON allows (`\/`, `\u0026`).
- */
+/** Redacts user, password and parameters with a credential's name of a URL in a text, which may be JSON (`\/`, `\u0026`). */
 export function redactUrl(url: string, onRedacted?: OnRedacted): string {
   return redactParts(url, isCredentialHeader, onRedacted);
 }
@@ -75,10 +69,7 @@ const namedValue = /(?<![\w-])([\w-]{1,80})(\\?["']?\s{0,4}([:=])\s{0,4}\\?["']?
 const knownKeys =
   /\b(?:sk-(?=[\w-]{0,200}\d)[\w-]{16,}|gh[pousr]_\w{20,}|github_pat_\w{20,}|glpat-[\w-]{16,}|xox[abeprs]-[\w-]{10,}|(?:AKIA|ASIA)[A-Z0-9]{16}|AIza[\w-]{30,}|hf_[A-Za-z0-9]{20,}|gsk_[A-Za-z0-9]{20,}|xai-[A-Za-z0-9]{20,}|nvapi-[\w-]{20,}|eyJ[\w-]{8,400}\.eyJ[\w-]{8,}\.[\w-]*)/g;
 
-/**
- * Redacts the credentials that messages of servers and libraries quote: behind the name of a scheme or of a field, keys of a known form,
- * user names and passwords of URLs. Lookahead is bounded, so the time is linear in the text.
- */
+/** Redacts the credentials that messages of servers and libraries quote. Lookahead is bounded, so the time is linear in the text. */
 export function redactText(text: string): string {
   return redactUrls(text)
     .replace(afterScheme, `$1$2${redactionMark}`)

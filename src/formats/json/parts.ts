@@ -13,10 +13,7 @@ export class JsonBytes {
   }
 }
 
-/**
- * Escapes U+2028, U+2029 and U+0085, which some readers of event streams (httpx's `iter_lines`, httpx-sse before 0.4.2) take for line
- * ends. JSON has them in strings alone.
- */
+/** Escapes U+2028, U+2029 and U+0085, which some readers of event streams take for line ends (httpx's `iter_lines`, httpx-sse before 0.4.2). */
 export function withoutLineSeparators(json: string): string {
   return hasLineSeparator(json) ? json.replaceAll(lineSeparators, escaped) : json;
 }

@@ -46,10 +46,7 @@ export function hasMoreValues(text: string, maxValues: number): boolean {
   return text.length > maxValues && scanJson(text, { maxValues }).values > maxValues;
 }
 
-/**
- * Finds the closing quote of the string that opens at `start`, else the end of the text. The native search takes a fraction of the time of
- * a loop over the characters, also in a short string.
- */
+/** Finds the closing quote of the string that opens at `start`, else the end of the text; the native search is faster than a loop. */
 export function closingQuote(text: string, start: number): number {
   for (let quote = text.indexOf('"', start + 1); quote !== -1; quote = text.indexOf('"', quote + 1)) {
     let backslashes = 0;
@@ -78,10 +75,7 @@ export class OpenString {
   }
 }
 
-/**
- * Finds the closing quote in bytes, so that no text is made of them. `start` may be anywhere in the string except at the backslash of an
- * escape. Most strings are short; for long texts and images, the native search is fifty times faster.
- */
+/** Finds the closing quote in bytes, from anywhere in the string but an escape. In long texts, the native search is fifty times faster. */
 export function closingQuoteInBytes(bytes: Uint8Array, start: number): number {
   let at = start + 1;
   while (at < bytes.length) {
@@ -103,16 +97,10 @@ export function isDigit(code: number): boolean {
   return code >= 0x30 && code <= 0x39;
 }
 
-/**
- * The most levels of foreign JSON that is written again: `JSON.stringify` calls itself for each level, and Node 24's stack ends at some
- * 5,000. An item of this service's own answers may have 2,500.
- */
+/** The most levels of foreign JSON that is written again: Node 24's stack ends at some 5,000, and an item of this service may have 2,500. */
 const maxNesting = 3_000;
 
-/**
- * Parses foreign JSON that `JSON.stringify` can write again. Throws `SyntaxError` if the text is not JSON, `RangeError` if it has more than
- * `maxValues` values or is nested too deep.
- */
+/** Parses foreign JSON that `JSON.stringify` can write again. Throws `SyntaxError`, or `RangeError` for too many values or levels. */
 export function parseBounded(text: string, maxValues: number): unknown {
   if (text.length > Math.min(maxValues, 2 * maxNesting)) {
     const { values, tooDeepAt } = scanJson(text, { maxValues, maxNesting });

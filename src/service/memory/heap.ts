@@ -12,19 +12,13 @@ export interface ResidentMemory {
   readonly bytes: () => number;
 }
 
-/**
- * The kinds of forced collections. After any collection, the next `affordable` or `urgent` one has to wait for `factor` times what it
- * took, and `leastMs` at least; `give_back` waits for another `give_back` alone.
- */
+/** The pauses before a forced collection: `factor` times what the last one took (for `give_back`, the last `give_back`), at least `leastMs`. */
 const pauses = {
   /** Takes a twentieth of the time at most. */
   affordable: { factor: 20, leastMs: 0 },
   /** Leaves half of the time to those who are served. */
   urgent: { factor: 1, leastMs: 100 },
-  /**
-   * Frees the pages of what was collected too, with several collections in a row. Without that, calls would be cut for pages that are
-   * empty.
-   */
+  /** Frees the pages of what was collected, too, in several collections: else calls would be cut for pages that are empty. */
   give_back: { factor: 5, leastMs: 0 },
 };
 export type CollectionKind = keyof typeof pauses;
@@ -89,10 +83,7 @@ export class MeasuredHeap {
     this.#options = options;
   }
 
-  /**
-   * A full collection ended then: what is on the heap now is taken as live. Node tells of it later, when what calls held that
-   * were cut since is garbage: a collection that has been measured is not measured again.
-   */
+  /** Takes what is on the heap now as live, unless that has been measured since: Node reports a collection late, when more is garbage. */
   collected(endedAt: number): void {
     if (endedAt > this.#measuredAt) this.#measure();
   }
@@ -131,10 +122,7 @@ export function takeCollector(): NodeJS.GCFunction {
   return collect;
 }
 
-/**
- * Bytes that may be live on the heap: V8's limit without the young generation, which `--max-semi-space-size` sizes and
- * where nothing lives for long. `flags` are Node's.
- */
+/** Returns the bytes of the heap that may be live: V8's limit without the young generation, which is sized by `--max-semi-space-size`. */
 export function heapLimit(flags: readonly string[], total = getHeapStatistics().heap_size_limit): number {
   const flag = flags.findLast((text) => /^--max[-_]semi[-_]space[-_]size=\d+$/.test(text));
   const semiSpace = flag === undefined ? defaultSemiSpaceMib : Number(flag.split('=')[1]);

@@ -13,10 +13,7 @@ const checkIntervalBytes = 4 * 1024 * 1024;
 const giveBackMemoryShare = 0.6;
 /** Pages are given back only where V8 may keep a larger share of the memory in empty ones. */
 const emptyMemoryShare = 1 / 4;
-/**
- * Pages are given back only while the live heap is a smaller share of the empty ones: V8 makes up to eight collections for it, whose
- * time grows with what is live, and the values of new requests fit into the pages as they are.
- */
+/** Giving back takes up to eight collections, whose time grows with the live heap: it may be no larger share of the empty pages. */
 const cheapLiveShare = 1 / 4;
 
 /** Milliseconds after which the memory of a start is given back, a sixth of an idle service's: most of it is compiled code. */
@@ -106,10 +103,7 @@ export class MemoryMeter {
     return true;
   }
 
-  /**
-   * Gives back what a start or a load has left, which V8 would collect only under the next load. `isIdle`: there was no work since the
-   * last call.
-   */
+  /** Gives back what a start or a load has left, which V8 keeps until the next load. `isIdle`: there was no work since the last call. */
   giveBackIfIdle(isIdle: boolean, at: number): void {
     if (!isIdle) this.#giveBackAfter = idleMs;
     if (!isIdle || this.#idleSince === null) this.#idleSince = at;

@@ -30,10 +30,7 @@ export type Admission = ReturnType<OverloadGuard['enter']>;
 /** JSON.parse takes up to 21 bytes of heap per byte of body (`[{},{},…`), and a body is parsed in one go. */
 const heapBytesPerBodyByte = 22;
 
-/**
- * Shares of the heap that are live. Above `busy`, no exchange is admitted. Above `short`, the largest holders are paused, or cut if a
- * collection did not help. No body is taken that would lead above `full`.
- */
+/** Shares of the live heap above which no exchange is admitted, the largest holders are paused or cut, and no body is taken. */
 const heapShares = { busy: 0.6, short: 0.8, full: 0.95 };
 /**
  * Shares of the available memory that the process has. Above `busy`, garbage is collected. Above `short`, the largest holders are paused,
@@ -126,10 +123,7 @@ export class OverloadGuard {
     if (holder !== undefined) this.#holders.set(account, holder);
     let isReleased = false;
     return {
-      /**
-       * Sets how many bytes the holder holds; `body` of them are of a body that is yet to be parsed. Returns the error for its client if
-       * there is no room for what will be made of that body, and counts nothing of the holder then.
-       */
+      /** Sets the bytes that are held, `body` of them yet to be parsed. Returns an error, and counts nothing, if there is no room to parse that. */
       hold: (bytes: number, body = 0): ApiError | null => this.#hold(account, bytes, body),
       /** Sets how many bytes were written that the other side has yet to read. */
       setUnsent: (bytes: number): void => account.setUnsent(bytes),
@@ -304,10 +298,7 @@ export class OverloadGuard {
     return isMeasured;
   }
 
-  /**
-   * Cuts small holders where all together keep new exchanges out: the newest of those with at least the mean, as many as it takes. Most
-   * holders may be ordinary streams.
-   */
+  /** Cuts the newest small holders with at least the mean, as many as it takes to admit exchanges; most holders may be ordinary streams. */
   #cutSmall(): void {
     const holders = [...this.#holders].map(([account, holder]) => ({
       account,

@@ -15,10 +15,7 @@ Do not continue the work, do not call tools, and do not answer earlier messages.
 
 If an earlier summary is part of the conversation, carry over what is still true. Be complete first and brief second.`;
 
-/**
- * The system prompt in the catalog for Codex, unless `MODEL_CATALOG_FILE` has another. Codex ignores an entry without one, and sends the model
- * no other instructions.
- */
+/** The system prompt in the catalog for Codex, which ignores an entry without one, unless `MODEL_CATALOG_FILE` has another. */
 export const defaultCatalogInstructions = `You are a coding agent that runs in a terminal, on the user's computer. You work in their project with the tools you are given, and you keep working until what they asked for is done or you need something only they can give.
 
 How to work

@@ -24,10 +24,7 @@ const published = `
 
 const known = new Set(`${own} ${published}`.trim().split(/\s+/));
 
-/**
- * Returns the error code that the log and traces may show. A refusal's code is this service's. Any other may be an upstream's `error.code`,
- * which is content of a body: codes that are not known are shown as `other`.
- */
+/** Returns the error code for log and traces. An upstream's `error.code` is content of a body: unless it is known, `other` is shown. */
 export function shownErrorCode({ errorCode, outcome }: Pick<ExchangeSummary, 'errorCode' | 'outcome'>): string | null {
   if (errorCode === null || outcome === 'refused') return errorCode;
   return known.has(errorCode.toLowerCase()) || /^http_\d{3}$/.test(errorCode) ? errorCode : 'other';

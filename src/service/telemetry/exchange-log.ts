@@ -4,10 +4,7 @@ import { shownErrorCode } from './error-codes.ts';
 import { createLineWriter, type Log } from './log.ts';
 import type { CallEnd, CallMetadata, ExchangeObserver } from './observer.ts';
 
-/**
- * Logs one line per exchange when it ends: names, outcome, sizes and durations; never a body, a client's header, or a message that may repeat
- * what the client wrote. `destination` is the log's.
- */
+/** Logs one line per exchange: names, outcome, sizes and durations; never a body, a header, or a message that may repeat them. */
 export function createExchangeLog(log: Log, destination: DestinationStream): ExchangeObserver {
   const write = createLineWriter(log, destination);
   return ({ how, summary, times, metadata, cause }) => {

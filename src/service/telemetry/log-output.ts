@@ -89,10 +89,7 @@ export function createLogOutput(fd: number) {
   };
 }
 
-/**
- * Opens the pipe of `fd` again, so that a write never waits: a pipe that nobody reads would block a thread of the pool, and the exit of the
- * process with it. Any other `fd` stays as it is; a file shares its position with standard error.
- */
+/** Opens a pipe again, so that no write waits: one that nobody reads would block the exit of the process. Any other `fd` stays as it is. */
 function openWithoutWaiting(fd: number): number {
   try {
     if (!fstatSync(fd).isFIFO()) return fd;

@@ -1,10 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http2';
 import type { Exchange, ExchangeSummary } from '../../filter/index.ts';
 
-/**
- * The end of a call: `done` by Envoy's reset or half-close after a complete exchange, `aborted` while it was open (the client disconnected,
- * Envoy died), `protocol_error` and `crashed` by this service.
- */
+/** The end of a call: `done` once the exchange was complete, `aborted` by Envoy or a client before, the others by this service. */
 export type CallEnd = 'done' | 'aborted' | 'protocol_error' | 'crashed';
 
 /** Times of a call in milliseconds, since its first message arrived. */

@@ -33,10 +33,7 @@ const exportDelayMs = 1_000;
 /** The end of the process waits for the collector for so long. */
 const closeTimeoutMs = 2_000;
 
-/**
- * Creates spans by OpenTelemetry. This module and its packages are loaded only if an endpoint is set (`loadTracing` in `serve.ts`). The
- * exporter itself reads the headers that it sends from `OTEL_EXPORTER_OTLP_HEADERS`.
- */
+/** Creates spans by OpenTelemetry, whose packages are loaded with this module alone. The exporter reads `OTEL_EXPORTER_OTLP_HEADERS` itself. */
 export function createTracing({ url, serviceName, version, ratio, providerOf, onLost }: TracingOptions) {
   const provider = new TracerProvider({
     // The operator's values (`OTEL_RESOURCE_ATTRIBUTES`) override these defaults.

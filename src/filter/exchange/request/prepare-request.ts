@@ -72,10 +72,7 @@ export function* prepareRequest(
   return prepared(Buffer.concat(written));
 }
 
-/**
- * Identifies a conversation without a key, of which each request begins with the same instructions, tools and first user message. The hash
- * has a secret, so that the header, which is forwarded and logged, reveals nothing of them.
- */
+/** Identifies a conversation by what each of its requests begins with. The header is forwarded and logged, so the hash has a secret. */
 function hashSession({ model, messages, tools }: ChatCompletionRequest, secret: string): string {
   const first = messages.findIndex(({ role }) => role === 'user');
   const beginning = first === -1 ? messages : messages.slice(0, first + 1);

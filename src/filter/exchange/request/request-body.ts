@@ -5,10 +5,7 @@ import { ApiError } from '../../wire/schema/api-error.ts';
 import type { Steps } from '../steps.ts';
 import type { HeaderMap, Hold } from '../types.ts';
 
-/**
- * Reads a request body: content coding, UTF-8 and JSON. Throws `ApiError`: 413 over the limits, before or after decompression, 415 for
- * other kinds of content, 400 for what is not JSON or nested too deep.
- */
+/** Reads a request body: its content coding, UTF-8 and JSON. Throws `ApiError` (400, 413 over a limit, 415 for other kinds of content). */
 export function* readRequestBody(
   bytes: Uint8Array,
   headers: HeaderMap,

@@ -118,10 +118,7 @@ function decodeSegment(segment: string): string {
   }
 }
 
-/**
- * Finds the path of this API for which a lenient server may take `path`: another case, `;x` of RFC 3986 §3.3, empty segments, dots,
- * escapes. Such a request must not reach the server untranslated.
- */
+/** Finds the path of this API for which a lenient server may take `path`: by case, `;x` (RFC 3986 §3.3), empty segments, dots, escapes. */
 function findMeantPath(path: string): string | null {
   const segments: string[] = [];
   for (const part of path.split('/').map(decodeSegment).join('/').split(/[/\\]/)) {

@@ -68,10 +68,7 @@ type LegState =
 
 const noBytes = Buffer.alloc(0);
 
-/**
- * A larger piece of an answer is queued; a model's tokens come in smaller ones. One read of a connection may have such pieces of many
- * streams, and 60 kB of the costliest events take some 10 ms.
- */
+/** A larger piece of an answer is queued: one read may have such pieces of many streams, and 60 kB of the costliest events take 10 ms. */
 const burstBytes = 32 * 1024;
 /** A longer or compressed piece is read in steps of so many bytes. */
 const stepBytes = 64 * 1024;
@@ -153,10 +150,7 @@ export class ResponseLeg {
     return [];
   }
 
-  /**
-   * Ends the answer in few bytes: one that is complete as it is, any other with this error, without its output so far. Null before the
-   * headers, after the end, and in any body mode other than full duplex.
-   */
+  /** Ends an incomplete answer with this error, without its output so far. Null before the headers, after the end, and outside of full duplex. */
   shed(error: ApiError): Replies | null {
     const body = this.#openBody();
     if (!this.#isFullDuplex() || body === null) return null;
@@ -446,16 +440,10 @@ function cutBody(bytes: ClientBytes, areEvents: boolean): Pieces {
   return bytes.length < longBodyBytes ? cutBytes(bytes) : new LongBody(() => [bytes]);
 }
 
-/**
- * The maker of a response: the upstream; Envoy's router, because the upstream could not be reached or did not answer; or Envoy (`proxy`) for
- * a reason of its own, such as a rate limit or a missing token.
- */
+/** The maker of a response: the upstream, Envoy because it could not reach the upstream (`router`), or Envoy for a reason of its own (`proxy`). */
 export type Responder = 'upstream' | 'router' | 'proxy';
 
-/**
- * Reads from `response.code_details` and `upstream.address` who made a response. `isFirst`: no message of the request has come, so a filter
- * before this one has answered. Without attributes, any other response counts as the upstream's.
- */
+/** Reads who made a response. Without attributes it is the upstream, unless Envoy has sent no message of the request (`isFirst`). */
 export function readResponder(attributes: Attributes | undefined, isFirst: boolean): Responder {
   const details = attributes?.get('response.code_details');
   if (details === undefined) return isFirst ? 'proxy' : 'upstream';

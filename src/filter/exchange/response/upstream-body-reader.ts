@@ -10,10 +10,7 @@ export interface UpstreamBodyReader {
   push(bytes: Buffer, isLast?: boolean): ClientBytes;
   /** Begins the stream of a client that wants one, before the upstream has sent anything and before `isComplete`. */
   start(): ClientBytes;
-  /**
-   * Ends the answer with the upstream's body, or with an error of this service's; then `decision` is set. With `isShed`, the output so far
-   * is freed and not repeated.
-   */
+  /** Ends the answer with the upstream's body or an error, and sets `decision`. With `isShed`, the output so far is freed and not repeated. */
   end(error?: ApiError, isShed?: boolean): ClientBytes;
   readonly state: Readonly<AnswerState>;
 }
@@ -34,19 +31,13 @@ export class AnswerState {
   parsesWhole = true;
   /** The tokens of the output so far, as the upstream counts them or estimated. */
   outputTokens = 0;
-  /**
-   * The reporter of an answer that is translated as it arrives. It is no function that closes over its reader, with which V8 kept each
-   * exchange until a full collection.
-   */
+  /** Reports on an answer that is translated as it arrives. A closure over the reader would keep each exchange until a full collection. */
   translator: { summary(): UpstreamBodyReport } | null = null;
   /** The report of an answer that is not translated as it arrives. */
   whole: UpstreamBodyReport = emptyReport;
 }
 
-/**
- * What the client gets: an error with an HTTP status, a translation, or the upstream's bytes and headers `untouched`. Null while an error
- * may come.
- */
+/** What the client gets: a translation, the upstream's bytes `untouched`, or an error with an HTTP status, which may still come while it is null. */
 export type BodyDecision = 'translated' | 'untouched' | ApiError | null;
 
 export interface UpstreamBodyReport extends Omit<AnswerReport, 'status'> {

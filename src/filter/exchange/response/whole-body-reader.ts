@@ -20,10 +20,7 @@ import {
   type UpstreamBodyReport,
 } from './upstream-body-reader.ts';
 
-/**
- * Reads a body that can only be translated as a whole. `error`: it came under an error status, or before the request was translated;
- * `neither`: a 2xx that is neither JSON nor events.
- */
+/** Reads a body that is translated as a whole: JSON, an `error` (by status, or before the request was translated), or a 2xx of another type. */
 export function createWholeBodyReader(
   kind: 'json' | 'error' | 'neither',
   options: UpstreamBodyOptions,
