@@ -1,7 +1,4 @@
-/**
- * The oldest Node of each line that serves reliably; later lines have no limit. An older 22 treats Envoy's stream resets as an attack, and
- * older ones of the other lines throw when the values of a header named `constructor` are read. package.json has the same `engines`.
- */
+/** The oldest Node of each line, as in `engines`: older ones take Envoy's resets for an attack (22), or throw for a header `constructor`. */
 export const oldestNodes = ['22.22.2', '24.14.1', '25.8.2', '26.0.0'] as const;
 
 // Imported before everything else: an old Node would fail on the first import that it lacks.

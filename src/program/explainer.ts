@@ -4,18 +4,12 @@ import type { ExplainedRequest } from '../tools/inspect/exchange-json.ts';
 import type { Explainer } from '../tools/inspect/explain-once.ts';
 import type { ExplainAnswer } from './explain-worker.ts';
 
-/**
- * Limits of the process that explains: `explain` translates a request some hundred times, which may take seconds. The process ends
- * `restAfterMs` after the last page was closed, since a page that filters closes its stream and opens another.
- */
+/** Limits of an explanation. The process ends `restAfterMs` after the last page was closed, since a page that filters opens another stream. */
 const usualLimits = { timeoutMs: 30_000, heapMiB: 256, restAfterMs: 10_000 };
 
 const worker = join(dirname(import.meta.filename), `explain-worker${extname(import.meta.filename)}`);
 
-/**
- * Explains requests in a process of its own, which takes neither CPU time nor memory of the service. The process lives while a page is open,
- * since a start takes longer than most explanations, and ends with an explanation that takes too long or that nobody waits for.
- */
+/** Explains requests in a process of its own, which lives while a page is open, and ends with an explanation that takes too long. */
 export function createExplainer({ timeoutMs, heapMiB, restAfterMs } = usualLimits): Explainer {
   let child: ChildProcess | null = null;
   let isWanted = false;

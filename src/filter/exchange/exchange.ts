@@ -132,10 +132,7 @@ export class Exchange {
     return this.#isDue() ? withMetadata(replies, writeUsageMetadata(gatherBilledFacts(this.#reports()))) : replies;
   }
 
-  /**
-   * Is metadata due with these replies? It is with the request for the upstream, since tokens cost from then on; at times while the output
-   * grows; and once when the answer is complete. At the end of the body it would be too late: a client that has read `[DONE]` may be gone.
-   */
+  /** Is metadata due: with the request for the upstream, as the output grows, or with the end of the answer, before a client may disconnect? */
   #isDue(): boolean {
     if (this.#metadataSent === 'end') return false;
     if (this.#responseLeg.isComplete()) {

@@ -12,8 +12,7 @@ export interface DecodedRequest {
 }
 
 /**
- * A `ProcessingRequest` from its bytes, of which a body is a view. Cases are the numbers of fields in `proto/`; others are skipped. Throws `ProtocolError` for anything else.
- *
+ * Reads a `ProcessingRequest`, of which a body is a view; unknown fields are skipped. Throws `ProtocolError`.
  * Fast path, written by hand: docs/decisions/0007-hand-written-decoders.md.
  */
 export function deserializeRequest(bytes: Buffer): DecodedRequest {
@@ -28,20 +27,16 @@ export function deserializeRequest(bytes: Buffer): DecodedRequest {
     const field = tag >>> 3;
     switch (field) {
       case wire.processingRequestRequestHeaders:
+        event = readHeaders('request_headers', bytes, readEnd(bytes, end));
+        break;
       case wire.processingRequestResponseHeaders:
-        event = readHeaders(
-          field === wire.processingRequestRequestHeaders ? 'request_headers' : 'response_headers',
-          bytes,
-          readEnd(bytes, end),
-        );
+        event = readHeaders('response_headers', bytes, readEnd(bytes, end));
         break;
       case wire.processingRequestRequestBody:
+        event = readBody('request_body', bytes, readEnd(bytes, end));
+        break;
       case wire.processingRequestResponseBody:
-        event = readBody(
-          field === wire.processingRequestRequestBody ? 'request_body' : 'response_body',
-          bytes,
-          readEnd(bytes, end),
-        );
+        event = readBody('response_body', bytes, readEnd(bytes, end));
         break;
       case wire.processingRequestRequestTrailers:
       case wire.processingRequestResponseTrailers:
@@ -50,7 +45,8 @@ export function deserializeRequest(bytes: Buffer): DecodedRequest {
         break;
       case wire.processingRequestAttributes:
         attributes ??= new Map();
-        readAttributes(attributes, bytes, readEnd(bytes, end));
+        // Each entry of the map is a filter's name, and a `Struct` with its attributes.
+        readRepeated(attributes, bytes, readEnd(bytes, end), mapValue, readStruct);
         break;
       case wire.processingRequestObservabilityMode:
         observed = readVarint(bytes, end) !== 0;
@@ -67,7 +63,7 @@ export function deserializeRequest(bytes: Buffer): DecodedRequest {
   return { event, modes, observed };
 }
 
-/** The service that a `HealthCheckRequest` asks for. Throws `ProtocolError`. */
+/** Reads a `HealthCheckRequest`. Throws `ProtocolError`. */
 export function deserializeHealthCheck(bytes: Buffer): { readonly service: string } {
   at = 0;
   let service = '';
@@ -79,7 +75,7 @@ export function deserializeHealthCheck(bytes: Buffer): { readonly service: strin
   return { service };
 }
 
-/** Every entry of a map is a message of these two fields. */
+/** Each entry of a map is a message of these two fields. */
 const mapKey = 1;
 const mapValue = 2;
 
@@ -107,22 +103,25 @@ function readHeaders(type: 'request_headers' | 'response_headers', bytes: Buffer
   let endOfStream = false;
   while (at < end) {
     const tag = readVarint(bytes, end);
-    if (tag >>> 3 === wire.httpHeadersHeaders) headers = readHeaderMap(bytes, readEnd(bytes, end));
+    if (tag >>> 3 === wire.httpHeadersHeaders)
+      headers = readRepeated(new Map(), bytes, readEnd(bytes, end), wire.headerMapHeaders, readHeader);
     else if (tag >>> 3 === wire.httpHeadersEndOfStream) endOfStream = readVarint(bytes, end) !== 0;
     else skip(tag, bytes, end);
   }
   return { type, headers, endOfStream };
 }
 
-function readHeaderMap(bytes: Buffer, end: number): HeaderMap {
-  const headers = new Map<string, string>();
+/** Reads each message in a repeated field into the map, and skips other fields. */
+function readRepeated(into: Map<string, string>, bytes: Buffer, end: number, field: number, read: ReadInto) {
   while (at < end) {
     const tag = readVarint(bytes, end);
-    if (tag >>> 3 === wire.headerMapHeaders) readHeader(headers, bytes, readEnd(bytes, end));
+    if (tag >>> 3 === field) read(into, bytes, readEnd(bytes, end));
     else skip(tag, bytes, end);
   }
-  return headers;
+  return into;
 }
+
+type ReadInto = (into: Map<string, string>, bytes: Buffer, end: number) => void;
 
 function readHeader(headers: Map<string, string>, bytes: Buffer, end: number): void {
   let name = '';
@@ -141,21 +140,8 @@ function readHeader(headers: Map<string, string>, bytes: Buffer, end: number): v
   headers.set(name, before === undefined ? text : `${before}, ${text}`);
 }
 
-/** One entry of a map: a filter's name, and a `Struct` with its attributes. */
-function readAttributes(attributes: Map<string, string>, bytes: Buffer, end: number): void {
-  while (at < end) {
-    const tag = readVarint(bytes, end);
-    if (tag >>> 3 === mapValue) readStruct(attributes, bytes, readEnd(bytes, end));
-    else skip(tag, bytes, end);
-  }
-}
-
 function readStruct(attributes: Map<string, string>, bytes: Buffer, end: number): void {
-  while (at < end) {
-    const tag = readVarint(bytes, end);
-    if (tag >>> 3 === wire.structFields) readField(attributes, bytes, readEnd(bytes, end));
-    else skip(tag, bytes, end);
-  }
+  readRepeated(attributes, bytes, end, wire.structFields, readField);
 }
 
 function readField(attributes: Map<string, string>, bytes: Buffer, end: number): void {
@@ -170,7 +156,7 @@ function readField(attributes: Map<string, string>, bytes: Buffer, end: number):
   if (text !== null) attributes.set(name, text);
 }
 
-/** The text of a `Value`; null for a value of another kind. */
+/** Reads the text of a `Value`; null for a value of another kind. */
 function readTextValue(bytes: Buffer, end: number): string | null {
   let text: string | null = null;
   while (at < end) {
@@ -194,7 +180,7 @@ function readModes(bytes: Buffer, end: number): BodyModes {
   return { request: modesByNumber.get(request) ?? 'NONE', response: modesByNumber.get(response) ?? 'NONE' };
 }
 
-/** The modes that a body may be sent in. Any other, such as `GRPC`, carries no translation. */
+/** The body modes. In any other, such as `GRPC`, nothing is translated. */
 const modes: readonly BodyMode[] = ['NONE', 'STREAMED', 'BUFFERED', 'BUFFERED_PARTIAL', 'FULL_DUPLEX_STREAMED'];
 const modesByNumber = new Map<number, BodyMode>(modes.map((mode) => [wire.bodySendMode[mode], mode]));
 

@@ -7,7 +7,7 @@ export interface HealthCheckResponse {
   readonly status: ServingStatus;
 }
 
-/** `grpc.health.v1.Health`, as a gRPC server takes it. */
+/** The service `grpc.health.v1.Health` for a gRPC server. */
 export const healthService = {
   Check: healthMethod(checkPath, false),
   Watch: healthMethod(watchPath, true),

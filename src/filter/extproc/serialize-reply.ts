@@ -16,17 +16,16 @@ const tags = {
   immediate_response: wire.processingResponseImmediateResponseTag,
 } as const satisfies Record<ExchangeReply['type'], number>;
 
-/** Every entry of a map is a message of these two fields, a text and a message here. */
+/** Each entry of a map is a message of these two fields, here a text and a message. */
 const mapKeyTag = 0x0a;
 const mapValueTag = 0x12;
 
-/** Written from the last byte to the first, as a nested message follows its length. `at`: the first so far. */
+/** The reply is written from its last byte to its first, since a nested message follows its length; `at` is the first byte so far. */
 let bytes: Buffer = Buffer.alloc(0);
 let at = 0;
 
 /**
- * A reply as the bytes of its `ProcessingResponse`, in the body modes in force; `roomInFront` bytes are left free in front.
- *
+ * Writes the `ProcessingResponse` of a reply, in the body modes in force; `roomInFront` bytes are left free in front.
  * Fast path, written by hand: docs/decisions/0007-hand-written-decoders.md.
  */
 export function serializeReply(reply: ExchangeReply, modes: BodyModes, roomInFront = 0): Buffer {
@@ -76,7 +75,7 @@ function isStreamed({ type }: BodyReply, { request, response }: BodyModes): bool
   return (type === 'request_body' ? request : response) === 'FULL_DUPLEX_STREAMED';
 }
 
-/** Bytes that are enough for the reply; as many as it has where it is a body alone, which is then not copied. */
+/** Returns bytes that are enough for the reply; the exact number for a body alone, which is then not copied. */
 function roomFor(reply: ExchangeReply, modes: BodyModes): number {
   const { metadata } = reply;
   const ofMetadata = metadata ? 5 * roomForTag + metadataNamespace.length + roomForEntries(metadata) : 0;
@@ -101,7 +100,7 @@ function putBody({ body, endOfStream }: BodyReply, streamed: boolean): void {
   putTag(wire.commonResponseBodyMutationTag, end);
 }
 
-/** A `HeaderMutation`, unless it changes nothing. */
+/** Writes a `HeaderMutation`, unless it changes nothing. */
 function putHeaders(tag: number, { set = {}, remove = [] }: HeaderMutation): void {
   const end = at;
   for (const name of remove.toReversed()) putText(wire.headerMutationRemoveHeadersTag, name);
@@ -122,12 +121,12 @@ function putHeaders(tag: number, { set = {}, remove = [] }: HeaderMutation): voi
 /** The names of headers that Envoy accepts; a mutation of any other name is omitted. */
 const headerName = /^:?[a-z0-9!#$%&'*+.^_`|~-]+$/;
 
-/** Printable ASCII only: no line break and no invalid byte of an upstream or a client gets into a header. */
+/** Reduces a text to printable ASCII: no line break or invalid byte of an upstream or a client gets into a header. */
 function headerText(text: string): string {
   return text.replace(/[^\t\x20-\x7e]/g, '?').trim();
 }
 
-/** A `google.protobuf.Struct`. Texts may get into headers and lines of logs, and are reduced as a header's. */
+/** Writes a `google.protobuf.Struct`. Its texts may get into headers and logs, and are reduced as a header's. */
 function putMetadata(metadata: UsageMetadata): void {
   const end = at;
   for (const name of Object.keys(metadata).reverse()) {
@@ -149,7 +148,7 @@ function putMetadata(metadata: UsageMetadata): void {
   putTag(wire.processingResponseDynamicMetadataTag, end);
 }
 
-/** Tag and length: five bytes of length are the most. */
+/** The most bytes of a tag and a length. */
 const roomForTag = 6;
 
 function roomForHeaders({ set = {}, remove = [] }: HeaderMutation): number {
@@ -172,12 +171,11 @@ function sizeOfBody({ body }: BodyReply, streamed: boolean): number {
   return sizeOfField(body.length === 0 ? 2 : sizeOfField(body.length));
 }
 
-/** Size of a field with so many bytes of content. */
 function sizeOfField(length: number): number {
   return 1 + sizeOfVarint(length) + length;
 }
 
-/** In front of a nested message that ends at `end`. */
+/** Writes tag and length in front of a nested message that ends at `end`. */
 function putTag(tag: number, end: number): void {
   putVarint(end - at);
   putByte(tag);

@@ -106,10 +106,7 @@ interface Codec {
   decode(bytes: Uint8Array, options: { readonly maxOutputLength: number }): Buffer;
 }
 
-/**
- * The options of an engine. With `flush: 0` it still returns all it can, so that no event waits in it for the next one. minizlib writes
- * its defaults into the object; its types omit `maxOutputLength` and `params`, which it passes on to node:zlib.
- */
+/** The options of an engine, which returns all it can. minizlib writes its defaults into the object, and its types lack two of the options. */
 function bounded(params = {}): ZlibBaseOptions {
   const options = { flush: 0, maxOutputLength, params };
   return options;

@@ -19,10 +19,7 @@ const owner =
 const inOneWord =
   /(api|access|private|secret|auth|session|refresh|id|subscription|client|security|signing|encryption|bearer|bot|user|master|admin|service|account|storage|shared|vault)(key|token)s?$|(secret|password|passwd|passphrase)s?$/;
 
-/**
- * Does a header, or a parameter of a URL, carry a credential? Any word of its name decides, so that headers of vendors are found that are
- * not listed here: `x-goog-api-key`, `PRIVATE-TOKEN`, `x-pat`. `x-ratelimit-remaining-tokens` is a count.
- */
+/** Does a header, or a parameter of a URL, carry a credential, by any word of its name (`x-goog-api-key`, `PRIVATE-TOKEN`, `x-pat`)? */
 export const isCredentialHeader = remember((name) => {
   const words = splitWords(name);
   return words.some((word) => headerWord.test(word) || inOneWord.test(word)) || hasOwnedKey(words);

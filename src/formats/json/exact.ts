@@ -7,12 +7,7 @@ export const { rawJSON, isRawJSON } = JSON as unknown as {
   isRawJSON(value: unknown): boolean;
 };
 
-/**
- * JSON with each number that JavaScript would change as a `JSON.rawJSON` object. Throws `SyntaxError`.
- *
- * Only text with such numbers is parsed again, with strings in place of them. A reviver would be asked for every value, which takes five
- * to ten times the time.
- */
+/** Parses JSON with each number that JavaScript would change as a `JSON.rawJSON` object. Throws `SyntaxError`. */
 export function parseExactly(text: string): unknown {
   const value: unknown = JSON.parse(text);
   let marked = '';
@@ -29,6 +24,7 @@ export function parseExactly(text: string): unknown {
     done = at + 1;
   }
   if (done === 0) return value;
+  // Text with such numbers is parsed again, with strings in place of them: a reviver for every value takes five to ten times as long.
   if (text.includes(numberMark)) return parseByReviver(text);
   const top: Fields = { value: JSON.parse(marked + text.slice(done)) };
   restoreNumbers(top);

@@ -46,25 +46,19 @@ export class JsonEnd {
   }
 
   #read(code: number): void {
-    switch (this.#state) {
-      case 'start':
-        if (code === 0x7b && this.#of === 'object') {
-          this.#state = 'inside';
-          this.#depth = 1;
-        } else if (code === 0x22 && this.#of === 'string') this.#state = 'string';
-        else if (String.fromCharCode(code).trim() !== '') this.#state = 'other';
-        return;
-      case 'inside':
-        if (code === 0x22) this.#state = 'string';
-        else if (code === 0x7b || code === 0x5b) this.#depth += 1;
-        else if (code === 0x7d || code === 0x5d) {
-          this.#depth -= 1;
-          if (this.#depth <= 0) this.#state = this.#of === 'any' || code === 0x7d ? 'whole' : 'other';
-        }
-        return;
-      case 'string':
-      case 'whole':
-      case 'other':
+    if (this.#state === 'start') {
+      if (code === 0x7b && this.#of === 'object') {
+        this.#state = 'inside';
+        this.#depth = 1;
+      } else if (code === 0x22 && this.#of === 'string') this.#state = 'string';
+      else if (String.fromCharCode(code).trim() !== '') this.#state = 'other';
+    } else if (this.#state === 'inside') {
+      if (code === 0x22) this.#state = 'string';
+      else if (code === 0x7b || code === 0x5b) this.#depth += 1;
+      else if (code === 0x7d || code === 0x5d) {
+        this.#depth -= 1;
+        if (this.#depth <= 0) this.#state = this.#of === 'any' || code === 0x7d ? 'whole' : 'other';
+      }
     }
   }
 }

@@ -18,11 +18,7 @@ export interface Members extends ByteRange {
   readonly isCut: boolean;
 }
 
-/**
- * Finds the first `most` members of the object or list that begins at `start`, without parsing them: a conversation of megabytes is passed
- * on, or compared, as it came. Null where neither begins, where it does not end, and for what is not JSON between the values; the values
- * themselves are not checked.
- */
+/** Finds at most `most` members of an object or list, without parsing them. Null for anything else, and for what is no JSON between the values. */
 export function findMembers(bytes: Buffer, start: number, most: number): Members | null {
   const opening = skipSpace(bytes, start);
   const isObject = bytes[opening] === openBrace;

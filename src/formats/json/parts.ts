@@ -31,11 +31,7 @@ function escaped(separator: string): string {
 
 const partLength = 16 * 1024;
 
-/**
- * Writes `JSON.stringify(value)` in parts, so that a large value never exists as one string: texts of some 16 KiB, and `JsonBytes` as they
- * are. A part may end within a string, never within a character. Sizes are counted once for all levels, so the time is linear at every
- * depth.
- */
+/** Writes `JSON.stringify(value)` in parts of some 16 KiB, which may end within a string, but not within a character. */
 export function* jsonParts(value: unknown): Generator<string | Buffer> {
   const large = new Set<object>();
   countCharacters(value, large);

@@ -64,19 +64,12 @@ export class WholeNumbers {
   }
 
   #read(code: number): void {
-    switch (this.#state) {
-      case 'start':
-        if (code === 0x7b) this.#state = 'between';
-        else if (String.fromCharCode(code).trim() !== '') this.#state = 'no_object';
-        return;
-      case 'number':
-      case 'between':
-        if (code === 0x22) this.#state = 'string';
-        else this.#state = isDigit(code) || code === 0x2d ? 'number' : 'between';
-        return;
-      case 'string':
-      case 'fraction':
-      case 'no_object':
+    if (this.#state === 'start') {
+      if (code === 0x7b) this.#state = 'between';
+      else if (String.fromCharCode(code).trim() !== '') this.#state = 'no_object';
+    } else if (this.#state === 'number' || this.#state === 'between') {
+      if (code === 0x22) this.#state = 'string';
+      else this.#state = isDigit(code) || code === 0x2d ? 'number' : 'between';
     }
   }
 }

@@ -43,9 +43,8 @@ export interface CollectorOptions {
 const lastResort = { type: 'major', execution: 'sync', flavor: 'last-resort' } as const;
 
 /**
- * The heap of this process, of which `limit` bytes may be live. Only a full collection shows what is live; until then
- * most of the heap may be garbage. V8 makes one when memory is allocated, so a process that refuses all requests would
- * make none for minutes and go on refusing because of garbage; `collect` makes one then.
+ * Creates the gauge of this process's heap, of which `limit` bytes may be live. Only a full collection shows what is live, and V8 makes none
+ * in a process that refuses all requests: `collect` makes one, so that garbage is not taken for live bytes for minutes.
  */
 export function createHeapGauge(limit: number, take = takeCollector): HeapGauge {
   let collector: NodeJS.GCFunction | undefined;

@@ -18,11 +18,7 @@ const cheapLiveShare = 1 / 4;
 
 /** Milliseconds after which the memory of a start is given back, a sixth of an idle service's: most of it is compiled code. */
 const startMs = 1000;
-/**
- * Milliseconds without work after which the memory of a load is given back; what remains after the second time is in use. If it were
- * sooner, the load after a short pause would need the pages and the compiled code again: a small request took up to half as much CPU
- * again in its first seconds.
- */
+/** Idle times after which memory is given back: sooner, a load after a pause took up to half as much CPU again in its first seconds. */
 const idleMs = [20_000, 25_000];
 /** An idle process that has grown by less does not give memory back, which takes some 40 ms. */
 const growthBytes = 8 * 1024 * 1024;

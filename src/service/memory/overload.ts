@@ -32,10 +32,7 @@ const heapBytesPerBodyByte = 22;
 
 /** Shares of the live heap above which no exchange is admitted, the largest holders are paused or cut, and no body is taken. */
 const heapShares = { busy: 0.6, short: 0.8, full: 0.95 };
-/**
- * Shares of the available memory that the process has. Above `busy`, garbage is collected. Above `short`, the largest holders are paused,
- * or cut if a collection did not help. Above `full`, neither an exchange is admitted nor a body taken.
- */
+/** Shares of the memory above which garbage is collected, the largest holders are paused or cut, and neither exchange nor body is taken. */
 const memoryShares = { busy: 0.6, short: 0.75, full: 0.85 };
 /** The service is unavailable once so many checks in a row have found no room: a short burst only gets 503s. */
 const checksUntilUnavailable = 3;
@@ -136,11 +133,7 @@ export class OverloadGuard {
     };
   }
 
-  /**
-   * Enters the store of conversations that are kept for later. Its bytes count with the bodies, and are evicted before a body is refused or
-   * a holder is cut; a client then gets an error for a conversation that is gone. `evict` frees at least so many bytes, or all. The result
-   * is to be called with the store's size whenever that has changed.
-   */
+  /** Enters the store of conversations, which are evicted before anything is refused or cut. The result is to be called with its size. */
   setStore(evict: (bytes: number) => void): (bytes: number) => void {
     const account = new Account(this.#ledger);
     this.#store = { account, evict };

@@ -268,10 +268,7 @@ export const supervisorRows = {
 
 type DroppedKind = (typeof droppedKinds)[number];
 
-/**
- * Reads the kind of a dropped name: an item or a part that the model does not see, earlier reasoning, a tool that it is not offered, or a
- * field that is not sent. The first three have an index before their type; a field is named once for all of its places.
- */
+/** Reads the kind of a dropped name: a part that the model does not see, earlier reasoning, a tool that is not offered, or a field. */
 export function readDroppedKind(name: string): DroppedKind {
   const ofTool = /\btools\[\d+\]\.(?!tools\[)(strict$|parameters\.)?/.exec(name);
   if (ofTool !== null) return ofTool[1] === undefined ? 'tool' : 'field';

@@ -93,10 +93,7 @@ export const labelIdleMs = 60 * 60 * 1000;
 /** Returns the label of a name. With `isNew` false, no new label is made. */
 export type BoundedLabel = (name: string, isNew?: boolean) => string;
 
-/**
- * Creates labels for at most `most` names at once; any other name is `other`. Clients may invent names: a label that was not used for an
- * hour makes room for a new one, and `forget` frees its time series, so that invented names never displace real ones for good.
- */
+/** Creates labels for `most` names at once, `other` for the rest. Clients invent names, so a label that was unused for an hour makes room. */
 export function createBoundedLabel(
   most: number,
   forget: (label: string) => void = () => {},

@@ -62,11 +62,7 @@ function tooLarge(why: string): ApiError {
 /** One decoder for all requests: creating one costs more than decoding a small body. */
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
-/**
- * Reads UTF-8 and checks the limits of its JSON; the returned function parses it, in another step. A byte order mark is skipped. A number
- * that a JavaScript number would change, such as a 64-bit bound in a schema, becomes a `JSON.rawJSON` object, which is written as it was
- * read. Both throw `ApiError` (400, or 413 for too many values).
- */
+/** Reads UTF-8 and checks the limits of its JSON. The returned function parses it exactly, in another step. Both throw `ApiError` (400, 413). */
 export function checkJson(
   bytes: Uint8Array,
   { maxNesting, maxValues }: { readonly maxNesting: number; readonly maxValues: number },

@@ -64,10 +64,7 @@ export class RequestLeg {
     this.#mode = options.modes.request;
   }
 
-  /**
-   * Returns the replies to one message, or the steps to them if it completes a body; no other message is handled before the last step.
-   * `refusal` is asked first, since the message may have waited. Throws `ProtocolError` for a message that the phase does not allow.
-   */
+  /** Returns the replies to one message, or the steps to them if it completes a body. `refusal` is asked first. Throws `ProtocolError`. */
   handle(event: RequestEvent, refusal?: () => ApiError | null): ExchangeReply[] | Steps<ExchangeReply[]> {
     checkEvent(requestMoves, this.#phase, event.type);
     try {

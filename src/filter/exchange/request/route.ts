@@ -90,10 +90,7 @@ export function upstreamPath(template: string, { prefix, apiVersion }: RequestPa
   return apiVersion === '' || path.includes('?') ? path : `${path}?${apiVersion}`;
 }
 
-/**
- * Encodes the model as one segment of a path. Throws `ApiError` for a name that cannot be one: whoever normalises the path removes `.` and
- * `..`, percent-encoded or not (RFC 3986 §5.2.4 and §6.2.2.2), with a segment of the operator's; a lone surrogate has no encoding.
- */
+/** Encodes the model as one segment. Throws `ApiError` for `.`, `..`, which disappear from a path (RFC 3986 §5.2.4), and lone surrogates. */
 function encodeModel(model: string): string {
   if (model === '.' || model === '..' || /\p{Surrogate}/u.test(model))
     throw ApiError.invalidRequest(

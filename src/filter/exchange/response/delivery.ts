@@ -108,10 +108,7 @@ export function encodeEvents(events: readonly ResponseStreamEvent[], isEnd: bool
   return isEnd ? Buffer.concat([bytes, doneEvent]) : bytes;
 }
 
-/**
- * Encodes events as `encodeSseEvents` does. A piece may end within the JSON of an event, which is cut on the way in any case if it is larger
- * than a client's read, but never between the two line feeds behind it: some parsers expect both in one piece.
- */
+/** Encodes events as `encodeSseEvents` does. No piece ends between the two line feeds behind an event: some parsers expect both in one piece. */
 export function encodeLongEvents(events: readonly ResponseStreamEvent[], isEnd: boolean): LongBody {
   return new LongBody(function* () {
     for (const event of events) {

@@ -4,10 +4,7 @@ import { scanJson } from '../../../formats/json/scan.ts';
 import type { ApiError } from '../../wire/schema/api-error.ts';
 import { AnswerState, type BodyDecision, nothing, type UpstreamBodyReader } from './upstream-body-reader.ts';
 
-/**
- * Buffers the answer to an operation that is passed, and returns what `complete` makes of it. The original bytes are returned if that is
- * null, if the answer is not JSON, is nested too deep or has too many values, or as soon as it is larger than `maxBytes`.
- */
+/** Returns what `complete` makes of the answer to a passed operation; the answer's own bytes if that is null, or the answer exceeds a limit. */
 export function createPassedReader(complete: (answer: unknown) => object | null, maxBytes: number): UpstreamBodyReader {
   const body = new GrowingBytes();
   const state = new AnswerState();

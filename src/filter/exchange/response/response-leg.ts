@@ -241,18 +241,10 @@ export class ResponseLeg {
     const maxBytes = limits.maxResponseBytes;
     const mayReplaceStatus = this.#isFullDuplex() || this.#mode === 'BUFFERED';
     const onMessage = tap === undefined ? undefined : (events: number) => tap.onMessage(events);
+    const given = { status, contentType, retryAfter, context, committed, mayReplaceStatus, limits, onMessage };
     const reader =
       operation === null
-        ? createUpstreamBodyReader({
-            status,
-            contentType,
-            retryAfter,
-            context,
-            committed,
-            mayReplaceStatus,
-            limits,
-            onMessage,
-          })
+        ? createUpstreamBodyReader(given)
         : createPassedReader((answer) => operation.complete(answer, settings, maxBytes), maxBytes);
     const body = { reader, decoder, isEncoded: codings.length > 0, stream: context?.stream ?? false, dropped };
     this.#move(type, { phase: committed ? 'sending_body' : 'holding_headers', body });
