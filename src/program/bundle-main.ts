@@ -10,9 +10,8 @@ import './check-node.ts';
 declare const buildId: string;
 
 /**
- * The start of the built service (`dist/main.js`, in place of `main.ts`): runs `program.js` with V8's code cache of an earlier start. Node's
- * own compile cache has only what is compiled before a script runs; this cache has every function that a start needs, which saves a quarter
- * of its CPU time. A service without a cache that this V8 accepts writes one as soon as it listens: later, V8 drops what only a start runs.
+ * Starts the built service (`dist/main.js`, in place of `main.ts`) with V8's code cache of an earlier start, which saves a quarter of the CPU
+ * time: it has every function that a start needs. A service without such a cache writes one as soon as it listens.
  */
 const folder = dirname(import.meta.filename);
 const program = join(folder, 'program.js');
@@ -22,7 +21,6 @@ const cache = join(folder, `program-${buildId}.cache`);
 // the processor too, and compiled code does not, so an image's `cache` serves on any machine.
 const own = join(folder, `program-${buildId}-${cachedDataVersionTag()}.cache`);
 
-/** The cache file ends with a checksum. */
 const checksumBytes = 4;
 
 // The build writes nothing but ASCII: as Latin-1 the source takes half the memory, and is not decoded.

@@ -8,7 +8,6 @@ if (tooOld !== null) {
   process.exit(1);
 }
 
-/** Returns the error for a version of Node that is too old. */
 export function nodeTooOld(version: string): string | null {
   const [major, minor, patch] = parseVersion(version);
   const isEnough = oldestNodes.some((oldest, index) => {

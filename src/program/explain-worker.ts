@@ -2,7 +2,6 @@ import { gzipSync } from 'node:zlib';
 import { messageOf } from '../service/settings/error-texts.ts';
 import type { ExplainedRequest } from '../tools/inspect/exchange-json.ts';
 
-/** An explanation for the inspector, compressed, or why there is none. */
 export type ExplainAnswer = { readonly gzip: Buffer } | { readonly problem: string };
 
 /** An explanation repeats the request and the Chat request field by field, and may be long. */

@@ -12,7 +12,6 @@ import { fitToMemory, readMemory } from './process-memory.ts';
 import { serve } from './serve.ts';
 import { supervise } from './supervise.ts';
 
-/** The hint for somebody who starts the service from a terminal and expects a web server. */
 const aloneHint =
   'This is the gRPC half: an Envoy sends it the requests. To try both on this machine: npx responses-extproc try, or npm start in a clone.';
 
@@ -65,7 +64,6 @@ async function runSubcommand(subcommand: Subcommand, args: readonly string[]): P
   process.exitCode = await subcommand(args, { env, stdin, stdout, stderr });
 }
 
-/** Reads the configuration, with sizes lowered to what fits this process's memory. */
 function readFittingConfig() {
   const config = readConfig(process.env);
   checkConfig(config);

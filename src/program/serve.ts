@@ -96,7 +96,6 @@ export async function serve(config: Config, log: Log, output: LogOutput) {
   );
 
   return {
-    /** Drains; resolves when everything has ended. */
     async stop(): Promise<void> {
       worker?.setReady(false);
       log.info(

@@ -47,7 +47,6 @@ export class Exchange {
     );
   }
 
-  /** Makes a leg's report of held bytes one for both legs. */
   #holdFor(leg: 'request' | 'response'): Hold {
     return (bytes, body) => {
       this.#held[leg] = bytes;

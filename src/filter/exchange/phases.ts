@@ -50,12 +50,10 @@ export const responseMoves = {
 export type RequestPhase = keyof typeof requestMoves;
 export type ResponsePhase = keyof typeof responseMoves;
 
-/** Throws `ProtocolError` if the phase does not allow the event. */
 export function checkEvent(moves: Moves<string>, phase: string, event: string): void {
   if (moves[phase]?.[event] === undefined) throw new ProtocolError(`${event} came in the phase ${phase}.`);
 }
 
-/** The outcome of the request, as far as the response leg needs it. */
 export type RequestOutcome =
   /** `unseen`: Envoy has sent no message of the request. */
   | { readonly type: 'unseen' | 'open' }

@@ -26,7 +26,6 @@ const noBytes = Buffer.alloc(0);
 /** The most bytes of one streamed body reply: Envoy accepts messages of up to 64 KiB, and the fields around the body need a few. */
 export const maxPieceBytes = 62_000;
 
-/** Cuts bytes into pieces of at most `maxPieceBytes`; no bytes into no pieces. */
 export function cutBytes(bytes: Buffer): Buffer[] {
   const pieces: Buffer[] = [];
   for (let at = 0; at < bytes.length; at += maxPieceBytes) pieces.push(bytes.subarray(at, at + maxPieceBytes));
@@ -63,7 +62,6 @@ export function immediateResponse(error: ApiError, headers: Readonly<Record<stri
   };
 }
 
-/** Writes the reply that ends the exchange with a complete Response without output. */
 export function immediateAnswer(
   context: ResponseContext,
   { dropped, requestId }: { readonly dropped: readonly string[]; readonly requestId: string | null },

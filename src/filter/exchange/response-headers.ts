@@ -33,7 +33,6 @@ export interface AnswerFacts {
   readonly dropped: readonly string[];
 }
 
-/** Changes the upstream's headers for a translated body. */
 export function translatedHeaders(
   headers: HeaderMap,
   { stream, dropped }: AnswerFacts,

@@ -218,11 +218,7 @@ function* withMetadataOnFirst(
   yield* replies;
 }
 
-/**
- * Writes the metadata for Envoy at this point of the exchange. Envoy keeps the last value of each field until the client's stream ends;
- * budgets and the access log see that value. So an exchange that is still open is called `aborted`, which it is unless more metadata
- * follows, and a field that was sent once is sent again.
- */
+/** Writes the metadata for Envoy, which keeps the last value of each field: an open exchange is `aborted`, unless more metadata follows. */
 export function writeUsageMetadata({ outcome, model, upstreamModel, tokens, estimate }: BilledFacts): UsageMetadata {
   const metadata: Record<string, string | number> = {
     ...writePaidTokens({ outcome, tokens, estimate }),

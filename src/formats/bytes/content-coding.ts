@@ -66,7 +66,6 @@ export function createContentDecoder(codings: readonly ContentCoding[]): Content
 
 const identity: ContentDecoder = { push: asBuffer, windowBytes: () => 0, failure: () => null };
 
-/** Decodes a whole body to at most `maxBytes`. Throws `ContentCodingError`. */
 export function decodeContent(body: Uint8Array, codings: readonly ContentCoding[], maxBytes: number): Uint8Array {
   return codings.toReversed().reduce((bytes, coding) => decodeWhole(bytes, coding, maxBytes), body);
 }
@@ -98,7 +97,6 @@ type Engine = Gunzip | Inflate | InflateRaw | BrotliDecompress | ZstdDecompress;
 type Frames = Pick<ZstdFrames, 'windowBytes' | 'endOfFrame'>;
 
 interface Codec {
-  /** Opens an engine for a body in pieces that begins with this byte. */
   open(first: number): Engine;
   /** Returns what finds the frames of a body that begins with these bytes. */
   frames(start: Uint8Array): Frames;

@@ -29,7 +29,6 @@ export class GrowingBytes {
     this.#length = length;
   }
 
-  /** Returns a view of all bytes so far. */
   whole(): Buffer {
     if (this.#buffer === null) return noBytes;
     return this.#buffer.length === this.#length ? this.#buffer : this.#buffer.subarray(0, this.#length);

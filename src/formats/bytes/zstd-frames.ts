@@ -16,7 +16,6 @@ export class ZstdFrames {
   /** What comes after `#left` bytes: the header of a frame or of a block, or the end of the frame; `foreign`: this is no zstd. */
   #next: 'frame' | 'block' | 'end' | 'foreign' = 'frame';
   #left = 0;
-  /** The bytes of an incomplete header. */
   #head: number[] = [];
   #checksumBytes = 0;
 

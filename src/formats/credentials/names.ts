@@ -1,6 +1,5 @@
 // The inspector's page has this file too: nothing in it may need Node.
 
-/** The text in place of a value that is not shown. */
 export const redactionMark = '[redacted]';
 
 /** A header, or a parameter of a URL, with one of these words in its name carries a credential. */

@@ -1,16 +1,11 @@
 import { isCredentialField, isCredentialHeader, maxNameLength, redactionMark } from './names.ts';
 import { type OnRedacted, redactUrl } from './urls.ts';
 
-/** The names of objects whose fields are headers. */
 const headersField = /^((http|extra|default|custom|request)_?)?headers$/i;
 const url = /(?:\\?\/){2}(?:[^\s"'<>\\]|\\\/|\\u0026){0,8192}/y;
 const number = /[-.\d][-+.\deE]*/y;
 
-/**
- * Redacts the credentials of a body, also in JSON inside a string: texts, numbers and lists of fields with a credential's name, and
- * of URLs the user and the parameters. `text` is bytes that are read as Latin-1, and need not be JSON. The search jumps from colon to
- * colon, of which a long prompt has few: parsing a long history would take longer than everything else that recording does.
- */
+/** Redacts the credentials of a body, read as Latin-1, that need not be JSON. It jumps from colon to colon, since parsing would take too long. */
 export function redactJson(text: string, onRedacted: OnRedacted): string {
   const kept: string[] = [];
   let done = 0;
@@ -72,7 +67,6 @@ export function redactJson(text: string, onRedacted: OnRedacted): string {
     return at;
   }
 
-  /** Redacts the content of a string that may have no end. */
   function replaceString(start: number, backslashes: number): number {
     const quote = findClosingQuote(text, start, backslashes);
     const end = quote === null ? text.length : quote - backslashes;

@@ -17,11 +17,7 @@ export class Redactor {
     return new Map(named.map(([name, value]) => [name, this.text(value)]));
   }
 
-  /**
-   * Redacts a whole body or event of a stream; in a piece, a credential may be cut. Argument and result are bytes that are read as
-   * Latin-1. With `onOmitted`, the time is bounded: it is called with the number of bytes that are left out at the end, because there
-   * are too many credentials to look for in all of the body.
-   */
+  /** Redacts a whole body or event, read as Latin-1. With `onOmitted`, the end is left out if there are too many credentials to look for. */
   body(latin1: string, kind: BodyKind, onOmitted: ((bytes: number) => void) | null = null): string {
     const named = redactJson(latin1, this.#remember);
     const most = onOmitted === null ? named.length : this.#known.longestText();
@@ -122,12 +118,10 @@ function splitValue(value: string): string[] {
 }
 
 const wellKnownScheme = /^(?:bearer|basic|token|apikey)$/i;
-/** Characters that JSON escapes. */
 const escaped = /["\\\p{Cc}\p{Cs}]/u;
 const maxValues = 128;
 const searchedLength = 64;
 /** Characters of a text times values: a search takes up to 3 ns for each. */
 const maxSearched = 32 * 1024 * 1024;
 const minLength = 8;
-/** A longer value is not searched for. */
 export const maxKnownLength = 4096;

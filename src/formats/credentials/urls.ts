@@ -1,6 +1,5 @@
 import { isCredentialField, isCredentialHeader, redactionMark } from './names.ts';
 
-/** Receives each value that was left out. */
 export type OnRedacted = (value: string) => void;
 
 /** Query parameters that are part of the protocol and hold no secret. */

@@ -34,7 +34,6 @@ export function parseExactly(text: string): unknown {
 /** The beginning of a string that stands for a number. JSON has only this way of writing U+0000. */
 const numberMark = '\\u0000';
 
-/** An object by its names, or a list by its indexes. */
 type Fields = Record<string, unknown>;
 
 function restoreNumbers(top: Fields): void {
@@ -67,7 +66,6 @@ function parseByReviver(text: string): unknown {
   );
 }
 
-/** A digit, or one of `-`, `.`, `+`, `e` and `E`. */
 function isOfNumber(code: number): boolean {
   return isDigit(code) || code === 0x2d || code === 0x2e || code === 0x2b || code === 0x65 || code === 0x45;
 }

@@ -1,6 +1,5 @@
 import { closingQuoteInBytes } from './scan.ts';
 
-/** The place of a value in the bytes of the JSON around it. */
 export interface ByteRange {
   readonly start: number;
   readonly end: number;

@@ -39,7 +39,6 @@ export function* jsonParts(value: unknown): Generator<string | Buffer> {
   if (last !== '') yield last;
 }
 
-/** Writes the parts of a value behind the text `before`. Returns the text that is not a whole part yet. */
 function* writeParts(value: unknown, large: ReadonlySet<object>, before: string): Generator<string | Buffer, string> {
   if (typeof value === 'string' && value.length > partLength) return yield* stringParts(value, before);
   if (typeof value !== 'object' || value === null || !large.has(value))

@@ -1,8 +1,4 @@
-/**
- * Reads JSON once before it is parsed, and stops where it exceeds a limit. Returns the offset at which it is nested too deep (the parser
- * itself would go on until memory runs out), or null; whether a number is long enough to need the slower exact parser; and an upper
- * bound of the values: each bracket and each comma counts as one.
- */
+/** Reads JSON before it is parsed, up to a limit: where it is nested too deep, if it needs the exact parser, and how many values it has at most. */
 export function scanJson(
   text: string,
   { maxNesting = Number.POSITIVE_INFINITY, maxValues = Number.POSITIVE_INFINITY } = {},

@@ -1,10 +1,6 @@
 import { isDigit, OpenString } from './scan.ts';
 
-/**
- * Rewrites `120000.0` as `120000`: models write it (Grok, xAI), and tools that read an integer refuse it, as Codex's do (codex#33452,
- * opencodex#2316, #2443). The text is the JSON of an object in pieces, cut anywhere; any other text passes. Only what follows the
- * point is held back, until the number ends; `1.5` stays.
- */
+/** Rewrites `120000.0` as `120000` in the JSON of an object that comes in pieces: Grok writes it, and Codex's tools refuse it (codex#33452). */
 export class WholeNumbers {
   readonly #onRepair: () => void;
   readonly #string = new OpenString();

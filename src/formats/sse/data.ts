@@ -7,10 +7,8 @@ export interface SseData {
 }
 
 /**
- * Reads an event's data: `[DONE]` (some servers quote it), or JSON; null for anything else. Data of several lines is one value, or else
- * one value per line, since some servers omit the blank line in front of `[DONE]`. Empty data has no value, nor has a line that is a
- * comment, from a gateway that takes comments for data (`data: : OPENROUTER PROCESSING`, mnfst/llm-gateway#2053). Throws `SseLimitError`
- * for more lines than `maxLines`.
+ * Reads an event's data: `[DONE]`, which some servers quote, or JSON; null for anything else. Lines are one value together, or one value each
+ * where a server omits the blank line in front of `[DONE]`. Empty lines and comments have no value. Throws `SseLimitError`.
  */
 export function readSseData(data: string, maxLines = Number.POSITIVE_INFINITY): SseData | null {
   if (data.length < 32) {
@@ -45,7 +43,6 @@ function readLines(data: string, maxLines: number): SseData | null {
   return { values, done: false };
 }
 
-/** Does the data begin with the colon of a comment? */
 export function isCommentInData(text: string): boolean {
   return text.trimStart().startsWith(':');
 }

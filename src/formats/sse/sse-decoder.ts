@@ -1,7 +1,6 @@
 import { Buffer } from 'node:buffer';
 import { GrowingBytes } from '../bytes/growing-bytes.ts';
 
-/** One event or comment of a server-sent event stream. */
 export type SseMessage =
   | { readonly type: 'event'; readonly event: string | null; readonly data: string }
   | { readonly type: 'comment' };
@@ -26,14 +25,10 @@ const noBytes = Buffer.alloc(0);
 const lineFeed = Buffer.from('\n');
 
 /**
- * Reads the event stream format (WHATWG HTML §9.2.6) from bytes cut anywhere, even inside a character or between CR and LF. Text is decoded
- * a line at a time; the work is linear in the bytes however small the pieces are. Beyond the standard, these are events of their own:
- * a line that begins with `{` (some servers send errors or all chunks without `data:`), the field `error` (llama.cpp, GPUStack), an event
- * `error` without data, and data that is an object in front of another (some proxies put two chunks into one event, some servers omit
- * all blank lines).
- *
- * If a piece completes some events and then exceeds the limit, those events are returned and the next call throws.
- * docs/decisions/0007-hand-written-decoders.md says why this is written by hand.
+ * Reads the event stream format (WHATWG HTML §9.2.6) from bytes cut anywhere, in linear time. Beyond the standard, these are events of
+ * their own: a line that begins with `{` (some servers omit `data:`), the field `error` (llama.cpp, GPUStack), an event `error` without
+ * data, and data that is an object in front of another (some servers omit blank lines). If a piece completes events and then exceeds the
+ * limit, those are returned and the next call throws. docs/decisions/0007-hand-written-decoders.md says why this is written by hand.
  */
 export class SseDecoder {
   readonly #maxEventBytes: number;
@@ -72,7 +67,6 @@ export class SseDecoder {
     return this.#take();
   }
 
-  /** Returns the number of bytes that are buffered for an event. */
   pending(): number {
     return this.#lineSize + this.#dataSize;
   }
@@ -119,7 +113,6 @@ export class SseDecoder {
     this.#lineSize = size;
   }
 
-  /** Reads the line of the buffered bytes and those from `start` to `end`. */
   #endLine(bytes: Buffer, start: number, end: number): void {
     if (this.#lineSize === 0) {
       this.#readLine(bytes, start, end);

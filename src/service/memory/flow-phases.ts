@@ -18,7 +18,6 @@ export const flowMoves = {
 export type FlowPhase = keyof typeof flowMoves;
 export type FlowEvent = keyof (typeof flowMoves)['open'];
 
-/** Whether the peer has yet to read what it was sent. */
 export function isBlocked(phase: FlowPhase): boolean {
   return phase === 'blocked' || phase === 'blocked_and_paused';
 }

@@ -5,7 +5,6 @@ import { runInNewContext } from 'node:vm';
 /** The JavaScript heap, as those see it who relieve memory. */
 export type HeapGauge = Pick<MeasuredHeap, 'limit' | 'live' | 'pages' | 'collect'>;
 
-/** The memory of this process, within the machine's or its container's. */
 export interface ResidentMemory {
   /** A process that takes more bytes is killed. */
   readonly limit: number;
@@ -31,11 +30,8 @@ const MiB = 1024 * 1024;
 export interface CollectorOptions {
   /** Makes a full collection; `givesBack` frees the pages of what it freed, too. */
   readonly collect: (givesBack: boolean) => void;
-  /** Bytes on the heap now. */
   readonly used: () => number;
-  /** Bytes of the pages that the heap has now. */
   readonly pages: () => number;
-  /** Milliseconds of a monotonic clock. */
   readonly now: () => number;
 }
 
@@ -74,7 +70,6 @@ export class MeasuredHeap {
   live = 0;
   readonly #options: CollectorOptions;
   #measuredAt = Number.NEGATIVE_INFINITY;
-  /** The time from which each kind may be forced. */
   readonly #allowedAt: Record<CollectionKind, number> = { affordable: 0, urgent: 0, give_back: 0 };
 
   constructor(limit: number, options: CollectorOptions) {

@@ -1,9 +1,7 @@
 import { ApiError } from '../../filter/index.ts';
 import type { HeapGauge, ResidentMemory } from './heap.ts';
-import { Account, Ledger } from './ledger.ts';
-import { MemoryMeter } from './memory-meter.ts';
+import { Account, Ledger, MemoryMeter } from './memory-meter.ts';
 
-/** The limit that refused an exchange. */
 export type OverloadReason = keyof typeof why;
 
 export interface OverloadLimits {
@@ -24,7 +22,6 @@ export interface Holder {
   readonly mayTakeLong?: boolean;
 }
 
-/** A holder's entry in the ledger. */
 export type Admission = ReturnType<OverloadGuard['enter']>;
 
 /** JSON.parse takes up to 21 bytes of heap per byte of body (`[{},{},…`), and a body is parsed in one go. */
@@ -52,12 +49,10 @@ const leastHeldBytes = 14 * 1024;
 
 /**
  * Decides, for all calls and connections, what happens when memory is low. New exchanges are refused, and garbage is collected. While no
- * collection is due yet, the largest holders are paused. After a collection that was not enough, conversations that are kept for later
- * are evicted, and then the largest holders are cut. The guard goes by the ledger of what all holders report, and by the process's actual
- * memory.
+ * collection is due yet, the largest holders are paused. After one that was not enough, conversations are evicted, and then the largest
+ * holders are cut. The guard goes by what all holders report, and by the process's actual memory.
  */
 export class OverloadGuard {
-  /** Exchanges that run now. */
   exchanges = 0;
   readonly #limits: OverloadLimits;
   readonly #ledger = new Ledger();
@@ -122,7 +117,6 @@ export class OverloadGuard {
     return {
       /** Sets the bytes that are held, `body` of them yet to be parsed. Returns an error, and counts nothing, if there is no room to parse that. */
       hold: (bytes: number, body = 0): ApiError | null => this.#hold(account, bytes, body),
-      /** Sets how many bytes were written that the other side has yet to read. */
       setUnsent: (bytes: number): void => account.setUnsent(bytes),
       release: (): void => {
         if (isReleased) return;
@@ -251,7 +245,6 @@ export class OverloadGuard {
     return heap > heapShares.busy * share || memory > memoryShares.full * share;
   }
 
-  /** Does memory keep new exchanges out? */
   #keepsOut(): boolean {
     this.#busySince = this.#isBusy() ? (this.#busySince ?? this.#now()) : null;
     return this.#busySince !== null;
@@ -347,7 +340,6 @@ export class OverloadGuard {
     this.#paused.clear();
   }
 
-  /** Counts a refusal, and returns the error for its client. */
   refuse(reason: OverloadReason): ApiError {
     this.#refused(reason);
     return new ApiError(`The gateway is overloaded: ${why[reason]}. Try again in ${retryAfterSeconds}s.`, {

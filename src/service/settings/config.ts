@@ -6,7 +6,6 @@ import { settings } from './settings-table.ts';
 
 type AnySetting = SettingIn<typeof settings>;
 
-/** The values of all settings by their variables. */
 export type Config = {
   readonly [One in AnySetting as One['variable']]: One extends Setting<string, infer Value> ? Value : never;
 };
@@ -53,14 +52,12 @@ function findContradictions(config: Config): string[] {
   return found;
 }
 
-/** Redacts user names, passwords and keys in URLs, for display. */
 export function redactConfig(config: Config): Readonly<Record<string, unknown>> {
   return Object.fromEntries(
     Object.entries(config).map(([name, value]) => [name, typeof value === 'string' ? redactUrls(value) : value]),
   );
 }
 
-/** The configuration has these problems, one per line. */
 export class ConfigError extends Error {
   constructor(problems: readonly string[]) {
     super(problems.map((problem) => `Configuration: ${problem}`).join('\n'));

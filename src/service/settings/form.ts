@@ -1,4 +1,3 @@
-/** The form of a variable's text. */
 export interface Form<Value> {
   /** Returns the value; undefined for text of another form. */
   read(text: string): Value | undefined;

@@ -24,7 +24,6 @@ export interface FileForm<Content> {
   readonly takes: string;
   /** Reads the file's text. Throws an `Error` that says in plain English what is wrong with it. */
   read(text: string): Content;
-  /** Other contents worth trying. */
   readonly others: readonly Content[];
 }
 
@@ -93,7 +92,6 @@ export function isSetting(entry: Setting | SettingTable | number | string): entr
   return typeof entry === 'object' && 'variable' in entry && typeof entry.variable === 'string';
 }
 
-/** Lists the settings of a table, each once. */
 export function settingsIn(table: SettingTable): readonly Setting[] {
   const found = Object.values(table).flatMap((entry) => {
     if (typeof entry !== 'object') return [];

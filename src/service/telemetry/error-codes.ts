@@ -1,7 +1,6 @@
 import type { ExchangeSummary } from '../../filter/index.ts';
 import type { CallEnd } from './observer.ts';
 
-/** Codes that this service gives to errors of upstreams. */
 const own = `
   client_closed_request context_length_exceeded insufficient_quota invalid_api_key invalid_encoding empty_summary
   invalid_json invalid_request invalid_tool_call invalid_upstream_response method_not_allowed model_error

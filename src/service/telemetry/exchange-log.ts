@@ -81,7 +81,6 @@ export function readTraceParent(metadata: CallMetadata, { traceParent }: Pick<Ex
   return readHeader(metadata['traceparent']?.toString()) ?? readHeader(traceParent);
 }
 
-/** Reads a `traceparent` header; null if it is missing or invalid. */
 function readHeader(value: string | null = null) {
   const match = pattern.exec(String(value));
   if (match === null) return null;

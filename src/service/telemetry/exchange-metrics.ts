@@ -7,7 +7,6 @@ import type { CallEnd, CallTimes, ExchangeObserver } from './observer.ts';
 /** The most codes or types with a label of their own: a time series lives as long as the process. */
 const maxCodes = 64;
 
-/** Updates the metrics once, when an exchange ends. */
 export function createExchangeMetrics(metrics: Metrics): ExchangeObserver {
   const codeLabel = createBoundedLabel(maxCodes);
   const typeLabel = createBoundedLabel(maxCodes, (type) => void forgetSeries(metrics.unknownTypes, 'type', type));

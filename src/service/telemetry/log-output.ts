@@ -19,7 +19,6 @@ export function createLogOutput(fd: number) {
   let waiting: string[] = [];
   let waitingBytes = 0;
   let lost = 0;
-  /** The time at which the current write began. */
   let writingSince: number | null = null;
   let flushing: Promise<void> | null = null;
   let timer: NodeJS.Timeout | undefined;

@@ -71,7 +71,6 @@ function writeFields(fields: object): string {
 /** Characters that JSON does not escape, and some readers take for the end of a line or a command. */
 const unsafe = /[\u007f-\u009f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/g;
 
-/** Escapes the unsafe characters of a line of JSON. */
 export function escapeLine(json: string): string {
   return json.replace(unsafe, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }

@@ -5,7 +5,6 @@ import { repairKinds } from '../../filter/index.ts';
 export interface MetricRow {
   /** By Prometheus' conventions, the name of a counter ends in `_total`, and no gauge's does. */
   readonly name: string;
-  /** Plain text for each scrape. */
   readonly help: string;
   readonly labels?: readonly string[];
   /** Further text for the documentation, in Markdown. */
@@ -18,7 +17,6 @@ export interface MetricRow {
 /** Metrics that are read at each scrape, by their names in the state. */
 export type ReadRows = Readonly<Record<string, Pick<MetricRow, 'name' | 'help' | 'more'>>>;
 
-/** The class of a row's metric. */
 export type MetricOf<Row extends MetricRow> = Row extends { readonly buckets: readonly number[] }
   ? Histogram<LabelsOf<Row>>
   : Row['name'] extends `${string}_total`
@@ -216,7 +214,6 @@ const lostLogLines = {
   help: 'Log lines that could not be written.',
 } as const;
 
-/** Metrics of each process. */
 export const stateRows = {
   ready: {
     name: 'responses_extproc_ready',
@@ -253,7 +250,6 @@ export const webSocketRows = {
   },
 } as const satisfies ReadRows;
 
-/** Metrics of the supervisor, with workers. */
 export const supervisorRows = {
   readyWorkers: {
     name: 'responses_extproc_ready_workers',

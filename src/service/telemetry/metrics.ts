@@ -17,7 +17,6 @@ export interface MetricsOptions {
   readonly profile: string;
   /** The label of all series, so that counters reset per worker; null without workers. */
   readonly worker: number | null;
-  /** Returns values for a scrape. */
   readonly state: () => StateOf<typeof stateRows>;
 }
 
@@ -32,7 +31,6 @@ export type Metrics = { readonly [Name in keyof typeof metricRows]: MetricOf<(ty
 /** Longer labels are cut: some servers accept a model's name of any length. */
 const maxLabelLength = 120;
 
-/** Creates the metrics of one process, with Node's own. */
 export function createMetrics({ version, maxModels = 50, profile, worker, state }: MetricsOptions): Metrics {
   const registry = new Registry();
   if (worker !== null) registry.setDefaultLabels({ worker: String(worker) });

@@ -24,7 +24,6 @@ export interface EndedCall {
   readonly how: CallEnd;
   readonly summary: ExchangeSummary;
   readonly times: CallTimes;
-  /** The value that was thrown, if any. */
   readonly cause: unknown;
 }
 

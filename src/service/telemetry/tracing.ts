@@ -17,7 +17,6 @@ import { readTraceParent, type TraceParent } from './exchange-log.ts';
 import type { CallEnd, ExchangeObserver } from './observer.ts';
 
 export interface TracingOptions {
-  /** The URL for traces by OTLP/HTTP. */
   readonly url: string;
   readonly serviceName: string;
   readonly version: string;
@@ -25,7 +24,6 @@ export interface TracingOptions {
   readonly ratio: number;
   /** Returns the provider's name for a profile. An import would put all profiles into this module's bundle, too. */
   readonly providerOf: (profile: string) => string;
-  /** Called with the number of spans that did not reach the collector. */
   readonly onLost: (spans: number, reason: string) => void;
 }
 
@@ -134,7 +132,6 @@ function writeAttributes(
   };
 }
 
-/** Reads `host`, `host:port` or `[IPv6]:port` as attributes. */
 function readServer(authority: string | null): Record<string, string | number | undefined> {
   const [, six, host, port] = /^(?:\[([^\]]+)\]|([^:]+))(?::(\d+))?$/.exec(authority ?? '') ?? [];
   return { 'server.address': six ?? host, 'server.port': port === undefined ? port : Number(port) };

@@ -10,13 +10,6 @@ import type { Steps } from '../steps.ts';
 import type { HeaderMap } from '../types.ts';
 import { readRequestBody } from './request-body.ts';
 
-export interface TranslatableRequest {
-  readonly operation: TranslatedOperation;
-  readonly headers: HeaderMap;
-  readonly bytes: Uint8Array;
-}
-
-/** The upstream's request, and what the translation of its response needs. */
 export interface PreparedRequest extends Pick<TranslatedRequest, 'context' | 'dropped' | 'unknownTypes'> {
   readonly body: Buffer;
   readonly model: string;
@@ -33,7 +26,9 @@ export const queuedBodyBytes = 256 * 1024;
 
 /** Translates the client's whole body; calls `onRead` with its JSON. Throws `ApiError`. */
 export function* prepareRequest(
-  { operation, headers, bytes }: TranslatableRequest,
+  operation: TranslatedOperation,
+  headers: HeaderMap,
+  bytes: Uint8Array,
   options: Pick<ExchangeOptions, 'settings' | 'bodyLimits' | 'hold' | 'clock' | 'sessionHeader' | 'sessionHashKey'>,
   onRead: (body: unknown) => void = () => {},
 ): Steps<PreparedRequest> {

@@ -102,7 +102,6 @@ export function checkJson(
 /** A smaller body is translated before anything could be done for want of memory. */
 const smallBodyBytes = 64 * 1024;
 
-/** Reads the parser's reason, without the piece of the body that it quotes. */
 function readReason(cause: unknown): string {
   const message = cause instanceof Error ? cause.message : String(cause);
   return message.replace(/, (\.\.\.)?".*$/s, '').replace(/\.$/, '');

@@ -51,7 +51,6 @@ export function wholeAndPlain(headers: HeaderMap): HeaderMutation {
 
 export type HeaderFacts = Readonly<ReturnType<typeof readHeaderFacts>>;
 
-/** Reads from a request's headers what a log line or a trace needs. */
 export function readHeaderFacts(headers: HeaderMap) {
   return {
     requestId: headers.get('x-request-id') ?? null,

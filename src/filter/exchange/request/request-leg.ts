@@ -40,7 +40,6 @@ const noBytes = Buffer.alloc(0);
 /** What an exchange keeps of a smaller request is not counted, since it is no more than any exchange has. */
 const smallBodyBytes = 4 * 1024;
 
-/** Carries the client's request to the upstream, in every body mode. */
 export class RequestLeg {
   readonly #options: ExchangeOptions;
   readonly #mode: BodyMode;
@@ -184,8 +183,7 @@ export class RequestLeg {
 
   *#translate(event: 'request_body' | 'request_trailers', bytes: Uint8Array): Steps<ExchangeReply[]> {
     try {
-      const request = { operation: this.#operation, headers: this.#headers, bytes };
-      const prepared = yield* prepareRequest(request, this.#options, (body) => {
+      const prepared = yield* prepareRequest(this.#operation, this.#headers, bytes, this.#options, (body) => {
         this.#asked = readAsked(body);
       });
       return this.#send(event, prepared);
@@ -256,7 +254,6 @@ export class RequestLeg {
     return isMore ? passThrough(event, fullDuplex) : discard(event, fullDuplex);
   }
 
-  /** Answers with a Response for which the upstream is not needed. */
   #answer(event: RequestEvent['type'], { context, dropped, unknownTypes }: PreparedRequest): ExchangeReply[] {
     const answer = immediateAnswer(context, { dropped, requestId: this.#headers.get('x-request-id') ?? null });
     this.#release();

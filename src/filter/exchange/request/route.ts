@@ -75,13 +75,10 @@ function isEnd(path: readonly string[], segments: readonly string[], at: number)
   return at + path.length === segments.length && path.every((segment, index) => segment === segments[at + index]);
 }
 
-/**
- * Writes the upstream's path: `template` in place of `/v1/responses`, behind the prefix, with `{model}` filled in. The query is dropped but
- * for Azure's `api-version`, unless the template has a query of its own. A client with the upstream's base in its URL
- * (`/openai/v1/responses` for Groq) has sent the beginning of the template already, which is not repeated.
- */
+/** Writes the upstream's path: `template` for `/v1/responses`, with `{model}` filled in. Of the query, only Azure's `api-version` is kept. */
 export function upstreamPath(template: string, { prefix, apiVersion }: RequestPath, model: string): string {
   if (prefix === '' && apiVersion === '' && !pathNeedsModel(template)) return template;
+  // A client with the upstream's base in its URL (`/openai/v1/responses` for Groq) has sent the beginning of the template already.
   const base = template.slice(0, Math.max(0, template.indexOf('/v1/')));
   const kept = prefix.endsWith(base) ? prefix.slice(0, prefix.length - base.length) : prefix;
   // A path is ASCII (RFC 3986); other characters that a lenient proxy let through are escaped.

@@ -66,10 +66,9 @@ const noBytes = Buffer.alloc(0);
 /** Bytes for the client; many of them are generated as they are sent. */
 export type ClientBytes = Buffer | LongBody;
 
-/** From this size on, a body is generated as it is sent. */
 export const longBodyBytes = 256 * 1024;
 
-/** A body that is generated as it is sent, one message to Envoy at a time, so that its parts are not joinBodies. */
+/** A body that is generated as it is sent, one message to Envoy at a time, so that its parts are not joined. */
 export class LongBody implements Iterable<Buffer> {
   readonly #parts: () => Iterable<string | Buffer>;
 

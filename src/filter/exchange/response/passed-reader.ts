@@ -1,7 +1,6 @@
 import { GrowingBytes } from '../../../formats/bytes/growing-bytes.ts';
 import { jsonOf } from '../../../formats/json/loose.ts';
 import { scanJson } from '../../../formats/json/scan.ts';
-import type { ApiError } from '../../wire/schema/api-error.ts';
 import { AnswerState, type BodyDecision, nothing, type UpstreamBodyReader } from './upstream-body-reader.ts';
 
 /** Returns what `complete` makes of the answer to a passed operation; the answer's own bytes if that is null, or the answer exceeds a limit. */
@@ -9,20 +8,12 @@ export function createPassedReader(complete: (answer: unknown) => object | null,
   const body = new GrowingBytes();
   const state = new AnswerState();
 
-  /** Returns what was buffered, of which the decision is made. */
   function take(decision: BodyDecision): Buffer {
     const bytes = body.whole();
     body.clear();
     state.bufferedBytes = 0;
     state.decision = decision;
     return bytes;
-  }
-
-  /** Drops what was buffered; the leg reports the error. */
-  function fail(error: ApiError): Buffer {
-    state.isComplete = true;
-    take(error);
-    return nothing;
   }
 
   return {
@@ -33,8 +24,8 @@ export function createPassedReader(complete: (answer: unknown) => object | null,
     },
     start: () => nothing,
     end(error) {
-      if (error !== undefined) return fail(error);
       state.isComplete = true;
+      if (error !== undefined) take(error);
       if (state.decision !== null) return nothing;
       const bytes = take('untouched');
       const text = bytes.toString('utf8');

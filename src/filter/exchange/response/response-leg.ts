@@ -78,7 +78,6 @@ const finishGraceMs = 2000;
 
 const noHeaders: HeaderMap = new Map();
 
-/** Carries the upstream's response to the client, in every body mode. */
 export class ResponseLeg {
   readonly #options: ExchangeOptions;
   readonly #requestId: () => string | null;
@@ -112,7 +111,8 @@ export class ResponseLeg {
     switch (state.phase) {
       case 'holding_headers':
       case 'sending_body':
-        if (event.type === 'response_body') return this.#onBody(event, state.body);
+        if (event.type === 'response_body')
+          return this.#refusedPart(event) ?? this.#deliverRead(event, state.body, this.#read(state.body, event));
         return this.#deliver(event.type, state.body, state.body.reader.end(), 'trailers');
       case 'passing':
       case 'passed':
@@ -130,7 +130,6 @@ export class ResponseLeg {
     return event.body.length > burstBytes ? 'queued_once' : 'at_once';
   }
 
-  /** Handles one piece of a body in steps. */
   *handleInSteps(event: BodyEvent, request: RequestOutcome): Steps<Replies> {
     const current = this.#openBody();
     if (current === null) return this.handle(event, request);
@@ -264,10 +263,6 @@ export class ResponseLeg {
     return canWait && status === 200 && isJsonType.test(type) && !headers.has('content-encoding');
   }
 
-  #onBody(event: BodyEvent, current: OpenBody): Replies {
-    return this.#refusedPart(event) ?? this.#deliverRead(event, current, this.#read(current, event));
-  }
-
   #refusedPart({ type, endOfStream }: BodyEvent): Replies | null {
     if (this.#mode !== 'BUFFERED_PARTIAL' || endOfStream) return null;
     const message = 'The upstream’s response is larger than the proxy’s buffer (response body mode BUFFERED_PARTIAL).';
@@ -313,7 +308,6 @@ export class ResponseLeg {
     return plain;
   }
 
-  /** Ends the answer if it is damaged or memory is short. */
   #checked({ decoder, reader }: OpenBody, out: ClientBytes): ClientBytes {
     const damage = decoder.failure();
     if (damage !== null) {
@@ -398,7 +392,6 @@ export class ResponseLeg {
     return isMore ? passThrough(event, this.#isFullDuplex()) : discard(event, this.#isFullDuplex());
   }
 
-  /** Sends what timeouts and heartbeats demand; only full duplex allows replies to no message. */
   #onTick(at: number, current: OpenBody): Replies {
     const { stallTimeoutMs, heartbeatMs } = this.#options;
     const { reader, stream } = current;
@@ -448,7 +441,6 @@ export class Stopwatch {
   #touched = true;
   #since = 0;
 
-  /** Restarts at the next tick. */
   touch(): void {
     this.#touched = true;
   }

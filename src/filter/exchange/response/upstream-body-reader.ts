@@ -24,7 +24,6 @@ export class AnswerState {
   isComplete = false;
   /** The model has finished: only usage and the end may follow. */
   isFinishing = false;
-  /** A delta of a stream has been returned. */
   hasToken = false;
   bufferedBytes = 0;
   /** The buffered bytes belong to a body that is parsed once it is whole. */
@@ -41,7 +40,6 @@ export class AnswerState {
 export type BodyDecision = 'translated' | 'untouched' | ApiError | null;
 
 export interface UpstreamBodyReport extends Omit<AnswerReport, 'status'> {
-  /** Null if there is no Response. */
   readonly status: ResponseStatus | null;
   readonly events: number;
 }
@@ -55,7 +53,6 @@ export interface UpstreamBodyOptions {
   /** The headers have been sent, so an error can only be in the body. */
   readonly committed: boolean;
   readonly mayReplaceStatus: boolean;
-  /** Limits of the bytes after decompression. */
   readonly limits: Omit<ExchangeSettings['bodyLimits'], 'maxRequestBytes'>;
   /** Called for each message of an upstream's stream, with the number of the client's events that it became. */
   readonly onMessage?: ((events: number) => void) | undefined;
