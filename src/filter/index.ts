@@ -11,7 +11,6 @@ export { Exchange } from './exchange/exchange.ts';
 export type { ExchangeOptions, ExchangeSettings } from './exchange/options.ts';
 export { ProtocolError, requestMoves, responseMoves } from './exchange/phases.ts';
 export { chooseRoute, type Route } from './exchange/request/route.ts';
-export type { Schedule, Steps } from './exchange/steps.ts';
 export type { ExchangeSummary } from './exchange/summary.ts';
 export type {
   BodyModes,
@@ -20,6 +19,8 @@ export type {
   HeaderMap,
   HeaderMutation,
   Replies,
+  Schedule,
+  Steps,
 } from './exchange/types.ts';
 export { type DecodedRequest, deserializeRequest } from './extproc/deserialize-request.ts';
 export { type HealthCheckResponse, healthService } from './extproc/methods.ts';

@@ -3,7 +3,6 @@ import type { ApiError } from '../wire/schema/api-error.ts';
 import { type ExchangeOptions, type ExchangeTap, tapped } from './options.ts';
 import { RequestLeg } from './request/request-leg.ts';
 import { ResponseLeg } from './response/response-leg.ts';
-import { runSteps, type Schedule, type Steps } from './steps.ts';
 import {
   type ExchangeReports,
   type ExchangeSummary,
@@ -13,7 +12,7 @@ import {
   withMetadata,
   writeUsageMetadata,
 } from './summary.ts';
-import { type ExchangeEvent, type Hold, isRequestEvent, type Replies } from './types.ts';
+import { type ExchangeEvent, type Hold, isRequestEvent, type Replies, type Schedule, type Steps } from './types.ts';
 
 /** Replies to Envoy's messages about one HTTP request and its response. It knows no clock and no sockets. */
 export class Exchange {
@@ -147,5 +146,13 @@ export class Exchange {
     if (tokens < this.#nextUpdate) return false;
     this.#nextUpdate = nextUpdateAfter(tokens);
     return true;
+  }
+}
+
+/** Takes all steps at once, and returns their result. Throws what a step throws. */
+export function runSteps<Result>(steps: Steps<Result>): Result {
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done) return value;
   }
 }

@@ -96,12 +96,7 @@ function createContext(parent: TraceParent | null, traceState: string | null): C
   });
 }
 
-function writeAttributes(
-  summary: ExchangeSummary,
-  how: CallEnd,
-  secondsToFirstChunk: number | null,
-  error: string | null,
-) {
+function writeAttributes(summary: ExchangeSummary, how: CallEnd, firstChunk: number | null, error: string | null) {
   const { tokens } = summary;
   return {
     'gen_ai.operation.name': 'chat',
@@ -116,7 +111,7 @@ function writeAttributes(
       ...readServer(summary.authority),
       'gen_ai.response.model': summary.upstreamModel,
       'gen_ai.response.finish_reasons': summary.finishReason === null ? null : [summary.finishReason],
-      'gen_ai.response.time_to_first_chunk': summary.stream ? secondsToFirstChunk : null,
+      'gen_ai.response.time_to_first_chunk': summary.stream ? firstChunk : null,
       'gen_ai.usage.input_tokens': tokens?.input_tokens,
       'gen_ai.usage.output_tokens': tokens?.output_tokens,
       'gen_ai.usage.cache_read.input_tokens': tokens?.cached_tokens,

@@ -1,4 +1,4 @@
-import { isWithin } from '../../formats/json/paths.ts';
+import { isWithin } from '../../formats/json/loose.ts';
 import type { ChatPlace, ExplainedField } from './explanation.ts';
 import { isOtherwise, isThere, judgeField } from './fates.ts';
 import { findValue, isSameJson, listFields, type Path, readRecord, writePath } from './fields.ts';

@@ -1,5 +1,5 @@
 import type { RecordedProvenance } from '../../filter/index.ts';
-import { generalOf, isWithin } from '../../formats/json/paths.ts';
+import { generalOf, isWithin } from '../../formats/json/loose.ts';
 import { findValue, isSameJson, type Path, readRecord, writePath } from './fields.ts';
 import { findPart, type Place, type Places } from './places.ts';
 import type { SentRun } from './run-request.ts';

@@ -1,5 +1,5 @@
 import { RecordedProvenance } from '../../filter/index.ts';
-import { isWithin } from '../../formats/json/paths.ts';
+import { isWithin } from '../../formats/json/loose.ts';
 import { findValue, isSameJson, type Path, readRecord, writePath } from './fields.ts';
 
 /** A part of the request to the upstream, with the paths in the client's request that it was made of. */

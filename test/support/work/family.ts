@@ -1,5 +1,4 @@
-import { Exchange } from '../../../src/filter/exchange/exchange.ts';
-import { runSteps } from '../../../src/filter/exchange/steps.ts';
+import { Exchange, runSteps } from '../../../src/filter/exchange/exchange.ts';
 import type { ExchangeEvent, ExchangeReply } from '../../../src/filter/exchange/types.ts';
 import type { TranslationSettings } from '../../../src/filter/translate/shared/settings.ts';
 import { exchangeOptions, headersOf, repliesOf } from '../exchange-options.ts';

@@ -6,8 +6,7 @@ import { translateRequest } from '../../translate/translate-request.ts';
 import type { ChatCompletionRequest } from '../../wire/schema/chat-request.ts';
 import { estimatedInput } from '../../wire/schema/estimate.ts';
 import type { ExchangeOptions } from '../options.ts';
-import type { Steps } from '../steps.ts';
-import type { HeaderMap } from '../types.ts';
+import type { HeaderMap, Steps } from '../types.ts';
 import { readRequestBody } from './request-body.ts';
 
 export interface PreparedRequest extends Pick<TranslatedRequest, 'context' | 'dropped' | 'unknownTypes'> {

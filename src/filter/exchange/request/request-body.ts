@@ -2,8 +2,7 @@ import { ContentCodingError, decodeContent, parseContentCodings } from '../../..
 import { parseExactly } from '../../../formats/json/exact.ts';
 import { scanJson } from '../../../formats/json/scan.ts';
 import { ApiError } from '../../wire/schema/api-error.ts';
-import type { Steps } from '../steps.ts';
-import type { HeaderMap, Hold } from '../types.ts';
+import type { HeaderMap, Hold, Steps } from '../types.ts';
 
 /** Reads a request body: its content coding, UTF-8 and JSON. Throws `ApiError` (400, 413 over a limit, 415 for other kinds of content). */
 export function* readRequestBody(

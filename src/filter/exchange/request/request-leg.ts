@@ -11,8 +11,16 @@ import type { ExchangeOptions } from '../options.ts';
 import { checkEvent, type RequestOutcome, type RequestPhase, requestMoves } from '../phases.ts';
 import { cutBytes, discard, immediateAnswer, immediateResponse, passThrough } from '../replies.ts';
 import { translatedTrailers } from '../response-headers.ts';
-import type { Schedule, Steps } from '../steps.ts';
-import type { Attributes, BodyMode, BodyModes, ExchangeReply, HeaderMap, RequestEvent } from '../types.ts';
+import type {
+  Attributes,
+  BodyMode,
+  BodyModes,
+  ExchangeReply,
+  HeaderMap,
+  RequestEvent,
+  Schedule,
+  Steps,
+} from '../types.ts';
 import { largeBodyBytes, type PreparedRequest, prepareRequest, queuedBodyBytes } from './prepare-request.ts';
 import {
   type HeaderFacts,

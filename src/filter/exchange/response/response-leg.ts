@@ -11,7 +11,6 @@ import type { ExchangeOptions } from '../options.ts';
 import { checkEvent, type RequestOutcome, type ResponsePhase, responseMoves } from '../phases.ts';
 import { cutBytes, cutEvents, discard, immediateResponse, passThrough } from '../replies.ts';
 import { type AnswerFacts, errorHeaders, keptHeaders, translatedHeaders } from '../response-headers.ts';
-import type { Schedule, Steps } from '../steps.ts';
 import type {
   Attributes,
   BodyMode,
@@ -20,6 +19,8 @@ import type {
   HeaderMutation,
   Replies,
   ResponseEvent,
+  Schedule,
+  Steps,
 } from '../types.ts';
 import { createUpstreamBodyReader } from './choose-reader.ts';
 import {

@@ -1,4 +1,4 @@
-import { generalOf } from '../../../formats/json/paths.ts';
+import { generalOf } from '../../../formats/json/loose.ts';
 import type { Profile } from '../../upstream/profile.ts';
 import type { ChatResponseFormat } from '../../wire/schema/chat-request.ts';
 import type { Reading } from '../shared/dropped.ts';

@@ -1,4 +1,4 @@
-import { generalOf } from '../../../formats/json/paths.ts';
+import { generalOf } from '../../../formats/json/loose.ts';
 import type { ChatNamedTool, ChatToolChoice, ExtensionKeys } from '../../wire/schema/chat-request.ts';
 import type { Reading } from '../shared/dropped.ts';
 import type { ChosenTool, TextFormatRequest, ToolChoiceMode, ToolChoiceRequest } from '../shared/parsed.ts';

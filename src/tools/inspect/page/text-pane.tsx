@@ -1,6 +1,6 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { isWithin } from '../../../formats/json/paths.ts';
+import { isWithin } from '../../../formats/json/loose.ts';
 import { type Explained, type JsonLine, writeJsonLines, writeTextLines } from '../view/json-lines.ts';
 import { parseShown } from '../view/timeline.ts';
 import { SmallButton } from './section.tsx';

@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { Exchange } from '../../../../src/filter/exchange/exchange.ts';
+import { Exchange, runSteps } from '../../../../src/filter/exchange/exchange.ts';
 import { checkEvent, ProtocolError, requestMoves, responseMoves } from '../../../../src/filter/exchange/phases.ts';
-import { runSteps } from '../../../../src/filter/exchange/steps.ts';
 import type { BodyMode, ExchangeEvent } from '../../../../src/filter/exchange/types.ts';
 import { checkMove } from '../../../../src/filter/translate/shared/moves.ts';
 import { exchangeOptions, headersOf, repliesOf } from '../../../support/exchange-options.ts';

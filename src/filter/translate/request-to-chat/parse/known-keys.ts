@@ -1,6 +1,6 @@
 import type * as z from 'zod/mini';
 import { isJsonObject } from '../../../../formats/json/exact.ts';
-import { generalOf } from '../../../../formats/json/paths.ts';
+import { generalOf } from '../../../../formats/json/loose.ts';
 import { unread } from '../../../wire/schema/create-response.ts';
 import type { Reading } from '../../shared/dropped.ts';
 import { isExtensionName } from '../../shared/extension-name.ts';

@@ -1,6 +1,6 @@
 import type * as z from 'zod/mini';
 import { isJsonObject } from '../../../../formats/json/exact.ts';
-import { generalOf } from '../../../../formats/json/paths.ts';
+import { generalOf } from '../../../../formats/json/loose.ts';
 import type { Profile } from '../../../upstream/profile.ts';
 import type { ApiError } from '../../../wire/schema/api-error.ts';
 import type { CacheHints, ChatExtensionPart } from '../../../wire/schema/chat-request.ts';

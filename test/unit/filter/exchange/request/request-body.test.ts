@@ -1,7 +1,7 @@
 import { deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
+import { runSteps } from '../../../../../src/filter/exchange/exchange.ts';
 import { readRequestBody } from '../../../../../src/filter/exchange/request/request-body.ts';
-import { runSteps } from '../../../../../src/filter/exchange/steps.ts';
 import type { Hold } from '../../../../../src/filter/exchange/types.ts';
 import { translateRequest } from '../../../../../src/filter/translate/translate-request.ts';
 import { ApiError } from '../../../../../src/filter/wire/schema/api-error.ts';

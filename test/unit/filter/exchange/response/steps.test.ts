@@ -1,7 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import { expect, it } from 'vitest';
-import { Exchange } from '../../../../../src/filter/exchange/exchange.ts';
-import { runSteps } from '../../../../../src/filter/exchange/steps.ts';
+import { Exchange, runSteps } from '../../../../../src/filter/exchange/exchange.ts';
 import type { BodyMode, ExchangeEvent } from '../../../../../src/filter/exchange/types.ts';
 import { exchangeOptions, headersOf } from '../../../../support/exchange-options.ts';
 

@@ -4,7 +4,7 @@ import { RecordedProvenance } from '../../../../../src/filter/translate/shared/p
 import { requestFields } from '../../../../../src/filter/translate/shared/request-fields.ts';
 import { translateRequest } from '../../../../../src/filter/translate/translate-request.ts';
 import { ApiError } from '../../../../../src/filter/wire/schema/api-error.ts';
-import { isWithin } from '../../../../../src/formats/json/paths.ts';
+import { isWithin } from '../../../../../src/formats/json/loose.ts';
 import { createCountedIds } from '../../../../support/context.ts';
 import { profilesWithTools } from '../../../../support/profiles-with-tools.ts';
 import { runs } from '../../../../support/property-runs.ts';

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { translateRequest } from '../../../../../src/filter/translate/translate-request.ts';
 import { ApiError } from '../../../../../src/filter/wire/schema/api-error.ts';
 import { chatRequestBody } from '../../../../../src/filter/wire/schema/chat-request.ts';
-import { generalOf } from '../../../../../src/formats/json/paths.ts';
+import { generalOf } from '../../../../../src/formats/json/loose.ts';
 import { createCountedIds } from '../../../../support/context.ts';
 import { goldenRequests } from '../../../../support/golden.ts';
 import { variantsOfPublished } from '../../../../support/published-types.ts';
