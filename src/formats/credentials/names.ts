@@ -6,7 +6,7 @@ export const redactionMark = '[redacted]';
 const headerWord =
   /^(auth|oauth|authorization|authentication|cookies?|keys?|token|secrets?|pass|passwords?|passwd|passcode|passphrase|pwd|pin|credentials?|creds?|jwt|signature|sig|assertion|bearer|pat)$/;
 
-/** A JSON field with one of these words in its name carries a credential. `token`, `keys` and `signature` are missing, which the APIs use for other things. */
+/** A JSON field with one of these words in its name carries a credential. The APIs use `token`, `keys` and `signature` otherwise. */
 const fieldWord =
   /^(authorization|cookies?|secrets?|passwords?|passwd|passcode|passphrase|pwd|credentials?|creds?|jwt|bearer|pat)$/;
 

@@ -2,7 +2,7 @@ import { constants, type PerformanceEntry, PerformanceObserver } from 'node:perf
 import { getHeapStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
-/** The JavaScript heap, as those see it who relieve memory. */
+/** What relieving memory needs to know of the JavaScript heap, and may do with it. */
 export type HeapGauge = Pick<MeasuredHeap, 'limit' | 'live' | 'pages' | 'collect'>;
 
 export interface ResidentMemory {

@@ -27,9 +27,9 @@ export type Admission = ReturnType<OverloadGuard['enter']>;
 /** JSON.parse takes up to 21 bytes of heap per byte of body (`[{},{},…`), and a body is parsed in one go. */
 const heapBytesPerBodyByte = 22;
 
-/** Shares of the live heap above which no exchange is admitted, the largest holders are paused or cut, and no body is taken. */
+/** Shares of the live heap above which no exchange is admitted (`busy`), the largest holders are paused or cut (`short`), no body is taken (`full`). */
 const heapShares = { busy: 0.6, short: 0.8, full: 0.95 };
-/** Shares of the memory above which garbage is collected, the largest holders are paused or cut, and neither exchange nor body is taken. */
+/** Shares of the memory above which garbage is collected (`busy`), the largest holders are paused or cut (`short`), nothing new is taken (`full`). */
 const memoryShares = { busy: 0.6, short: 0.75, full: 0.85 };
 /** The service is unavailable once so many checks in a row have found no room: a short burst only gets 503s. */
 const checksUntilUnavailable = 3;

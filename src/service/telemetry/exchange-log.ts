@@ -58,7 +58,7 @@ function describeExchange(summary: ExchangeSummary, traceId: string | null): obj
 /** A line lists at most so many dropped parts of a request; the counter has them all. */
 const maxDroppedNames = 20;
 
-/** Names chosen by clients and upstreams may be of any length. */
+/** Shortens a name, since clients and upstreams choose names of any length. */
 function short(name: string | null): string | null {
   return name === null || name.length <= 200 ? name : `${name.slice(0, 200)}…`;
 }

@@ -207,10 +207,10 @@ export class RequestLeg {
     this.#release();
     const { hold, sessionHeader } = this.#options;
     const found = context.foundTools.size === 0 ? 0 : bytesOfValue([...context.foundTools.values()]);
-    // Counting all values takes 3 µs, which what a small body leaves on the heap is not worth.
+    // What a small body leaves on the heap is not worth the 3 µs of counting its values.
     const isSmall = this.#clientBytes < smallBodyBytes && !this.#headers.has('content-encoding');
     const kept = isSmall ? null : keepLarge(context.echo);
-    // The response repeats some of the request, and is read by some: both stay in memory until it has ended.
+    // Texts that the response repeats, and names that it is read by, stay in memory until it has ended.
     const { toolNames, restoredTools, earlierCallIds, allowedTools, echo } = context;
     const names = [toolNames, restoredTools, earlierCallIds, allowedTools, echo.input_transformations];
     hold((kept === null ? 0 : kept.bytes + bytesOfKept(...names, [dropped, unknownTypes])) + found);

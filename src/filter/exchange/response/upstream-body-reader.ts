@@ -62,7 +62,7 @@ export const emptyReport: UpstreamBodyReport = { ...nothingReported, status: nul
 
 /** The most JSON values that are parsed and translated in one step: with names of their own, 50,000 take up to 100 ms. */
 export const maxValues = 50_000;
-/** The same for logprobs, of which each token may have some 170 values; they take a quarter of the time of others. */
+/** The most JSON values with logprobs, of which a token may have some 170; these take a quarter of the time of other values. */
 const maxValuesOfLogprobs = 400_000;
 
 /** Returns the most JSON values that an event, or an answer in JSON, may have. */
