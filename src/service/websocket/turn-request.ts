@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer';
 import { estimatedTokens } from '../../filter/index.ts';
-import { findMembers, skipSpace, findValueEnd } from '../../formats/json/members.ts';
+import { findMembers, findValueEnd, skipSpace } from '../../formats/json/members.ts';
 import { type Conversation, readInputItems } from './conversations.ts';
 import { invalid, readOrRefuse, type TurnError } from './errors.ts';
 import { maxFields, type RawFields, readOwnField } from './raw-fields.ts';

@@ -13,7 +13,7 @@ export type BodyEnd = 'open' | 'body' | 'trailers';
 export type Pieces = readonly Buffer[] | LongBody;
 
 /** Writes the replies with a part of the response; null if no message is left to reply to. `headers` are null once committed. */
-export function writeBody(
+export function writeBodyReplies(
   mode: BodyMode,
   pieces: Pieces,
   end: BodyEnd,

@@ -30,7 +30,7 @@ import {
   LongBody,
   longBodyBytes,
   type Pieces,
-  writeBody,
+  writeBodyReplies,
 } from './delivery.ts';
 import { createPassedReader } from './passed-reader.ts';
 import {
@@ -332,7 +332,7 @@ export class ResponseLeg {
     if (isFirst && decision === 'translated' && (this.#status ?? 0) >= 300) this.#clientStatus = 200;
     let headers: HeaderMutation | null = null;
     if (isFirst) headers = decision === 'untouched' ? {} : translatedHeaders(this.#headers, current, this.#requestId());
-    const replies = writeBody(this.#mode, cutBody(out, current.stream), end, headers);
+    const replies = writeBodyReplies(this.#mode, cutBody(out, current.stream), end, headers);
     if (replies === null) return this.#refuse(cause, ApiError.invalidUpstream('The upstream’s response is empty.'));
     if (end !== 'open') return this.#commit(cause, replies, this.#ended());
     // Half of an untouched body must not end as if it were whole: the rest passes, and Envoy's timeouts reset it.
@@ -345,7 +345,7 @@ export class ResponseLeg {
     // In other body modes, and before the end, only an immediate response can take the response's place.
     const canReplace = end !== 'open' && (this.#isFullDuplex() || this.#mode === 'BUFFERED');
     const pieces = cutBytes(Buffer.from(error.toJson()));
-    const replies = canReplace ? writeBody(this.#mode, pieces, end, headers) : null;
+    const replies = canReplace ? writeBodyReplies(this.#mode, pieces, end, headers) : null;
     return replies === null ? this.#refuse(cause, error) : this.#commit(cause, replies, this.#ended(), error);
   }
 
