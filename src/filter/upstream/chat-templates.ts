@@ -5,7 +5,7 @@ export const kimiIds: readonly ModelRule[] = [
   {
     match: /kimi-?k2/i,
     reason:
-      'Their template shows only the id of a call. With ids of another model 1 turn in 10 acted, with their own 12 in 12 (kimchi#1063, vllm#50782, kimi-code#2503, Moonshot’s `tool_call_guidance.md`).',
+      'Their template shows only the id of a call. With ids of another model they acted in 1 of 10 tries, with their own in 12 of 12 (kimchi#1063, vllm#50782, kimi-code#2503, Moonshot’s `tool_call_guidance.md`).',
     flags: { callIdForm: 'functions.NAME:N' },
   },
   {

@@ -200,7 +200,7 @@ export const profileFlags = {
     'User and assistant messages must alternate: neighbours of one role are merged, and a missing message is inserted.',
   ),
   needsUser: off('Requires a user message: a short one is inserted.'),
-  singleCalls: off('An assistant message may hold one tool call: of several, each has a message with its output.'),
+  singleCalls: off('An assistant message may hold one tool call: each of several gets a message, with its output.'),
   emptyAssistantContent: flag(z.enum(['null', 'empty']), 'null', '`content` of a message that holds only tool calls.'),
   arrayContent: off('Several text parts may stay an array; otherwise they become one text.'),
   refusalField: off(
@@ -231,7 +231,9 @@ export const profileFlags = {
     'Tool messages repeat the function’s name.',
     'With the name and without it, the answer is the same.',
   ),
-  assistantAfterTool: off('After a tool message only an assistant’s or a tool’s may follow: a short one is inserted.'),
+  assistantAfterTool: off(
+    'After a tool message only an assistant’s or a tool’s may follow: a short assistant message is inserted.',
+  ),
   assistantPrefix: off(
     'A last assistant message is continued only when marked `prefix: true`.',
     'Whether an answer continues the last message depends on the model as well.',
@@ -273,7 +275,9 @@ export const profileFlags = {
     'Streams the arguments of calls only when told to, with `tool_stream: true`.',
     'Servers that do not know the field answer as if it were not there; one vendor has it, recognised by its host.',
   ),
-  stubTools: off('Refuses calls in the history where no tools are offered: the called ones are, but cannot be chosen.'),
+  stubTools: off(
+    'Refuses calls in the history where no tools are offered: the called tools are, but cannot be chosen.',
+  ),
   toolChoice: flag(
     toolChoiceSupport,
     { sent: true, required: 'required', named: true, allowed: false },
