@@ -113,7 +113,7 @@ export const mappingRows: readonly MappingRow[] = [
   { anchor: 'row-reasoning-effort', fields: ['reasoning.effort'], rule: 'Mapped to the upstream\'s own field and values; an effort that does not reach the model is listed as dropped, as `reasoning.effort.max`; repeated.' },
   { anchor: 'row-reasoning-summary', fields: ['reasoning.summary', 'reasoning.generate_summary'], rule: '`auto`, `concise` or `detailed`, repeated only.' },
   { anchor: 'row-reasoning-mode', fields: ['reasoning.mode'], rule: '`standard` is the default; others, such as `pro`, are refused.' },
-  { anchor: 'row-reasoning-context', fields: ['reasoning.context'], rule: 'With `current_turn`, reasoning before the user\'s last message is dropped and listed, also in the Response\'s `input_transformations`. With every value, so is reasoning that another server encrypted.' },
+  { anchor: 'row-reasoning-context', fields: ['reasoning.context'], rule: 'With `current_turn`, reasoning before the user\'s last message is dropped and listed, also in the Response\'s `input_transformations`. So is, also with `auto` and `all_turns`, reasoning that another server encrypted.' },
   { anchor: 'row-code-missing_required_parameter', fields: ['missing_required_parameter'], rule: 'Absent, or empty.' },
   { anchor: 'row-code-invalid_type', fields: ['invalid_type'], rule: 'Not the JSON type that the field has.' },
   { anchor: 'row-code-invalid_value', fields: ['invalid_value'], rule: 'No such value, or it does not fit the rest of the request.' },

@@ -25,7 +25,7 @@ export const vllm = server({
     'vLLM’s OpenAI-compatible server. As observed in vLLM 0.32; vLLM 0.33 was not run. It enforces a function’s schema only if the function is `strict`. A call that its parser cannot read is text in a JSON answer and missing from a stream.',
   flags: {
     maxTokensField: newerLimit,
-    reasoningReplay: ['both', 'The field was renamed (vllm#27752); one it does not know is ignored.'],
+    reasoningReplay: ['both', 'The field was renamed (vllm#27752); the name that it does not know is ignored.'],
     customTools: [
       'wrapped_strict',
       'It refuses custom tools, and gave a function that was not strict a bare string for arguments (observed).',
@@ -61,7 +61,7 @@ export const llamaCpp = server({
     reasoningReplay: readsReasoningContent,
     emptyAssistantContent: noNull,
     jsonSchema: oneGrammar('observed, also with `tool_choice: "required"`'),
-    toolChoice: [modeChoice, 'The three words only.'],
+    toolChoice: [modeChoice, 'Only `auto`, `none` and `required`.'],
     prefixCache: [true, 'A slot keeps its last prompt (observed).'],
     tokenizePath: ['/v1/chat/completions/input_tokens', 'Applies the model’s template to a chat request.'],
   },
@@ -103,7 +103,7 @@ export const lmstudio = server({
       'native_schema',
       "“'response_format.type' must be 'json_schema' or 'text'” (lmstudio-bug-tracker#189). Beside a schema its engines, llama.cpp and MLX with Outlines, can call no tool †.",
     ],
-    toolChoice: [modeChoice, 'The three words only. †'],
+    toolChoice: [modeChoice, 'Only `auto`, `none` and `required`. †'],
   },
   models: templateRules,
 });

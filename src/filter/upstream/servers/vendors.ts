@@ -34,7 +34,7 @@ export const openai = server({
   flags: {
     maxTokensField: ['max_completion_tokens', 'Reasoning models refuse `max_tokens`.'],
     verbosity: [true, 'GPT-5 and later.'],
-    safetyIdentifier: [true, 'The newer one.'],
+    safetyIdentifier: [true, 'It replaces `user`.'],
     promptCacheKey: [true, 'Routes to a cache.'],
     serviceTiers: [
       { auto: 'auto', default: 'default', flex: 'flex', priority: 'priority', scale: 'scale', fast: 'fast' },
@@ -88,13 +88,13 @@ export const mistral = server({
   flags: {
     user: [false, 'A 422 (LibreChat’s guide: `dropParams`).'],
     includeUsage: [false, '`stream_options` is a 422 on some versions (codecompanion#1112); usage comes anyway.'],
-    refusedFields: [['logprobs'], 'Gives none.'],
+    refusedFields: [['logprobs'], 'It gives no log probabilities.'],
     promptCacheKey: [true, 'In its documentation.'],
-    renames: [{ seed: 'random_seed' }, 'Its name for it.'],
+    renames: [{ seed: 'random_seed' }, 'Its name for `seed`.'],
     effortRules: tabledEfforts(
       'mistral',
       [{ models: /./, efforts: { minimal: 'high', low: 'high', medium: 'high', xhigh: 'high', max: 'high' } }],
-      'Others: all or nothing.',
+      'Other models: all or nothing.',
     ),
     reasoningReplay: [
       'mistral_thinking',
@@ -103,11 +103,11 @@ export const mistral = server({
     emptyAssistantContent: noNull,
     file: ['mistral', 'Documents, by URL or as data.'],
     audio: noSound,
-    callIdForm: ['alphanumeric_9', 'Others are refused (opencode#1680, vllm#9019).'],
-    toolMessageName: [true, 'Its tool messages have one.'],
+    callIdForm: ['alphanumeric_9', 'Other ids are refused (opencode#1680, vllm#9019).'],
+    toolMessageName: [true, 'Its tool messages have a name.'],
     needsUser: [true, 'From mistral-common `validator.py`.'],
     assistantAfterTool: [true, "“Unexpected role 'user' after role 'tool'”."],
-    assistantPrefix: [true, 'From mistral-common `validator.py`; the AI SDK marks it.'],
+    assistantPrefix: [true, 'From mistral-common `validator.py`; the AI SDK marks the message.'],
     toolChoice: [mistralChoice, '`any` for required.'],
     toolSchemaRoot: ['bare_object', '“failed to compile JSON schema”, for `$schema` and `$id` (litellm#13389).'],
   },
@@ -127,7 +127,7 @@ export const deepseek = server({
       'They know low, high and max.',
     ),
     reasoningReplay: readsReasoningContent,
-    reasoningBackfill: [{ text: '', on: 'all' }, 'Newer models refuse a message without it (kimi-cli#2141).'],
+    reasoningBackfill: [{ text: '', on: 'all' }, 'Newer models refuse a message without reasoning (kimi-cli#2141).'],
     emptyAssistantContent: noNull,
     audio: noSound,
     toolSchemaRoot: [
@@ -224,14 +224,14 @@ export const xai = server({
     systemMessages: ['anywhere', 'System and developer messages keep their places and stay apart.'],
     emptyAssistantContent: noNull,
     audio: noSound,
-    reasoningTokensExtra: [true, 'They are counted beside completion tokens.'],
-    dedupeTail: [true, 'Older versions do so.'],
+    reasoningTokensExtra: [true, 'Reasoning is counted beside completion tokens.'],
+    dedupeTail: [true, 'Older versions repeat the text.'],
     toolSchemaRoot: ['plain_object', '“tool parameter root must be an object type” (opencodex#122, codex2api#580).'],
   },
   models: [
     {
       match: /./,
-      reason: 'Reasoning models answer 400 to them.',
+      reason: 'Reasoning models refuse these fields.',
       flags: { refusedFields: ['presence_penalty', 'frequency_penalty', 'stop'] },
     },
     {
@@ -246,7 +246,7 @@ export const xai = server({
     },
     {
       match: /grok-4.{0,64}reasoning/i,
-      reason: 'They refuse the field.',
+      reason: 'These models refuse the field.',
       flags: { reasoningEffort: 'none' },
     },
   ],
@@ -268,15 +268,15 @@ export const moonshot = server({
     reasoningReplay: readsReasoningContent,
     reasoningBackfill: [
       { text: ' ', on: 'calls_while_thinking' },
-      'Calls without reasoning are refused (deer-flow#3043), and empty ones (crush#2696).',
+      'Calls without reasoning (deer-flow#3043), or with empty reasoning (crush#2696), are refused.',
     ],
     emptyAssistantContent: noNull,
     audio: noSound,
     video: [true, 'Takes `video_url` parts.'],
-    toolChoice: [modeChoice, 'The three words only. †'],
+    toolChoice: [modeChoice, 'Only `auto`, `none` and `required`. †'],
     toolSchemaRoot: [
       'plain_object',
-      '“tools.function.parameters.type is required and must be "object"” (MiqroForge-Desktop#1165), and none beside `anyOf` (GitNexus#2703).',
+      '“tools.function.parameters.type is required and must be "object"” (MiqroForge-Desktop#1165), but no `type` beside `anyOf` (GitNexus#2703).',
     ],
   },
   models: [
@@ -293,7 +293,7 @@ export const moonshot = server({
     {
       match: /kimi-k(?:2\.[7-9]|[3-9])/i,
       reason:
-        'They always think, so that no call can be required (big-AGI#1161), and keep earlier reasoning, a placeholder too (bifrost#3802).',
+        'They always think, so that no call can be required (big-AGI#1161), and keep earlier reasoning, even a stand-in for it (bifrost#3802).',
       flags: { toolChoice: ignoredChoice, reasoningBackfill: null },
     },
     {
@@ -363,7 +363,7 @@ export const zai = server({
   models: [
     {
       match: /glm-(?:5\.[2-9]|[6-9])/i,
-      reason: 'They have levels beside the switch.',
+      reason: 'These models have levels beside the switch.',
       flags: { reasoningEffort: 'thinking_and_effort' },
     },
   ],
@@ -389,7 +389,7 @@ export const minimax = server({
     defaults: [{ reasoning_split: true }, 'Else reasoning comes inside the text.'],
     jsonSchema: ['prompt', 'Not in its API.'],
     reasoningEffort: ['none', 'Not in its API.'],
-    reasoningReplay: ['reasoning_details', 'Its documentation demands them back between calls.'],
+    reasoningReplay: ['reasoning_details', 'Its documentation demands these details back between calls.'],
     emptyAssistantContent: ['empty', 'It requires text, even if empty. †'],
     audio: noSound,
     strict: [false, 'Not in its API.'],
@@ -407,10 +407,10 @@ export const perplexity = server({
     refusedFields: [['logprobs', 'stop'], 'Not in its API.'],
     effortRules: [
       [{ models: /./, efforts: { none: 'minimal', xhigh: 'high', max: 'high' } }],
-      'Only sonar-deep-research reads them.',
+      'Only sonar-deep-research reads the effort.',
     ],
     alternateRoles: [true, '“user and assistant roles should be alternating”.'],
-    needsUser: [true, 'It refuses others. †'],
+    needsUser: [true, 'It refuses other conversations. †'],
     emptyAssistantContent: ['empty', 'It requires text, even if empty. †'],
     audio: noSound,
     tools: [false, 'Not in its API.'],
@@ -432,6 +432,6 @@ export const cohere = server({
     ],
     audio: noSound,
     parallelToolCalls: [false, 'Not in its API.'],
-    toolChoice: [modeChoice, 'The three words only.'],
+    toolChoice: [modeChoice, 'Only `auto`, `none` and `required`.'],
   },
 });
