@@ -74,7 +74,7 @@ export function immediateAnswer(
     headers: translatedHeaders(new Map(), { stream, dropped }, requestId).set,
     body: stream
       ? Buffer.concat([encodeSseEvents(events), doneEvent])
-      : Buffer.from(JSON.stringify(answer.bodyOf(response))),
+      : Buffer.from(JSON.stringify(answer.writeBody(response))),
     details: 'responses_extproc:empty_response',
   };
 }

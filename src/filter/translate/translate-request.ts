@@ -19,5 +19,5 @@ export function translateRequest(
   clock: Clock,
   operation: TranslatedOperation = responses,
 ): TranslatedRequest {
-  return requestToChat(body, { settings, clock, operation, known: knownTypes });
+  return requestToChat(body, settings, clock, operation, knownTypes);
 }

@@ -157,7 +157,7 @@ export class EventStreamReader implements UpstreamBodyReader {
     const response = this.#translator.response.final;
     if (response === null) return nothing;
     this.state.decision = 'translated';
-    return encodeJson(this.#context.answer.bodyOf(response), this.#isLong());
+    return encodeJson(this.#context.answer.writeBody(response), this.#isLong());
   }
 
   /** May an event that repeats the kept output be long? */

@@ -24,17 +24,17 @@ export interface PassedOperation {
   ): object | null;
 }
 
-/** An answer that becomes a Response; as JSON, the client gets what `bodyOf` makes of that. */
-export function responseAnswer(bodyOf: AnswerForm['bodyOf'] = (response) => response): AnswerForm {
+/** An answer that becomes a Response; as JSON, the client gets what `writeBody` makes of that. */
+export function responseAnswer(writeBody: AnswerForm['writeBody'] = (response) => response): AnswerForm {
   return {
     streams: true,
     asksUpstream: true,
     fold: null,
     readJson(value, context, bytes) {
       const { response, events, ...report } = translateCompletion(value, context, bytes);
-      return { body: bodyOf(response), events, report };
+      return { body: writeBody(response), events, report };
     },
-    bodyOf,
+    writeBody,
   };
 }
 

@@ -43,7 +43,7 @@ export class AssistantMessage {
 export function buildChatMessage(item: InputMessage, profile: Profile): ChatMessage {
   const message: ChatMessage = { role: item.role, content: writeContent(item, profile), ...item.extensions };
   carry(message, item);
-  carryKeys(message, item, { role: 'role', content: 'content' });
+  carryKeys(message, item, ['role', 'content']);
   return message;
 }
 
@@ -70,7 +70,7 @@ export function writeAssistant(
   const calls = Array.from(open.calls, ([call, id]) => {
     const written: ChatToolCall = { id, ...writeToolCall(call, profile, tools), ...opaque.get(call) };
     carry(written, call);
-    carryKeys(written, call, { id: 'call_id' });
+    carryKeys(written, call, [], { id: 'call_id' });
     return written;
   });
   const refusal = profile.refusalField ? open.refusal : null;
@@ -103,12 +103,12 @@ function writeToolCall(call: PairedCall, profile: Profile, tools: ToolTable) {
   const name = tools.find(call.name, call.namespace)?.name ?? chatToolName(call.name, call.namespace, profile);
   if (!takesText) {
     const called = { name, arguments: input };
-    carryKeys(called, call, { name: 'name', arguments: 'arguments' });
+    carryKeys(called, call, ['name', 'arguments']);
     return { type: 'function', function: called } as const;
   }
   if (profile.customTools === 'native') {
     const called = { name, input };
-    carryKeys(called, call, { name: 'name', input: 'input' });
+    carryKeys(called, call, ['name', 'input']);
     return { type: 'custom', custom: called } as const;
   }
   return { type: 'function', function: { name, arguments: JSON.stringify({ input }) } } as const;
@@ -128,7 +128,7 @@ function writeToolMessage([{ outputs }, id]: readonly [PairedCall, string]): Cha
   };
   for (const output of outputs) {
     carry(message, output);
-    carryKeys(message, output, { tool_call_id: 'call_id', content: 'output' });
+    carryKeys(message, output, [], { tool_call_id: 'call_id', content: 'output' });
   }
   return message;
 }

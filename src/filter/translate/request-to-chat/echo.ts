@@ -1,5 +1,5 @@
 import type { CreateResponseEcho, InputTransformation } from '../../wire/schema/response-resource.ts';
-import type { Dropped } from '../shared/dropped.ts';
+import type { Reading } from '../shared/dropped.ts';
 import type { CreateResponse } from '../shared/parsed.ts';
 
 /**
@@ -13,22 +13,21 @@ export function buildEcho(
     readonly tier: string | null;
     readonly toolChoice: unknown;
     readonly format: unknown;
-    readonly withheld: readonly InputTransformation[];
-    readonly dropped: Dropped;
-    readonly strict: boolean;
   },
+  withheld: readonly InputTransformation[],
+  { settings: { strictEcho }, dropped }: Reading,
 ): CreateResponseEcho {
   const { reasoning, text } = request;
-  const sent = <Value>(path: string, value: Value) => (made.dropped.has(path) ? null : (value ?? null));
+  const sent = <Value>(path: string, value: Value) => (dropped.has(path) ? null : (value ?? null));
   const effort = sent('reasoning.effort', reasoning?.effort);
   const verbosity = sent('text.verbosity', text.verbosity);
   const user = sent('user', request.user);
   const retention = sent('prompt_cache_retention', request.prompt_cache_retention);
   const options = Object.entries(request.prompt_cache_options ?? {}).filter(
-    ([key]) => !made.dropped.has(`prompt_cache_options.${key}`),
+    ([key]) => !dropped.has(`prompt_cache_options.${key}`),
   );
   // The published schema lacks these two efforts.
-  const unpublished = made.strict && (effort === 'minimal' || effort === 'max');
+  const unpublished = strictEcho && (effort === 'minimal' || effort === 'max');
   return {
     model: made.model,
     instructions: request.instructions ?? null,
@@ -45,7 +44,7 @@ export function buildEcho(
     reasoning: {
       effort: unpublished ? null : effort,
       summary: reasoning?.summary ?? reasoning?.generate_summary ?? null,
-      ...(made.strict || reasoning?.context == null || reasoning.context === 'auto'
+      ...(strictEcho || reasoning?.context == null || reasoning.context === 'auto'
         ? {}
         : { context: reasoning.context }),
     },
@@ -57,7 +56,7 @@ export function buildEcho(
     prompt_cache_key: request.prompt_cache_key ?? null,
     ...(user === null ? {} : { user }),
     ...(retention === null ? {} : { prompt_cache_retention: retention }),
-    ...(made.strict || options.length === 0 ? {} : { prompt_cache_options: Object.fromEntries(options) }),
-    ...(made.strict || made.withheld.length === 0 ? {} : { input_transformations: made.withheld }),
+    ...(strictEcho || options.length === 0 ? {} : { prompt_cache_options: Object.fromEntries(options) }),
+    ...(strictEcho || withheld.length === 0 ? {} : { input_transformations: withheld }),
   };
 }

@@ -108,14 +108,14 @@ export function translateMessages(
 
 function addWords(open: AssistantMessage, item: InputMessage, { refusalField }: Profile): void {
   carry(open, item, 'content');
-  carryKeys(open, item, { content: 'content' });
+  carryKeys(open, item, ['content']);
   const refusals = item.content.flatMap((part) => (part.type === 'refusal' ? [part.refusal] : []));
   const text = joinText(item.content);
   if (refusals.length > 0) {
     open.refusal = (open.refusal ?? '') + refusals.join('');
     if (refusalField) {
       carry(open, item, 'refusal');
-      carryKeys(open, item, { refusal: 'content' });
+      carryKeys(open, item, [], { refusal: 'content' });
     }
   }
   if (refusals.length === 0 || text !== '') open.text = (open.text ?? '') + text;

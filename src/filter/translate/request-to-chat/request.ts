@@ -36,17 +36,13 @@ export interface TranslatedRequest {
   readonly unknownTypes: readonly UnknownType[];
 }
 
-export interface RequestTranslation {
-  readonly settings: TranslationSettings;
-  readonly clock: Clock;
-  readonly operation: TranslatedOperation;
-  readonly known: KnownTypes;
-}
-
 /** Translates a request; it is parsed first. Throws `ApiError` for the first mistake, after which nothing may reach the upstream. */
 export function requestToChat(
   body: unknown,
-  { settings: configured, clock, operation: accepted, known }: RequestTranslation,
+  configured: TranslationSettings,
+  clock: Clock,
+  accepted: TranslatedOperation,
+  known: KnownTypes,
 ): TranslatedRequest {
   const { provenance = nothingRecorded } = configured;
   provenance.begin(body);
@@ -66,15 +62,9 @@ export function requestToChat(
   const translated = translateParts(checked, reading);
   const chat = writeChat(checked, translated, reading);
   const { choice, wanted } = translated;
-  const echo = buildEcho(request, {
-    model,
-    tier: tierOf(request.service_tier, settings.profile),
-    toolChoice: choice.echo,
-    format: translated.formatEcho,
-    withheld: translated.withheld,
-    dropped,
-    strict: settings.strictEcho,
-  });
+  const tier = findTier(request.service_tier, settings.profile);
+  const made = { model, tier, toolChoice: choice.echo, format: translated.formatEcho };
+  const echo = buildEcho(request, made, translated.withheld, reading);
   const wantsEncryptedReasoning = request.include.includes('reasoning.encrypted_content');
   const obfuscate = request.stream_options?.include_obfuscation ?? false;
   provenance.finish({ chat, passthrough, echo, wantsEncryptedReasoning, obfuscate });
@@ -268,7 +258,7 @@ function putVendorFields(written: ChatWriter): void {
   const { verbosity } = request.text;
   if (profile.verbosity) written.put('verbosity', verbosity, 'text.verbosity');
   else if (verbosity != null && verbosity !== 'medium') dropped.push('text.verbosity');
-  const tier = tierOf(request.service_tier, profile);
+  const tier = findTier(request.service_tier, profile);
   if (tier !== null && Object.hasOwn(profile.serviceTiers, tier))
     written.put('service_tier', profile.serviceTiers[tier], 'service_tier');
   else if (tier !== null && tier !== 'auto' && tier !== 'default') dropped.push('service_tier');
@@ -285,7 +275,7 @@ function putVendorFields(written: ChatWriter): void {
 }
 
 /** The API's word for a tier, which may be given in the server's word. */
-function tierOf(given: string | null | undefined, { serviceTiers }: Profile): string | null {
+function findTier(given: string | null | undefined, { serviceTiers }: Profile): string | null {
   if (given == null || Object.hasOwn(serviceTiers, given)) return given ?? null;
   return Object.keys(serviceTiers).find((tier) => serviceTiers[tier] === given) ?? given;
 }

@@ -72,12 +72,7 @@ export function createToolTable(
     if (strict === true && !isStrict) dropped.push(`${param}.strict`);
     const strictness = strict != null && isStrict ? { strict } : {};
     const offer = { name, ...described(description), parameters: schema, ...strictness };
-    carryKeys(offer, definition, {
-      name: 'name',
-      description: 'description',
-      parameters: 'parameters',
-      strict: 'strict',
-    });
+    carryKeys(offer, definition, ['name', 'description', 'parameters', 'strict']);
     return {
       type: 'function',
       function: offer,
@@ -109,7 +104,7 @@ function writeCustomTool(definition: CustomDefinition, profile: Profile): ChatTo
       ...described(description),
       ...(format === null ? {} : { format: { ...chatFormat, ...format.extensions } }),
     };
-    carryKeys(offer, definition, { name: 'name', description: 'description', format: 'format' });
+    carryKeys(offer, definition, ['name', 'description', 'format']);
     return { type: 'custom', custom: offer, ...extensions };
   }
   const rules =

@@ -20,7 +20,12 @@ export interface TranslatedOperation {
   forRequest(request: CreateResponse, profile: Profile): TranslatedOperation;
   /** Throws `ApiError` for what only other operations take. */
   check(request: CreateResponse, settings: TranslationSettings): void;
-  conversation(request: CreateResponse, input: readonly InputItem[], reading: Reading): ModelInput;
+  /** The items that the model reads, and how many tokens it may write. Throws `ApiError`. */
+  conversation(
+    request: CreateResponse,
+    input: readonly InputItem[],
+    reading: Reading,
+  ): { readonly items: readonly InputItem[]; readonly maxTokens: number | null | undefined };
   constraints(wanted: Constraints): Constraints;
   /** The client's own fields that the upstream gets. */
   passthrough(given: Passthrough): Passthrough;
@@ -28,12 +33,6 @@ export interface TranslatedOperation {
   readonly prewarms: boolean;
   body(chat: ChatCompletionRequest, passthrough: Passthrough): object;
   readonly answer: AnswerForm;
-}
-
-/** The items that the model reads, and how much it may write. */
-export interface ModelInput {
-  readonly items: readonly InputItem[];
-  readonly maxTokens: number | null | undefined;
 }
 
 export interface Constraints {

@@ -37,7 +37,7 @@ export interface AnswerForm {
   readonly fold: Fold | null;
   /** Reads an answer in JSON of so many bytes. Throws `ApiError` for what is not an answer. */
   readJson(value: unknown, context: ResponseContext, bytes: number): JsonAnswer;
-  bodyOf(response: ResponseResource): object;
+  writeBody(response: ResponseResource): object;
 }
 
 /** The items that an answer's output becomes, or why it becomes none. */

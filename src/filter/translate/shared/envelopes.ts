@@ -45,7 +45,7 @@ export function packOpaqueFields(byCall: Readonly<Record<string, OpaqueFields>>)
     if (Object.keys(beside).length > 0) packed.s.set(callId, beside);
     if (fields !== undefined) packed.f.set(callId, fields);
     if (content === undefined) continue;
-    const signature = signatureOf(content);
+    const signature = readSignature(content);
     const isAlone = Object.keys(content).length === 1 && Object.keys(objectOf(content.google) ?? {}).length === 1;
     if (signature !== '' && isAlone) packed.g.set(callId, signature);
     else packed.x.set(callId, content);
@@ -71,7 +71,7 @@ export function googleExtra(signature: string): ExtraContent {
 }
 
 /** Gemini's thought signature in that content; `''` for none. */
-export function signatureOf(content: ExtraContent): string {
+export function readSignature(content: ExtraContent): string {
   return textOf(objectOf<LooseGoogleExtras>(content.google)?.thought_signature);
 }
 
@@ -138,7 +138,7 @@ const maxCompactionValues = 16;
 
 /** The text has the envelope's version, and a checksum that reveals damage. */
 export function encodeCompactionEnvelope({ text, model }: CompactionEnvelope): string {
-  const written = { v: 1, text, model, sum: sumOf(text) };
+  const written = { v: 1, text, model, sum: checksum(text) };
   return compactionPrefix + Buffer.from(JSON.stringify(written)).toString('base64url');
 }
 
@@ -149,7 +149,7 @@ export function decodeCompactionEnvelope(given: string): CompactionEnvelope | 'f
   if (hasMoreValues(json, maxCompactionValues)) return 'damaged';
   const value = objectOf<Loose<'v' | 'text' | 'model' | 'sum'>>(jsonOf(json));
   const text = textOf(value?.text);
-  if (value === null || value.v !== 1 || text === '' || value.sum !== sumOf(text)) return 'damaged';
+  if (value === null || value.v !== 1 || text === '' || value.sum !== checksum(text)) return 'damaged';
   const model = textOf(value.model);
   return { text, ...(model === '' ? {} : { model }) };
 }
@@ -158,6 +158,6 @@ function decodeBehind(prefix: string, text: string): string {
   return Buffer.from(text.slice(prefix.length), 'base64url').toString('utf8');
 }
 
-function sumOf(text: string): string {
+function checksum(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 16);
 }

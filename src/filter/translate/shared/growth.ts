@@ -20,11 +20,11 @@ export class Growth {
 
   /** Counts a part of the Chat request that is made of the field at `param`. Throws `ApiError`. */
   add(made: unknown, param: string): void {
-    let count = charactersOf(made, this.#left);
+    let count = countJsonCharacters(made, this.#left);
     if (count > this.#left && this.#came !== undefined) {
-      this.#left += most * charactersOf(this.#came, Number.POSITIVE_INFINITY);
+      this.#left += most * countJsonCharacters(this.#came, Number.POSITIVE_INFINITY);
       this.#came = undefined;
-      count = charactersOf(made, this.#left);
+      count = countJsonCharacters(made, this.#left);
     }
     this.#left -= count;
     if (this.#left >= 0) return;
@@ -37,19 +37,19 @@ export class Growth {
  * Characters of the value's JSON, without escapes. Counting ends above `most`, since a value with one object in many places may be longer
  * than memory once it is written.
  */
-export function charactersOf(value: unknown, most: number): number {
+export function countJsonCharacters(value: unknown, most: number): number {
   if (typeof value === 'string') return value.length + 2;
   if (typeof value !== 'object' || value === null) return value === undefined ? 0 : String(value).length;
   let count = 2;
   if (Array.isArray(value)) {
     for (const entry of value) {
-      count += 1 + charactersOf(entry, most - count);
+      count += 1 + countJsonCharacters(entry, most - count);
       if (count > most) return count;
     }
     return count;
   }
   for (const name in value) {
-    count += name.length + 4 + charactersOf((value as Readonly<Record<string, unknown>>)[name], most - count);
+    count += name.length + 4 + countJsonCharacters((value as Readonly<Record<string, unknown>>)[name], most - count);
     if (count > most) return count;
   }
   return count;

@@ -1,5 +1,5 @@
 import type { CacheHints, ChatContentPart, ChatExtensionTool, ExtensionKeys } from '../../wire/schema/chat-request.ts';
-import type { JsonSchemaFormat } from '../../wire/schema/create-response.ts';
+import type { CustomToolFormat, JsonSchemaFormat } from '../../wire/schema/create-response.ts';
 import type { ToolEcho } from '../../wire/schema/response-resource.ts';
 import type { RestoredTool } from './context.ts';
 import type { ReasoningEnvelope } from './envelopes.ts';
@@ -114,12 +114,7 @@ export interface FunctionDefinition extends NamedDefinition {
 
 export interface CustomDefinition extends NamedDefinition {
   readonly kind: 'custom';
-  readonly format:
-    | ((
-        | { readonly type: 'text' }
-        | { readonly type: 'grammar'; readonly syntax: string; readonly definition: string }
-      ) & { readonly extensions: ExtensionKeys | null })
-    | null;
+  readonly format: (CustomToolFormat & { readonly extensions: ExtensionKeys | null }) | null;
 }
 
 /** A tool of the server's own, which is sent as it is. */

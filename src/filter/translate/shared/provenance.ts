@@ -145,16 +145,19 @@ export function carry(made: object, from: object, key?: string): void {
   for (const [own, paths] of Object.entries(sources)) add(made, key ?? own, paths);
 }
 
-/** Marks keys of `made`, by their names there, as made of those keys of what `from` was read from. */
-export function carryKeys(made: object, from: object, keys: Readonly<Record<string, string>>): void {
+/** Marks keys of `made` as made of keys of what `from` was read from: of the same keys, or of those in `other`, by their names in `made`. */
+export function carryKeys(
+  made: object,
+  from: object,
+  same: readonly string[],
+  other: Readonly<Record<string, string>> = {},
+): void {
   const paths = (from as Marked)[madeOf]?.[''];
   if (paths === undefined) return;
-  for (const [key, own] of Object.entries(keys)) {
-    add(
-      made,
-      key,
-      eachOnce(paths).map((path) => `${path}.${own}`),
-    );
+  const pairs = [...same.map((key) => [key, key] as const), ...Object.entries(other)];
+  for (const [key, own] of pairs) {
+    const below = eachOnce(paths).map((path) => `${path}.${own}`);
+    add(made, key, below);
   }
 }
 

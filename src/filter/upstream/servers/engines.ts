@@ -1,6 +1,7 @@
 import { templateRules } from '../chat-templates.ts';
 import type { ProfileFlags } from '../profile.ts';
 import {
+  type BuiltInProfile,
   dashscopeChoice,
   ignoredChoice,
   modeChoice,
@@ -8,17 +9,23 @@ import {
   noNull,
   noSound,
   readsReasoningContent,
+  type ServerRow,
   server,
 } from './generic.ts';
 
 /** Engines that people run themselves. */
+
+/** An engine runs the template of the model. */
+function engine(row: Omit<ServerRow, 'models'>): BuiltInProfile {
+  return server({ ...row, models: templateRules });
+}
 
 /** In these engines the grammar of a schema governs the answer from its first token on, so that no call can begin. */
 function oneGrammar(source: string): readonly [ProfileFlags['jsonSchema'], string] {
   return ['native_without_tools', `Beside a schema the model can call no tool (${source}).`];
 }
 
-export const vllm = server({
+export const vllm = engine({
   name: 'vllm',
   recognisedBy: { engine: { ownedBy: 'vllm', path: '/metrics' } },
   about:
@@ -35,10 +42,9 @@ export const vllm = server({
     prefixCache: [true, 'On unless the server is started without it (observed).'],
     tokenizePath: ['/tokenize', 'Applies the model’s template to a chat request.'],
   },
-  models: templateRules,
 });
 
-export const sglang = server({
+export const sglang = engine({
   name: 'sglang',
   recognisedBy: { engine: { ownedBy: 'sglang', path: null } },
   about: 'SGLang’s OpenAI-compatible server.',
@@ -49,10 +55,9 @@ export const sglang = server({
     video: [true, 'Takes `video_url` parts.'],
     prefixCache: [true, 'On unless the server is started without it. †'],
   },
-  models: templateRules,
 });
 
-export const llamaCpp = server({
+export const llamaCpp = engine({
   name: 'llama.cpp',
   recognisedBy: { engine: { ownedBy: 'llamacpp', path: '/props' } },
   about:
@@ -65,10 +70,9 @@ export const llamaCpp = server({
     prefixCache: [true, 'A slot keeps its last prompt (observed).'],
     tokenizePath: ['/v1/chat/completions/input_tokens', 'Applies the model’s template to a chat request.'],
   },
-  models: templateRules,
 });
 
-export const ollama = server({
+export const ollama = engine({
   name: 'ollama',
   recognisedBy: { engine: { ownedBy: null, path: '/api/version' } },
   about: 'Ollama. It silently cuts long prompts to its context window: raise `num_ctx` on the server.',
@@ -88,10 +92,9 @@ export const ollama = server({
       '“cannot unmarshal array into Go struct field ToolFunctionParameters…type of type string”; a union is dropped with all properties in it (observed: its types of v0.17.4).',
     ],
   },
-  models: templateRules,
 });
 
-export const lmstudio = server({
+export const lmstudio = engine({
   name: 'lmstudio',
   recognisedBy: { engine: { ownedBy: 'organization_owner', path: null } },
   about: 'LM Studio’s local server.',
@@ -105,10 +108,9 @@ export const lmstudio = server({
     ],
     toolChoice: [modeChoice, 'Only `auto`, `none` and `required`. †'],
   },
-  models: templateRules,
 });
 
-export const tgi = server({
+export const tgi = engine({
   name: 'tgi',
   recognisedBy: {
     not: 'Its list of models names no engine.',
@@ -120,10 +122,9 @@ export const tgi = server({
     jsonSchema: ['native_without_tools', 'Tools and a schema exclude each other (text-generation-inference#2046).'],
     strict: [false, 'Not in its API; a grammar enforces schemas anyway.'],
   },
-  models: templateRules,
 });
 
-export const nim = server({
+export const nim = engine({
   name: 'nim',
   recognisedBy: { hosts: ['integrate.api.nvidia.com'] },
   about: 'NVIDIA NIM, as a container and hosted.',
@@ -134,10 +135,9 @@ export const nim = server({
     parallelToolCalls: [false, 'Not in its API. †'],
     strict: [false, 'Not in its API. †'],
   },
-  models: templateRules,
 });
 
-export const llamaCppPython = server({
+export const llamaCppPython = engine({
   name: 'llama-cpp-python',
   recognisedBy: { not: 'Its list of models names no engine (`me`).' },
   about:
@@ -151,10 +151,9 @@ export const llamaCppPython = server({
     parallelToolCalls: [false, 'Not in its API.'],
     toolChoice: [dashscopeChoice, '`required` is a 200 without a body, or a 500 (observed).'],
   },
-  models: templateRules,
 });
 
-export const mlxLm = server({
+export const mlxLm = engine({
   name: 'mlx-lm',
   // The fingerprint has the versions of mlx-lm and MLX, and the platform.
   recognisedBy: { engine: { ownedBy: null, path: null, fingerprint: /^[0-9.]+-[0-9.]+-(?:macOS|Darwin|Linux)-/ } },
@@ -169,5 +168,4 @@ export const mlxLm = server({
     user: [false, 'Its server does not read the field (`mlx_lm/server.py`).'],
     prefixCache: [true, 'It keeps prompts (`LRUPromptCache`).'],
   },
-  models: templateRules,
 });

@@ -62,7 +62,7 @@ export const generic: BuiltInProfile = {
   },
 };
 
-interface ServerRow {
+export interface ServerRow {
   readonly name: string;
   readonly base?: BuiltInProfile;
   readonly recognisedBy: RecognisedBy;

@@ -30,7 +30,7 @@ export class ApiError extends Error {
     super(message, { cause: withoutText(options.cause) });
     Error.stackTraceLimit = limit;
     this.status = options.status;
-    this.type = options.type ?? typeOf(options.status);
+    this.type = options.type ?? typeByStatus(options.status);
     this.code = options.code;
     this.param = options.param ?? null;
     this.headers = options.headers ?? {};
@@ -82,7 +82,7 @@ export class ApiError extends Error {
   }
 }
 
-function typeOf(status: number): ApiErrorType {
+function typeByStatus(status: number): ApiErrorType {
   if (status >= 500) return 'server_error';
   return status === 404 ? 'not_found' : 'invalid_request';
 }

@@ -240,6 +240,7 @@ export const customFormats = {
   grammar: z.object({ type: z.literal('grammar'), syntax: z.string(), definition: z.string() }),
   nested: z.object({ type: z.literal('grammar'), grammar: jsonObject }),
 };
+export type CustomToolFormat = Readonly<z.output<typeof customFormats.text | typeof customFormats.grammar>>;
 export const namespacedCustomTool = z.extend(customTool, { name: longToolName });
 export const namespaceTool = z.object({
   name,

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { charactersOf } from '../../../../src/filter/translate/shared/growth.ts';
+import { countJsonCharacters } from '../../../../src/filter/translate/shared/growth.ts';
 import { rawJSON } from '../../../../src/formats/json/exact.ts';
 
 it('a value has about as many characters as its JSON without escapes (property)', () => {
@@ -19,19 +19,19 @@ it('a value has about as many characters as its JSON without escapes (property)'
   fc.assert(
     fc.property(value, (given) => {
       const { length } = JSON.stringify(given);
-      const counted = charactersOf(given, Number.POSITIVE_INFINITY);
+      const counted = countJsonCharacters(given, Number.POSITIVE_INFINITY);
       expect(counted).toBeGreaterThanOrEqual(length);
       // Of a comma too many in each list and object, and `-0`, which is written as `0`.
       expect(counted).toBeLessThanOrEqual(2 * length + 2);
     }),
   );
-  expect(charactersOf({ a: undefined, b: rawJSON('12345678901234567890') }, 1000)).toBeGreaterThan(20);
+  expect(countJsonCharacters({ a: undefined, b: rawJSON('12345678901234567890') }, 1000)).toBeGreaterThan(20);
 });
 
 it('one object in many places is counted for each, as it is written, until the count is above what was asked for', () => {
   let value: unknown = 'x'.repeat(100);
   for (let level = 0; level < 50; level += 1) value = level % 2 === 0 ? [value, value] : { a: value, b: value };
-  const counted = charactersOf(value, 10_000);
+  const counted = countJsonCharacters(value, 10_000);
   expect(counted).toBeGreaterThan(10_000);
   expect(counted).toBeLessThan(11_000);
 });

@@ -15,8 +15,8 @@ import type { CustomDefinition, FunctionDefinition } from '../../shared/parsed.t
 import { missingParameter, notOneOf, quote, unsupportedParameter } from '../../shared/request-errors.ts';
 import { withoutEncrypted } from '../../shared/rewrite-schemas.ts';
 import { dropUnknown, type KnownKeys, knownKeys, type PassedKeys } from './known-keys.ts';
-import { parseFields, parseShape } from './parse-shape.ts';
-import { type ToolsBuilder, type ToolType, toolType, typedTool } from './tools-builder.ts';
+import { parseFields, parseShape, parseTyped } from './parse-shape.ts';
+import { type ToolsBuilder, type ToolType, toolType } from './tools-builder.ts';
 
 export const functionTools: ToolType = {
   chosenBy: 'name',
@@ -42,7 +42,7 @@ export const namespaceTools: ToolType = toolType(namespaceTool, null, ({ name, d
   let toldOnce = description;
   for (const [index, given] of tools.entries()) {
     const memberAt = `${at}.tools[${index}]`;
-    const [type, member] = typedTool(given, memberAt);
+    const [type, member] = parseTyped(given, memberAt);
     if (type !== 'function' && type !== 'custom') {
       const message = `A namespace may hold tools of type 'function' and 'custom', not ${quote(type)}. Leave it out, or offer it as a function.`;
       throw unsupportedParameter(`${memberAt}.type`, message);

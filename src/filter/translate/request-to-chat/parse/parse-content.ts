@@ -3,7 +3,7 @@ import { isJsonObject } from '../../../../formats/json/exact.ts';
 import { generalOf } from '../../../../formats/json/loose.ts';
 import type { Profile } from '../../../upstream/profile.ts';
 import type { ApiError } from '../../../wire/schema/api-error.ts';
-import type { CacheHints, ChatExtensionPart } from '../../../wire/schema/chat-request.ts';
+import type { CacheHints } from '../../../wire/schema/chat-request.ts';
 import {
   audioPart,
   chatAudio,
@@ -14,7 +14,6 @@ import {
   encryptedPart,
   filePart,
   imagePart,
-  maxNameLength,
   refusalPart,
   textPart,
   videoPart,
@@ -23,7 +22,6 @@ import type { Reading } from '../../shared/dropped.ts';
 import { isExtensionName, readExtensionKeys } from '../../shared/extension-name.ts';
 import type { InputContent, InputMessage } from '../../shared/parsed.ts';
 import {
-  invalidType,
   invalidValue,
   missingParameter,
   notOneOf,
@@ -31,14 +29,13 @@ import {
   quote,
   unsupportedParameter,
   withinBytes,
-  withinLength,
   withinTextLimit,
 } from '../../shared/request-errors.ts';
 import type { TranslationSettings } from '../../shared/settings.ts';
 import { dropStripped, dropUnknown, type KnownKeys, knownKeys, type PassedKeys } from './known-keys.ts';
 import { isRefused, omit, readCarriedText, refuseOrOmit } from './left-out.ts';
 import { parseFile } from './parse-file.ts';
-import { parseShape } from './parse-shape.ts';
+import { parseShape, parseTyped } from './parse-shape.ts';
 
 /** The role of the message that has the content; `tool` for a tool's output. */
 type Speaker = InputMessage['role'] | 'tool';
@@ -62,16 +59,13 @@ export function parseContent(
   return parts;
 }
 
-function parsePart(part: unknown, speaker: Speaker, at: string, reading: Reading): InputContent | null {
+function parsePart(given: unknown, speaker: Speaker, at: string, reading: Reading): InputContent | null {
   const { settings } = reading;
-  if (!isJsonObject(part)) throw invalidType(at, 'an object', part);
-  const type = part['type'];
-  if (type == null) throw missingParameter(`${at}.type`);
-  if (typeof type !== 'string') throw invalidType(`${at}.type`, 'a string', type);
-  const known = partTypes.get(withinLength(type, maxNameLength, `${at}.type`));
+  const [type, part] = parseTyped(given, at);
+  const known = partTypes.get(type);
   if (known === undefined) {
-    const isPassed = settings.profile.passExtensions && isExtensionPart(part) && shown.includes(speaker);
-    return isPassed ? part : parseUnknownPart(type, part, at, reading);
+    const isPassed = settings.profile.passExtensions && isExtensionName(type) && shown.includes(speaker);
+    return isPassed ? (part as unknown as InputContent) : parseUnknownPart(type, part, at, reading);
   }
   if (!known.speakers.includes(speaker)) throw misplaced(type, known.speakers, speaker, at);
   checkSize(part, known.media, at, settings);
@@ -204,11 +198,6 @@ export const partTypes: ReadonlyMap<string, PartType> = new Map([
   ['input_video', video],
   ['video_url', video],
 ]);
-
-/** A provider's own part, `acme:widget`, which only its server can read. */
-function isExtensionPart(part: { readonly type?: unknown }): part is ChatExtensionPart {
-  return typeof part.type === 'string' && isExtensionName(part.type);
-}
 
 /** A part of an unknown type becomes its text, or nothing, or is refused. */
 function parseUnknownPart(type: string, part: object, at: string, { settings, dropped }: Reading): InputContent | null {

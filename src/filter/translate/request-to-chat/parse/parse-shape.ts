@@ -1,5 +1,7 @@
 import type * as z from 'zod/mini';
+import { isJsonObject } from '../../../../formats/json/exact.ts';
 import { ApiError } from '../../../wire/schema/api-error.ts';
+import { maxNameLength } from '../../../wire/schema/create-response.ts';
 import type { Reading } from '../../shared/dropped.ts';
 import {
   aboveMax,
@@ -10,6 +12,7 @@ import {
   notOneOf,
   paramAt,
   quote,
+  withinLength,
 } from '../../shared/request-errors.ts';
 import { dropStripped, type PassedKeys } from './known-keys.ts';
 
@@ -41,6 +44,15 @@ export function parseShape<Schema extends z.ZodMiniType>(
   const result = schema.safeParse(value);
   if (result.success) return result.data;
   throw buildError(firstInDocument(value, result.error.issues), value, param);
+}
+
+/** Parses an object with a type. Throws `ApiError` for anything else. */
+export function parseTyped(value: unknown, at: string): readonly [type: string, object: Record<string, unknown>] {
+  if (!isJsonObject(value)) throw invalidType(at, 'an object', value);
+  const type = value['type'];
+  if (type == null) throw missingParameter(`${at}.type`);
+  if (typeof type !== 'string') throw invalidType(`${at}.type`, 'a string', type);
+  return [withinLength(type, maxNameLength, `${at}.type`), value];
 }
 
 function buildError(issue: Issue, root: unknown, param: string): ApiError {

@@ -4,7 +4,8 @@ import { isExtensionName } from '../../shared/extension-name.ts';
 import { notOneOf, quote, unsupportedParameter, withinLength } from '../../shared/request-errors.ts';
 import type { KnownTypes, ToolList } from './input-builder.ts';
 import { isRefused } from './left-out.ts';
-import { type ToolsBuilder, typedTool } from './tools-builder.ts';
+import { parseTyped } from './parse-shape.ts';
+import type { ToolsBuilder } from './tools-builder.ts';
 
 /** `isOwn`: the list is the request's own `tools`. Throws `ApiError` for the first mistake. */
 export function parseTools(
@@ -18,7 +19,7 @@ export function parseTools(
   for (const [index, given] of tools.entries()) {
     const at = `${param}[${index}]`;
     builder.provenance.reading(at);
-    const [type, tool] = typedTool(given, at);
+    const [type, tool] = parseTyped(given, at);
     const known = types.get(type);
     if (known === undefined) {
       if (isOwn && builder.settings.profile.passExtensions && isExtensionName(type)) offerExtension(tool, at, builder);

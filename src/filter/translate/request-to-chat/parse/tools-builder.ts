@@ -1,12 +1,10 @@
 import type * as z from 'zod/mini';
-import { isJsonObject } from '../../../../formats/json/exact.ts';
 import { ApiError } from '../../../wire/schema/api-error.ts';
-import { maxNameLength } from '../../../wire/schema/create-response.ts';
 import type { ToolEcho } from '../../../wire/schema/response-resource.ts';
 import type { Dropped, Reading } from '../../shared/dropped.ts';
 import type { ToolDefinition } from '../../shared/parsed.ts';
 import type { Provenance } from '../../shared/provenance.ts';
-import { invalidType, invalidValue, missingParameter, quote, withinLength } from '../../shared/request-errors.ts';
+import { invalidValue, quote } from '../../shared/request-errors.ts';
 import type { TranslationSettings } from '../../shared/settings.ts';
 import { dropUnknown, knownKeys } from './known-keys.ts';
 import { parseShape } from './parse-shape.ts';
@@ -33,15 +31,6 @@ export function toolType<Schema extends z.ZodMiniObject>(
       return offer(read, at, tools) ? tools.writeEcho(tool) : null;
     },
   };
-}
-
-/** The tool's type and the tool. Throws `ApiError` for what is not an object with a type. */
-export function typedTool(tool: unknown, at: string): readonly [type: string, tool: Record<string, unknown>] {
-  if (!isJsonObject(tool)) throw invalidType(at, 'an object', tool);
-  const type = tool['type'];
-  if (type == null) throw missingParameter(`${at}.type`);
-  if (typeof type !== 'string') throw invalidType(`${at}.type`, 'a string', type);
-  return [withinLength(type, maxNameLength, `${at}.type`), tool];
 }
 
 /** A request's tools while its several lists are read, one after the other. Names stay unique. */

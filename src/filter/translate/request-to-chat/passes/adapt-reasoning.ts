@@ -1,6 +1,6 @@
 import type { Profile } from '../../../upstream/profile.ts';
 import type { ChatToolCall } from '../../../wire/schema/chat-request.ts';
-import { googleExtra, signatureOf } from '../../shared/envelopes.ts';
+import { googleExtra, readSignature } from '../../shared/envelopes.ts';
 import { type Messages, mapRole } from './message-pass.ts';
 
 /** Leaves out reasoning older than the last question. Runs before passes that make further messages of the user's. */
@@ -37,7 +37,7 @@ function isSigned(call: ChatToolCall): boolean {
   return (
     fields !== undefined ||
     thought_signature !== undefined ||
-    (extra_content !== undefined && signatureOf(extra_content) !== '')
+    (extra_content !== undefined && readSignature(extra_content) !== '')
   );
 }
 

@@ -26,7 +26,7 @@ function isSystem({ role }: ChatMessage): boolean {
 
 function asUser(message: ChatMessage): ChatMessage {
   if (!isSystem(message)) return message;
-  const parts = partsOf(message.content ?? '');
+  const parts = listParts(message.content ?? '');
   const text = parts.map((part) => (part.type === 'text' ? part.text : '')).join('');
   return { ...message, role: 'user', content: `Developer instructions:\n${text}` };
 }
@@ -60,10 +60,10 @@ function mergedContent(messages: readonly ChatMessage[], last: ChatMessage['cont
   const firstParts = contents.findIndex((content) => typeof content !== 'string');
   const text = contents.slice(0, firstParts === -1 ? contents.length : firstParts).join('\n\n');
   if (firstParts === -1) return { content: text };
-  return { content: [...(text === '' ? [] : partsOf(text)), ...contents.slice(firstParts).flatMap(partsOf)] };
+  return { content: [...(text === '' ? [] : listParts(text)), ...contents.slice(firstParts).flatMap(listParts)] };
 }
 
-function partsOf(content: Content): Parts {
+function listParts(content: Content): Parts {
   return typeof content === 'string' ? [{ type: 'text', text: content }] : content;
 }
 

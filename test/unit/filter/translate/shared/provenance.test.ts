@@ -12,7 +12,7 @@ function markedWith(path: string): object {
 it('a thing has the paths of all that it was made of, in their order, each once', () => {
   const made = {};
   for (const path of ['input[1]', 'input[0]', 'input[1]']) carry(made, markedWith(path));
-  carryKeys(made, made, { content: 'text' });
+  carryKeys(made, made, [], { content: 'text' });
   expect(RecordedProvenance.sourcesOf(made)).toEqual({
     '': ['input[1]', 'input[0]'],
     content: ['input[1].text', 'input[0].text'],

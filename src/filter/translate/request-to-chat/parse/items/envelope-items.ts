@@ -22,8 +22,8 @@ export const reasoning = itemType(reasoningItem, ({ id, content, summary, encryp
     kind: 'reasoning',
     id: typeof id === 'string' ? id : null,
     isForeign: encrypted_content != null && encrypted_content !== '' && envelope === null,
-    text: textsOf(content, `${at}.content`, input).join(''),
-    summaries: textsOf(summary, `${at}.summary`, input),
+    text: parseTexts(content, `${at}.content`, input).join(''),
+    summaries: parseTexts(summary, `${at}.summary`, input),
     envelope,
   });
 });
@@ -41,7 +41,7 @@ function parseEnvelope(text: string, at: string, input: InputBuilder): Reasoning
   return decoded.envelope;
 }
 
-function textsOf(parts: readonly unknown[] | null | undefined, param: string, input: InputBuilder): string[] {
+function parseTexts(parts: readonly unknown[] | null | undefined, param: string, input: InputBuilder): string[] {
   return (parts ?? []).map((part, index) => {
     const at = paramAt(param, index);
     return withinTextLimit(parseFields(reasoningPart, part, at, input).text ?? '', `${at}.text`, input.settings);
