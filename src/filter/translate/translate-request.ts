@@ -12,7 +12,7 @@ import type { TranslationSettings } from './shared/settings.ts';
 /** Every operation that has a path of its own. */
 export const operations: readonly Operation[] = [responses, compact, inputTokens, catalog];
 
-/** Translates a request; `operation` is that of its path. Throws `ApiError` for the first mistake, after which nothing may reach the upstream. */
+/** `operation` is that of the request's path. Throws `ApiError` for the first mistake: then nothing may reach the upstream. */
 export function translateRequest(
   body: unknown,
   settings: TranslationSettings,

@@ -28,7 +28,7 @@ const entry = z.object({
   description: optionalText,
   parameters: optionalObject,
 });
-/** A call without a `call_id` is of a search on OpenAI's servers, or of one in an answer made here (`FoundTools`); the tools found are offered. */
+/** A search without a `call_id` ran on OpenAI's servers, or in an answer made here (`FoundTools`); the tools found are offered. */
 const callItem = z.object({ call_id: z.nullish(callId), arguments: optionalValue, execution: optionalValue });
 const outputItem = z.object({ call_id: z.nullish(callId), tools: list, execution: optionalValue });
 

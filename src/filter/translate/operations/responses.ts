@@ -23,7 +23,7 @@ export const responses: TranslatedOperation = {
 /** A request whose input ends in a `compaction_trigger`: its Response has one `compaction` item as output. */
 export const compactionTrigger: TranslatedOperation = { ...responses, ...summary, forRequest: () => compactionTrigger };
 
-/** Sends the whole prompt and discards an answer of one token, after which the cache is warm. The usage is what that took. */
+/** Sends the whole prompt and discards an answer of one token, so that the prompt is in the cache. The usage is that of this answer. */
 const oneToken = {
   conversation({ prewarm }, items, { provenance }) {
     if (items.some((item) => item.kind === 'message' && item.role === 'user')) return { items, maxTokens: 1 };

@@ -32,7 +32,6 @@ export interface TranslatedRequest {
   readonly context: ResponseContext;
   /** Paths of what was dropped, each as `path` or `path.type`: for the response header, the log and the counter. */
   readonly dropped: readonly string[];
-  /** Types of items, parts and tools that this version does not know. */
   readonly unknownTypes: readonly UnknownType[];
 }
 
@@ -114,7 +113,6 @@ interface CheckedRequest {
   readonly passthrough: Map<string, unknown>;
 }
 
-/** The index in `include` of the value that asks for logprobs; -1 for none. */
 function logprobsAt({ include }: CreateResponse): number {
   return include.indexOf('message.output_text.logprobs');
 }
@@ -252,7 +250,7 @@ function putSampling(written: ChatWriter): void {
   }
 }
 
-/** Writes fields that not every server knows. The rest is dropped and listed, except a cache key: agents send one with every request, and lose nothing. */
+/** Writes fields that not every server knows. Others are dropped and listed, but for a cache key, which agents send with every request. */
 function putVendorFields(written: ChatWriter): void {
   const { request, profile, dropped } = written;
   const { verbosity } = request.text;
@@ -280,7 +278,7 @@ function findTier(given: string | null | undefined, { serviceTiers }: Profile): 
   return Object.keys(serviceTiers).find((tier) => serviceTiers[tier] === given) ?? given;
 }
 
-/** Writes the cache options that Chat has, where the server takes OpenAI's own fields. Other options are dropped and listed, but for defaults. */
+/** Writes the cache options that Chat has, for a server with OpenAI's own fields. Others are dropped and listed, except defaults. */
 function putCacheOptions(written: ChatWriter): void {
   const sent: Record<string, unknown> = {};
   for (const [key, value] of Object.entries(written.request.prompt_cache_options ?? {})) {

@@ -98,7 +98,7 @@ const saidAgain: ReadonlySet<string> = new Set([
   '$id',
 ]);
 
-/** The arguments of a call are an object, so a missing type, null, or a list with `object` becomes `object`. Other types are left to the server to refuse. */
+/** Arguments are an object: a missing type, null, or a list with `object` becomes `object`. The server refuses other types itself. */
 function withType(schema: Schema, root: Profile['toolSchemaRoot']): Schema {
   const { type } = schema;
   if (type === undefined) return { type: 'object', ...schema };

@@ -41,7 +41,7 @@ export class Dropped {
     this.#provenance.dropped(name);
   }
 
-  /** Adds a key of the objects at `place`, `input[].content[]`. A known key is not made a path again, which would take as long as reading the item. */
+  /** Adds a key of the objects at `place`, `input[].content[]`. To make a path of it each time would take as long as reading the item. */
   pushKey(place: string, key: string): void {
     if (this.#isNew(place, key)) this.push(`${place}.${key}`);
   }

@@ -12,7 +12,6 @@ import type { ExtraContent, OpaqueFields } from '../../wire/schema/chat-request.
 const reasoningPrefix = 'orr1.';
 const compactionPrefix = 'orc1.';
 
-/** The envelope of a reasoning item. */
 export interface ReasoningEnvelope {
   readonly t?: string;
   /** `reasoning_details` as OpenRouter wants them back, merged by index. */
@@ -54,7 +53,6 @@ export function packOpaqueFields(byCall: Readonly<Record<string, OpaqueFields>>)
   return Object.fromEntries(filled.map(([key, entries]) => [key, Object.fromEntries(entries)]));
 }
 
-/** The reverse of `packOpaqueFields`. */
 export function unpackOpaqueFields({ g, x, f, s }: PackedFields): Readonly<Record<string, OpaqueFields>> {
   const unpacked = new Map<string, OpaqueFields>();
   const add = (callId: string, fields: OpaqueFields) => unpacked.set(callId, { ...unpacked.get(callId), ...fields });

@@ -49,7 +49,6 @@ export const claudeRule: ModelRule = {
   flags: { callIdForm: 'word_64', toolSchemaRoot: 'plain_object' },
 };
 
-/** The profile that nearly every server understands. */
 export const generic: BuiltInProfile = {
   base: null,
   recognisedBy: { not: 'It is every server that matches no other.' },

@@ -142,7 +142,6 @@ export const usageFields = {
 };
 export type LooseUsage = Loose<keyof typeof usageFields>;
 
-/** The `…_tokens_details` of usage. */
 export const tokenDetailsFields = {
   cached_tokens: 0,
   cache_write_tokens: 0,

@@ -29,7 +29,6 @@ export interface RequestReading extends Reading {
   readonly known: KnownTypes;
 }
 
-/** Tools that an item brings along. */
 export interface ToolList {
   readonly tools: readonly unknown[];
   readonly param: string;
@@ -37,7 +36,6 @@ export interface ToolList {
 
 /** The input while its items are read, one after the other. */
 export class InputBuilder implements Reading {
-  /** The settings for the item that is read. */
   settings: TranslationSettings;
   readonly dropped: Dropped;
   readonly provenance: Provenance;

@@ -33,7 +33,7 @@ export function parseToolChoice(
       const tools = parseAllowedList(allowed_tools, `${param}.${type}`, reading);
       return { type, mode: mode ?? 'auto', tools, extensions };
     }
-    const { object, at, own } = findChoiceObject(choice, 'tools', type, param, reading);
+    const { object, at, own } = findChoice(choice, 'tools', type, param, reading);
     const { mode, tools } = parseFields(allowedToolsChoice.typed, object, at, reading, own);
     return { type, mode: mode ?? 'auto', tools: parseAllowedList(tools, `${at}.tools`, reading), extensions };
   }
@@ -107,13 +107,13 @@ function parseChosenTool(choice: Record<string, unknown>, at: string, reading: R
     parseFields(typedToolChoice, choice, at, reading, extensions);
     return { param: at, at, type, name: type, namespace: null, extensions };
   }
-  const { object, at: path, own } = findChoiceObject(choice, 'name', type, at, reading);
+  const { object, at: path, own } = findChoice(choice, 'name', type, at, reading);
   const { name, namespace = null } = parseFields(namedToolChoice, object, path, reading, own);
   return { param: path, at, type, name, namespace, extensions };
 }
 
 /** The object with the fields of a choice: the choice itself or, where it lacks `key`, the object under its type, as in Chat. */
-function findChoiceObject(choice: Record<string, unknown>, key: string, type: string, at: string, reading: RequestReading) {
+function findChoice(choice: Record<string, unknown>, key: string, type: string, at: string, reading: RequestReading) {
   const own = readExtensionKeys(choice, reading.settings.profile);
   const inner = choice[type];
   if (choice[key] !== undefined || !isJsonObject(inner)) return { object: choice, at, own };

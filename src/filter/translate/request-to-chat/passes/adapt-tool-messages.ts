@@ -31,7 +31,6 @@ function hasMedia({ role, content }: ChatMessage): boolean {
   return role === 'tool' && Array.isArray(content);
 }
 
-/** The message with its text alone. Other parts are added to `attached`. */
 function withoutMedia(message: ChatMessage, attached: ChatContentPart[]): ChatMessage {
   const parts = message.content as readonly ChatContentPart[]; // `hasMedia`
   const media = parts.filter(({ type }) => type !== 'text');

@@ -69,7 +69,6 @@ function isEmptyMessage(message: ChatMessage): boolean {
   return carrying.every((field) => isNothing(message[field]));
 }
 
-/** The fields of a message that say something beside its text. */
 const carrying = [
   'tool_calls',
   'refusal',

@@ -53,7 +53,6 @@ export function mergeMessages(messages: readonly [ChatMessage, ...ChatMessage[]]
 type Content = NonNullable<ChatMessage['content']>;
 type Parts = Exclude<Content, string>;
 
-/** The content of the messages that have some; `last` where none has. */
 function mergedContent(messages: readonly ChatMessage[], last: ChatMessage['content']): Pick<ChatMessage, 'content'> {
   const contents = messages.flatMap(({ content }) => (content == null || content === '' ? [] : [content]));
   if (contents.length === 0) return last === undefined ? {} : { content: last };
