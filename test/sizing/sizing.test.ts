@@ -6,14 +6,14 @@ import { Worker } from 'node:worker_threads';
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { recordTable } from '../../bench/results.ts';
 import type { Cell } from '../../bench/table.ts';
-import { connectExtProc, type ExtProcCall, type ExtProcClient } from '../support/extproc-client.ts';
+import { connectExtProc, type ExtProcClient } from '../support/extproc-client.ts';
 import { imageFlags, imageMalloc } from '../support/image-flags.ts';
 import { createMemoryCgroup, type MemoryCgroup } from '../support/memory-cgroup.ts';
 import { beginStream, endStream, sendRequest } from '../support/scripted-exchange.ts';
 import { type ServiceProcess, startServiceProcess } from '../support/service-process.ts';
 import { openWebSocket } from '../support/websocket-client.ts';
-import { type Attack, attacks, smallHolderAttacks, windowAttacks } from './attacks.ts';
-import type { AttackOfWorker } from './websocket-attack-worker.ts';
+import type { AttackOfWorker } from './attack-worker.ts';
+import { attacks, smallHolderAttacks, windowAttacks } from './attacks.ts';
 import { webSocketAttacks } from './websocket-attacks.ts';
 
 const MiB = 1024 * 1024;
@@ -22,32 +22,15 @@ const turnServer = new Worker(new URL('./turn-server.ts', import.meta.url));
 const [turnsUrl] = (await once(turnServer, 'message')) as [string];
 afterAll(() => void turnServer.terminate());
 
-/** An attack on either listener; it resolves when all of it is sent. A worker that it starts lasts until the test ends. */
-type Begin = (
-  service: ServiceProcess,
-  client: ExtProcClient,
-  calls: ExtProcCall[],
-  workers: Worker[],
-) => Promise<unknown>;
-const onCalls =
-  (attack: Attack): Begin =>
-  (_service, client, calls) =>
-    attack(client, calls);
-const all: readonly (readonly [string, Begin])[] = [
-  ...Object.entries({ ...attacks, ...smallHolderAttacks, ...windowAttacks }).map(
-    ([name, attack]) => [name, onCalls(attack)] as const,
-  ),
-  ...Object.keys(webSocketAttacks).map((name) => [`WebSocket: ${name}`, onSockets(name)] as const),
+/** Every attack, with the listener that it is for. */
+const all: readonly (readonly [string, 'calls' | 'sockets'])[] = [
+  ...Object.keys({ ...attacks, ...smallHolderAttacks, ...windowAttacks }).map((name) => [name, 'calls'] as const),
+  ...Object.keys(webSocketAttacks).map((name) => [`WebSocket: ${name}`, 'sockets'] as const),
 ];
 
-/** The attack has a thread of its own: in this one, others would wait for what it sends, and not for the service. */
-function onSockets(name: string): Begin {
-  return (service, _client, _calls, workers) => {
-    const workerData: AttackOfWorker = { name, address: webSocketOf(service) };
-    const worker = new Worker(new URL('./websocket-attack-worker.ts', import.meta.url), { workerData });
-    workers.push(worker);
-    return new Promise((resolve, reject) => worker.once('message', resolve).once('error', reject));
-  };
+/** Resolves with the number of calls that are open once all is sent. Terminating the worker closes them. */
+function sentBy(worker: Worker): Promise<number> {
+  return new Promise((resolve, reject) => worker.once('message', resolve).once('error', reject));
 }
 
 const webSocketOf = (service: ServiceProcess) =>
@@ -178,7 +161,8 @@ describe.each(rows)('a container of %i MiB with %i MB of heap and the image’s 
     throw new Error('The service has ended.');
   }
 
-  test.each(all)('%s: it lives, serves others, and is small again', async (name, attack) => {
+  test.each(all)('%s: it lives, serves others, and is small again', async (title, listener) => {
+    const name = title.replace(/^WebSocket: /, '');
     for (let warm = 0; warm < 20; warm += 1) {
       await served();
       await servedTurn();
@@ -191,14 +175,15 @@ describe.each(rows)('a container of %i MiB with %i MB of heap and the image’s 
     void service.child.ended.then((how) => {
       ended = how;
     });
-    const attacker = connectExtProc(service.listen[0] ?? '');
-    const calls: ExtProcCall[] = [];
-    const workers: Worker[] = [];
+    // A thread of its own: in this one, others would wait for what the attack sends, and not for the service.
+    const address = listener === 'calls' ? (service.listen[0] ?? '') : webSocketOf(service);
+    const workerData: AttackOfWorker = { name, address };
+    const attacker = new Worker(new URL('./attack-worker.ts', import.meta.url), { workerData });
     const sizes: number[] = [];
     const timer = setInterval(() => ended === null && sizes.push(allResidentMiB(service.child.pid)), 250);
     let longest = 0;
     let over = false;
-    const attacked = attack(service, attacker, calls, workers).finally(() => {
+    const sent = sentBy(attacker).finally(() => {
       over = true;
     });
     while (!over && ended === null) {
@@ -206,13 +191,10 @@ describe.each(rows)('a container of %i MiB with %i MB of heap and the image’s 
       longest = Math.max(longest, await servedTurn().catch(() => 0));
       await sleep(100);
     }
-    if (ended === null) await attacked;
+    const open = ended === null ? await sent : 0;
     await sleep(1000);
-    const open = calls.length;
     const held = ended === null ? await service.metric('responses_extproc_buffered_bytes') : 0;
-    for (const call of calls) call.cancel();
-    await Promise.all(workers.map((worker) => worker.terminate()));
-    attacker.close();
+    await attacker.terminate();
     const startedAt = performance.now();
     const isIdleSize = () => allResidentMiB(service.child.pid) <= idle.all + 8;
     while (ended === null && !isIdleSize() && performance.now() - startedAt < 30_000) await sleep(500);
@@ -233,7 +215,7 @@ describe.each(rows)('a container of %i MiB with %i MB of heap and the image’s 
       ]);
     const resident = sizes.filter((_, at) => at % 4 === 0);
     console.log(
-      `${container}/${heap} ${name}: ${ended ?? 'lives'}; MiB idle ${idle.all}, highest ${highest}, after ${after.all}, own ${idle.own} and ${after.own} (${Math.round((performance.now() - startedAt) / 1000)} s); ${open} open, ${Math.round(held / MiB)} MiB counted; others within ${Math.round(longest)} ms of CPU; [${resident}]`,
+      `${container}/${heap} ${title}: ${ended ?? 'lives'}; MiB idle ${idle.all}, highest ${highest}, after ${after.all}, own ${idle.own} and ${after.own} (${Math.round((performance.now() - startedAt) / 1000)} s); ${open} open, ${Math.round(held / MiB)} MiB counted; others within ${Math.round(longest)} ms of CPU; [${resident}]`,
     );
     expect(ended).toBeNull();
     expect(longest).toBeLessThan(mostOthersCpuMs);
