@@ -27,10 +27,10 @@ export type Admission = ReturnType<OverloadGuard['enter']>;
 /** JSON.parse takes up to 21 bytes of heap per byte of body (`[{},{},…`), and a body is parsed in one go. */
 const heapBytesPerBodyByte = 22;
 
-/** Shares of the live heap above which no exchange is admitted (`busy`), the largest holders are paused or cut (`short`), no body is taken (`full`). */
-const heapShares = { busy: 0.6, short: 0.8, full: 0.95 };
-/** Shares of the memory above which garbage is collected (`busy`), the largest holders are paused or cut (`short`), nothing new is taken (`full`). */
-const memoryShares = { busy: 0.6, short: 0.75, full: 0.85 };
+/** Shares of the live heap above which no exchange is admitted, the largest holders are paused or cut, no body is taken. */
+const heapShares = { refuse: 0.6, cut: 0.8, refuseBodies: 0.95 };
+/** Shares of the memory above which garbage is collected, the largest holders are paused or cut, no exchange and no body is taken. */
+const memoryShares = { collect: 0.6, cut: 0.75, refuse: 0.85 };
 /** The service is unavailable once so many checks in a row have found no room: a short burst only gets 503s. */
 const checksUntilUnavailable = 3;
 /** New work is refused for so long before the largest holders are cut for it. */
@@ -40,7 +40,7 @@ const recoveryShare = 0.85;
 /** Cutting connections for the sake of bodies, or small holders for new exchanges, leaves this share of the limit in use. */
 const roomyShare = 0.95;
 /** With less room for bodies than this, hardly any request fits. */
-const smallBodyBytes = 64 * 1024;
+const leastRoomBytes = 64 * 1024;
 const retryAfterSeconds = 2;
 /** A holder of less is not paused, nor cut while others hold more. */
 const smallHolderBytes = 256 * 1024;
@@ -48,9 +48,9 @@ const smallHolderBytes = 256 * 1024;
 const leastHeldBytes = 14 * 1024;
 
 /**
- * Decides, for all calls and connections, what happens when memory is low. New exchanges are refused, and garbage is collected. While no
- * collection is due yet, the largest holders are paused. After one that was not enough, conversations are evicted, and then the largest
- * holders are cut. The guard goes by what all holders report, and by the process's actual memory.
+ * Decides, for all calls and connections, what happens when memory is low: garbage is collected; while no collection is due yet, the
+ * largest holders are paused; after one that was not enough, conversations are evicted, and then the largest holders are cut. Above the
+ * highest shares new exchanges are refused as well. The guard goes by what all holders report, and by the process's actual memory.
  */
 export class OverloadGuard {
   exchanges = 0;
@@ -187,10 +187,10 @@ export class OverloadGuard {
     const toCome = Math.max(account.body * heapBytesPerBodyByte - (account.held - account.body), 0);
     const isRoom = () => {
       const { heap, memory } = this.#meter.shares(toCome);
-      return heap <= heapShares.full && memory <= memoryShares.full;
+      return heap <= heapShares.refuseBodies && memory <= memoryShares.refuse;
     };
     if (isRoom()) return true;
-    if (this.#meter.shares().memory <= memoryShares.busy) return false;
+    if (this.#meter.shares().memory <= memoryShares.collect) return false;
     this.#evictForMemory();
     if (!this.#meter.collect('urgent')) return false;
     this.#meter.expect(growth);
@@ -228,7 +228,7 @@ export class OverloadGuard {
   }
 
   #evictForMemory(): number {
-    return this.#evict(this.#meter.excess({ heap: Number.POSITIVE_INFINITY, memory: memoryShares.busy }));
+    return this.#evict(this.#meter.excess({ heap: Number.POSITIVE_INFINITY, memory: memoryShares.collect }));
   }
 
   /** Would a small request be admitted at this share of the limits? */
@@ -236,13 +236,13 @@ export class OverloadGuard {
     const { maxExchanges, maxBufferedBytes } = this.#limits;
     if (maxExchanges > 0 && this.exchanges >= maxExchanges * share) return false;
     const waiting = this.#ledger.bodies - (this.#store?.account.body ?? 0);
-    if (maxBufferedBytes > 0 && waiting + smallBodyBytes > maxBufferedBytes * share && waiting > 0) return false;
+    if (maxBufferedBytes > 0 && waiting + leastRoomBytes > maxBufferedBytes * share && waiting > 0) return false;
     return !this.#isBusy(share);
   }
 
   #isBusy(share = 1): boolean {
     const { heap, memory } = this.#meter.shares();
-    return heap > heapShares.busy * share || memory > memoryShares.full * share;
+    return heap > heapShares.refuse * share || memory > memoryShares.refuse * share;
   }
 
   #keepsOut(): boolean {
@@ -262,9 +262,9 @@ export class OverloadGuard {
     const makesRoom = this.#keepsOut() && this.#isRoomDue();
     const isShort = () => {
       const { heap, memory } = meter.shares();
-      return memory > memoryShares.short || heap > heapShares.short || (makesRoom && this.#isBusy());
+      return memory > memoryShares.cut || heap > heapShares.cut || (makesRoom && this.#isBusy());
     };
-    if (meter.shares().memory <= memoryShares.busy && !isShort()) {
+    if (meter.shares().memory <= memoryShares.collect && !isShort()) {
       this.#resumeAll();
       return false;
     }
@@ -275,8 +275,8 @@ export class OverloadGuard {
       return isMeasured;
     }
     // Memory is freed until nothing needs to be done: just below the threshold, one collection would follow another.
-    const heap = makesRoom ? heapShares.busy * recoveryShare : heapShares.busy;
-    const excess = meter.excess({ heap, memory: memoryShares.busy });
+    const heap = makesRoom ? heapShares.refuse * recoveryShare : heapShares.refuse;
+    const excess = meter.excess({ heap, memory: memoryShares.collect });
     const largest = this.#findLargest(isMeasured ? excess - this.#evict(excess) : excess);
     if (!isMeasured) this.#pause(largest);
     else if (largest.length > 0 || !makesRoom) for (const [account, holder] of largest) this.#cut(account, holder);
@@ -291,8 +291,8 @@ export class OverloadGuard {
       holder,
       bytes: Math.max(account.total, leastHeldBytes),
     }));
-    const heap = heapShares.busy * roomyShare;
-    let excess = this.#meter.excess({ heap, memory: memoryShares.full * roomyShare });
+    const heap = heapShares.refuse * roomyShare;
+    let excess = this.#meter.excess({ heap, memory: memoryShares.refuse * roomyShare });
     const mean = holders.reduce((sum, { bytes }) => sum + bytes, 0) / holders.length;
     for (const { account, holder, bytes } of holders.toReversed()) {
       if (excess <= 0) return;

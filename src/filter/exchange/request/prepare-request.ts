@@ -20,7 +20,7 @@ export interface PreparedRequest extends Pick<TranslatedRequest, 'context' | 'dr
 
 /** A larger body is translated in steps: at 5 ms a megabyte (docs/decisions/0006-cpu-of-a-request.md), a smaller one takes 20 ms. */
 export const largeBodyBytes = 4 * 1024 * 1024;
-/** A larger body waits in a queue: one read of a connection may complete hundreds of them, at a millisecond or two each. */
+/** A larger body waits in a queue unless the service has time: one read of a connection may complete hundreds, a millisecond or two each. */
 export const queuedBodyBytes = 256 * 1024;
 
 /** Translates the client's whole body; calls `onRead` with its JSON. Throws `ApiError`. */

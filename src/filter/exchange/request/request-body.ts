@@ -86,7 +86,7 @@ export function checkJson(
   // An upper bound of what a body takes while it is translated, with garbage: itself, its text, its strings, the text of the upstream's body
   // and of what the response repeats, 200 bytes for each value and its key; outside the heap, the upstream's body in pieces, whole, and in
   // the message that carries it. `npm test -- sizing` has the costliest shapes.
-  const overload = bytes.length < smallBodyBytes ? null : hold(13 * bytes.length + 200 * values, bytes.length);
+  const overload = bytes.length < unheldBodyBytes ? null : hold(13 * bytes.length + 200 * values, bytes.length);
   if (overload !== null) throw overload;
   return () => {
     try {
@@ -99,7 +99,7 @@ export function checkJson(
 }
 
 /** A smaller body is translated before anything could be done for want of memory. */
-const smallBodyBytes = 64 * 1024;
+const unheldBodyBytes = 64 * 1024;
 
 function readReason(cause: unknown): string {
   const message = cause instanceof Error ? cause.message : String(cause);

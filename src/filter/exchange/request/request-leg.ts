@@ -46,7 +46,7 @@ type BodyEvent = Extract<RequestEvent, { type: 'request_body' }>;
 
 const noBytes = Buffer.alloc(0);
 /** What an exchange keeps of a smaller request is not counted, since it is no more than any exchange has. */
-const smallBodyBytes = 4 * 1024;
+const uncountedBodyBytes = 4 * 1024;
 
 export class RequestLeg {
   readonly #options: ExchangeOptions;
@@ -208,7 +208,7 @@ export class RequestLeg {
     const { hold, sessionHeader } = this.#options;
     const found = context.foundTools.size === 0 ? 0 : bytesOfValue([...context.foundTools.values()]);
     // What a small body leaves on the heap is not worth the 3 µs of counting its values.
-    const isSmall = this.#clientBytes < smallBodyBytes && !this.#headers.has('content-encoding');
+    const isSmall = this.#clientBytes < uncountedBodyBytes && !this.#headers.has('content-encoding');
     const kept = isSmall ? null : keepLarge(context.echo);
     // Texts that the response repeats, and names that it is read by, stay in memory until it has ended.
     const { toolNames, restoredTools, earlierCallIds, allowedTools, echo } = context;

@@ -71,7 +71,7 @@ const noBytes = Buffer.alloc(0);
 
 /** A larger piece of an answer is queued: one read may have such pieces of many streams, and 60 kB of the costliest events take 10 ms. */
 const burstBytes = 32 * 1024;
-/** A longer or compressed piece is read in steps of so many bytes. */
+/** A longer or compressed piece is decoded at once, and then translated in steps of so many bytes. */
 const stepBytes = 64 * 1024;
 
 /** An upstream may keep its stream open for so long after the finish reason, since usage may follow. */

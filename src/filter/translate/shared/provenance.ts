@@ -46,7 +46,7 @@ export class Provenance {
     return '';
   }
 
-  /** Takes the translated request before it is written as JSON: the marks are on its parts. */
+  /** Takes the translated request as objects, since `mark` has noted objects, which its JSON no longer has. */
   finish(_result: RecordedResult): void {}
 }
 

@@ -168,7 +168,7 @@ export interface KeptJson {
 
 /** The fields of the resource that only repeat the request: they are fixed once the request is read. */
 export interface CreateResponseEcho {
-  /** The request's model; the upstream's own name for it replaces it. */
+  /** The model that the client asked for, until the upstream's answer names its model. */
   readonly model: string;
   readonly instructions: string | null | KeptJson;
   readonly tools: readonly ToolEcho[] | KeptJson;

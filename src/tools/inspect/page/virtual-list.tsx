@@ -20,7 +20,7 @@ export function VirtualList<Item>(props: {
   readonly followsEnd?: boolean;
   /** A row to scroll to. A new object with the same index scrolls again. */
   readonly inView?: { readonly index: number } | null;
-  /** The row to begin with, which stays at the top while sizes change; -1 once the list stays where it is. */
+  /** The row that is kept at the top while rows or the list's height change; with -1, the list stays where it was scrolled. */
   readonly begin?: number;
 }): JSX.Element {
   const { id, label, items, rowHeight, keyOf, selected = -1, onSelect, inView = null, begin = -1 } = props;

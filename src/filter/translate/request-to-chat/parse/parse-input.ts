@@ -49,7 +49,7 @@ export function parseInput(input: string | readonly unknown[], reading: RequestR
   return builder;
 }
 
-/** Types of items, beside messages, that ask for something. */
+/** Types of items that bring something new to the model, as a user's message does. */
 const askedTypes: readonly unknown[] = [
   'agent_message',
   'additional_tools',

@@ -58,7 +58,7 @@ export class ToolsBuilder implements Reading {
     this.provenance = provenance;
   }
 
-  /** The echo of a tool that is not a function: the published schema has functions only. */
+  /** What the Response repeats of a tool that is not a function: with STRICT_ECHO nothing, since Open Responses has functions only. */
   writeEcho(tool: Record<string, unknown>): ToolEcho | null {
     return this.settings.strictEcho ? null : (tool as ToolEcho);
   }
