@@ -1,5 +1,3 @@
-import { objectOf } from '../src/formats/json/loose.ts';
-
 /**
  * The embedded upstream's model: deterministic answers to Chat Completions requests, so that agents and SDKs can be tried
  * without a real model:
@@ -88,8 +86,10 @@ function chooseTool(request: DemoRequest, said: string): { name: string; paramet
   const functions = (request.tools ?? []).flatMap((tool) => (tool.function === undefined ? [] : [tool.function]));
   const choice = request.tool_choice;
   if (choice === 'none') return undefined;
-  const named = objectOf<{ name?: unknown }>(objectOf<{ function?: unknown }>(choice)?.function);
-  if (named !== null) return functions.find(({ name }) => name === named.name);
+  if (typeof choice === 'object' && choice !== null && 'function' in choice) {
+    const named = choice.function as { name?: unknown } | null;
+    return functions.find(({ name }) => name === named?.name);
+  }
   const spoken = new Set(said.toLowerCase().split(/[^\p{L}\d]+/u));
   const meant = functions.find(({ name }) =>
     name
