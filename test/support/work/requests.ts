@@ -354,6 +354,10 @@ const texts: readonly Family[] = (
     ['brackets', (size: number) => '['.repeat(size)],
     ['a name that is repeated', (size: number) => `{"model":"m","input":"x"${',"a":{"b":1}'.repeat(size)}}`],
     ['numbers that are not exact', (size: number) => `{"model":"m","input":"x","x":[${'1e400,'.repeat(size)}0]}`],
+    [
+      'a number that is not exact behind U+0000s',
+      (size: number) => `{"model":"m","input":"x","x":[${'"\\u0000",'.repeat(size)}1e400]}`,
+    ],
     ['white space', (size: number) => `{"model":"m","input":${' '.repeat(20 * size)}"x"}`],
   ] as const
 ).map(([name, text]) => ({

@@ -34,12 +34,12 @@ describe('numbers in JSON', () => {
       fc.constantFrom(...numbers),
       fc.constantFrom('true', 'false', 'null', '{}', '[]', ' [ ] '),
       fc.string().map((text) => JSON.stringify(text)),
-      fc.constantFrom('"\\u0000"', '"\\u0000123"'),
+      fc.constantFrom('"\\u0000"', '"\\u0000123"', '"\\u0000\\u00001"'),
     );
     // Not a lone backslash: after `{"a":1,"\\\\":2}`, V8 in Node 24 takes the name `"\\u0061"` behind an `a` for a backslash.
     const name = fc.oneof(
       fc.string().filter((text) => text !== '\\'),
-      fc.constantFrom('__proto__', 'constructor', 'a"b', 'b\\', '12345678901234567890', 'a', 'b'),
+      fc.constantFrom('__proto__', 'constructor', 'a"b', 'b\\', '12345678901234567890', '\0', '\0a', 'a', 'b'),
     );
     const { json } = fc.letrec<{ json: string }>((tie) => ({
       json: fc.oneof(
@@ -72,6 +72,7 @@ describe('numbers in JSON', () => {
     ['{"\\u0061":12345678901234567890}', '{"a":12345678901234567890}'],
     ['12345678901234567890', '12345678901234567890'],
     ['{"a":"\\u00001e400","b":1e400}', '{"a":"\\u00001e400","b":1e400}'],
+    ['{"\\u0000a" : 1e400,"b":["\\u0000\\u0000"]}', '{"\\u0000a":1e400,"b":["\\u0000\\u0000"]}'],
   ])('have the last value of a name that is repeated: %s', (text, written) => {
     expect(JSON.stringify(parseExactly(text))).toBe(written);
   });
