@@ -49,7 +49,7 @@ export async function askUpstream(url: URL, asking: Asking): Promise<UpstreamSta
   const failure = models !== null && chat.status >= 500 ? null : explainFailure(chat, base, asking);
   if (failure !== null) return state(failure, chat);
   if (isAbsent(chat) || isPage(chat)) return state(await explainAddress(base, chat, ask), chat);
-  // A server of another kind may answer any request with a 200.
+  // A 200 is no proof: a web server, for one, may answer any request so.
   const read = readChatAnswer(chat);
   if (read.type === 'broken') return state(describeNotChat(base, read.message), chat);
   if (models?.length === 0) return state('it lists no models. Load one.', chat);

@@ -4,7 +4,7 @@ import type { UnknownType } from '../translate/shared/dropped.ts';
 import type { Moves } from '../translate/shared/moves.ts';
 import type { RequestEvent, ResponseEvent } from './types.ts';
 
-/** Envoy violated the protocol as this service knows it. Ends the gRPC call with a status; clients never see its text. */
+/** The error for a message of Envoy's that may not come in this phase. It ends the gRPC call with a status; clients never see its text. */
 export class ProtocolError extends Error {
   override readonly name = 'ProtocolError';
 }

@@ -294,7 +294,7 @@ export class Turn {
     this.#socket.send(this.#withLane(fields, data));
   }
 
-  /** Adds the lane's id to an event's JSON, as its last field. A server may have sent another `stream_id`, and white space at the end. */
+  /** Adds the lane's id to an event's JSON, as its last field. The event is written anew if it has a `stream_id`, or does not end with its brace. */
   #withLane(fields: EventFields, data: string): string {
     const stream_id = this.streamId;
     if (stream_id === null) return data;

@@ -109,7 +109,7 @@ function withType(schema: Schema, root: Profile['toolSchemaRoot']): Schema {
 interface Shape {
   readonly properties: Map<string, unknown[]>;
   readonly required: Set<string>;
-  /** Some property has several schemas, or the schema says which of several shapes a call may have. */
+  /** True if a plain object cannot say it all: a property has several schemas, or a call may have one of several shapes. */
   losesSomething: boolean;
 }
 
