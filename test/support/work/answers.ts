@@ -7,7 +7,7 @@ import { createTestContext } from '../context.ts';
 import { type ChunkOf, endlessStreams } from '../endless-streams.ts';
 import { profilesWithTools } from '../profiles-with-tools.ts';
 import { createTestSettings } from '../settings.ts';
-import { type Family, inPieces, keyed, MeteredExchange, type Outcome, times } from './family.ts';
+import { type Family, inPieces, keyed, MeteredExchange, nested, type Outcome, times } from './family.ts';
 
 const door = 'gRPC stream';
 
@@ -438,9 +438,8 @@ const compressed: readonly Family[] = [
   {
     ...{ door, name: 'a request in gzip of a schema that nests' },
     make(size) {
-      let schema: object = { type: 'object', properties: keyed(8 * size, 'property', () => ({})) };
-      for (let level = 0; level < size; level += 1) schema = { nested: schema };
-      const tools = [{ type: 'function', name: 'f', parameters: schema }];
+      const bottom = { type: 'object', properties: keyed(8 * size, 'property', () => ({})) };
+      const tools = [{ type: 'function', name: 'f', parameters: nested(size, bottom) }];
       const text = JSON.stringify({ model: 'm', input: 'x', tools });
       const body = gzipSync(text);
       const run = () => new MeteredExchange(settings.plain).request(body, { 'content-encoding': 'gzip' }).outcome();

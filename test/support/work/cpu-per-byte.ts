@@ -19,6 +19,8 @@ export interface MeasuredCpu {
 const ratio = 8;
 /** Until the larger run takes so many microseconds, from which on the clock and the garbage of others are small, or has so many bytes. */
 const limits = { enough: 60_000, mostBytes: 4 * 1024 * 1024 };
+/** Chunks that become one byte each fill the heap of this process before that. */
+const mostThings = 512 * 1024;
 /** Of texts of every beginning in every place there are hundreds. */
 const limitsOfPlaces = { enough: 20_000, mostBytes: 256 * 1024 };
 /** Microseconds that are mostly the call and the clock, and those of a byte that is copied: where memory is cold, it takes several times as long. */
@@ -35,13 +37,22 @@ async function cpuOf({ run }: Run): Promise<number> {
 }
 
 async function measure({ name, make, size: start = 32 }: Family, { enough, mostBytes } = limits): Promise<MeasuredCpu> {
+  const none = make(1);
   let size = start;
   let large = make(size);
   let most = await cpuOf(large);
   // The first runs are compiled.
-  for (most = await cpuOf(large); most < enough && large.bytes < mostBytes; most = await cpuOf(large)) {
-    size *= most * ratio < enough ? 4 : 2;
-    large = make(size);
+  for (
+    most = await cpuOf(large);
+    most < enough && large.bytes < mostBytes && size < mostThings;
+    most = await cpuOf(large)
+  ) {
+    const times = most * ratio < enough ? 4 : 2;
+    const larger = make(times * size);
+    // A family whose texts have a most comes to an end before it costs enough.
+    if (larger.bytes - none.bytes < 1.5 * (large.bytes - none.bytes)) break;
+    size *= times;
+    large = larger;
     await large.run();
   }
   const small = make(Math.ceil(size / ratio));

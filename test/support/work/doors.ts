@@ -89,10 +89,12 @@ const messages: readonly Family[] = [
     'gRPC stream',
     'a health check of a long name',
     (size) => 'a'.repeat(size),
-    (text) =>
-      deserializeHealthCheck(
-        Buffer.concat([Buffer.from([10, 0x80 | (text.length & 0x7f), text.length >> 7]), Buffer.from(text)]),
-      ),
+    (text) => {
+      const length = [0, 7, 14].map((shift) => 0x80 | ((text.length >> shift) & 0x7f));
+      return deserializeHealthCheck(
+        Buffer.concat([Buffer.from([10, ...length, text.length >> 21]), Buffer.from(text)]),
+      );
+    },
   ),
   {
     ...{ door: 'gRPC stream', name: 'a reply with headers and a body' },

@@ -110,6 +110,11 @@ export function keyed(count: number, prefix: string, of: (index: number) => unkn
   return Object.fromEntries(times(count, (index) => [`${prefix}${index}`, of(index)]));
 }
 
+/** So many levels around it, up to those that `JSON.stringify` writes. */
+export function nested(levels: number, bottom: object): object {
+  return times(Math.min(levels, 3000), () => 'nested').reduce<object>((inner, key) => ({ [key]: inner }), bottom);
+}
+
 /** The bytes in pieces of that size. */
 export function inPieces(bytes: Buffer, size: number): Buffer[] {
   return times(Math.ceil(bytes.length / size), (index) =>

@@ -8,7 +8,7 @@ import { maxNameLength } from '../../../src/filter/wire/schema/create-response.t
 import { blockOf, goldenCases } from '../golden.ts';
 import { profilesWithTools } from '../profiles-with-tools.ts';
 import { createTestSettings, type SettingsOverrides } from '../settings.ts';
-import { type Family, keyed, MeteredExchange, times } from './family.ts';
+import { type Family, keyed, MeteredExchange, nested, times } from './family.ts';
 
 const door = 'gRPC stream';
 
@@ -87,8 +87,7 @@ const long = (length: number) => 'n'.repeat(Math.min(32 * length, 1e6));
 
 function schemaOf(a: Amounts): object {
   const reference = { $ref: `#/$defs/b${'/x'.repeat(Math.min(a.path, 240))}` };
-  let nested: object = { type: 'object', properties: keyed(a.depth, 'bottom', () => ({ type: 'integer' })) };
-  for (let level = 0; level < a.depth; level += 1) nested = { nested };
+  const bottom = { type: 'object', properties: keyed(a.depth, 'bottom', () => ({ type: 'integer' })) };
   const definition = {
     ...keyed(a.keys, 'key', () => 1),
     ...(a.types > 0 && { type: ['object', ...times(a.types, (index) => `type${index}`)] }),
@@ -103,7 +102,7 @@ function schemaOf(a: Amounts): object {
       ...keyed(a.references, 'reference', () => ({ type: 'object', anyOf: [reference] })),
       ...(a.branches > 0 && { branches: { type: 'object', anyOf: times(a.branches, () => reference) } }),
       ...(a.values > 0 && { value: { enum: times(a.values, String) } }),
-      ...(a.depth > 0 && { nested }),
+      ...(a.depth > 0 && { nested: nested(a.depth, bottom) }),
       ...keyed(a.booleans, 'boolean', () => true),
     },
     ...(a.rootBranches > 0 && { anyOf: times(a.rootBranches, () => reference) }),
