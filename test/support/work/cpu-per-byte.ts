@@ -36,35 +36,39 @@ async function cpuOf({ run }: Run): Promise<number> {
   return user + system;
 }
 
+/** In turns, and the least of each: a busy moment is not in both. */
+async function compare(small: Run, large: Run): Promise<Pick<MeasuredCpu, 'milliseconds' | 'growth'>> {
+  let [least, most, growth] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
+  for (let attempt = 0; attempt < 6 && growth > suspicious; attempt += 1) {
+    for (let again = 0; again < ratio / 2; again += 1) least = Math.min(least, await cpuOf(small));
+    most = Math.min(most, await cpuOf(large));
+    growth = most / large.bytes / (Math.max(least, shortest, copied * small.bytes) / small.bytes);
+  }
+  return { milliseconds: most / 1000, growth };
+}
+
 async function measure({ name, make, size: start = 32 }: Family, { enough, mostBytes } = limits): Promise<MeasuredCpu> {
-  const none = make(1);
+  const none = make(1).bytes;
   let size = start;
   let large = make(size);
-  let most = await cpuOf(large);
-  // The first runs are compiled.
-  for (
-    most = await cpuOf(large);
-    most < enough && large.bytes < mostBytes && size < mostThings;
-    most = await cpuOf(large)
-  ) {
-    const times = most * ratio < enough ? 4 : 2;
+  /** A family whose texts have a most comes to an end. */
+  const grow = async (times: number) => {
     const larger = make(times * size);
-    // A family whose texts have a most comes to an end before it costs enough.
-    if (larger.bytes - none.bytes < 1.5 * (large.bytes - none.bytes)) break;
+    if (size >= mostThings || larger.bytes - none < 1.5 * (large.bytes - none)) return false;
     size *= times;
     large = larger;
     await large.run();
-  }
-  const small = make(Math.ceil(size / ratio));
-  let least = Number.POSITIVE_INFINITY;
-  let growth = Number.POSITIVE_INFINITY;
-  // In turns, and the least of each: a busy moment is not in both.
-  for (let attempt = 0; attempt < 6 && growth > suspicious; attempt += 1) {
-    for (let again = 0; again < ratio / 2; again += 1) least = Math.min(least, await cpuOf(small));
-    if (attempt > 0) most = Math.min(most, await cpuOf(large));
-    growth = most / large.bytes / (Math.max(least, shortest, copied * small.bytes) / small.bytes);
-  }
-  return { name, size, milliseconds: most / 1000, growth };
+    return true;
+  };
+  // The first runs are compiled.
+  let most = await cpuOf(large);
+  for (most = await cpuOf(large); most < enough && large.bytes < mostBytes; most = await cpuOf(large))
+    if (!(await grow(most * ratio < enough ? 4 : 2))) break;
+  let measured = await compare(make(Math.ceil(size / ratio)), large);
+  // Beside more work, what other processes do weighs less, and a square more.
+  for (let again = 0; again < 2 && measured.growth > suspicious && (await grow(4)); again += 1)
+    measured = await compare(make(Math.ceil(size / ratio)), large);
+  return { name, size, ...measured };
 }
 
 const [wanted = ''] = process.argv.slice(2);
