@@ -186,7 +186,7 @@ export class StreamTranslator {
         this.#readChoice(choice, keys[position] ?? position, position === 0 ? chunk : null, isAnswered);
     const isPlain = !this.#parts.areSeveral && !this.#parts.mayBeNumbered();
     this.#choiceIndex = !isPlain ? several : choices.length === 1 ? choices[0]?.index : this.#choiceIndex;
-    if (choices.length === 0) response.output.cite(readCitations(chunk, null));
+    if (choices.length === 0) response.cite(readCitations(chunk, null));
   }
 
   #readChoice(choice: LooseChoice, key: number, chunk: LooseChunk | null, isAnswered: boolean): void {
@@ -202,7 +202,7 @@ export class StreamTranslator {
     }
     const citations = readCitations(chunk, delta);
     const logprobs = this.#context.wantsLogprobs && this.#parts.hasText(key) ? readLogprobs(choice.logprobs) : [];
-    if (delta === null) response.output.cite(citations);
+    if (delta === null) response.cite(citations);
     else response.add(delta, { logprobs, citations, isLast: reason !== '', isMessage: message !== null });
   }
 

@@ -18,16 +18,8 @@ export class CitationList {
     this.#held = held;
   }
 
-  add(citations: readonly Annotation[]): Annotation[] {
-    return citations.filter((citation) => this.#isNew(citation));
-  }
-
-  discard(): void {
-    this.#held.bytes -= this.#bytes;
-    this.#bytes = 0;
-  }
-
-  #isNew(citation: Annotation): boolean {
+  /** Returns false for a repeat. */
+  add(citation: Annotation): boolean {
     if (citation.type === 'url_citation') {
       const { url, title, start_index, end_index } = citation;
       const isCited = this.#urls.has(url);
@@ -39,6 +31,11 @@ export class CitationList {
     if (this.#keys.has(key)) return false;
     this.#keys.add(key);
     return this.#keep(citation, 2 * key.length);
+  }
+
+  discard(): void {
+    this.#held.bytes -= this.#bytes;
+    this.#bytes = 0;
   }
 
   #keep(citation: Annotation, bytes: number): true {

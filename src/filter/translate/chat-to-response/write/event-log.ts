@@ -12,8 +12,8 @@ const maxGrowth = 20;
 const maxRequestGrowth = 4;
 const leastRoom = 4 * 1024 * 1024;
 const eventBytes = 300;
-/** A text is in its delta, in the events that end its part and its item, and in the terminal event. */
-const copiesOfText = 4;
+/** A text is in its delta, in the events that end its part and its item, and in the terminal event; likewise a citation, and a part. */
+export const copiesOfText = 4;
 
 /** Numbers the events of a response from 0, pads deltas if asked, and keeps the events until they are taken, if wanted. */
 export class EventLog {

@@ -161,6 +161,7 @@ export class OutputWriter {
   }
 
   fail(): void {
+    this.items.unbind();
     this.#thinking.flush();
     this.items.fail();
   }

@@ -86,7 +86,8 @@ export class Output {
   #firstOpen = 0;
   #heldBack: HeldBackEvents | null = null;
   #isSilent = false;
-  #isTooLarge = false;
+  /** False once the answer has failed: what is held back may still be written then, and open items. */
+  #isBounded = true;
 
   constructor(log: EventLog) {
     this.#log = log;
@@ -104,15 +105,12 @@ export class Output {
   }
 
   /**
-   * Sends `output_item.added` at the next index and returns that index; `open` closes the item. Throws `ApiError`, once, where there
-   * are too many items, or where the events so far took many times the bytes that the upstream sent.
+   * Sends `output_item.added` at the next index and returns that index; `open` closes the item. Throws `ApiError` where there are too
+   * many items, and as `repeats` does.
    */
   add(item: OutputItem, open: OpenItem | OpenCall): number {
-    if (!this.#isTooLarge && (this.size === maxItems || this.#log.room < 0)) {
-      // Once the answer has failed, what is held back may still open items.
-      this.#isTooLarge = true;
-      throw this.size === maxItems ? tooManyItems() : ApiError.answerTooLarge(grewTooMuch);
-    }
+    if (this.#isBounded && this.size === maxItems) throw tooManyItems();
+    this.repeats(0);
     const index = this.size++;
     if (isCall(open)) this.calls += 1;
     this.closeWhole();
@@ -123,9 +121,15 @@ export class Output {
     return index;
   }
 
+  /** Counts characters that events repeat. Throws `ApiError` where the events so far took many times the bytes that the upstream sent. */
+  repeats(characters: number): void {
+    this.#log.room -= characters;
+    if (this.#isBounded && this.#log.room < 0) throw grewTooMuch();
+  }
+
   /** Adds an item that is complete when it begins. `characters`: how many its events repeat. */
   addWhole(begun: OutputItem, done: OutputItem, characters: number): void {
-    this.#log.room -= characters;
+    this.repeats(characters);
     this.add(begun, { close: () => done });
     this.closeLast();
   }
@@ -164,6 +168,11 @@ export class Output {
   /** Is a call open that is, or may be, incomplete? */
   hasCutCall(): boolean {
     return this.#open.some((item) => item != null && isCall(item) && !item.isWhole());
+  }
+
+  /** What follows is only what is held back: nothing more is refused. */
+  unbind(): void {
+    this.#isBounded = false;
   }
 
   /** Closes all of an answer that failed. A call that was open, and the events that waited for it, are in the Response alone. */
@@ -224,7 +233,9 @@ class HeldBackEvents {
   }
 }
 
-const grewTooMuch = 'The upstream’s answer would take many times the bytes that the upstream sent.';
+function grewTooMuch(): ApiError {
+  return ApiError.answerTooLarge('The upstream’s answer would take many times the bytes that the upstream sent.');
+}
 
 export function tooManyItems(): ApiError {
   return ApiError.answerTooLarge(`The upstream sent an answer of more than ${maxItems} items.`);

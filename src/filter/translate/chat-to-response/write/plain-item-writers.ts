@@ -11,6 +11,7 @@ import { GrowingText, JsonList } from '../../shared/held-bytes.ts';
 import { isSummary } from '../../shared/settings.ts';
 import { CitationList } from '../read/citations.ts';
 import { EnvelopeContents } from './envelope-contents.ts';
+import { copiesOfText } from './event-log.ts';
 import type { ClosingStatus, OpenItem, WriterParts } from './output.ts';
 
 /** A part whose `content_part.done` was not sent. The lists are made when needed: most texts have neither, and no refusal has. */
@@ -67,14 +68,16 @@ export class MessageItemWriter implements OpenItem {
     const part = this.#part;
     if (part?.type !== 'output_text') return;
     part.citations ??= new CitationList(this.#parts.held);
-    let index = part.citations.all.length;
-    for (const annotation of part.citations.add(citations))
+    for (const annotation of citations) {
+      if (!part.citations.add(annotation)) continue;
       this.#parts.output.emit({
         type: 'response.output_text.annotation.added',
         ...this.#place(),
-        annotation_index: index++,
+        annotation_index: part.citations.all.length - 1,
         annotation,
       });
+      this.#parts.output.repeats(copiesOfText * JSON.stringify(annotation).length);
+    }
   }
 
   /** Adds a part of the upstream's own, which is whole at once. `length`: the characters of its JSON. */
@@ -84,6 +87,7 @@ export class MessageItemWriter implements OpenItem {
     this.#parts.output.emit({ type: 'response.content_part.done', ...this.#place(), part });
     this.#content.push(part);
     this.#parts.held.bytes += length;
+    this.#parts.output.repeats(copiesOfText * length);
   }
 
   written(): string {

@@ -93,7 +93,7 @@ export class PlainItems {
     if (open instanceof MessageItemWriter) open.cite(citations);
     else if (!this.hadMessage) {
       this.#earlyCitations ??= new CitationList(this.#parts.held);
-      this.#earlyCitations.add(citations);
+      for (const citation of citations) this.#earlyCitations.add(citation);
     }
   }
 

@@ -1,6 +1,7 @@
 import { ApiError } from '../../../wire/schema/api-error.ts';
 import type { LooseMessage } from '../../../wire/schema/chat-completion.ts';
 import type {
+  Annotation,
   OutputItem,
   ResponseResource,
   ResponseStatus,
@@ -71,21 +72,31 @@ export class ResponseWriter {
     if (event === null) return false;
     this.start();
     this.log.emit(event);
+    this.#bounded(() => this.output.items.repeats(event.fields.length));
     return true;
   }
 
   /** Writes what a delta adds. A call that is not allowed fails the Response. */
   add(delta: LooseMessage, extras: ChunkExtras): void {
-    try {
-      this.output.add(this.#folded === null ? delta : withoutCalls(delta), extras);
-    } catch (thrown) {
-      this.fail(ApiError.from(thrown));
-    }
+    this.#bounded(() => this.output.add(this.#folded === null ? delta : withoutCalls(delta), extras));
+  }
+
+  cite(citations: readonly Annotation[]): void {
+    this.#bounded(() => this.output.cite(citations));
   }
 
   addWhole(message: LooseMessage, extras: MessageExtras): void {
     this.output.addWhole(this.#folded === null ? message : withoutCalls(message), extras);
     this.output.finish();
+  }
+
+  /** What the answer may not have fails the Response. */
+  #bounded(write: () => void): void {
+    try {
+      write();
+    } catch (thrown) {
+      this.fail(ApiError.from(thrown));
+    }
   }
 
   /** Closes the output, emits the terminal event, and returns the Response of that event. */

@@ -174,6 +174,32 @@ describe('an answer that repeats much of its request', () => {
   });
 });
 
+describe('an answer of one item that its events repeat many times', () => {
+  const passing = createTestContext({ stream: true, profileFlags: { passExtensions: true } });
+  const citing = (from: number) => ({
+    citations: Array.from({ length: 49_000 }, (_, index) => `u:${from + index}`),
+    choices: [{ index: 0, delta: {} }],
+  });
+  const parts = Array.from({ length: 12_000 }, () => ({ type: 'x:' }));
+
+  it.each<[string, readonly object[], ResponseContext | undefined]>([
+    ['citations of one chunk', [citing(0)], undefined],
+    ['citations of several chunks', [0, 1, 2, 3].map((chunk) => citing(chunk * 49_000)), undefined],
+    [
+      'parts of the upstream’s own',
+      Array.from({ length: 10 }, () => ({ choices: [{ index: 0, delta: { content: parts } }] })),
+      passing,
+    ],
+  ])('fails where they would take many times what came: %s', (_, chunks, context) => {
+    const data = chunks.map((chunk) => `data: ${JSON.stringify(chunk)}`);
+    const client = streamOfData(data, context);
+    expect(eventsOf(client).at(-1)).toMatchObject(tooLarge);
+    // The rules are those of OpenAI's parts, which begin empty.
+    if (context === undefined) expect(faultsOfStream(client)).toEqual([]);
+    expect(client.length).toBeLessThan(4 * MiB + 20 * data.join('').length);
+  });
+});
+
 it('a call whose name grows beyond that of any tool fails the answer', () => {
   const client = streamOf(
     Array.from({ length: 100 }, (_, at) => ({ tool_calls: [{ index: 0, function: { name: `x${at}` } }] })),

@@ -12,25 +12,27 @@ const cite = (url: string, start_index = 0, end_index = 0, title = ''): UrlCitat
 });
 
 describe('a list of citations', () => {
-  it('gives only what is new, and remembers it', () => {
+  it('keeps only what is new', () => {
     const list = new CitationList(new HeldBytes());
-    expect(list.add([cite('a', 0, 4), cite('b')])).toEqual([cite('a', 0, 4), cite('b')]);
-    expect(list.add([cite('a', 0, 4), cite('b'), cite('a', 4, 8)])).toEqual([cite('a', 4, 8)]);
+    const areNew = [cite('a', 0, 4), cite('b'), cite('a', 0, 4), cite('b'), cite('a', 4, 8)].map((one) =>
+      list.add(one),
+    );
+    expect(areNew).toEqual([true, true, false, false, true]);
     expect(list.all).toEqual([cite('a', 0, 4), cite('b'), cite('a', 4, 8)]);
   });
 
   it('is counted until it is discarded, its repeats not at all', () => {
     const held = new HeldBytes();
     const list = new CitationList(held);
-    const sizes = [[cite('a', 0, 4)], [cite('a', 0, 4)], [cite('b')]].map((citations) => {
-      list.add(citations);
+    const sizes = [cite('a', 0, 4), cite('a', 0, 4), cite('b')].map((citation) => {
+      list.add(citation);
       return held.bytes;
     });
     const [one = 0, again, two = 0] = sizes;
     expect(one).toBeGreaterThan(100);
     expect(again).toBe(one);
     expect(two).toBeGreaterThan(1.5 * one);
-    list.add([cite('c'.repeat(1000))]);
+    list.add(cite('c'.repeat(1000)));
     expect(held.bytes - two).toBeGreaterThan(2000);
     list.discard();
     expect(held.bytes).toBe(0);
@@ -41,14 +43,14 @@ describe('a list of citations', () => {
   it('takes another page, range or title for another citation', () => {
     const all = [cite('a', 4, 8), cite('a', 0, 4), cite('a', 0, 8), cite('b', 0, 4), cite('b', 0, 4, 'B')];
     const list = new CitationList(new HeldBytes());
-    for (const citation of all) expect(list.add([citation, citation])).toEqual([citation]);
+    for (const citation of all) expect([citation, citation].map((one) => list.add(one))).toEqual([true, false]);
     expect(list.all).toEqual(all);
   });
 
   it('leaves out a page without a range that is cited already', () => {
     const list = new CitationList(new HeldBytes());
-    list.add([cite('a', 0, 4, 'A')]);
-    expect(list.add([cite('a')])).toEqual([]);
+    list.add(cite('a', 0, 4, 'A'));
+    expect(list.add(cite('a'))).toBe(false);
   });
 });
 
