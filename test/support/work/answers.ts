@@ -1,4 +1,4 @@
-import { gzipSync } from 'node:zlib';
+import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { StreamTranslator } from '../../../src/filter/translate/chat-to-response/stream.ts';
 import { clientTools } from '../../../src/filter/translate/client-tools/client-tools.ts';
 import { builtInProfiles } from '../../../src/filter/upstream/profiles.ts';
@@ -26,6 +26,7 @@ const limits = { maxItems: 1e6, maxTools: 1e6, maxValues: 1e7, maxNesting: 1e4 }
 const settings = {
   plain: createTestSettings({ limits }),
   extensions: createTestSettings({ limits, profile: { extends: 'generic', passExtensions: true } }),
+  cumulative: createTestSettings({ limits, profile: { extends: 'generic', cumulativeDeltas: true } }),
   tags: createTestSettings({ limits, profile: { extends: 'generic', thinkTags: 'on', implicitThink: true } }),
 };
 
@@ -278,6 +279,54 @@ const products: readonly Family[] = [
   streamOf('texts that repeat all before', (size) =>
     times(size, (index) => delta({ content: 'word '.repeat(Math.min(index, 20)) })),
   ),
+  streamOf(
+    'parts and calls that repeat all before',
+    (size) =>
+      times(size, (index) =>
+        delta({
+          content: [{ type: `text${index % 3}`, text: 'word '.repeat(Math.min(index, 20)) }],
+          reasoning_details: [{ type: 'reasoning.text', text: 'word '.repeat(Math.min(index, 20)) }],
+          tool_calls: [{ index: 0, id: 'a', function: { name: 'f', arguments: '{"a":1}'.slice(0, index) } }],
+        }),
+      ),
+    { using: settings.cumulative },
+  ),
+  streamOf(
+    'calls of a server that repeats all before',
+    (size) => times(size, (index) => call(index, 'f', '{}', `c${index}`)),
+    {
+      using: settings.cumulative,
+    },
+  ),
+  streamOf('thoughts in the content', (size) =>
+    times(size, () => delta({ content: 'ab', extra_content: { google: { thought: true } } })),
+  ),
+  streamOf('calls without an index', (size) =>
+    times(size, () => delta({ tool_calls: [{ function: { name: 'f', arguments: '{"a":1}' } }] })),
+  ),
+  streamOf('calls whose name and id come in pieces', (size) =>
+    times(size, (index) => [call(index, 'ge', ''), call(index, 't', '{}', `c${index}`)]).flat(),
+  ),
+  streamOf('one call again and again', (size) => [
+    call(0, 'f', '{"a":1}', 'a'),
+    ...times(size, (index) => call(index + 1, 'f', '{"a":1}', 'a')),
+  ]),
+  streamOf('whole numbers', (size) => [
+    call(0, 'f', '{"a":[', 'a'),
+    ...times(size, (index) => call(0, undefined, index % 2 ? '1.0,2.50,' : '3.00')),
+    call(0, undefined, '1]}'),
+  ]),
+  streamOf(
+    'thinking in tags, and the whole message behind it',
+    (size) => [
+      ...times(size, (index) => delta({ content: `${index === 0 ? '<think>' : ''}so it is ` })),
+      { choices: [{ index: 0, delta: {}, message: { content: `<think>${'so it is '.repeat(size)}</think>a` } }] },
+    ],
+    { using: settings.tags },
+  ),
+  streamOf('words for a client that wants JSON', (size) => times(size, () => delta({ content: 'ab' })), {
+    request: () => ({ ...asked, stream: false }),
+  }),
   streamOf('empty logprobs', (size) => [
     ...times(size, (index) => ({
       choices: [
@@ -326,6 +375,7 @@ const lines: readonly Family[] = [
       using: settings.extensions,
     },
   ),
+  linesOf('events of many names', (size) => times(size, (index) => `event: x:y${index}\ndata: {}\n\n`).join('')),
   linesOf('an event of an error', (size) => `event: error\ndata: {"message":"${'no '.repeat(size)}"}`),
   linesOf('comments', (size) => ': keep-alive\n\n'.repeat(size)),
   linesOf('carriage returns', (size) => '\r'.repeat(size)),
@@ -394,6 +444,21 @@ const calls: readonly Family[] = ['{}', ''].flatMap((text) =>
   })),
 );
 
+/** What passes as it came. */
+const passed: Family = {
+  ...{ door, name: 'an answer of another API' },
+  make(size) {
+    const body = Buffer.from(JSON.stringify({ input: 'x'.repeat(size) }));
+    const answer = Buffer.from(JSON.stringify({ data: times(size, () => ({ embedding: [1, 2] })) }));
+    const run = () =>
+      new MeteredExchange(settings.plain)
+        .request(body, { ':path': '/v1/embeddings' })
+        .answer('application/json', inPieces(answer, pieceBytes), { isWhole: true })
+        .outcome();
+    return { bytes: body.length + answer.length, run };
+  },
+};
+
 /** Answers of operations that do not stream. */
 const summaries: readonly Family[] = [
   {
@@ -411,30 +476,42 @@ const summaries: readonly Family[] = [
   },
 ];
 
-/** Bodies in gzip, of many members. */
+/** Compressed bodies, in one piece and of many members or frames. */
 const compressed: readonly Family[] = [
-  {
-    ...{ door, name: 'a request in gzip' },
-    make(size) {
-      const body = gzipSync(JSON.stringify({ model: 'm', input: `${'some words '.repeat(20 * size)}` }));
-      const run = () => new MeteredExchange(settings.plain).request(body, { 'content-encoding': 'gzip' }).outcome();
-      return { bytes: 220 * size, run };
-    },
-  },
-  {
-    ...{ door, name: 'an answer in gzip' },
-    make(size, isWhole = true) {
-      const text = 'data:{}\n\n'.repeat(20 * size);
-      const pieces = [gzipSync(text)];
-      const request = Buffer.from(JSON.stringify(asked));
-      const run = () =>
-        new MeteredExchange(settings.plain)
-          .request(request)
-          .answer(type, pieces, { isWhole, coding: 'gzip' })
-          .outcome();
-      return { bytes: request.length + text.length, run };
-    },
-  },
+  ...Object.entries({ gzip: gzipSync, deflate: deflateSync, br: brotliCompressSync, zstd: zstdCompressSync }).flatMap(
+    ([coding, compress]): Family[] => [
+      {
+        ...{ door, name: `a request in ${coding}` },
+        make(size) {
+          const body = compress(JSON.stringify({ model: 'm', input: `${'some words '.repeat(20 * size)}` }));
+          const run = () => new MeteredExchange(settings.plain).request(body, { 'content-encoding': coding }).outcome();
+          return { bytes: 220 * size, run };
+        },
+      },
+      {
+        ...{ door, name: `an answer in ${coding}` },
+        make(size, isWhole = true) {
+          const text = 'data:{}\n\n'.repeat(20 * size);
+          const pieces = [compress(text)];
+          const request = Buffer.from(JSON.stringify(asked));
+          const run = () =>
+            new MeteredExchange(settings.plain).request(request).answer(type, pieces, { isWhole, coding }).outcome();
+          return { bytes: request.length + text.length, run };
+        },
+      },
+    ],
+  ),
+  ...Object.entries({ gzip: gzipSync, zstd: zstdCompressSync }).map(
+    ([coding, compress]): Family => ({
+      ...{ door, name: `a request in ${coding} of many frames` },
+      make(size) {
+        const parts = ['{"model":"m","input":"', ...times(size, () => 'words '), '"}'];
+        const body = Buffer.concat(parts.map((part) => compress(part)));
+        const run = () => new MeteredExchange(settings.plain).request(body, { 'content-encoding': coding }).outcome();
+        return { bytes: body.length, run };
+      },
+    }),
+  ),
   {
     ...{ door, name: 'a request in gzip of a schema that nests' },
     make(size) {
@@ -444,15 +521,6 @@ const compressed: readonly Family[] = [
       const body = gzipSync(text);
       const run = () => new MeteredExchange(settings.plain).request(body, { 'content-encoding': 'gzip' }).outcome();
       return { bytes: text.length, run };
-    },
-  },
-  {
-    ...{ door, name: 'a request in gzip of many members' },
-    make(size) {
-      const parts = ['{"model":"m","input":"', ...times(size, () => 'words '), '"}'];
-      const body = Buffer.concat(parts.map((part) => gzipSync(part)));
-      const run = () => new MeteredExchange(settings.plain).request(body, { 'content-encoding': 'gzip' }).outcome();
-      return { bytes: body.length, run };
     },
   },
 ];
@@ -485,6 +553,7 @@ export const answers: readonly Family[] = [
   ...lines,
   ...whole,
   ...calls,
+  passed,
   ...summaries,
   ...compressed,
   ...catalog,

@@ -2,6 +2,8 @@ import { deserializeHealthCheck, deserializeRequest } from '../../../src/filter/
 import { serializeReply } from '../../../src/filter/extproc/serialize-reply.ts';
 import { readProfilesFile } from '../../../src/filter/upstream/profiles-file.ts';
 import { Redactor } from '../../../src/formats/credentials/redactor.ts';
+import { JsonEnd } from '../../../src/formats/json/json-end.ts';
+import { JsonBytes } from '../../../src/formats/json/parts.ts';
 import { frameHeadBytes, MessageFrameReader, putFrameHead } from '../../../src/service/server/message-frames.ts';
 import { settingsIn } from '../../../src/service/settings/setting.ts';
 import { settings as settingTable } from '../../../src/service/settings/settings-table.ts';
@@ -84,6 +86,22 @@ const messages: readonly Family[] = [
       return frameOf(wire({ request_headers: { headers: { headers } } }));
     },
     1e6,
+  ),
+  reading(
+    'gRPC stream',
+    'the end of JSON that comes in pieces',
+    (size) => JSON.stringify(times(size, (index) => ({ a: `${index}"` }))),
+    (text) => {
+      const end = new JsonEnd('any');
+      for (const piece of inPieces(Buffer.from(text), 16)) end.pushBytes(piece);
+      return end.isWhole();
+    },
+  ),
+  reading(
+    'gRPC stream',
+    'a long list that is kept as JSON',
+    (size) => JSON.stringify(times(size, (index) => ({ index, token: 'a' }))),
+    (text) => JSON.stringify(new JsonBytes(text)),
   ),
   reading(
     'gRPC stream',

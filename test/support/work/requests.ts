@@ -450,6 +450,14 @@ export const requests: readonly Family[] = [
   ...idForms,
   familyOf('a prewarm', (size) => ({ model: 'm', generate: false, input: times(size, () => user('more')) })),
   ...names.filter((name) => !multipliers.has(name)).map((name) => familyOf(name, amount([name]))),
+  familyOf('outputs without an id behind their calls', (size) => ({
+    model: 'm',
+    input: [
+      ...times(size, (index) => call(`id${index}`)),
+      ...times(size, () => ({ type: 'function_call_output', name: 'f', output: 'x' })),
+    ],
+    tools: [{ type: 'function', name: 'f' }],
+  })),
   familyOf('images for a server of text', amount(['images']), settings.text),
   familyOf(
     'images of a history for a server that takes none',

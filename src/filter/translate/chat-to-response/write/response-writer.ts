@@ -72,7 +72,6 @@ export class ResponseWriter {
     if (event === null) return false;
     this.start();
     this.log.emit(event);
-    this.#bounded(() => this.output.items.repeats(event.fields.length));
     return true;
   }
 
