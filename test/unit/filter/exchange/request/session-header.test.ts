@@ -75,6 +75,7 @@ describe('the session header', () => {
       ['the model', { ...first, model: 'n' }],
       ['the instructions', { ...first, instructions: 'Be long.' }],
       ['the tools', { ...first, tools: [] }],
+      ['one of the tools', { ...first, tools: [{ type: 'function', name: 'see' }] }],
       ['the first message', { ...first, input: 'Ho' }],
     ])('is another where %s is another', (_what, body) => {
       expect(hashed(body)).not.toBe(hashed(first));

@@ -103,6 +103,9 @@ describe('a root that is a union', () => {
     const definition = { type: 'object', properties: { a: { type: 'string' } }, required: ['a'] };
     const $defs = { A: definition };
     expect(plain({ $ref: '#/$defs/A', $defs }).schema).toEqual({ ...definition, $defs });
+    const titled = { title: 'T', ...definition };
+    const beside = { title: 'U', minProperties: 1, $defs: { A: titled } };
+    expect(plain({ $ref: '#/$defs/A', ...beside }).schema).toEqual({ ...definition, ...beside });
     const more = { $ref: '#/$defs/A', required: ['b'], $defs };
     expect(plain(more).schema).toEqual({ type: 'object', ...more, properties: {} });
   });
