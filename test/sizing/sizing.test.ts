@@ -201,18 +201,17 @@ describe.each(rows)('a container of %i MiB with %i MB of heap and the image’s 
     clearInterval(timer);
     const after = ended === null ? residentMiB(service.child.pid) : idle;
     const highest = Math.max(...sizes);
-    if (name in attacks)
-      recorded.push([
-        container,
-        heap,
-        name,
-        ended ?? 'lives',
-        idle.all,
-        highest,
-        after.all,
-        after.own - idle.own,
-        longest,
-      ]);
+    recorded.push([
+      container,
+      heap,
+      name,
+      ended ?? 'lives',
+      idle.all,
+      highest,
+      after.all,
+      after.own - idle.own,
+      longest,
+    ]);
     const resident = sizes.filter((_, at) => at % 4 === 0);
     console.log(
       `${container}/${heap} ${title}: ${ended ?? 'lives'}; MiB idle ${idle.all}, highest ${highest}, after ${after.all}, own ${idle.own} and ${after.own} (${Math.round((performance.now() - startedAt) / 1000)} s); ${open} open, ${Math.round(held / MiB)} MiB counted; others within ${Math.round(longest)} ms of CPU; [${resident}]`,
