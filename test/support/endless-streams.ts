@@ -1,5 +1,5 @@
 import type { LooseChoice, LooseChunk, LooseMessage } from '../../src/filter/wire/schema/chat-completion.ts';
-import { createTestContext } from './context.ts';
+import { type ContextSettings, createTestContext } from './context.ts';
 
 /** One chunk of an endless stream, as a malfunctioning server sends it: the `index`-th of its kind. */
 export type ChunkOf = (index: number) => LooseChunk;
@@ -162,9 +162,17 @@ export const endlessStreams: readonly (readonly [string, ChunkOf])[] = [ofMessag
   (fields) => Object.values<Record<string, ChunkOf> | null>(fields).flatMap((kinds) => Object.entries(kinds ?? {})),
 );
 
+/** The same of what names the place of a text, for a server that repeats all before in each delta. */
+export const repeatingStreams: readonly (readonly [string, ChunkOf])[] = [
+  ['texts of many places', (index) => delta({ content: [{ type: `type${index}`, text: 'x' }] })],
+  ['long types of parts', (index) => delta({ content: [{ type: `${index}${'t'.repeat(5000)}`, text: 'x' }] })],
+  ['long types of details', (index) => delta({ reasoning_details: [{ type: long(index).repeat(20), text: 'x' }] })],
+];
+
 /** The context of a request that makes the service read every field it can. */
-export const endlessContext = () =>
+export const endlessContext = (profileFlags: ContextSettings['profileFlags'] = {}) =>
   createTestContext({
+    profileFlags,
     stream: true,
     toolNames: ['f', 'get', 'get_weather'],
     restoredTools: { p: { kind: 'custom', name: 'p' }, search: { kind: 'tool_search' } },

@@ -6,7 +6,7 @@
 
 import { setImmediate } from 'node:timers/promises';
 import { StreamTranslator } from '../../src/filter/translate/chat-to-response/stream.ts';
-import { type ChunkOf, endlessContext, endlessStreams } from './endless-streams.ts';
+import { type ChunkOf, endlessContext, endlessStreams, repeatingStreams } from './endless-streams.ts';
 
 /** Large compared with what the engine itself keeps and frees. */
 const enough = 300_000;
@@ -24,7 +24,8 @@ async function usedHeap(): Promise<number> {
 }
 
 function streamOf(chunkOf: ChunkOf, counted: number): StreamTranslator {
-  const translator = new StreamTranslator(endlessContext());
+  const isRepeating = repeatingStreams.some(([, of]) => of === chunkOf);
+  const translator = new StreamTranslator(endlessContext({ cumulativeDeltas: isRepeating }));
   for (let index = 0; index < mostChunks && translator.holds() < counted; index++) {
     const json = JSON.stringify(chunkOf(index));
     translator.pushRawJson(json) ?? translator.push(JSON.parse(json), null, json);
@@ -63,4 +64,5 @@ async function measure(chunkOf: ChunkOf): Promise<Measurement> {
   return best;
 }
 
-for (const [name, chunkOf] of endlessStreams) console.log(JSON.stringify({ name, ...(await measure(chunkOf)) }));
+for (const [name, chunkOf] of [...endlessStreams, ...repeatingStreams])
+  console.log(JSON.stringify({ name, ...(await measure(chunkOf)) }));

@@ -14,6 +14,7 @@ const sizes = {
   piece: 64, // a piece of the delta of an event that waits
   part: 60, // a closed part of a message
   address: 64, // a picture's address
+  delta: 100, // a text by its place, of a server that repeats all before
 } as const;
 
 /** Bytes of an item of the output: its objects, ids and places in lists, its parts, its writer, and the scanner of a call. */

@@ -7,7 +7,7 @@ import type {
   LooseReasoningDetail,
   LooseToolCall,
 } from '../../../wire/schema/chat-completion.ts';
-import { type HeldBytes, ownCopy } from '../../shared/held-bytes.ts';
+import { type HeldBytes, ownCopy, readWord } from '../../shared/held-bytes.ts';
 
 const partFields = ['text', 'thinking', 'summary', 'refusal'] as const;
 const textFields = ['content', 'refusal', 'reasoning_content', 'reasoning', 'reasoning_text', 'thinking'] as const;
@@ -15,8 +15,8 @@ const textFields = ['content', 'refusal', 'reasoning_content', 'reasoning', 'rea
 /** Finds what is new in the deltas of a server that repeats all text, arguments or details so far in each delta. */
 export class CumulativeDeltas {
   readonly #held: HeldBytes;
+  /** The texts so far and the ids of calls, by their places. */
   readonly #before = new Map<string, string>();
-  readonly #callIds = new Map<string, string>();
 
   constructor(held: HeldBytes) {
     this.#held = held;
@@ -35,7 +35,11 @@ export class CumulativeDeltas {
     if (Array.isArray(delta.reasoning_details)) {
       const details = objectsOf<LooseReasoningDetail>(delta.reasoning_details);
       own.reasoning_details = details.map((detail) =>
-        this.#newTexts(detail, ['text', 'summary'], `${choice} detail ${countOf(detail.index)} ${textOf(detail.type)}`),
+        this.#newTexts(
+          detail,
+          ['text', 'summary'],
+          `${choice} detail ${countOf(detail.index)} ${readWord(detail.type)}`,
+        ),
       );
     }
     return own;
@@ -54,7 +58,7 @@ export class CumulativeDeltas {
   #newInPart(part: unknown, place: string): unknown {
     if (typeof part === 'string') return part === '' ? part : this.#newText(place, part);
     const given = objectOf<LooseContentPart>(part);
-    return given === null ? part : this.#newTexts(given, partFields, `${place} ${textOf(given.type)}`);
+    return given === null ? part : this.#newTexts(given, partFields, `${place} ${readWord(given.type)}`);
   }
 
   #newInCall(entry: LooseToolCall, choice: number): LooseToolCall {
@@ -63,9 +67,9 @@ export class CumulativeDeltas {
     const key = `${choice} call ${countOf(entry.index)}`;
     const id = textOf(entry.id);
     // Another call at the same index has texts of its own.
-    if (id !== '' && id !== this.#callIds.get(key)) {
-      this.#callIds.set(key, id);
-      for (const field of ['arguments', 'input']) this.#before.delete(`${key} ${field}`);
+    if (id !== '' && id !== this.#before.get(`${key} id`)) {
+      this.#keep(`${key} id`, id);
+      for (const field of ['arguments', 'input']) this.#keep(`${key} ${field}`, '');
     }
     return {
       ...entry,
@@ -78,9 +82,16 @@ export class CumulativeDeltas {
   #newText(key: string, text: string): string {
     const before = this.#before.get(key) ?? '';
     if (before.startsWith(text)) return '';
-    this.#before.set(key, text);
-    this.#held.bytes += text.length - before.length;
+    this.#keep(key, text);
     if (!text.startsWith(before)) return text;
     return ownCopy(text.slice(before.length));
+  }
+
+  /** Keeps the text in place of the one before it. Both are counted: a server may name places as long and as often as it likes. */
+  #keep(key: string, text: string): void {
+    const before = this.#before.get(key);
+    if (before === undefined) this.#held.add('delta', key.length);
+    this.#held.bytes += text.length - (before ?? '').length;
+    this.#before.set(key, text);
   }
 }

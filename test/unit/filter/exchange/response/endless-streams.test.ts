@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { EventStreamReader } from '../../../../../src/filter/exchange/response/event-stream-reader.ts';
-import { endlessContext, endlessStreams } from '../../../../support/endless-streams.ts';
+import { endlessContext, endlessStreams, repeatingStreams } from '../../../../support/endless-streams.ts';
 import { faultsOfStream } from '../../../../support/invariants.ts';
 import { eventsOf } from '../../../../support/stream-lines.ts';
 import { wholeOf } from '../../../../support/whole-of.ts';
@@ -21,8 +21,8 @@ function readerOf(context = endlessContext()): EventStreamReader {
 }
 
 /** Reads an endless stream until the client's is over; gives what the client got, and the most that was kept. */
-function readOf(chunkOf: (index: number) => object): { client: string; mostKept: number } {
-  const reader = readerOf();
+function readOf(chunkOf: (index: number) => object, cumulativeDeltas: boolean): { client: string; mostKept: number } {
+  const reader = readerOf(endlessContext({ cumulativeDeltas }));
   const client: Buffer[] = [];
   let mostKept = 0;
   for (let index = 0; !reader.state.isComplete; index++) {
@@ -34,8 +34,11 @@ function readOf(chunkOf: (index: number) => object): { client: string; mostKept:
 }
 
 describe('an endless stream fails when more is kept of it than the limit', () => {
-  it.each(endlessStreams)('%s', (_name, chunkOf) => {
-    const { client, mostKept } = readOf(chunkOf);
+  it.each([
+    ...endlessStreams.map(([name, chunkOf]) => [name, chunkOf, false] as const),
+    ...repeatingStreams.map(([name, chunkOf]) => [name, chunkOf, true] as const),
+  ])('%s', (_name, chunkOf, isRepeating) => {
+    const { client, mostKept } = readOf(chunkOf, isRepeating);
     expect(eventsOf(client).at(-1)).toMatchObject({
       type: 'response.failed',
       response: { status: 'failed', error: { code: 'upstream_response_too_large' } },

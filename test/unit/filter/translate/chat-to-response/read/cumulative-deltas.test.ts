@@ -2,6 +2,8 @@ import { expect, it } from 'vitest';
 import { CumulativeDeltas } from '../../../../../../src/filter/translate/chat-to-response/read/cumulative-deltas.ts';
 import { HeldBytes } from '../../../../../../src/filter/translate/shared/held-bytes.ts';
 
+const place = new HeldBytes().add('delta');
+
 it.each(['content', 'refusal', 'reasoning_content', 'reasoning', 'reasoning_text', 'thinking'])(
   'what is new in `%s` is found, and the text so far counted',
   (field) => {
@@ -14,6 +16,6 @@ it.each(['content', 'refusal', 'reasoning_content', 'reasoning', 'reasoning_text
       { [field]: '' },
       { [field]: '' },
     ]);
-    expect(held.bytes).toBe('Hello world'.length);
+    expect(held.bytes).toBe(place + `0 ${field}Hello world`.length);
   },
 );
