@@ -2,7 +2,7 @@
  * Measures families of inputs, and prints a JSON line for each: `measure.ts work` counts what they cost at two sizes, `measure.ts
  * pairs` that of every two things of a request together, `measure.ts held` what is kept of the larger size and more. A third argument is a part of the names of those that are wanted.
  */
-import type { Outcome } from './family.ts';
+import type { Family, Outcome } from './family.ts';
 import { entered, usedBytes, type Work, workOf } from './meter.ts';
 
 /** What is printed of a family. */
@@ -74,7 +74,13 @@ async function countedBy(run: () => Outcome | Promise<Outcome>): Promise<number 
   return counted;
 }
 
-const families = what === 'pairs' ? (await import('./requests.ts')).pairs : (await import('./families.ts')).families;
+async function findFamilies(): Promise<readonly Family[]> {
+  if (what === 'pairs') return (await import('./requests.ts')).pairs;
+  const { families } = await import('./families.ts');
+  return what === 'held' ? [...families, ...(await import('./places.ts')).longTexts] : families;
+}
+
+const families = await findFamilies();
 for (const { door, name, make, size = defaultSize } of families.filter((family) => family.name.includes(wanted))) {
   if (what === 'held') {
     const measured = await heldBy(() => make(4 * ratio * size, false).run());

@@ -51,14 +51,25 @@ const fields: Readonly<Record<string, (text: string) => object>> = {
 /** With rules for models by their names, and with fields that nobody knows passed on. */
 const settings = createTestSettings({ profile: 'xai', unknownFields: 'forward', limits: { maxNesting: 1000 } });
 
-/** A text in every place where one can be, of every beginning that a regular expression may try again and again. */
-export const places: readonly Family[] = Object.entries(fields).flatMap(([place, bodyOf]) =>
-  beginnings.map((beginning) => ({
-    ...{ door: 'gRPC stream', name: `${place} of ${JSON.stringify(beginning)} again and again`, size: 128 },
+function placed(name: string, bodyOf: (text: string) => object, beginning: string, size: number): Family {
+  return {
+    ...{ door: 'gRPC stream', name, size },
     make(size: number) {
       const text = beginning.repeat(Math.ceil((32 * size) / beginning.length));
       const body = Buffer.from(JSON.stringify({ model: 'm', input: 'x', ...bodyOf(text) }));
       return { bytes: body.length, run: () => new MeteredExchange(settings).request(body).outcome() };
     },
-  })),
+  };
+}
+
+/** A text in every place where one can be, of every beginning that a regular expression may try again and again. */
+export const places: readonly Family[] = Object.entries(fields).flatMap(([place, bodyOf]) =>
+  beginnings.map((beginning) =>
+    placed(`${place} of ${JSON.stringify(beginning)} again and again`, bodyOf, beginning, 128),
+  ),
+);
+
+/** A text in each of them that is long enough to be seen where it is kept and not counted. */
+export const longTexts: readonly Family[] = Object.entries(fields).map(([place, bodyOf]) =>
+  placed(`a long text in ${place}`, bodyOf, 'a', 1024),
 );

@@ -2,7 +2,7 @@ import { GrowingBytes } from '../../../formats/bytes/growing-bytes.ts';
 import { objectOf } from '../../../formats/json/loose.ts';
 import { responses } from '../../translate/operations/responses.ts';
 import type { TranslatedOperation } from '../../translate/request-to-chat/translated-operation.ts';
-import { bytesOfKept, bytesOfValue } from '../../translate/shared/held-bytes.ts';
+import { bytesOfKept, bytesOfValue, readWord } from '../../translate/shared/held-bytes.ts';
 import { checkMove } from '../../translate/shared/moves.ts';
 import { ApiError } from '../../wire/schema/api-error.ts';
 import type { Loose } from '../../wire/schema/chat-completion.ts';
@@ -211,8 +211,8 @@ export class RequestLeg {
     const isSmall = this.#clientBytes < uncountedBodyBytes && !this.#headers.has('content-encoding');
     const kept = isSmall ? null : keepLarge(context.echo);
     // Texts that the response repeats, and names that it is read by, stay in memory until it has ended.
-    const { toolNames, restoredTools, earlierCallIds, allowedTools, echo } = context;
-    const names = [toolNames, restoredTools, earlierCallIds, allowedTools, echo.input_transformations];
+    const { toolNames, restoredTools, earlierCallIds, allowedTools } = context;
+    const names = [toolNames, restoredTools, earlierCallIds, allowedTools];
     hold((kept === null ? 0 : kept.bytes + bytesOfKept(...names, [dropped, unknownTypes])) + found);
     const answered = kept === null ? context : { ...context, echo: kept.echo, requestBytes: body.length };
     this.outcome = { type: 'translated', context: answered, dropped, unknownTypes, inputTokens };
@@ -298,7 +298,10 @@ const noPath: RequestPath = { prefix: '', apiVersion: '' };
 
 function readAsked(body: unknown): RequestLegReport['asked'] {
   const { model, stream } = objectOf<Loose<'model' | 'stream'>>(body) ?? {};
-  return { model: typeof model === 'string' ? model : null, stream: typeof stream === 'boolean' ? stream : null };
+  return {
+    model: typeof model === 'string' ? readWord(model) : null,
+    stream: typeof stream === 'boolean' ? stream : null,
+  };
 }
 
 function throwIfAny(error: ApiError | null): void {
