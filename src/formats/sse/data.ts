@@ -43,8 +43,9 @@ function readLines(data: string, maxLines: number): SseData | null {
   return { values, done: false };
 }
 
+/** A colon in front of an object may be a byte that was damaged. */
 export function isCommentInData(text: string): boolean {
-  return text.trimStart().startsWith(':');
+  return text.trimStart().startsWith(':') && !/\{\s*"/.test(text);
 }
 
 function isDone(text: string): boolean {

@@ -72,7 +72,7 @@ const unreadable = 'invalid_upstream_response';
 
 /** Finds the upstream's message in a stream's data that is not JSON; null if the data is markup, or broken JSON. */
 export function findErrorInText(text: string, wordings: Wordings = []): ApiError | null {
-  const reading = /^\s*(?:[{["]|[^\s{]{1,3}\{")/.test(text) ? null : readErrorBody(text, null);
+  const reading = /^\s*(?:[{["]|[^\s{]{1,3}\{\s*")/.test(text) ? null : readErrorBody(text, null);
   if (reading === null || reading.message === '') return null;
   return buildError({ ...reading, code: reading.code || unreadable }, 502, wordings);
 }

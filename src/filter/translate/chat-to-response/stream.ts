@@ -82,8 +82,10 @@ export class StreamTranslator {
    */
   malformed(text: string, isLast = false): ResponseStreamEvent[] {
     return this.#taken(() => {
-      this.#unread ??= findErrorInText(text, this.#context.profile.contextOverflow);
-      const isTorn = !isLast && beginsLikeJson.test(text);
+      // No error names it, so that the data was a chunk, whatever stands before it.
+      const namesChoices = text.includes('"choices"');
+      if (!namesChoices) this.#unread ??= findErrorInText(text, this.#context.profile.contextOverflow);
+      const isTorn = !isLast && (namesChoices || beginsLikeJson.test(text));
       // After the finish reason of the only choice nothing follows that a client would act on.
       const isOver = this.finishReason !== null && !this.#parts.areSeveral;
       if (isTorn && !isOver) this.response.fail(this.#unread ?? ApiError.invalidUpstream(tornChunk));
@@ -260,7 +262,7 @@ function findMessage({ delta, message }: LooseChoice): LooseMessage | null {
  * Matches a line of data that begins like JSON, also behind a few damaged bytes. White space is matched within the line: across lines the
  * time would grow with the square of empty lines.
  */
-const beginsLikeJson = /^[^\S\n\r\u2028\u2029]*(?:\{|\[[^\S\n\r\u2028\u2029]*\{|[^\s{]{1,3}\{")/m;
+const beginsLikeJson = /^[^\S\n\r\u2028\u2029]*(?:\{|\[[^\S\n\r\u2028\u2029]*\{|[^\s{]{1,3}\{[^\S\n\r\u2028\u2029]*")/m;
 
 /** An index that no choice has, which turns the fast path off. */
 const several = Symbol('several choices');
