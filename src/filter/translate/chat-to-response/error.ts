@@ -288,9 +288,20 @@ function messageOf({ message }: ErrorReading, status: number): string {
   return message === '' ? `Upstream returned HTTP ${status}` : shown(message);
 }
 
-/** Removes credentials: servers quote the key that they were sent, which a gateway may have set, in any field. */
+/** Removes credentials, before it cuts: servers quote the key that they were sent, which a gateway may have set, in any field. */
 function shown(text: string): string {
-  return ownCopy(redactText(cut(text)));
+  return ownCopy(cut(redactText(beginningOf(text))));
+}
+
+/** Characters of a message that are searched for credentials: what replaces them is shorter, so that more than is shown may be. */
+const maxSearched = 8192;
+
+/** Without a word that is cut at its end, since half a credential may not look like one. */
+function beginningOf(text: string): string {
+  if (text.length <= maxSearched) return text;
+  let end = maxSearched;
+  while (end > maxSearched / 2 && /[!-~]/.test(text[end - 1] ?? '')) end -= 1;
+  return `${text.slice(0, end)}…`;
 }
 
 /** Codex reads the delay from the message: `try again in 7s`. A date in `retry-after` is left out: it would need a clock. */

@@ -31,6 +31,13 @@ describe('translateError', () => {
     ).toHaveLength(2046);
   });
 
+  it.each([
+    ['where the message is cut', `${'word '.repeat(406)}sk-abcdefghij0123456789`],
+    ['where the search for them ends', `password=${'x'.repeat(8160)} sk-${'abcdefghij'.repeat(9)}1`],
+  ])('shows no half of a credential %s', (_, message) => {
+    expect(translateError(answer(JSON.stringify({ error: { message } }))).message).not.toMatch(/sk-|abc/);
+  });
+
   it('leaves a message of exactly 2 KiB whole', () => {
     const message = 'x'.repeat(2048);
     expect(translateError(answer(JSON.stringify({ error: message }))).message).toBe(message);
