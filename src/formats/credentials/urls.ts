@@ -61,8 +61,15 @@ export function decodeLoosely(text: string, decode: (text: string) => string = d
 /** A credential behind the name of its scheme, as servers quote the header that they refuse; a word without a digit is prose. */
 const afterScheme = /\b(bearer|basic|digest|negotiate|apikey|token)(\s{1,8})(?=[^\s"'<>,;]{0,400}\d)[\w.~+/=:-]{8,}/gi;
 
-/** A name and its value, as in a header, a query, an assignment or JSON: `x-api-key: …`, `key=…`, `"password": "…"`. */
-const namedValue = /(?<![\w-])([\w-]{1,80})(\\?["']?\s{0,4}([:=])\s{0,4}\\?["']?)([^\s"'<>,;&\\]{4,})/g;
+/**
+ * A name in front of its value, as in a header, a query, an assignment or JSON: `x-api-key: …`, `key=…`, `"password": "…"`; with the
+ * scheme of a header.
+ */
+const nameOfValue =
+  /(?<![\w-])([\w-]{1,80})\\?["']?\s{0,64}([:=])\s{0,64}\\?["']?(?:(?:bearer|basic|digest|negotiate|apikey|token)(?=$|[\s"'<>,;])\s{0,8})?/gi;
+
+/** The value there. A comma is a part of it, unless white space or another name follows. */
+const valueOfName = /[^\s"'<>,;&\\]+(?:,(?![\w-]{0,80}[:=])[^\s"'<>,;&\\]+){0,64}/y;
 
 /** Keys with a recognisable prefix: OpenAI's and others', GitHub, GitLab, Slack, AWS, Google, Hugging Face, Groq, xAI, JWT. */
 const knownKeys =
@@ -70,17 +77,32 @@ const knownKeys =
 
 /** Redacts the credentials that messages of servers and libraries quote. Lookahead is bounded, so the time is linear in the text. */
 export function redactText(text: string): string {
-  return redactUrls(text)
-    .replace(afterScheme, `$1$2${redactionMark}`)
-    .replace(namedValue, (all, name: string, between: string, sign: string, value: string) =>
-      isNamedCredential(name, sign, value) ? `${name}${between}${redactionMark}` : all,
-    )
-    .replace(knownKeys, redactionMark);
+  return withoutNamed(redactUrls(text).replace(afterScheme, `$1$2${redactionMark}`)).replace(knownKeys, redactionMark);
 }
 
-/** Is a value behind a name a credential? Behind a colon, a short word without a digit is prose; behind `key` or `token`, a number is a count. */
-function isNamedCredential(name: string, sign: string, value: string): boolean {
-  if (value === redactionMark) return false;
-  if (sign === ':' && !/\d/.test(value) && value.length < 16) return false;
-  return isCredentialField(name) || (/^(?:key|token)$/i.test(name) && !/^\d+$/.test(value));
+function withoutNamed(text: string): string {
+  const kept: string[] = [];
+  let done = 0;
+  nameOfValue.lastIndex = 0;
+  for (let found = nameOfValue.exec(text); found !== null; found = nameOfValue.exec(text)) {
+    const [, name = '', sign = ''] = found;
+    const isKey = /^(?:key|token)$/i.test(name);
+    if (!isKey && !isCredentialField(name)) continue;
+    const start = nameOfValue.lastIndex;
+    valueOfName.lastIndex = start;
+    const [value = redactionMark] = valueOfName.exec(text) ?? [];
+    const end = start + value.length;
+    const isWord = sign === ':' && !/\d/.test(value) && value.length < 16;
+    const isPlain = isKey ? isWord || /^\d+$/.test(value) : isWord && isProse(name, text.slice(end, end + 2));
+    if (value === redactionMark || isPlain) continue;
+    kept.push(text.slice(done, start), redactionMark);
+    done = end;
+    nameOfValue.lastIndex = end;
+  }
+  return kept.join('') + text.slice(done);
+}
+
+/** Is a short word without a digit, of which that is the name, the first of several words? Behind the name of a header it never is. */
+function isProse(name: string, next: string): boolean {
+  return !name.includes('-') && !/^authorization$/i.test(name) && /^ \w/.test(next);
 }

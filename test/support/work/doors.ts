@@ -440,8 +440,8 @@ const inspector: readonly Family[] = [
   ...['{"a":"', '":"', '://', ':////@', 'sk-', 'eyJ-', '"headers":{', '"headers":{"a":"', '\\"', '\\', 'token '].map(
     (text) => redacted(`nothing but ${text}`, (size) => text.repeat(8 * size)),
   ),
-  ...['"password":["', '"password":1', ': ', '"error":"', 'key=', 'a-', 'key:"'].map((text) =>
-    redacted(`nothing but ${text}`, (size) => text.repeat(8 * size)),
+  ...['"password":["', '"password":1', ': ', '"error":"', 'key=', 'a-', 'key:"', 'key=a,', 'key: ', 'pwd:a '].map(
+    (text) => redacted(`nothing but ${text}`, (size) => text.repeat(8 * size)),
   ),
   redacted('values and a text that begins like each', (size) => {
     const values = keyed(Math.min(size, 128), 'api_key', (index) => `${'a'.repeat(size)}1${index}`);

@@ -242,6 +242,21 @@ describe('an error’s message', () => {
     ['got {\\"secret\\":\\"abcd1234\\"}', `got {\\"secret\\":\\"${redactionMark}\\"}`],
     ['Invalid api_key: please check it', null],
     ['max_tokens=131072, token: 131072, cache_key=abcd1234', null],
+    // Behind the name of a header a word is a credential without a digit too.
+    ['refused x-api-key: topsecretvalue', `refused x-api-key: ${redactionMark}`],
+    ['refused header: api-key: hunterhunter by us', `refused header: api-key: ${redactionMark} by us`],
+    ['refused x-api-key:         abcd1234', `refused x-api-key:         ${redactionMark}`],
+    ['Authorization: topsecretvalue', `Authorization: ${redactionMark}`],
+    ['Authorization: Bearer topsecretvalue', `Authorization: Bearer ${redactionMark}`],
+    ["send 'Authorization: Bearer <key>' or Authorization: Basic", null],
+    // Behind another name and a colon it is one where no other word follows, as in prose.
+    ['password: hunter\nuser: me', `password: ${redactionMark}\nuser: me`],
+    ['password: must be longer', null],
+    ['login with password=abc', `login with password=${redactionMark}`],
+    ['password=ab,cd12345, user=me', `password=${redactionMark}, user=me`],
+    ['secret=ab,user=me', `secret=${redactionMark},user=me`],
+    ['password:ab:cd1234', `password:${redactionMark}`],
+    ['missing key: name, token: expired', null],
   ])('%s', (message, shown) => {
     expect(redactText(message)).toBe(shown ?? message);
   });
