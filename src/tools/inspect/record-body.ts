@@ -1,4 +1,5 @@
 import type { ExchangeReply } from '../../filter/index.ts';
+import { GrowingBytes } from '../../formats/bytes/growing-bytes.ts';
 import { type BodyKind, hasError, maxKnownLength, type Redactor } from '../../formats/credentials/redactor.ts';
 import { findEndOfPart, type StoredExchange } from './exchange-store.ts';
 import { type BodyName, maxBodyBytes } from './recording.ts';
@@ -7,27 +8,24 @@ export type BodyRecord = ReturnType<typeof createBodyRecord>;
 
 /**
  * Records a body without its credentials: when it is whole, or of a stream when an event is, since pieces may be cut anywhere.
- * Until then its pieces are views of what arrived, not copies, and counted as the exchange's.
+ * Until then its pieces are joined, since a view of each would take several times what is counted.
  */
 export function createBodyRecord(kept: StoredExchange, name: BodyName, redactor: Redactor, kind: BodyKind) {
   let isStream: boolean | null = null;
-  let held: Uint8Array[] = [];
-  let size = 0;
+  const held = new GrowingBytes();
   let omitted = 0;
 
-  function hold(bytes: Uint8Array): void {
+  function hold(bytes: Uint8Array, isLast: boolean): void {
     if (bytes.length === 0) return;
-    held.push(bytes);
-    size += bytes.length;
+    held.append(bytes, 0, isLast);
     kept.hold(bytes.length);
   }
 
   /** Ends the record: no more bytes or events of this body arrive. `decode` removes the body's content coding. */
   function end(at: number, decode = (bytes: Uint8Array) => bytes): void {
-    const [only = noBytes, ...more] = held;
-    const text = decodeLatin1(decode(more.length === 0 ? only : Buffer.concat(held)));
-    kept.hold(-size);
-    [held, size] = [[], 0];
+    const text = decodeLatin1(decode(held.whole()));
+    kept.hold(-held.length);
+    held.clear();
     if (kind === 'answer' && hasError(text)) kind = 'error';
     const shown = redactor.body(text, kind, (bytes) => {
       omitted += bytes;
@@ -42,13 +40,13 @@ export function createBodyRecord(kept: StoredExchange, name: BodyName, redactor:
   return {
     push(at: number, bytes: Uint8Array): void {
       if (bytes.length === 0) return;
-      const taken = bytes.subarray(0, Math.min(maxBodyBytes - size, kept.room));
+      const taken = bytes.subarray(0, Math.min(maxBodyBytes - held.length, kept.room));
       omitted += bytes.length - taken.length;
       isStream ??= kind === 'answer' && !/^\s*[[{]/.test(decodeLatin1(taken.subarray(0, 64)));
       const whole = isStream ? findEndOfEvents(taken) : 0;
-      hold(taken.subarray(0, whole));
+      hold(taken.subarray(0, whole), true);
       if (whole > 0) end(at);
-      hold(taken.subarray(whole));
+      hold(taken.subarray(whole), false);
       if (isStream && omitted > 0) end(at);
     },
     end,
@@ -65,8 +63,6 @@ function findEndOfEvents(bytes: Uint8Array): number {
 function decodeLatin1(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1');
 }
-
-const noBytes = new Uint8Array(0);
 
 /**
  * A piece of an upstream's stream cut into its chunks, each with the events that it became; `counts` says how many those are.

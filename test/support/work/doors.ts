@@ -322,13 +322,15 @@ const sockets: readonly Family[] = [
 const admin = 'admin port, inspector';
 const headers = headersOf({ ':method': 'POST', ':path': '/v1/responses', 'content-type': 'application/json' });
 
-function record(store: ExchangeStore, request: Buffer, pieces: readonly Buffer[]): void {
+/** The exchange keeps what it recorded of an event that has not ended. */
+function record(store: ExchangeStore, request: Buffer, pieces: readonly Buffer[]): unknown {
   const exchange = createRecorder(store).createExchange(exchangeOptions());
   repliesOf(exchange, { type: 'request_headers', headers, endOfStream: false });
   repliesOf(exchange, { type: 'request_body', body: request, endOfStream: true });
   const answered = headersOf({ ':status': '200', 'content-type': 'text/event-stream' });
   repliesOf(exchange, { type: 'response_headers', headers: answered, endOfStream: false });
   for (const body of pieces) repliesOf(exchange, { type: 'response_body', body, endOfStream: false });
+  return exchange;
 }
 
 const chunks = (size: number) => times(size, () => ({ choices: [{ index: 0, delta: { content: 'ab' } }] }));
@@ -341,7 +343,7 @@ function recorded(name: string, given: (size: number) => { request: object; piec
       const body = Buffer.from(JSON.stringify({ model: 'm', input: 'x', stream: true, ...request }));
       const run = () => {
         const store = createExchangeStore();
-        record(store, body, pieces);
+        const exchange = record(store, body, pieces);
         const [kept] = store.list();
         if (kept !== undefined)
           JSON.stringify([
@@ -352,7 +354,7 @@ function recorded(name: string, given: (size: number) => { request: object; piec
             ),
             buildExplainedRequest(kept).file,
           ]);
-        return { ...nothing, counted: store.heldBytes, kept: store };
+        return { ...nothing, counted: store.heldBytes, kept: [store, exchange] };
       };
       return { bytes: pieces.reduce((sum, { length }) => sum + length, body.length), run };
     },
@@ -397,6 +399,10 @@ const redacted = (name: string, text: (size: number) => string) =>
 const inspector: readonly Family[] = [
   recorded('a stream', (size) => ({ request: {}, pieces: chunks(size).map((chunk) => eventsOf([chunk])) })),
   recorded('a stream in one piece', (size) => ({ request: {}, pieces: [eventsOf(chunks(size))] })),
+  recorded('an event in pieces of a byte', (size) => ({
+    request: {},
+    pieces: inPieces(Buffer.from(`data: {"a":"${'a'.repeat(20 * size)}`), 1),
+  })),
   recorded('a long request', (size) => ({ request: { input: times(size, () => hi) }, pieces: [] })),
   recorded('keys and a text', (size) => ({
     request: {
