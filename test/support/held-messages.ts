@@ -48,6 +48,23 @@ export const heldMessages = new Map<string, HeldKind>([
     },
   ],
   [
+    'turns of 990 fields that the proxy does not read',
+    {
+      fill: ({ connection }) => {
+        for (const lane of times(8))
+          connection.message(
+            readOf(
+              create(
+                `,"stream_id":"${lane}"${times(990)
+                  .map((at) => `,"f${at}":"${'x'.repeat(60)}"`)
+                  .join('')}`,
+              ),
+            ),
+          );
+      },
+    },
+  ],
+  [
     'small messages that wait',
     {
       fill: (session) =>

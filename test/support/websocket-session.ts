@@ -1,3 +1,4 @@
+import { Writable } from 'node:stream';
 import { ApiError } from '../../src/filter/wire/schema/api-error.ts';
 import { Connection, type ConnectionSocket } from '../../src/service/websocket/connection.ts';
 import { createConversations } from '../../src/service/websocket/conversations.ts';
@@ -50,6 +51,8 @@ export function startWebSocketSession(
   let held = 0;
   let untakenBytes = 0;
   const answers = new Map<number, AnswerListener>();
+  /** A proxy that does not read: it keeps what it is sent. */
+  const proxy = new Writable({ write() {} });
   const conversations = createConversations((bytes) => {
     if (bytes > maxKept) conversations.evict(bytes - maxKept);
   });
@@ -65,6 +68,7 @@ export function startWebSocketSession(
     conversations,
     forward(body, number, answer) {
       record(`turn ${number}: ${Buffer.concat([...body]).toString()}`);
+      if (options.records === false) for (const piece of body) proxy.write(piece);
       answers.set(number, answer);
       if (options.unreachable !== undefined) answer.broken(options.unreachable);
       return {

@@ -1,5 +1,6 @@
 import { Buffer } from 'node:buffer';
 import { estimatedTokens } from '../../filter/index.ts';
+import { joinBytes } from '../../formats/bytes/growing-bytes.ts';
 import { findMembers, findValueEnd, skipSpace } from '../../formats/json/members.ts';
 import { type Conversation, readInputItems } from './conversations.ts';
 import { invalid, readOrRefuse, type TurnError } from './errors.ts';
@@ -93,7 +94,24 @@ export function writeBody(request: TurnRequest): Buffer[] {
     const value = listsInput && name === 'input' ? list : [raw];
     return [Buffer.from(`${JSON.stringify(name)}:`), ...value, comma];
   });
-  return [Buffer.from('{'), ...members, Buffer.from('"stream":true}')];
+  return joinSmall([Buffer.from('{'), ...members, Buffer.from('"stream":true}')]);
+}
+
+const joinedBytes = 64 * 1024;
+
+/** Joins pieces up to that size: each that waits for the proxy takes some 300 bytes beside its own. */
+function joinSmall(pieces: readonly Buffer[]): Buffer[] {
+  const groups: Buffer[][] = [[]];
+  let bytes = 0;
+  for (const piece of pieces) {
+    bytes += piece.length;
+    if (bytes <= joinedBytes) groups.at(-1)?.push(piece);
+    else {
+      groups.push([piece]);
+      bytes = piece.length;
+    }
+  }
+  return groups.map(([only = nothing, ...more]) => (more.length === 0 ? only : joinBytes([only, ...more])));
 }
 
 const nothing = Buffer.alloc(0);
