@@ -67,8 +67,8 @@ export class CallTracker {
   }
 
   /** May the name still grow? True while no offered tool has that name, or another's begins with it. */
-  isNameOpen(name: string): boolean {
-    return !this.#toolNames.has(name) || this.#begins(name, name);
+  isNameOpen({ name, isNamed }: Call): boolean {
+    return !isNamed && (!this.#toolNames.has(name) || this.#begins(name, name));
   }
 
   hasNameless(): boolean {
@@ -124,8 +124,9 @@ export class CallTracker {
   }
 
   #growName(call: Call, name: string): void {
-    if (name === '' || call.isSent() || name === call.name) return;
-    if (call.name !== '' && !this.#begins(call.name + name) && this.#toolNames.has(call.name)) return;
+    if (name === '' || call.isSent() || call.isNamed || name === call.name) return;
+    call.isNamed = call.name !== '' && !this.#begins(call.name + name) && this.#toolNames.has(call.name);
+    if (call.isNamed) return;
     if (call.name.length > maxJoinedName) throw ApiError.answerTooLarge(endlessName);
     call.name += name;
     this.#held.add('name', name.length);

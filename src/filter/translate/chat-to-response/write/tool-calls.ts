@@ -178,7 +178,7 @@ export class ToolCalls {
 
   #mayGrow(call: Call): boolean {
     if (this.#areWhole) return false;
-    return (call.text.isEmpty() && this.#tracker.isNameOpen(call.name)) || this.#needsMore(call);
+    return (call.text.isEmpty() && this.#tracker.isNameOpen(call)) || this.#needsMore(call);
   }
 
   /** Does the call wait for all arguments? Its item shows them from the start, or it may repeat an earlier call. */
