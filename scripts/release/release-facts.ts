@@ -41,19 +41,33 @@ export function releaseFacts(tag: string, repository: string): ReleaseFacts {
   };
 }
 
-/** The files that name another version than `version`, each as a sentence. `read` gives the text of a file of the repository. */
+/** The owner of the repository as this tree names it: `OWNER` until scripts/release/prepare-release.ts has written another. */
+export function ownerOfTree(): string {
+  const home = /^home: https:\/\/github\.com\/([\w-]+)\//m.exec(
+    readFileSync(join(root, 'deploy/chart/Chart.yaml'), 'utf8'),
+  );
+  if (home?.[1] === undefined) throw new Error('deploy/chart/Chart.yaml has no home: on GitHub.');
+  return home[1];
+}
+
+/**
+ * The files that name another version than `version`, each as a sentence. `read` gives the text of a file of the repository. A section
+ * that CHANGELOG.md has begun for the next version does not count once a former one is released: the other files keep that until the day.
+ */
 export function versionConflicts(
   version: string,
   read = (path: string) => readFileSync(join(root, path), 'utf8'),
 ): string[] {
   const heading = `## ${version}`;
+  const versions = readVersions(read('CHANGELOG.md'));
+  const last = versions.find(({ date }) => date !== null) ?? versions[0];
   const places: readonly [path: string, found: string | undefined][] = [
     ['package.json', JSON.parse(read('package.json')).version],
     ['package-lock.json', JSON.parse(read('package-lock.json')).version],
     ['deploy/chart/Chart.yaml, version', /^version: (\S+)$/m.exec(read('deploy/chart/Chart.yaml'))?.[1]],
     ['deploy/chart/Chart.yaml, appVersion', /^appVersion: "?([^"\s]+)"?$/m.exec(read('deploy/chart/Chart.yaml'))?.[1]],
     ['Dockerfile', /^ARG VERSION=(\S+)$/m.exec(read('Dockerfile'))?.[1]],
-    ['CHANGELOG.md, first section', readVersions(read('CHANGELOG.md'))[0]?.version],
+    ['CHANGELOG.md, last release', last?.version],
   ];
   return places
     .filter(([, found]) => found !== version)
