@@ -27,6 +27,7 @@ import { parseObjects } from '../../test/kubernetes/manifests.ts';
 import { type PublicNames, readFrozen, unannounced } from '../generate/public-names.ts';
 import { olderRuns, suites } from '../tests/suites.ts';
 import { continueAfterFailures, evaluate, type Job } from './rehearse-failures.ts';
+import { ownerOfTree } from './release-facts.ts';
 import { tryUpgrade } from './try-upgrade.ts';
 
 const root = join(import.meta.dirname, '../..');
@@ -34,6 +35,8 @@ const temporary = mkdtempSync(join(tmpdir(), 'responses-extproc-release-'));
 const clone = join(temporary, 'clone');
 const tools = join(root, '.cache/kubernetes/bin');
 const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string };
+/** Upper case, as an owner may have it: names of images must be lower case all the same. A tree that is prepared has its own. */
+const owner = ownerOfTree() === 'OWNER' ? 'Example' : ownerOfTree();
 
 /** Commands in the place of what only the real run can do. A step is known by its action, or by how its script begins. */
 const replaced: readonly (readonly [step: string, script: string])[] = [
@@ -122,9 +125,8 @@ function shell(script: string, env: Readonly<Record<string, string>>, stepId: st
     PATH: `${tools}:${process.env['PATH']}`,
     GITHUB_OUTPUT: output,
     GITHUB_REF_NAME: `v${version}`,
-    // Upper case, as an owner may have it: names of images must be lower case all the same.
-    GITHUB_REPOSITORY: 'Example/Responses-ExtProc',
-    GITHUB_REPOSITORY_OWNER: 'Example',
+    GITHUB_REPOSITORY: `${owner}/Responses-ExtProc`,
+    GITHUB_REPOSITORY_OWNER: owner,
     ...env,
   };
   const { status, stdout, stderr } = spawnSync('bash', ['-eo', 'pipefail', '-c', script], {
@@ -144,7 +146,7 @@ function shell(script: string, env: Readonly<Record<string, string>>, stepId: st
 function prepare(): string {
   const unreleased = /^## \S+ \(unreleased\)$/m.test(readFileSync(join(clone, 'CHANGELOG.md'), 'utf8'));
   symlinkSync(join(root, 'node_modules'), join(clone, 'node_modules'));
-  if (unreleased) run(clone, process.execPath, 'scripts/release/prepare-release.ts', version, 'Example', 'somebody');
+  if (unreleased) run(clone, process.execPath, 'scripts/release/prepare-release.ts', version, owner, 'somebody');
   rmSync(join(clone, 'node_modules'));
   const bases = /^(ARG \w+_IMAGE=[^@\n]+)$|(\$\{\w+_IMAGE:-(?!\S*:local\})[^@}\n]+)/gm;
   for (const name of globSync(['Dockerfile', 'docker-compose*.yml'], { cwd: clone })) {
@@ -313,7 +315,7 @@ function useChart(): void {
   const about = run(clone, helm, 'show', 'chart', chartArchive());
   const chart = parse(about) as { version: string; appVersion: string; home: string };
   same(`${chart.version} ${chart.appVersion}`, `${version} ${version}`);
-  includes(chart.home, 'https://github.com/Example/');
+  includes(chart.home, `https://github.com/${owner}/`);
   if (about.includes('OWNER')) throw new Error(`OWNER is left in Chart.yaml:\n${about}`);
   const rendered = run(clone, helm, 'template', 'release', chartArchive(), '--set', 'networkPolicy.enabled=false');
   includes(rendered, `image: ${values.get('needs.version.outputs.image')}@sha256:`);
