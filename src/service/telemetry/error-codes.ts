@@ -2,12 +2,12 @@ import type { ExchangeSummary } from '../../filter/index.ts';
 import type { CallEnd } from './observer.ts';
 
 const own = `
-  client_closed_request context_length_exceeded insufficient_quota invalid_api_key invalid_encoding empty_summary
+  client_closed_request context_length_exceeded empty_summary insufficient_quota invalid_api_key invalid_encoding
   invalid_json invalid_request invalid_tool_call invalid_upstream_response method_not_allowed model_error
-  model_not_found not_found not_implemented permission_denied proxy_misconfigured rate_limit_exceeded request_timeout
-  request_too_large server_error server_overloaded tool_not_allowed unknown_tool unsupported_content_encoding
-  upstream_error upstream_event_too_large upstream_redirect upstream_response_too_large upstream_stream_truncated
-  upstream_timeout upstream_unavailable`;
+  model_not_found not_found not_implemented permission_denied proxy_misconfigured rate_limit_exceeded reasoning_alone
+  request_timeout request_too_large server_error server_overloaded tool_not_allowed unknown_tool
+  unsupported_content_encoding unsupported_media_type upstream_error upstream_event_too_large upstream_redirect
+  upstream_response_too_large upstream_stream_truncated upstream_timeout upstream_unavailable websocket_not_supported`;
 
 /** Codes that Chat Completions servers and the Responses API are documented to send. */
 const published = `
