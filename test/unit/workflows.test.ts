@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { olderRuns, releasedOn, suites, table } from '../../scripts/tests/suites.ts';
+import { lastRunOf, olderRuns, releasedOn, suites, table } from '../../scripts/tests/suites.ts';
 
 const root = join(import.meta.dirname, '../..');
 const read = (path: string) => readFileSync(join(root, path), 'utf8');
@@ -52,6 +52,17 @@ test('a suite that last ran before a change of what it tests is told, and one th
   expect(olderRuns({ ...all, fuzz: { ...green, commit: 'none' } }, (commit) => (commit === 'none' ? null : 0))).toEqual(
     ['fuzz (of the unknown commit none)'],
   );
+});
+
+test.each([
+  ['2 passed, 0 failed', 0, true],
+  ['fine', 0, true],
+  ['2 passed, 0 failed', 3, false],
+  ['2 passed, 1 failed', 0, false],
+  ['0 passed, 0 failed', 0, false],
+])('a suite that says “%s” and ends with %i is recorded as it was', async (line, status, ok) => {
+  const commands = [['node', '-e', `console.log('${line}'); process.exitCode = ${status};`]];
+  expect(await lastRunOf({ name: 'tried', commands, tests: [] }, 'abc')).toMatchObject({ commit: 'abc', ok });
 });
 
 test('what each suite tests and runs is there', () => {
