@@ -9,7 +9,7 @@ const folder = mkdtempSync(join(tmpdir(), 'ci-run-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 /** Runs `.ci/run` with suites of which each prints a green count, but for `docker`, which runs these commands. */
-function runCi(ofDocker: string) {
+function runCi(ofDocker: string, env: Readonly<Record<string, string>> = {}) {
   const programs = {
     npm: `if [ "$3" = docker ]; then ${ofDocker}\nelse echo '2 passed, 0 failed'; fi`,
     // Nothing is installed.
@@ -21,10 +21,11 @@ function runCi(ofDocker: string) {
   }
   const { status, stdout } = spawnSync(join(root, '.ci/run'), {
     encoding: 'utf8',
-    env: { PATH: `${folder}:/usr/bin:/bin`, DOCKER_TESTS: 'off' },
+    env: { PATH: `${folder}:/usr/bin:/bin`, ...env },
   });
   const lines = stdout.trimEnd().split('\n');
-  return { status, last: lines.at(-1), red: lines.filter((line) => line.startsWith('RED: ')) };
+  const linesOf = (start: string) => lines.filter((line) => line.startsWith(start));
+  return { status, last: lines.at(-1), red: linesOf('RED: '), notRun: linesOf('NOT RUN') };
 }
 
 const others = 18; // passed in the nine other suites
@@ -53,4 +54,10 @@ test.each([
   expect(run.red).toEqual(red);
   expect(run.last).toBe(`${passed} passed, ${failed} failed`);
   expect(run.status === 0).toBe(failed === 0);
+});
+
+test('without containers .ci/run leaves out what needs them, and says so', () => {
+  const { notRun, ...run } = runCi('echo 0 passed, 0 failed', { DOCKER_TESTS: 'off' });
+  expect(run).toEqual({ status: 0, last: `${others - 2} passed, 0 failed`, red: [] });
+  expect(notRun).toEqual(['NOT RUN, because DOCKER_TESTS=off: docker, release']);
 });
