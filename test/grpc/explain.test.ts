@@ -8,6 +8,7 @@ import { readFrozen } from '../../scripts/generate/public-names.ts';
 import { type ExplanationFile, explain as explainCommand } from '../../src/tools/explain/explain-command.ts';
 import { decodeRecorded, type ExchangeFile, exchangeFileHead } from '../../src/tools/files/exchange-file.ts';
 import { connectExtProc } from '../support/extproc-client.ts';
+import { unpromised } from '../support/promised-types.ts';
 import { loadDetail } from '../support/recorded-exchange.ts';
 import { runSubcommand } from '../support/run-subcommand.ts';
 import { beginStream, endStream, sendRequest } from '../support/scripted-exchange.ts';
@@ -54,6 +55,7 @@ async function explained(args: readonly string[], how?: How): Promise<Explanatio
   expect(stderr).toBe('');
   const machine = JSON.parse(stdout);
   expect(Object.keys(machine)).toEqual(Object.keys(readFrozen()['explain'] ?? {}));
+  expect(unpromised('explain', machine)).toEqual([]);
   return machine;
 }
 

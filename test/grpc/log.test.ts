@@ -6,6 +6,7 @@ import type { ExchangeEvent } from '../../src/filter/exchange/types.ts';
 import { createExchangeLog } from '../../src/service/telemetry/exchange-log.ts';
 import { createLog } from '../../src/service/telemetry/log.ts';
 import { defaultModes, headersOf } from '../support/exchange-options.ts';
+import { unpromised } from '../support/promised-types.ts';
 import { type RunningService, startService, until } from '../support/service.ts';
 
 let running: RunningService;
@@ -24,7 +25,9 @@ async function logged(events: readonly ExchangeEvent[], metadata = {}): Promise<
   call.halfClose(); // ends the call when all that was sent has been read
   await until(() => lines.length > 0);
   expect(lines).toHaveLength(1);
-  return JSON.parse(lines[0] ?? '') as Record<string, unknown>;
+  const line = JSON.parse(lines[0] ?? '') as Record<string, unknown>;
+  expect(unpromised('log', line)).toEqual([]);
+  return line;
 }
 
 const requestHeaders: ExchangeEvent = {
