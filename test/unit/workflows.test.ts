@@ -16,6 +16,14 @@ test('every night each Envoy runs that is supported', () => {
   expect(jobs.matrix.strategy.matrix.envoy).toEqual([...pinned.sort(), newest]);
 });
 
+test('GitHub shows the jobs of a release under the names that RELEASING.md has for them', () => {
+  const { jobs } = parse(read('.github/workflows/release.yml')) as { jobs: Record<string, { name: string }> };
+  for (const [id, { name }] of Object.entries(jobs)) expect(name.startsWith(`${id}: `), name).toBe(true);
+  const named = [...read('RELEASING.md').matchAll(/(?:\bjob|^\||From) `([a-z]+)`/gm)].map(([, id = '']) => id);
+  expect(new Set(named)).toEqual(new Set(['version', 'publish']));
+  expect(Object.keys(jobs)).toEqual(expect.arrayContaining(named));
+});
+
 /** The suites that CI and the nightly workflow run. */
 const run = [
   ...[...read('.ci/run').matchAll(/^ *(?:if .* )?suites ([\w: ]*\w)/gm)].flatMap(([, names = '']) => names.split(' ')),
