@@ -46,7 +46,7 @@ replace('Dockerfile', [/^ARG VERSION=.*$/m, `ARG VERSION=${version}`]);
 const names = { OWNER: owner, MAINTAINER: login };
 const found = spawnSync(
   'git',
-  ['grep', '-lwE', 'OWNER|MAINTAINER', '--', '.', ':!scripts', ':!RELEASING.md', ':!test/unit'],
+  ['grep', '-lwE', 'OWNER|MAINTAINER', '--', '.', ':!scripts/*.ts', ':!RELEASING.md', ':!test/unit'],
   {
     cwd: root,
     encoding: 'utf8',

@@ -79,8 +79,14 @@ export function versionConflicts(
 
 /** The files that strangers read: pages, forms, what a registry shows. RELEASING.md is for the person who publishes. */
 function filesForStrangers(): string[] {
-  const patterns = ['*.md', 'docs/**/*.{md,yaml}', 'deploy/**/*.md', 'envoy/**/*.md', 'scripts/release/npm-readme.md'];
-  const forms = ['.github/CODEOWNERS', '.github/**/*.{md,yml}', 'deploy/chart/Chart.yaml', 'Dockerfile'];
+  const patterns = ['*.md', 'docs/**/*.{md,yaml}', 'deploy/**/*.{md,yaml,txt}', 'envoy/**/*.{md,yaml}', 'mesh/*.txt'];
+  const forms = [
+    '.github/CODEOWNERS',
+    '.github/**/*.{md,yml}',
+    'Dockerfile',
+    'package.json',
+    'scripts/release/npm-readme.md',
+  ];
   return globSync([...patterns, ...forms], { cwd: root }).filter((path) => path !== 'RELEASING.md');
 }
 

@@ -37,6 +37,16 @@ function findFailed(): string {
   return status === 0 && /Tests +\d+ passed/.test(stdout) ? '' : `${stdout}${stderr}`;
 }
 
+test('of a prepared tree its tag refuses only what Renovate and the suites write', () => {
+  const [, owner] =
+    /^home: https:\/\/github\.com\/([\w-]+)/m.exec(readFileSync(join(folder, 'deploy/chart/Chart.yaml'), 'utf8')) ?? [];
+  const facts = ['scripts/release/release-facts.ts', 'v9.9.8', `${owner}/responses-extproc`];
+  const { stderr } = spawnSync(process.execPath, facts, { cwd: folder, encoding: 'utf8' });
+  const lines = stderr.trim().split('\n');
+  expect(lines.filter((line) => !/ has no digest: |^test\/last-runs\.json: /.test(line))).toEqual([]);
+  expect(lines).not.toEqual([]);
+});
+
 test('a prepared tree passes the tests that it has of itself', () => {
   expect(findFailed()).toBe('');
 });

@@ -93,6 +93,23 @@ describe('what a stranger reads', () => {
     expect(wordsIn(path, text)).toEqual([expect.stringContaining(`${path}: “${words}”`)]);
   });
 
+  test.each([
+    ...[
+      'README.md',
+      'docs/kubernetes.md',
+      'docs/monitoring/alerts.yaml',
+      '.github/CODEOWNERS',
+      'Dockerfile',
+      'package.json',
+    ],
+    ...['deploy/chart/values.yaml', 'deploy/chart/templates/NOTES.txt', 'envoy/service.yaml', 'mesh/usage.txt'],
+  ])('%s is read', (path) => {
+    const others = untrueWords('Some/responses-extproc', undefined, (name) =>
+      name === path ? 'https://github.com/other/responses-extproc' : '',
+    );
+    expect(others).toEqual([expect.stringContaining(`${path}: “github.com/other/responses-extproc”`)]);
+  });
+
   test('the repository by its own name, a team of its owner, and what others publish are not refused', () => {
     expect(wordsIn('.github/CODEOWNERS', '* @some/maintainers @somebody')).toEqual([]);
     expect(wordsIn('README.md', 'ghcr.io/some/responses-extproc, github.com/vllm-project/vllm, published')).toEqual([]);
