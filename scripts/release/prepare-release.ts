@@ -41,6 +41,7 @@ replace(
   [/^version: .*$/m, `version: ${version}`],
   [/^appVersion: .*$/m, `appVersion: ${version}`],
 );
+replace('docs/images/terminal.svg', [/(responses-extproc@)\S+( start)/, `$1${version}$2`]);
 replace('Dockerfile', [/^ARG VERSION=.*$/m, `ARG VERSION=${version}`]);
 
 const names = { OWNER: owner, MAINTAINER: login };

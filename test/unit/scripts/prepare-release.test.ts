@@ -9,6 +9,7 @@ const root = join(import.meta.dirname, '../../..');
 const folder = mkdtempSync(join(tmpdir(), 'responses-extproc-prepared-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
+const { version: former } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string };
 const changelog = join(folder, 'CHANGELOG.md');
 /** Puts something in the place of the first heading of a version. */
 const beginChangelog = (heading: string) =>
@@ -45,6 +46,13 @@ test('of a prepared tree its tag refuses only what Renovate and the suites write
   const lines = stderr.trim().split('\n');
   expect(lines.filter((line) => !/ has no digest: |^test\/last-runs\.json: /.test(line))).toEqual([]);
   expect(lines).not.toEqual([]);
+});
+
+test('no command of a prepared tree, and no picture, has the version that it had before', () => {
+  const words = ['grep', '-nE', `responses-extproc[:@]${former}`, '--', 'docs', 'deploy/chart', ':!docs/upgrading.md'];
+  const found = spawnSync('git', words, { cwd: folder, encoding: 'utf8' });
+  expect(found.stdout).toBe('');
+  expect(readFileSync(join(folder, 'docs/images/terminal.svg'), 'utf8')).toContain('responses-extproc@9.9.8 start');
 });
 
 test('a prepared tree passes the tests that it has of itself', () => {
