@@ -25,9 +25,9 @@ import { parse } from 'yaml';
 import { startApiServer } from '../../test/kubernetes/api-server.ts';
 import { parseObjects } from '../../test/kubernetes/manifests.ts';
 import { type PublicNames, readFrozen, unannounced } from '../generate/public-names.ts';
+import { ownerOfTree } from '../generate/publication.ts';
 import { olderRuns, suites } from '../tests/suites.ts';
 import { continueAfterFailures, evaluate, type Job } from './rehearse-failures.ts';
-import { ownerOfTree } from './release-facts.ts';
 import { tryUpgrade } from './try-upgrade.ts';
 
 const root = join(import.meta.dirname, '../..');

@@ -41,15 +41,6 @@ export function releaseFacts(tag: string, repository: string): ReleaseFacts {
   };
 }
 
-/** The owner of the repository as this tree names it: `OWNER` until scripts/release/prepare-release.ts has written another. */
-export function ownerOfTree(): string {
-  const home = /^home: https:\/\/github\.com\/([\w-]+)\//m.exec(
-    readFileSync(join(root, 'deploy/chart/Chart.yaml'), 'utf8'),
-  );
-  if (home?.[1] === undefined) throw new Error('deploy/chart/Chart.yaml has no home: on GitHub.');
-  return home[1];
-}
-
 /**
  * The files that name another version than `version`, each as a sentence. `read` gives the text of a file of the repository. A section
  * that CHANGELOG.md has begun for the next version does not count once a former one is released: the other files keep that until the day.

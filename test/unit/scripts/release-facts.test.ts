@@ -3,10 +3,9 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { publicationSentences } from '../../../scripts/generate/publication.ts';
+import { ownerOfTree, publication, publicationSentences } from '../../../scripts/generate/publication.ts';
 import {
   missingNotes,
-  ownerOfTree,
   releaseFacts,
   unpinnedBases,
   untrueWords,
@@ -119,19 +118,25 @@ describe('what a stranger reads', () => {
     const words = untrueWords(`${ownerOfTree()}/responses-extproc`).filter(
       (line) => !/“(?:OWNER|MAINTAINER)”/.test(line),
     );
-    const { length } = words.filter((line) => !/^(?:README|CHANGELOG)\.md: /.test(line));
-    expect([length, words.length <= 2]).toEqual([0, true]);
+    const turnOver = ['CHANGELOG.md', ...Object.keys(publication.files())];
+    expect(words.filter((line) => !turnOver.includes(line.split(': ')[0] ?? ''))).toEqual([]);
   });
 });
 
 test('the sentences about publication turn over with the heading of the changelog', () => {
-  const status = (...headings: string[]) => publicationSentences(headings.map((one) => `## ${one}\n`).join('\n'));
+  const status = (...headings: string[]) =>
+    publicationSentences(headings.map((one) => `## ${one}\n`).join('\n'), 'Some-Owner');
   expect(status('1.0.0-rc.1 (unreleased)').status).toContain('**Status: 1.0.0-rc.1, not published yet.**');
   expect(status('1.0.0-rc.1 (unreleased)').npx).toMatch(/^Once it is published, `npx responses-extproc try`/);
   expect(status('1.0.0-rc.1 (2027-01-31)').status).toContain('**Status: 1.0.0-rc.1 of 2027-01-31.**');
   expect(status('1.0.0-rc.1 (2027-01-31)').npx).toMatch(/^`npx responses-extproc@next try`/);
   expect(status('1.0.1 (unreleased)', '1.0.0 (2027-01-31)').status).toContain('**Status: 1.0.1, after 1.0.0.**');
   expect(status('1.0.1 (unreleased)', '1.0.0 (2027-01-31)').npx).toMatch(/^`npx responses-extproc try`/);
+  const { image, chart } = status('1.0.1 (unreleased)', '1.0.0 (2027-01-31)');
+  expect(image).toContain('The image of 1.0.0 is `ghcr.io/some-owner/responses-extproc:1.0.0`');
+  expect(chart).toContain('The chart of 1.0.0 is `oci://ghcr.io/some-owner/charts/responses-extproc --version 1.0.0`');
+  for (const name of ['image', 'chart'] as const)
+    expect(status('1.0.0-rc.1 (unreleased)')[name]).toMatch(/^Once it is published, the /);
 });
 
 describe('what the image and the Compose files are built from', () => {
