@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -166,6 +166,26 @@ describe('what the image and the Compose files are built from', () => {
       `docker-compose.yml, NODE_BUILD_IMAGE: ${pinned.replace('24', '26')}, where another file has ${pinned}`,
     ]);
     expect(unpinnedBases().filter((fault) => fault.includes('another file'))).toEqual([]);
+  });
+
+  test('Renovate’s own pattern finds each base of the Compose files, and what it writes is pinned', () => {
+    const { customManagers } = JSON.parse(read('renovate.json')) as {
+      customManagers?: readonly [{ matchStrings: readonly [string]; autoReplaceStringTemplate: string }];
+    };
+    const [{ matchStrings, autoReplaceStringTemplate: template }] = customManagers ?? [
+      { matchStrings: ['(?!)'], autoReplaceStringTemplate: '' },
+    ];
+    const written = template
+      .replaceAll(/\{\{(?:#if newDigest|\/if)\}\}/g, '')
+      .replace('{{{depName}}}', '$<depName>')
+      .replace('{{{newValue}}}', '$<currentValue>')
+      .replace('{{{newDigest}}}', `sha256:${'0'.repeat(64)}`);
+    const pin = (text: string) => text.replaceAll(new RegExp(matchStrings[0], 'g'), written);
+    const compose = globSync('docker-compose*.yml', { cwd: root });
+    expect(compose.length).toBeGreaterThan(1);
+    expect(unpinnedBases(compose, (path) => pin(read(path)))).toEqual([]);
+    const [path = ''] = compose;
+    expect(pin(pin(read(path)))).toBe(pin(read(path)));
   });
 
   test.each([
