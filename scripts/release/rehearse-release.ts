@@ -26,7 +26,7 @@ import { startApiServer } from '../../test/kubernetes/api-server.ts';
 import { parseObjects } from '../../test/kubernetes/manifests.ts';
 import { type PublicNames, readFrozen, unannounced } from '../generate/public-names.ts';
 import { ownerOfTree } from '../generate/publication.ts';
-import { olderRuns, suites } from '../tests/suites.ts';
+import { blockingRuns, suites } from '../tests/suites.ts';
 import { continueAfterFailures, evaluate, type Job } from './rehearse-failures.ts';
 import { tryUpgrade } from './try-upgrade.ts';
 
@@ -159,7 +159,7 @@ function prepare(): string {
     join(clone, 'test/last-runs.json'),
     JSON.stringify(Object.fromEntries(suites.map(({ name }) => [name, today]))),
   );
-  const older = olderRuns();
+  const older = blockingRuns();
   return older.length === 0 ? 'every suite has run' : `on the day these are refused: ${older.join(', ')}`;
 }
 

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { lastRunOf, olderRuns, releasedOn, suites, table } from '../../scripts/tests/suites.ts';
+import { blockingRuns, lastRunOf, olderRuns, releasedOn, suites, table } from '../../scripts/tests/suites.ts';
 
 const root = join(import.meta.dirname, '../..');
 const read = (path: string) => readFileSync(join(root, path), 'utf8');
@@ -60,6 +60,16 @@ test('a suite that last ran before a change of what it tests is told, and one th
   expect(olderRuns({ ...all, fuzz: { ...green, commit: 'none' } }, (commit) => (commit === 'none' ? null : 0))).toEqual(
     ['fuzz (of the unknown commit none)'],
   );
+});
+
+test('a release waits for every suite but one that is red for a reason of the day, and for that until it has run', () => {
+  const green = { commit: 'abc', date: '2027-01-30', machine: 'm', passed: 2, failed: 0, ok: true, seconds: 3 };
+  const all = Object.fromEntries(suites.map(({ name }) => [name, green]));
+  const red = { ...green, ok: false };
+  const runs = { ...all, fuzz: red, 'api-watch': red, mutate: red };
+  expect(blockingRuns(runs, () => 0)).toEqual(['fuzz (red)']);
+  const count = (_: string, paths: readonly string[]) => (paths.includes('test/golden') ? 2 : 0);
+  expect(blockingRuns(runs, count)).toEqual(['fuzz (red)', 'mutate (2 changes ago)']);
 });
 
 test.each([
