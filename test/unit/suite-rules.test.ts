@@ -103,12 +103,15 @@ test.each([
   ['told to end', 'vitest', 'SIGTERM', 1],
   ['interrupted at the terminal, as all processes of its group are', 'vitest', 'SIGINT', -1],
   ['killed with the script that runs it', 'script', 'SIGKILL', 1],
+  ['over, with --bail, after another test has failed', 'bail', null, 1],
 ] as const)('what tests have started ends with a run that is %s', async (_how, what, signal, direction) => {
   // Each process has a connection, which ends when it does: one that a test starts, one in a group of its own, and the child of that one.
   const connections = new Set<Socket>();
+  const mayFail: Socket[] = [];
   const server = createServer((connection) => {
     connections.add(connection);
     connection.on('error', () => {}).on('close', () => connections.delete(connection));
+    connection.on('data', () => mayFail.push(connection));
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
@@ -122,17 +125,32 @@ test.each([
         spawn('sh', ['-c', '"$0" "$@" & "$0" "$@"; wait', process.execPath, ...words], { detached: true });
         await new Promise(() => {});
       });`,
+    ...(what === 'bail' && {
+      'fails when it is told to': `
+        import { connect } from 'node:net';
+        test('a', async () => {
+          const told = connect(${port}, '127.0.0.1');
+          told.write('ready');
+          await new Promise((resolve) => told.on('data', resolve));
+          told.destroy();
+          expect(1).toBe(2);
+        });`,
+    }),
   };
   const words = argumentsFor(`${what}-${signal}`, files);
-  const projects = what === 'vitest' ? different : different.slice(0, 1);
+  const projects = what === 'script' ? different.slice(0, 1) : different;
+  const bail = what === 'bail' ? ['--bail=1', `--maxWorkers=${2 * projects.length}`] : [];
   const run =
-    what === 'vitest'
-      ? spawn(vitest, words, { cwd: folder, detached: true, stdio: 'ignore' })
-      : spawn(process.execPath, [script, String(projects[0]), ...words.slice(1)], { cwd: folder, stdio: 'ignore' });
+    what === 'script'
+      ? spawn(process.execPath, [script, String(projects[0]), ...words.slice(1)], { cwd: folder, stdio: 'ignore' })
+      : spawn(vitest, [...words, ...bail], { cwd: folder, detached: true, stdio: 'ignore' });
   const ended = once(run, 'exit');
   try {
-    await expect.poll(() => connections.size).toBe(3 * projects.length);
-    process.kill(direction * (run.pid ?? 0), signal);
+    await expect.poll(() => connections.size - mayFail.length).toBe(3 * projects.length);
+    if (signal === null) {
+      await expect.poll(() => mayFail.length).toBe(projects.length);
+      for (const connection of mayFail) connection.write('now');
+    } else process.kill(direction * (run.pid ?? 0), signal);
     await ended;
     await expect.poll(() => connections.size).toBe(0);
   } finally {
