@@ -54,9 +54,28 @@ test('every script of package.json is named where somebody would run it (else: a
 test('every recipe, example and fixture is named by a test or script (else: try it in one, or take it out)', () => {
   const code = everyFile.filter((file) => /^(?:test|scripts|mesh)\/.*\.(?:m?[jt]s|sh|json)$/.test(file));
   const text = code.map(read).join('\n');
-  const files = everyFile.filter((file) => /^envoy\/.*\.(?:ya?ml|lua)$/.test(file));
-  expect(files.length).toBeGreaterThan(5);
-  expect(files.filter((file) => !text.includes(basename(file)))).toEqual([]);
+  const patterns = ['envoy/**/*.{yml,yaml,lua}', 'docs/monitoring/*', 'test/recordings/*.*'];
+  for (const pattern of patterns) {
+    const files = everyFile.filter((file) => matchesGlob(file, pattern) && !file.endsWith('.md'));
+    expect(files, pattern).not.toEqual([]);
+    expect(files.filter((file) => !text.includes(basename(file)))).toEqual([]);
+  }
+  // A test runs an example by its name alone, and one may be a part of others.
+  const examples = everyFile.filter((file) => file.startsWith('docs/examples/'));
+  const runs = read('test/deployment/examples.test.ts');
+  const isTried = (file: string) =>
+    runs.includes(`'${basename(file, '.mjs')}'`) ||
+    [text, ...examples.filter((other) => other !== file).map(read)].some((one) => one.includes(basename(file)));
+  expect(examples).not.toEqual([]);
+  expect(examples.filter((file) => !isTried(file))).toEqual([]);
+  // What clients sent is read as a folder where it is a Response's request, and by its name where it is another.
+  const sent = everyFile.filter((file) => /^test\/clients\/recorded\/.*\.json$/.test(file));
+  const others = sent.filter((file) => {
+    const { path, body } = JSON.parse(read(file)) as { path?: string; body?: object | null };
+    return path !== '/v1/responses' || body == null;
+  });
+  expect(others).not.toEqual([]);
+  expect(others.filter((file) => !text.includes(basename(file, '.json')))).toEqual([]);
   // Fixtures are read as folders, and their files have names that others have too.
   const fixtures = readdirSync(join(root, 'test/fixtures')).map((name) => `fixtures/${name}`);
   expect(fixtures).not.toEqual([]);
