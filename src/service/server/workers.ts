@@ -24,6 +24,12 @@ type WorkerMessage =
   | { readonly type: 'metrics'; readonly metrics: MetricObject[] };
 const collectMetrics = 'collect_metrics';
 
+/** Milliseconds until a worker that ran so long is started again; `before`: what it had waited, 0 for the first start. */
+export function restartDelay(before: number, ranMs: number): number {
+  const isSteady = before === 0 || ranMs > steadyAfterMs;
+  return isSteady ? firstRestartDelayMs : Math.min(before * 2, maxRestartDelayMs);
+}
+
 /** Forks `count` workers, which run the program of this process again. */
 export function superviseWorkers(
   count: number,
@@ -71,8 +77,7 @@ export function superviseWorkers(
         onFailed(new Error(`worker ${number} exited during start-up (${how})`));
         return;
       }
-      const isSteady = delay === 0 || Date.now() - startedAt > steadyAfterMs;
-      delay = isSteady ? firstRestartDelayMs : Math.min(delay * 2, maxRestartDelayMs);
+      delay = restartDelay(delay, Date.now() - startedAt);
       restarts += 1;
       onWorkerExit({ number, pid, how, restartInMs: delay });
       await sleep(delay, null, { signal: stopping.signal }).catch(() => {});

@@ -1,5 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { type AnswerPart, readAnswerParts } from '../../../../../src/tools/inspect/view/answer-parts.ts';
+import {
+  type AnswerPart,
+  findErrorMessage,
+  readAnswerParts,
+} from '../../../../../src/tools/inspect/view/answer-parts.ts';
 import {
   countBeforeLastUser,
   findResults,
@@ -118,4 +122,16 @@ describe('the words of a turn', () => {
     expect(texts('a_2', 'b_2')).toEqual(['of a_2', 'of b_2']);
     expect(texts('b')).toEqual([undefined, 'of b']);
   });
+});
+
+it('the message of an error is found in JSON, and in the last event of a stream', () => {
+  const error = { error: { message: 'No room.' } };
+  const answerOf = (type: string, text: string) => ({
+    status: 200,
+    headers: [{ name: 'content-type', value: type }],
+    pieces: [{ at_ms: 0, text }],
+  });
+  const failed = streamOf({ type: 'response.created', response: {} }, { type: 'response.failed', response: error });
+  expect(findErrorMessage(answerOf('application/json', JSON.stringify(error)) as never)).toBe('No room.');
+  expect(findErrorMessage(answerOf('text/event-stream; charset=utf-8', failed) as never)).toBe('No room.');
 });

@@ -38,3 +38,11 @@ it('what was dropped of a field is marked in it, also where the name means that 
   expect(said('tools[1]')).not.toContain('without');
   expect(said('model')).not.toContain('without');
 });
+
+it('of many places of a field the first is named, and the others are counted', () => {
+  const noteOf = (to: readonly string[]) =>
+    buildExplainedBodies({ refusals: [], fields: [field('input', 'renamed', to)], added: [] }).client.get('input')
+      ?.note;
+  expect(noteOf(['messages[0]', 'messages[1]'])).toBe('→ messages[0], messages[1]');
+  expect(noteOf(['messages[0]', 'messages[1]', 'messages[2]'])).toBe('→ messages[0] and 2 more');
+});
