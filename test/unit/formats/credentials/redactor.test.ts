@@ -43,6 +43,10 @@ describe('a long credential', () => {
   });
 });
 
+it('a credential that begins with an escaped quote is redacted to its end', () => {
+  expect(bodyOf('{"api_key":"\\"quoted secret","a":1}')).toBe(`{"api_key":"${redactionMark}","a":1}`);
+});
+
 describe('headers', () => {
   it.each([
     ...['content-type', 'user-agent', 'x-request-id', 'x-ratelimit-remaining-tokens', 'openai-organization', 'accept'],
