@@ -50,9 +50,11 @@ export class CallTracker {
     return call;
   }
 
-  /** The call that a fragment of an index and text alone belongs to (R3); null if none has begun. */
+  /** The call that a fragment of an index and text alone belongs to (R3); null if none has begun, or it may belong to a newer one. */
   findLatest(index: number): Call | null {
-    return this.#byIndex.get(index) ?? null;
+    const latest = this.#byIndex.get(index) ?? null;
+    const newest = this.calls.at(-1);
+    return newest === latest || newest?.text.isEmpty() === false ? latest : null;
   }
 
   /** Opens another call of the same tool and index: what follows belongs to it, also under the id of the first (R5). */
