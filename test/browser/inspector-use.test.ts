@@ -267,6 +267,10 @@ describe('a request', () => {
     await page.keyboard.press('n');
     await page.getByRole('textbox', { name: 'Body' }).fill('{"model": oops');
     await page.getByText('This is not valid JSON; it will be sent as is.').waitFor();
+    // The page's own keys do nothing behind the form.
+    await page.getByRole('button', { name: 'Send', exact: true }).focus();
+    await page.keyboard.press('c');
+    expect(await page.locator('[aria-pressed=true]').count()).toBe(0);
     await page.getByRole('button', { name: 'Send', exact: true }).click();
     await page.getByRole('alert').getByText('invalid_json').waitFor();
     await expect.poll(() => page.getByRole('dialog').count()).toBe(0);
