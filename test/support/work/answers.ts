@@ -444,37 +444,25 @@ const calls: readonly Family[] = ['{}', ''].flatMap((text) =>
   })),
 );
 
-/** What passes as it came. */
-const passed: Family = {
-  ...{ door, name: 'an answer of another API' },
+/** Answers that do not stream: one that passes as it came, and a summary for compaction. */
+const posted: readonly Family[] = (
+  [
+    ['an answer of another API', '/v1/embeddings', (size) => ({ data: times(size, () => ({ embedding: [1, 2] })) })],
+    ['a summary', '/v1/responses/compact', (size) => completionOf([delta({ content: 'some words '.repeat(size) })])],
+  ] satisfies [string, string, (size: number) => object][]
+).map(([name, path, of]) => ({
+  ...{ door, name },
   make(size) {
-    const body = Buffer.from(JSON.stringify({ input: 'x'.repeat(size) }));
-    const answer = Buffer.from(JSON.stringify({ data: times(size, () => ({ embedding: [1, 2] })) }));
+    const body = Buffer.from(JSON.stringify({ model: 'm', input: 'x'.repeat(size) }));
+    const answer = Buffer.from(JSON.stringify(of(size)));
     const run = () =>
       new MeteredExchange(settings.plain)
-        .request(body, { ':path': '/v1/embeddings' })
+        .request(body, { ':path': path })
         .answer('application/json', inPieces(answer, pieceBytes), { isWhole: true })
         .outcome();
     return { bytes: body.length + answer.length, run };
   },
-};
-
-/** Answers of operations that do not stream. */
-const summaries: readonly Family[] = [
-  {
-    ...{ door, name: 'a summary' },
-    make(size) {
-      const body = Buffer.from(JSON.stringify({ model: 'm', input: 'x'.repeat(size) }));
-      const answer = Buffer.from(JSON.stringify(completionOf([delta({ content: 'some words '.repeat(size) })])));
-      const run = () =>
-        new MeteredExchange(settings.plain)
-          .request(body, { ':path': '/v1/responses/compact' })
-          .answer('application/json', inPieces(answer, pieceBytes), { isWhole: true })
-          .outcome();
-      return { bytes: body.length + answer.length, run };
-    },
-  },
-];
+}));
 
 /** Compressed bodies, in one piece and of many members or frames. */
 const compressed: readonly Family[] = [
@@ -553,8 +541,7 @@ export const answers: readonly Family[] = [
   ...lines,
   ...whole,
   ...calls,
-  passed,
-  ...summaries,
+  ...posted,
   ...compressed,
   ...catalog,
   ...[...builtInProfiles.keys()].map((profile) =>
