@@ -13,20 +13,13 @@ import { beginStream, endStream, sendRequest } from '../support/scripted-exchang
 import { type ServiceProcess, startServiceProcess } from '../support/service-process.ts';
 import { openWebSocket } from '../support/websocket-client.ts';
 import type { AttackOfWorker } from './attack-worker.ts';
-import { attacks, smallHolderAttacks, windowAttacks } from './attacks.ts';
-import { webSocketAttacks } from './websocket-attacks.ts';
+import { everyAttack } from './every-attack.ts';
 
 const MiB = 1024 * 1024;
 /** The turns of WebSockets are answered here, in a thread of its own. */
 const turnServer = new Worker(new URL('./turn-server.ts', import.meta.url));
 const [turnsUrl] = (await once(turnServer, 'message')) as [string];
 afterAll(() => void turnServer.terminate());
-
-/** Every attack, with the listener that it is for. */
-const all: readonly (readonly [string, 'calls' | 'sockets'])[] = [
-  ...Object.keys({ ...attacks, ...smallHolderAttacks, ...windowAttacks }).map((name) => [name, 'calls'] as const),
-  ...Object.keys(webSocketAttacks).map((name) => [`WebSocket: ${name}`, 'sockets'] as const),
-];
 
 /** Resolves with the number of calls that are open once all is sent. Terminating the worker closes them. */
 function sentBy(worker: Worker): Promise<number> {
@@ -161,7 +154,7 @@ describe.each(rows)('a container of %i MiB with %i MB of heap and the image’s 
     throw new Error('The service has ended.');
   }
 
-  test.each(all)('%s: it lives, serves others, and is small again', async (title, listener) => {
+  test.each(everyAttack)('%s: it lives, serves others, and is small again', async (title, listener) => {
     const name = title.replace(/^WebSocket: /, '');
     for (let warm = 0; warm < 20; warm += 1) {
       await served();
@@ -204,7 +197,7 @@ describe.each(rows)('a container of %i MiB with %i MB of heap and the image’s 
     recorded.push([
       container,
       heap,
-      name,
+      title,
       ended ?? 'lives',
       idle.all,
       highest,
