@@ -111,3 +111,7 @@ describe('the words of a row', () => {
     expect(readAnswered(Buffer.from('{"error":{"message":"no"}}'))).toEqual(nothing);
   });
 });
+
+it('a message without content has no words, and no media', () => {
+  expect(asked({ input: [{ type: 'message', role: 'user' }] })).toMatchObject({ said: null, given: null });
+});

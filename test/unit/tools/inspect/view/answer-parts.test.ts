@@ -9,6 +9,7 @@ import {
   findResults,
   readRoundTripWords,
 } from '../../../../../src/tools/inspect/view/group-round-trips.ts';
+import { joinContent, writeContent } from '../../../../../src/tools/inspect/view/join-parts.ts';
 
 const linesOf = (parts: readonly AnswerPart[]) => parts.map(({ kind, name, text }) => `${kind} ${name}: ${text}`);
 const said = (answer: unknown) => linesOf(readAnswerParts(JSON.stringify(answer), false));
@@ -134,4 +135,10 @@ it('the message of an error is found in JSON, and in the last event of a stream'
   const failed = streamOf({ type: 'response.created', response: {} }, { type: 'response.failed', response: error });
   expect(findErrorMessage(answerOf('application/json', JSON.stringify(error)) as never)).toBe('No room.');
   expect(findErrorMessage(answerOf('text/event-stream; charset=utf-8', failed) as never)).toBe('No room.');
+});
+
+it('a body is shown as its text, and bytes that are no text are marked', () => {
+  const shown = (...pieces: Parameters<typeof joinContent>[0]) => writeContent(joinContent(pieces));
+  expect(shown({ at_ms: 0, text: 'a' }, { at_ms: 1, text: 'b' })).toBe('ab');
+  expect(shown({ at_ms: 0, text: 'a' }, { at_ms: 1, base64: '/w==' })).toBe('(not text) Yf8=');
 });
