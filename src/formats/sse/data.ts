@@ -43,7 +43,7 @@ function readLines(data: string, maxLines: number): SseData | null {
   return { values, done: false };
 }
 
-/** A colon in front of an object may be a byte that was damaged. */
+/** Is the data a comment, as gateways send to keep a connection open? A colon before a JSON object is none: it may be a damaged byte. */
 export function isCommentInData(text: string): boolean {
   return text.trimStart().startsWith(':') && !/\{\s*"/.test(text);
 }

@@ -99,7 +99,7 @@ export function writeBody(request: TurnRequest): Buffer[] {
 
 const joinedBytes = 64 * 1024;
 
-/** Joins pieces up to that size: each that waits for the proxy takes some 300 bytes beside its own. */
+/** Joins small pieces of a request's body: each piece that waits for the proxy takes some 300 bytes beside its own. */
 function joinSmall(pieces: readonly Buffer[]): Buffer[] {
   const groups: Buffer[][] = [[]];
   let bytes = 0;

@@ -293,10 +293,10 @@ function shown(text: string): string {
   return ownCopy(cut(redactText(beginningOf(text))));
 }
 
-/** Characters of a message that are searched for credentials: what replaces them is shorter, so that more than is shown may be. */
+/** Characters of an error's message that are searched for credentials: more than is shown, since their mark is shorter than they are. */
 const maxSearched = 8192;
 
-/** Without a word that is cut at its end, since half a credential may not look like one. */
+/** The beginning of a message, up to its last whole word: half a credential may not look like one. */
 function beginningOf(text: string): string {
   if (text.length <= maxSearched) return text;
   let end = maxSearched;

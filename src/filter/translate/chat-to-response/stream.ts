@@ -82,7 +82,7 @@ export class StreamTranslator {
    */
   malformed(text: string, isLast = false): ResponseStreamEvent[] {
     return this.#taken(() => {
-      // No error names it, so that the data was a chunk, whatever stands before it.
+      // No error has `choices`: data that names them was a chunk, however its beginning is damaged.
       const namesChoices = text.includes('"choices"');
       if (!namesChoices) this.#unread ??= findErrorInText(text, this.#context.profile.contextOverflow);
       const isTorn = !isLast && (namesChoices || beginsLikeJson.test(text));

@@ -18,7 +18,7 @@ export class CitationList {
     this.#held = held;
   }
 
-  /** Returns false for a repeat. */
+  /** Adds a citation unless it repeats one. Returns whether it was added. */
   add(citation: Annotation): boolean {
     if (citation.type === 'url_citation') {
       const { url, title, start_index, end_index } = citation;

@@ -15,7 +15,7 @@ const textFields = ['content', 'refusal', 'reasoning_content', 'reasoning', 'rea
 /** Finds what is new in the deltas of a server that repeats all text, arguments or details so far in each delta. */
 export class CumulativeDeltas {
   readonly #held: HeldBytes;
-  /** The texts so far and the ids of calls, by their places. */
+  /** What each place of a delta has said so far: a text, or the id of a call. */
   readonly #before = new Map<string, string>();
 
   constructor(held: HeldBytes) {
@@ -87,7 +87,7 @@ export class CumulativeDeltas {
     return ownCopy(text.slice(before.length));
   }
 
-  /** Keeps the text in place of the one before it. Both are counted: a server may name places as long and as often as it likes. */
+  /** Keeps what a place has said, and counts it and the place's name: a server may make up any number of places. */
   #keep(key: string, text: string): void {
     const before = this.#before.get(key);
     if (before === undefined) this.#held.add('delta', key.length);

@@ -21,7 +21,7 @@ export class Call {
   upstreamId = '';
   /** The name as the upstream sent it, which later fragments may repeat. */
   name = '';
-  /** The name is a tool's, and a fragment came whose name does not continue it. Each one more would be compared with all tools. */
+  /** True once the name is a tool's and a fragment's name did not continue it: later fragments are not compared with all tools again. */
   isNamed = false;
   readonly index: number | null;
   /** The earlier call of the same id, which this one may repeat. */

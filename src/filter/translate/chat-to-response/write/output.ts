@@ -170,7 +170,7 @@ export class Output {
     return this.#open.some((item) => item != null && isCall(item) && !item.isWhole());
   }
 
-  /** What follows is only what is held back: nothing more is refused. */
+  /** Refuses nothing from now on: of an answer that has failed, only what was held back is still written. */
   unbind(): void {
     this.#isBounded = false;
   }

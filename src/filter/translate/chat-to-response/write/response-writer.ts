@@ -89,7 +89,7 @@ export class ResponseWriter {
     this.output.finish();
   }
 
-  /** What the answer may not have fails the Response. */
+  /** Writes a part of the answer. What that throws fails the Response. */
   #bounded(write: () => void): void {
     try {
       write();
